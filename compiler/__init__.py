@@ -1,0 +1,1 @@
+"""neelc: complex event processing for everyone who has Spark."""

@@ -1,0 +1,1 @@
+"""The compiler's values: trees of immutable nodes."""

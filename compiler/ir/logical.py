@@ -1,0 +1,113 @@
+"""The logical plan: a script after binding. Every name is resolved, every condition in its place.
+
+A bound pattern is made of the same nodes as a parsed one, with these promises (`ir/check.py` tests them):
+- every `Event` that is not the body of a `Repeat` has a variable, and so has every `Repeat`; all differ;
+- references are `Attribute` and its kin, implicit casts are explicit, parameters are literals;
+- each conjunct stands in the `where` of the innermost part it belongs to; `[id]` is a `Same` there;
+- `within.count` is a literal; `within.unit` is a unit of time or EVENT, never None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.expr import Expr
+from neelc.ir.node import Node
+from neelc.ir.pattern import Pattern, Window
+from neelc.ir.script import Confidence, Property
+from neelc.ir.types import DataType
+
+
+@dataclass(frozen=True)
+class Column(Node):
+    """A column of a stream or of a result. `name` is bare: without backticks."""
+
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Stream(Node):
+    """A table of events and what its columns mean. All names are bare.
+
+    `start` holds `ts`; `end`, if any, holds `te`; with `latest`, the time is imprecise, uniform over
+    start..latest. `unit` is the unit of integer timestamps (singular, upper case). `query` names the query
+    that produces the stream: then `start` and `end` are `match_start` and `match_end`, which are
+    not among `columns`.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    start: str
+    end: str | None = None
+    latest: str | None = None
+    unit: str = "MILLISECOND"
+    type_column: str | None = None
+    path: str | None = None
+    format: str | None = None
+    options: tuple[Property, ...] = ()
+    query: str | None = None
+
+
+@dataclass(frozen=True)
+class Member(Node):
+    """Events of `stream` whose type column is `value` (in source form: exact when quoted, else
+    whatever its case); `value=None` means every event of the stream."""
+
+    stream: str
+    value: str | None = None
+
+
+@dataclass(frozen=True)
+class EventType(Node):
+    """A type used in a pattern: the union of its members. `name` is in source form, as in `Event.type`."""
+
+    name: str
+    members: tuple[Member, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class OutputColumn(Node):
+    """A column of the result."""
+
+    name: str
+    expression: Expr
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Match(Node):
+    """A bound pattern query.
+
+    `partition` are attributes: the partition that EVENT windows count in and PARTITION CONTIGUITY looks at.
+    `aggregated` results are grouped by the outputs that hold no `Aggregate` over matches.
+    """
+
+    pattern: Pattern
+    streams: tuple[Stream, ...]
+    types: tuple[EventType, ...]
+    outputs: tuple[OutputColumn, ...]
+    within: Window | None = None
+    partition: tuple[str, ...] = ()
+    strategy: str = "SKIP TILL ANY MATCH"
+    confidence: Confidence | None = None
+    distinct: bool = False
+    collapsed: bool = False
+    aggregated: bool = False
+
+
+@dataclass(frozen=True)
+class NamedMatch(Node):
+    """A query of a script; `name` is bare, None when it has none."""
+
+    name: str | None
+    match: Match
+
+
+@dataclass(frozen=True)
+class Program(Node):
+    """A bound script: its queries in order, each over declared streams or earlier queries."""
+
+    streams: tuple[Stream, ...]
+    queries: tuple[NamedMatch, ...]

@@ -1,0 +1,67 @@
+"""Identifiers in source form: plain, or between backticks.
+
+Plain names are matched as Spark does, without regard to case; quoted names exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from neelc.ir.words import RESERVED
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def is_quoted(name: str) -> bool:
+    """
+    >>> is_quoted("`Price`"), is_quoted("price")
+    (True, False)
+    """
+    return name.startswith("`")
+
+
+def bare(name: str) -> str:
+    """The name without its backticks.
+
+    >>> bare("`in``side`"), bare("price")
+    ('in`side', 'price')
+    """
+    return name[1:-1].replace("``", "`") if is_quoted(name) else name
+
+
+def quote(text: str) -> str:
+    """
+    >>> quote("in`side")
+    '`in``side`'
+    """
+    return "`" + text.replace("`", "``") + "`"
+
+
+def written(text: str) -> str:
+    """The source form of a bare name: quoted only where it must be.
+
+    >>> written("price"), written("unit price"), written("select")
+    ('price', '`unit price`', '`select`')
+    """
+    return text if _PLAIN.match(text) and text.upper() not in RESERVED else quote(text)
+
+
+def same(left: str, right: str) -> bool:
+    """Whether two names, in source form, mean the same thing.
+
+    >>> same("Price", "PRICE"), same("`Price`", "PRICE"), same("`Price`", "Price")
+    (True, False, True)
+    """
+    if is_quoted(left) or is_quoted(right):
+        return bare(left) == bare(right)
+    return left.casefold() == right.casefold()
+
+
+def find(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `name` means, or None.
+
+    >>> find("PRICE", ["id", "price"])
+    'price'
+    """
+    return next((c for c in candidates if same(name, c)), None)

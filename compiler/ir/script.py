@@ -1,0 +1,202 @@
+"""Statements: what a script is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.expr import Expr
+from neelc.ir.node import Node
+from neelc.ir.pattern import Pattern, Window
+from neelc.ir.rows import MatchRecognize, MatchSequential, Output, SortItem
+from neelc.ir.temporal import MatchTemporal
+from neelc.ir.types import DataType
+
+
+@dataclass(frozen=True)
+class Statement(Node):
+    """One statement of a script."""
+
+
+@dataclass(frozen=True)
+class Script(Node):
+    """Statements in order; each may use what those before it declare."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class ColumnDefinition(Node):
+    """`name type` in CREATE STREAM."""
+
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Property(Node):
+    """`key 'value'` in OPTIONS."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Timestamp(Node):
+    """`TIMESTAMP BY start [UNIT unit]`, or `TIMESTAMP BETWEEN start AND latest` for imprecise times.
+
+    `unit` is singular and upper case.
+    """
+
+    start: str
+    latest: str | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateStream(Statement):
+    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... FROM 'path' FORMAT f OPTIONS (...)`."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...] = ()
+    timestamp: Timestamp | None = None
+    end: str | None = None
+    type_by: str | None = None
+    path: str | None = None
+    format: str | None = None
+    options: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True)
+class CreateType(Statement):
+    """`CREATE TYPE name AS (members)`: a concept, the union of its members."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Query(Node):
+    """A pattern query or a SELECT."""
+
+
+@dataclass(frozen=True)
+class CreateQuery(Statement):
+    """`CREATE QUERY name AS query`, also written `PATTERN ... AS name` and `( SELECT ... ) AS name`."""
+
+    name: str
+    query: Query
+
+
+@dataclass(frozen=True)
+class RunQuery(Statement):
+    """A query without a name."""
+
+    query: Query
+
+
+STRATEGIES = (
+    "SKIP TILL ANY MATCH",
+    "SKIP TILL NEXT MATCH",
+    "STRICT CONTIGUITY",
+    "PARTITION CONTIGUITY",
+)
+
+
+@dataclass(frozen=True)
+class Confidence(Node):
+    """`WITH CONFIDENCE op threshold`; `op` is `>=` or `>`."""
+
+    op: str
+    threshold: Expr
+
+
+@dataclass(frozen=True)
+class Return(Node):
+    """`RETURN [DISTINCT | COLLAPSED] items`; COLLAPSED may stand without items."""
+
+    items: tuple[Output, ...]
+    distinct: bool = False
+    collapsed: bool = False
+
+
+@dataclass(frozen=True)
+class PatternQuery(Query):
+    """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is one of `STRATEGIES`, None when not said."""
+
+    pattern: Pattern
+    streams: tuple[str, ...] = ()
+    where: Expr | None = None
+    partition_by: tuple[str, ...] = ()
+    within: Window | None = None
+    strategy: str | None = None
+    confidence: Confidence | None = None
+    returns: Return | None = None
+
+
+@dataclass(frozen=True)
+class StreamWindow(Node):
+    """`WINDOW(TIME 10 MINUTES JUMP 1 MINUTE)`, `WINDOW(COUNT 5 EVENTS JUMP 1 EVENT PARTITION BY a)`.
+
+    Both sizes are `Window`s: in EVENTs for COUNT, in a unit of time (or None) for TIME.
+    """
+
+    size: Window
+    jump: Window | None = None
+    partition_by: tuple[str, ...] = ()
+
+
+Matcher = MatchRecognize | MatchSequential | MatchTemporal
+
+
+@dataclass(frozen=True)
+class FromItem(Node):
+    """One element of a FROM, with its window and its row pattern."""
+
+    alias: str | None = None
+    window: StreamWindow | None = None
+    matcher: Matcher | None = None
+    matcher_alias: str | None = None
+
+
+@dataclass(frozen=True)
+class FromStream(FromItem):
+    """A stream or a named query."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class FromQuery(FromItem):
+    """`( SELECT ... ) AS alias`."""
+
+    query: Query | None = None
+
+
+@dataclass(frozen=True)
+class Wanted(Node):
+    """`name:TYPE {(property, value), ...}` in MATCH(...): an attribute of JEPC's matchmaker."""
+
+    name: str
+    type: DataType
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True)
+class FromMatchmaker(FromItem):
+    """`MATCH(attribute, ...)`: any stream that offers these attributes (JEPC's matchmaker)."""
+
+    attributes: tuple[Wanted, ...] = ()
+
+
+@dataclass(frozen=True)
+class Select(Query):
+    """JEPC-QL's SELECT: filter, aggregator, correlator, pattern matcher."""
+
+    items: tuple[Output, ...]
+    sources: tuple[FromItem, ...]
+    distinct: bool = False
+    where: Expr | None = None
+    group_by: tuple[Expr, ...] = ()
+    having: Expr | None = None
+    order_by: tuple[SortItem, ...] = ()
+    limit: int | None = None

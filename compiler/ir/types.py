@@ -1,0 +1,94 @@
+"""Spark's data types, as values. Names and meanings are Spark's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.node import Node
+
+
+@dataclass(frozen=True)
+class DataType(Node):
+    """A Spark SQL type. `str(t)` is how Spark SQL writes it."""
+
+
+@dataclass(frozen=True)
+class Simple(DataType):
+    """A type without parameters; `name` is one of `SIMPLE_TYPES`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Decimal(DataType):
+    """DECIMAL(precision, scale)."""
+
+    precision: int = 10
+    scale: int = 0
+
+
+@dataclass(frozen=True)
+class Array(DataType):
+    """ARRAY<element>."""
+
+    element: DataType
+
+
+@dataclass(frozen=True)
+class Map(DataType):
+    """MAP<key, value>."""
+
+    key: DataType
+    value: DataType
+
+
+@dataclass(frozen=True)
+class StructField(Node):
+    """One field of a STRUCT. `name` is an identifier in source form."""
+
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Struct(DataType):
+    """STRUCT<name: type, ...>."""
+
+    fields: tuple[StructField, ...]
+
+
+VOID = Simple("VOID")
+BOOLEAN = Simple("BOOLEAN")
+TINYINT = Simple("TINYINT")
+SMALLINT = Simple("SMALLINT")
+INT = Simple("INT")
+BIGINT = Simple("BIGINT")
+FLOAT = Simple("FLOAT")
+DOUBLE = Simple("DOUBLE")
+STRING = Simple("STRING")
+BINARY = Simple("BINARY")
+DATE = Simple("DATE")
+TIMESTAMP = Simple("TIMESTAMP")
+TIMESTAMP_NTZ = Simple("TIMESTAMP_NTZ")
+DAY_INTERVAL = Simple("INTERVAL DAY TO SECOND")
+YEAR_INTERVAL = Simple("INTERVAL YEAR TO MONTH")
+
+SIMPLE_TYPES = {
+    t.name: t
+    for t in (
+        VOID, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY,
+        DATE, TIMESTAMP, TIMESTAMP_NTZ, DAY_INTERVAL, YEAR_INTERVAL,
+    )
+}  # fmt: skip
+
+SYNONYMS = {
+    "BYTE": "TINYINT",
+    "SHORT": "SMALLINT",
+    "INTEGER": "INT",
+    "LONG": "BIGINT",
+    "REAL": "FLOAT",
+    "TEXT": "STRING",
+    "TIMESTAMP_LTZ": "TIMESTAMP",
+    "DEC": "DECIMAL",
+    "NUMERIC": "DECIMAL",
+}

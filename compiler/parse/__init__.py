@@ -1,0 +1,80 @@
+"""Text to syntax trees.
+
+>>> print(pattern("seq(A a, !B b, C c where a.id = c.id)"))
+SEQ(A a, !B b, C c WHERE a.id = c.id)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from neelc.errors import Diagnostic, NeelError
+from neelc.ir.expr import Expr
+from neelc.ir.pattern import Pattern, Window
+from neelc.ir.script import Script, Statement
+from neelc.parse import expressions, patterns, statements
+from neelc.parse.problem import Problem
+from neelc.parse.syntax import parse_tree
+from neelc.parse.tokens import nesting_problem, statements_of, stray_tokens, tokens_of
+from neelc.source import Source, Span
+
+T = TypeVar("T")
+
+
+def script(source: Source | str) -> Script:
+    """All statements of a script; raises `NeelError` with one error for each statement that has one."""
+    source = Source(source) if isinstance(source, str) else source
+    tokens = tokens_of(source.text)
+    problems = stray_tokens(tokens)
+    if problems:
+        raise NeelError(problems, source)
+    found: list[Statement] = []
+    for part in statements_of(tokens):
+        try:
+            found.append(_built(part, "singleStatement", lambda tree: statements.statement(tree.statement())))
+        except Problem as problem:
+            problems.append(problem.diagnostic)
+    if problems:
+        raise NeelError(problems, source)
+    return Script(tuple(found), span=Span(0, len(source.text)))
+
+
+def pattern(text: str) -> Pattern:
+    """One pattern, with its own window if it has one."""
+    return _single(text, "singlePattern", lambda tree: patterns.pattern_item(tree.patternItem()))
+
+
+def expression(text: str) -> Expr:
+    """One expression."""
+    return _single(text, "singleExpression", lambda tree: expressions.expression(tree.expression()))
+
+
+def window(text: str) -> Window:
+    """What may stand after WITHIN.
+
+    >>> window("10 seconds").unit
+    'SECOND'
+    """
+    return _single(text, "singleWindow", lambda tree: patterns.window(tree.window()))
+
+
+def _single(text: str, rule: str, build: Callable[[Any], T]) -> T:
+    source = Source(text)
+    tokens = tokens_of(text)
+    problems = stray_tokens(tokens)
+    if problems:
+        raise NeelError(problems, source)
+    try:
+        return _built([t for t in tokens if t.channel == 0], rule, build)
+    except Problem as problem:
+        raise NeelError([problem.diagnostic], source) from None
+
+
+def _built(tokens: list[Any], rule: str, build: Callable[[Any], T]) -> T:
+    deep = nesting_problem(tokens)
+    if deep is not None:
+        raise Problem(deep)
+    if not tokens:
+        raise Problem(Diagnostic("NEEL1001", "there is nothing here", Span(0, 1)))
+    return build(parse_tree(tokens, rule, tokens[-1].stop + 1))

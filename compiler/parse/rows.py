@@ -1,0 +1,214 @@
+"""Parse tree to the MATCH_RECOGNIZE clauses: SQL:2016's, and JEPC's sequential and temporal ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from neelc.grammar.generated.NeelParser import NeelParser
+from neelc.ir import rows as r
+from neelc.ir.expr import Expr, Star
+from neelc.ir.names import bare, is_quoted, same
+from neelc.ir.pattern import Window
+from neelc.ir.script import Matcher
+from neelc.parse.expressions import expression, expressions
+from neelc.parse.patterns import bounds, window
+from neelc.parse.problem import fail, span_of
+from neelc.parse.temporal import temporal_match
+
+_SYMBOL = re.compile(r"[A-Za-z_][0-9]*")
+
+
+def matcher(context: Any) -> Matcher:
+    if context.MATCH_RECOGNIZE():
+        return _standard(context)
+    if context.MATCH_RECOGNIZE_SEQUENTIAL():
+        return _sequential(context)
+    shared, clause = _split(context.temporalClause(), context, "MATCH_RECOGNIZE_TEMPORAL")
+    return temporal_match(context, clause.temporalPatterns(), Shared(shared))
+
+
+class Shared:
+    """The clauses that all three kinds have."""
+
+    def __init__(self, clauses: list[Any]) -> None:
+        self.partition_by: tuple[Expr, ...] = ()
+        self.measures: tuple[r.Output, ...] = ()
+        self.within: Window | None = None
+        self.definitions: tuple[r.Definition, ...] = ()
+        seen: set[type[Any]] = set()
+        for clause in clauses:
+            if type(clause) in seen:
+                fail("NEEL1004", f"`{clause.getChild(0).getText().upper()}` is given twice", clause)
+            seen.add(type(clause))
+            match clause:
+                case NeelParser.MatchPartitionContext():
+                    self.partition_by = expressions(clause.expressionList())
+                case NeelParser.MatchMeasuresContext():
+                    self.measures = tuple(output(i) for i in clause.selectItem())
+                case NeelParser.MatchWithinContext():
+                    self.within = window(clause.window())
+                case _:
+                    self.definitions = tuple(
+                        r.Definition(d.name().getText(), expression(d.expression()), span=span_of(d))
+                        for d in clause.definition()
+                    )
+
+
+def output(context: Any) -> r.Output:
+    """`expression [AS name]`, or `*`."""
+    if context.expression() is None:
+        return r.Output(Star(span=span_of(context)), span=span_of(context))
+    name = context.name().getText() if context.name() else None
+    return r.Output(expression(context.expression()), name, span=span_of(context))
+
+
+def sort_item(context: Any) -> r.SortItem:
+    nulls = "FIRST" if context.FIRST() else "LAST" if context.LAST() else None
+    return r.SortItem(expression(context.expression()), context.DESC() is not None, nulls, span=span_of(context))
+
+
+def _split(clauses: list[Any], context: Any, kind: str) -> tuple[list[Any], Any]:
+    """The shared clauses, and the one PATTERN clause."""
+    patterns = [c for c in clauses if c.sharedClause() is None]
+    if len(patterns) != 1:
+        message = f"{kind} needs one PATTERN clause"
+        fail("NEEL1004" if patterns else "NEEL1001", message, patterns[1] if patterns else context)
+    return [c.sharedClause() for c in clauses if c.sharedClause() is not None], patterns[0]
+
+
+def _sequential(context: Any) -> r.MatchSequential:
+    clauses, clause = _split(context.sequentialClause(), context, "MATCH_RECOGNIZE_SEQUENTIAL")
+    shared = Shared(clauses)
+    symbols = tuple(d.name for d in shared.definitions)
+    return r.MatchSequential(
+        _pattern(clause.rowPattern(), symbols),
+        shared.definitions,
+        shared.partition_by,
+        shared.measures,
+        shared.within,
+        span=span_of(context),
+    )
+
+
+def _standard(context: Any) -> r.MatchRecognize:
+    found: dict[type[Any], Any] = {}
+    shared = []
+    for clause in context.rowClause():
+        if isinstance(clause, NeelParser.RowSharedContext):
+            shared.append(clause.sharedClause())
+        elif type(clause) in found:
+            fail("NEEL1004", f"`{clause.getChild(0).getText().upper()}` is given twice", clause)
+        else:
+            found[type(clause)] = clause
+    pattern = found.get(NeelParser.RowPatternClauseContext)
+    if pattern is None:
+        fail("NEEL1001", "MATCH_RECOGNIZE needs a PATTERN clause", context.MATCH_RECOGNIZE())
+    order = found.get(NeelParser.RowOrderContext)
+    subsets = found.get(NeelParser.RowSubsetContext)
+    both = Shared(shared)
+    return r.MatchRecognize(
+        _pattern(pattern.rowPattern(), None) if pattern.rowPattern() else r.RowEmpty(span=span_of(pattern)),
+        both.definitions,
+        both.partition_by,
+        tuple(sort_item(s) for s in order.sortItem()) if order else (),
+        both.measures,
+        _rows_per_match(found.get(NeelParser.RowsPerMatchContext)),
+        _skip(found.get(NeelParser.AfterMatchContext)),
+        both.within,
+        tuple(_subset(s) for s in subsets.subset()) if subsets else (),
+        span=span_of(context),
+    )
+
+
+def _rows_per_match(clause: Any) -> str | None:
+    if clause is None:
+        return None
+    words = " ".join(child.getText().upper() for child in list(clause.getChildren())[:4])
+    if clause.emptyMatches():
+        words += " " + " ".join(c.getText().upper() for c in clause.emptyMatches().getChildren())
+    if words not in r.ROWS_PER_MATCH:
+        fail("NEEL1001", f"`{words}` is not an option of MATCH_RECOGNIZE", clause, "one of: " + "; ".join(r.ROWS_PER_MATCH))
+    return words
+
+
+def _skip(clause: Any) -> r.Skip | None:
+    if clause is None:
+        return None
+    to = clause.skipTo()
+    if to.PAST():
+        return r.Skip("PAST LAST ROW", span=span_of(clause))
+    if to.ROW():
+        return r.Skip("TO NEXT ROW", span=span_of(clause))
+    kind = "TO FIRST" if to.FIRST() else "TO LAST" if to.LAST() else "TO"
+    return r.Skip(kind, to.name().getText(), span=span_of(clause))
+
+
+def _subset(context: Any) -> r.Subset:
+    name, *members = (n.getText() for n in context.name())
+    return r.Subset(name, tuple(members), span=span_of(context))
+
+
+def _pattern(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
+    """A row pattern; with `symbols`, JEPC's: names may stand packed together, `;` separates alternatives."""
+    if symbols is None and context.SEMI():
+        fail("NEEL1001", "`;` separates alternatives in MATCH_RECOGNIZE_SEQUENTIAL only", context.SEMI(0), "write |")
+    parts = tuple(_sequence(s, symbols) for s in context.rowSequence())
+    return parts[0] if len(parts) == 1 else r.RowAlternation(parts, span=span_of(context))
+
+
+def _sequence(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
+    parts = [part for term in context.rowTerm() for part in _term(term, symbols)]
+    return parts[0] if len(parts) == 1 else r.RowSequence(tuple(parts), span=span_of(context))
+
+
+def _term(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
+    """One part, or several when symbols stand packed: the quantifier of `ab*` is the last one's."""
+    parts = _primary(context.rowPrimary(), symbols)
+    if context.quantifier() is None:
+        return parts
+    least, most = bounds(context.quantifier())
+    if most is not None and (most < least or most == 0):
+        fail("NEEL1005", f"`{context.quantifier().getText()}` can never match", context.quantifier())
+    reluctant = context.QUESTION() is not None
+    return [*parts[:-1], r.RowRepeat(parts[-1], least, most, reluctant, span=span_of(context))]
+
+
+def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
+    span = span_of(context)
+    match context:
+        case NeelParser.RowPermuteContext():
+            return [r.RowPermute(tuple(_pattern(x, symbols) for x in context.rowPattern()), span=span)]
+        case NeelParser.RowGroupContext():
+            inner = context.rowPattern()
+            return [_pattern(inner, symbols) if inner else r.RowEmpty(span=span)]
+        case NeelParser.RowExclusionContext():
+            return [r.RowExclusion(_pattern(context.rowPattern(), symbols), span=span)]
+        case NeelParser.RowAnchorContext():
+            return [r.RowAnchor(context.getText(), span=span)]
+        case _:
+            name = context.name().getText()
+            names = [name] if symbols is None else packed_symbols(name, symbols)
+            return [r.RowVariable(n, span=span) for n in names]
+
+
+def packed_symbols(word: str, symbols: tuple[str, ...]) -> list[str]:
+    """JEPC writes symbols without spaces: `ab` is `a` then `b`, unless a symbol is called `ab`.
+
+    >>> packed_symbols("ABCD", ("A", "B")), packed_symbols("up1down", ("up1", "down")), packed_symbols("AB", ("AB",))
+    (['A', 'B', 'C', 'D'], ['up1', 'down'], ['AB'])
+    """
+    if is_quoted(word) or any(same(word, s) for s in symbols):
+        return [word]
+    longest = sorted((bare(s) for s in symbols), key=len, reverse=True)
+    found, rest = [], word
+    while rest:
+        symbol = next((s for s in longest if rest.casefold().startswith(s.casefold())), None)
+        if symbol is None:
+            letter = _SYMBOL.match(rest)
+            if letter is None:
+                return [word]
+            symbol = letter[0]
+        found.append(rest[: len(symbol)])
+        rest = rest[len(symbol) :]
+    return found

@@ -1,0 +1,350 @@
+// The language of neelc: scripts, PATTERN queries (NEEL, NEEL+, SASE++, MQOS), JEPC-QL and SQL:2016 MATCH_RECOGNIZE.
+// After a change run `python grammar/regenerate.py` and commit what it writes.
+//
+// Most decisions need one token of lookahead, which keeps the generated Python parser quick. Precedence of
+// arithmetic, units of time, selection strategies and the words of temporal patterns are resolved in
+// compiler/parse, where the errors can be better.
+grammar Neel;
+options { caseInsensitive = true; }
+
+// Statements -----------------------------------------------------------------------------------------------
+
+singleStatement : statement EOF ;
+singlePattern : patternItem EOF ;
+singleExpression : expression EOF ;
+singleWindow : window EOF ;
+
+statement
+    : CREATE createStream
+    | CREATE createType
+    | CREATE createQuery
+    | query (AS name)?
+    ;
+
+createStream : STREAM name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)? streamClause* ;
+columnDefinition : name dataType ;
+streamClause
+    : TIMESTAMP BY name                              # timestampBy
+    | TIMESTAMP BETWEEN name AND name                # timestampBetween
+    | UNIT name                                      # unitOf
+    | END BY name                                    # endBy
+    | TYPE BY name                                   # typeBy
+    | FROM STRING                                    # fromPath
+    | FORMAT name                                    # formatName
+    | OPTIONS LPAREN property (COMMA property)* RPAREN   # optionList
+    ;
+property : name STRING ;
+
+createType : TYPE name AS LPAREN name (COMMA name)* RPAREN ;
+createQuery : QUERY name AS query ;
+
+query : patternQuery | select | LPAREN query RPAREN ;
+
+// Pattern queries ------------------------------------------------------------------------------------------
+
+patternQuery : PATTERN patternExpression patternClause* ;
+patternClause
+    : FROM name (COMMA name)*                        # fromStreams
+    | WHERE expression                               # whereClause
+    | PARTITION BY name (COMMA name)*                # partitionNames
+    | WITHIN window                                  # withinClause
+    | USING name+                                    # usingStrategy
+    | WITH CONFIDENCE (GE | GT) expression           # withConfidence
+    | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
+    ;
+returnItem : expression (AS name)? ;
+
+patternExpression : patternPart (OR patternPart)* ;
+patternPart
+    : (BANG | NOT) patternPart                       # negatedPart
+    | EXISTS name (COMMA name)* COLON patternPart    # existsPart
+    | patternAtom quantifier? variable?              # plainPart
+    ;
+patternAtom
+    : (SEQ | AND | OR | AND_NEG | SEQ_NEG) LPAREN patternListItem (COMMA patternListItem)* COMMA? qualification? RPAREN   # operatorAtom
+    | LPAREN patternItem (COLON conditionList)? RPAREN   # groupAtom
+    | name                                           # eventAtom
+    ;
+// NEEL writes conditions as the last elements of the list.
+patternListItem : patternItem | expression ;
+patternItem : patternExpression (WITHIN window)? ;
+qualification : (WHERE | SEMI) conditionList ;
+conditionList : expression (COMMA expression)* COMMA? ;
+variable : name (LBRACKET RBRACKET)? ;
+quantifier
+    : PLUS
+    | STAR
+    | QUESTION
+    | LBRACE NUMBER? (COMMA NUMBER?)? RBRACE
+    ;
+
+window : (NUMBER | COLON name) name? | interval ;
+
+// JEPC-QL --------------------------------------------------------------------------------------------------
+
+select
+    : SELECT (DISTINCT | ALL)? selectItem (COMMA selectItem)*
+      FROM fromItem (COMMA fromItem)*
+      (WHERE expression)?
+      (GROUP BY expressionList)?
+      (HAVING expression)?
+      (ORDER BY sortItem (COMMA sortItem)*)?
+      (LIMIT NUMBER)?
+    ;
+selectItem : STAR | expression (AS? name)? ;
+expressionList : expression (COMMA expression)* ;
+sortItem : expression (ASC | DESC)? (NULLS (FIRST | LAST))? ;
+
+fromItem : fromSource alias? streamWindow? alias? (matcher alias?)? ;
+alias : AS? name ;
+fromSource
+    : name                                           # streamName
+    | LPAREN query RPAREN                            # subquery
+    | MATCH LPAREN wanted (COMMA wanted)* RPAREN     # matchmaker
+    ;
+wanted : name COLON dataType (LBRACE wantedProperty (COMMA wantedProperty)* RBRACE)? ;
+wantedProperty : LPAREN name COMMA (name | NUMBER | STRING) RPAREN ;
+streamWindow
+    : WINDOW LPAREN (TIME | COUNT) window (JUMP window)? (PARTITION BY name (COMMA name)*)? RPAREN
+    ;
+
+matcher
+    : MATCH_RECOGNIZE LPAREN rowClause* RPAREN
+    | MATCH_RECOGNIZE_SEQUENTIAL LPAREN sequentialClause* RPAREN
+    | MATCH_RECOGNIZE_TEMPORAL LPAREN temporalClause* RPAREN
+    ;
+sharedClause
+    : PARTITION BY expressionList                    # matchPartition
+    | MEASURES selectItem (COMMA selectItem)*        # matchMeasures
+    | WITHIN window                                  # matchWithin
+    | DEFINE definition (COMMA definition)*          # matchDefine
+    ;
+definition : name AS expression ;
+rowClause
+    : sharedClause                                   # rowShared
+    | ORDER BY sortItem (COMMA sortItem)*            # rowOrder
+    | (ONE ROW | ALL ROWS) PER MATCH emptyMatches?   # rowsPerMatch
+    | AFTER MATCH SKIPPING skipTo                    # afterMatch
+    | PATTERN LPAREN rowPattern? RPAREN              # rowPatternClause
+    | SUBSET subset (COMMA subset)*                  # rowSubset
+    ;
+emptyMatches : (SHOW | OMIT) EMPTY MATCHES | WITH UNMATCHED ROWS ;
+skipTo : PAST LAST ROW | TO NEXT ROW | TO (FIRST | LAST)? name ;
+subset : name EQ LPAREN name (COMMA name)* RPAREN ;
+sequentialClause : sharedClause | PATTERN rowPattern ;
+temporalClause : sharedClause | PATTERN temporalPatterns ;
+
+// A SEMI separates alternatives in JEPC's patterns only; compiler/parse checks that.
+rowPattern : rowSequence ((PIPE | SEMI) rowSequence)* ;
+rowSequence : rowTerm+ ;
+rowTerm : rowPrimary (quantifier QUESTION?)? ;
+rowPrimary
+    : PERMUTE LPAREN rowPattern (COMMA rowPattern)* RPAREN   # rowPermute
+    | LPAREN rowPattern? RPAREN                      # rowGroup
+    | EXCLUDE_OPEN rowPattern EXCLUDE_CLOSE          # rowExclusion
+    | (CARET | DOLLAR)                               # rowAnchor
+    | name                                           # rowVariable
+    ;
+
+temporalPatterns : temporalPattern (SEMI temporalPattern)* ;
+temporalPattern : temporalItem (COMMA temporalItem)* ;
+temporalItem
+    : BANG name                                      # temporalAbsent
+    | LPAREN temporalPatterns RPAREN                 # temporalGroup
+    | temporalWord (DOT temporalWord)*               # temporalRelation
+    ;
+// `A.AS.S` is a word over the symbols A and S.
+temporalWord : name | AS | BY | IN | IS | OR ;
+
+// Expressions ----------------------------------------------------------------------------------------------
+
+expression : conjunction (OR conjunction)* ;
+conjunction : negation (AND negation)* ;
+negation : NOT negation | predicate ;
+predicate : arithmetic predicateTail? ;
+predicateTail
+    : (EQ | NE | LT | LE | GT | GE | NULL_SAFE) arithmetic   # comparison
+    | IS NOT? (NULL | TRUE | FALSE | UNKNOWN | DISTINCT FROM arithmetic)   # isTest
+    | NOT? rangeTest                                 # rangePredicate
+    ;
+rangeTest
+    : BETWEEN arithmetic AND arithmetic              # between
+    | IN LPAREN expressionList RPAREN                # inList
+    | (LIKE | ILIKE | RLIKE) arithmetic (ESCAPE STRING)?   # like
+    ;
+arithmetic : unary (operator unary)* ;
+operator : PLUS | MINUS | STAR | SLASH | PERCENT | DIV | CONCAT | AMPERSAND | PIPE | CARET ;
+unary : (MINUS | PLUS | TILDE) unary | postfix ;
+postfix : primary step* ;
+step : DOT name | DOT STAR | LBRACKET subscript? RBRACKET ;
+subscript : DOTDOT expression | expression (DOTDOT expression)? ;
+primary
+    : NUMBER                                         # number
+    | STRING                                         # string
+    | BINARY                                         # binary
+    | (TRUE | FALSE | NULL)                          # constant
+    | COLON name                                     # parameter
+    | interval                                       # intervalLiteral
+    | LPAREN expression RPAREN                       # group
+    | LBRACKET name (COMMA name)* RBRACKET           # sameAttributes
+    | CASE expression? whenThen+ (ELSE expression)? END   # caseWhen
+    | (CAST | TRY_CAST) LPAREN expression AS dataType RPAREN   # cast
+    | (RUNNING | FINAL) name arguments               # runningFinal
+    | name (arguments | STRING)?                     # named
+    ;
+whenThen : WHEN expression THEN expression ;
+arguments : LPAREN (STAR | (DISTINCT | ALL)? expression (FROM expression)? (COMMA expression)*)? RPAREN ;
+interval : INTERVAL intervalPart+ ;
+intervalPart : (STRING | (MINUS | PLUS)? NUMBER) (name (TO name)?)? ;
+
+dataType
+    : INTERVAL name (TO name)?                       # intervalType
+    | name (LPAREN NUMBER (COMMA NUMBER)* RPAREN | LT typeArgument (COMMA typeArgument)* GT)?   # namedType
+    ;
+typeArgument : (name COLON)? dataType ;
+
+name : IDENTIFIER | QUOTED | softWord ;
+// Words with a meaning in some places that stay free as names.
+softWord
+    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | FINAL | FIRST | FORMAT
+    | ILIKE | JUMP | LAST | MATCH | MATCHES | NEXT | NULLS | OMIT | ONE | OPTIONS | PAST | PER | PERMUTE | QUERY
+    | RLIKE | ROW | ROWS | RUNNING | SHOW | SKIPPING | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT
+    | UNKNOWN | UNMATCHED
+    ;
+
+// Words ----------------------------------------------------------------------------------------------------
+
+AFTER : 'AFTER' ;
+ALL : 'ALL' ;
+AND : 'AND' ;
+AND_NEG : 'AND_NEG' ;
+AS : 'AS' ;
+ASC : 'ASC' ;
+BETWEEN : 'BETWEEN' ;
+BY : 'BY' ;
+CASE : 'CASE' ;
+CAST : 'CAST' ;
+COLLAPSED : 'COLLAPSED' ;
+CONFIDENCE : 'CONFIDENCE' ;
+COUNT : 'COUNT' ;
+CREATE : 'CREATE' ;
+DEFINE : 'DEFINE' ;
+DESC : 'DESC' ;
+DISTINCT : 'DISTINCT' ;
+DIV : 'DIV' ;
+ELSE : 'ELSE' ;
+EMPTY : 'EMPTY' ;
+END : 'END' ;
+ESCAPE : 'ESCAPE' ;
+EXISTS : 'EXISTS' | '\u2203' ;
+FALSE : 'FALSE' ;
+FINAL : 'FINAL' ;
+FIRST : 'FIRST' ;
+FORMAT : 'FORMAT' ;
+FROM : 'FROM' ;
+GROUP : 'GROUP' ;
+HAVING : 'HAVING' ;
+ILIKE : 'ILIKE' ;
+IN : 'IN' ;
+INTERVAL : 'INTERVAL' ;
+IS : 'IS' ;
+JUMP : 'JUMP' ;
+LAST : 'LAST' ;
+LIKE : 'LIKE' ;
+LIMIT : 'LIMIT' ;
+MATCH : 'MATCH' ;
+MATCHES : 'MATCHES' ;
+MATCH_RECOGNIZE : 'MATCH_RECOGNIZE' ;
+MATCH_RECOGNIZE_SEQUENTIAL : 'MATCH_RECOGNIZE_SEQUENTIAL' ;
+MATCH_RECOGNIZE_TEMPORAL : 'MATCH_RECOGNIZE_TEMPORAL' ;
+MEASURES : 'MEASURES' ;
+NEXT : 'NEXT' ;
+NOT : 'NOT' ;
+NULL : 'NULL' ;
+NULLS : 'NULLS' ;
+OMIT : 'OMIT' ;
+ONE : 'ONE' ;
+OPTIONS : 'OPTIONS' ;
+OR : 'OR' ;
+ORDER : 'ORDER' ;
+PARTITION : 'PARTITION' ;
+PAST : 'PAST' ;
+PATTERN : 'PATTERN' ;
+PER : 'PER' ;
+PERMUTE : 'PERMUTE' ;
+QUERY : 'QUERY' ;
+RETURN : 'RETURN' ;
+RLIKE : 'RLIKE' | 'REGEXP' ;
+ROW : 'ROW' ;
+ROWS : 'ROWS' ;
+RUNNING : 'RUNNING' ;
+SELECT : 'SELECT' ;
+SEQ : 'SEQ' ;
+SEQ_NEG : 'SEQ_NEG' ;
+SHOW : 'SHOW' ;
+SKIPPING : 'SKIP' ;
+STREAM : 'STREAM' ;
+SUBSET : 'SUBSET' ;
+THEN : 'THEN' ;
+TIME : 'TIME' ;
+TIMESTAMP : 'TIMESTAMP' ;
+TO : 'TO' ;
+TRUE : 'TRUE' ;
+TRY_CAST : 'TRY_CAST' ;
+TYPE : 'TYPE' ;
+UNIT : 'UNIT' ;
+UNKNOWN : 'UNKNOWN' ;
+UNMATCHED : 'UNMATCHED' ;
+USING : 'USING' ;
+WHEN : 'WHEN' ;
+WHERE : 'WHERE' ;
+WINDOW : 'WINDOW' ;
+WITH : 'WITH' ;
+WITHIN : 'WITHIN' ;
+
+// Marks ----------------------------------------------------------------------------------------------------
+
+LPAREN : '(' ;
+RPAREN : ')' ;
+LBRACKET : '[' ;
+RBRACKET : ']' ;
+EXCLUDE_OPEN : '{-' ;
+EXCLUDE_CLOSE : '-}' ;
+LBRACE : '{' ;
+RBRACE : '}' ;
+COMMA : ',' ;
+SEMI : ';' ;
+COLON : ':' ;
+DOTDOT : '..' ;
+DOT : '.' ;
+EQ : '=' | '==' ;
+NULL_SAFE : '<=>' ;
+NE : '<>' | '!=' ;
+LE : '<=' ;
+LT : '<' ;
+GE : '>=' ;
+GT : '>' ;
+BANG : '!' ;
+PLUS : '+' ;
+MINUS : '-' ;
+STAR : '*' ;
+SLASH : '/' ;
+PERCENT : '%' ;
+CONCAT : '||' ;
+PIPE : '|' ;
+AMPERSAND : '&' ;
+CARET : '^' ;
+TILDE : '~' ;
+QUESTION : '?' ;
+DOLLAR : '$' ;
+
+NUMBER : ([0-9]+ ('.' [0-9]+)? | '.' [0-9]+) ('E' [+-]? [0-9]+)? ('L' | 'S' | 'Y' | 'D' | 'F' | 'BD')? ;
+BINARY : 'X' '\'' [0-9A-F]* '\'' ;
+STRING : '\'' (~'\'' | '\'\'')* '\'' | '"' (~'"' | '""')* '"' ;
+IDENTIFIER : [A-Z_] [A-Z0-9_]* ;
+QUOTED : '`' (~'`' | '``')+ '`' ;
+
+COMMENT : ('--' ~[\r\n]* | '/*' .*? '*/') -> channel(HIDDEN) ;
+SPACE : [ \t\r\n\f\u00A0]+ -> skip ;
+UNFINISHED : ('\'' (~'\'' | '\'\'')* | '"' (~'"' | '""')* | '`' ~'`'* | '/*' .*?) EOF ;
+STRAY : . ;
