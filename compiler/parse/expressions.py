@@ -155,13 +155,17 @@ def _constant(context: Any) -> e.Expr:
 def _case(context: Any) -> e.Expr:
     found = [expression(x) for x in context.expression()]
     operand = found.pop(0) if context.getChild(1).__class__ is NeelParser.ExpressionContext else None
-    whens = tuple(e.When(*(expression(x) for x in w.expression()), span=span_of(w)) for w in context.whenThen())
+    whens = tuple(
+        e.When(*(expression(x) for x in w.expression()), span=span_of(w)) for w in context.whenThen()
+    )
     return e.Case(operand, whens, found[0] if context.ELSE() else None, span=span_of(context))
 
 
 def _cast(context: Any) -> e.Expr:
     kind = literals.data_type(context.dataType())
-    return e.Cast(expression(context.expression()), kind, context.TRY_CAST() is not None, span=span_of(context))
+    return e.Cast(
+        expression(context.expression()), kind, context.TRY_CAST() is not None, span=span_of(context)
+    )
 
 
 def _same(context: Any) -> e.Expr:

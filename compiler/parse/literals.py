@@ -23,7 +23,7 @@ _TYPED = {
 
 
 def number(token: Any) -> Literal:
-    """A number as Spark reads it: `5` is INT, `1.5` DECIMAL(2, 1), `1e3` DOUBLE, `0.9f` FLOAT, `5L` BIGINT."""
+    """A number as Spark reads it: `5` INT, `1.5` DECIMAL(2, 1), `1e3` DOUBLE, `0.9f` FLOAT, `5L` BIGINT."""
     span = span_of(token)
     matched = _NUMBER.match(token.getText())
     assert matched is not None
@@ -104,7 +104,9 @@ def interval(context: Any) -> Interval:
         names = part.name()
         if names:
             units = [unit(n.getText(), n) for n in names]
-            parts.append(IntervalPart(quantity, units[0], units[1] if len(units) > 1 else None, span=span_of(part)))
+            parts.append(
+                IntervalPart(quantity, units[0], units[1] if len(units) > 1 else None, span=span_of(part))
+            )
         elif quoted:
             parts.extend(_words(quantity, part))
         else:
@@ -116,7 +118,10 @@ def _words(text: str, place: Any) -> list[IntervalPart]:
     words = text.split()
     if not words or len(words) % 2:
         fail("NEEL1005", f"`{text}` is not an interval", place, "for example INTERVAL '1 day 2 hours'")
-    return [IntervalPart(q, unit(u, place), span=span_of(place)) for q, u in zip(words[::2], words[1::2], strict=True)]
+    return [
+        IntervalPart(q, unit(u, place), span=span_of(place))
+        for q, u in zip(words[::2], words[1::2], strict=True)
+    ]
 
 
 def data_type(context: Any) -> types.DataType:
@@ -134,15 +139,24 @@ def data_type(context: Any) -> types.DataType:
     if name == "ARRAY" and len(inner) == 1 and not inner[0].name():
         return types.Array(data_type(inner[0].dataType()), span=span_of(context))
     if name == "MAP" and len(inner) == 2 and not any(i.name() for i in inner):
-        return types.Map(data_type(inner[0].dataType()), data_type(inner[1].dataType()), span=span_of(context))
+        return types.Map(
+            data_type(inner[0].dataType()), data_type(inner[1].dataType()), span=span_of(context)
+        )
     if name == "STRUCT" and inner and all(i.name() for i in inner):
-        fields = (types.StructField(i.name().getText(), data_type(i.dataType()), span=span_of(i)) for i in inner)
+        fields = (
+            types.StructField(i.name().getText(), data_type(i.dataType()), span=span_of(i)) for i in inner
+        )
         return types.Struct(tuple(fields), span=span_of(context))
     if name in ("CHAR", "VARCHAR") and len(numbers) == 1 and not inner:
         return types.STRING
     if name not in types.SIMPLE_TYPES or numbers or inner:
         known = [n for n in types.SIMPLE_TYPES if " " not in n and n != "VOID"]
-        fail("NEEL1005", f"`{context.getText()}` is not a type", context, "types: " + ", ".join([*known, "DECIMAL(p, s)", "ARRAY<t>", "MAP<k, v>", "STRUCT<name: t>"]))  # fmt: skip
+        fail(
+            "NEEL1005",
+            f"`{context.getText()}` is not a type",
+            context,
+            "types: " + ", ".join([*known, "DECIMAL(p, s)", "ARRAY<t>", "MAP<k, v>", "STRUCT<name: t>"]),
+        )
     return types.SIMPLE_TYPES[name]
 
 

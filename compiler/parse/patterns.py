@@ -59,9 +59,19 @@ def _plain(context: Any) -> p.Pattern:
     inner = p.Event(atom.name().getText(), span=span_of(atom)) if is_event else _composite(atom)
     if context.quantifier() is None:
         if is_list:
-            fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, f"write {name}, or repeat the type: +, * or {{n,m}}")  # fmt: skip
+            fail(
+                "NEEL1007",
+                f"`{name}[]` names a list, but nothing repeats here",
+                variable,
+                f"write {name}, or repeat the type: +, * or {{n,m}}",
+            )
         if name and not is_event:
-            fail("NEEL1007", "only a repeated group has a name of its own", variable, "name the events inside it")
+            fail(
+                "NEEL1007",
+                "only a repeated group has a name of its own",
+                variable,
+                "name the events inside it",
+            )
         return replace(inner, variable=name, span=span) if isinstance(inner, p.Event) and is_event else inner
     least, most = bounds(context.quantifier())
     if context.quantifier().QUESTION():
@@ -92,7 +102,9 @@ def _composite(atom: Any) -> p.Pattern:
         else:
             parts.append(pattern_item(item.patternItem()))
     if not parts:
-        fail("NEEL1001", "this list holds conditions only", atom, "for example SEQ(A a, B b WHERE a.id = b.id)")
+        fail(
+            "NEEL1001", "this list holds conditions only", atom, "for example SEQ(A a, B b WHERE a.id = b.id)"
+        )
     if atom.qualification():
         qualifications.extend(conditions(atom.qualification().conditionList()))
     return _restricted(operator(tuple(parts), span=span_of(atom)), tuple(qualifications))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import rows as r
 from neelc.ir.expr import Expr, Star
-from neelc.ir.names import bare, is_quoted, same
 from neelc.ir.pattern import Window
 from neelc.ir.script import Matcher
 from neelc.parse.expressions import expression, expressions
 from neelc.parse.patterns import bounds, window
 from neelc.parse.problem import fail, span_of
+from neelc.parse.symbols import packed_symbols
 from neelc.parse.temporal import temporal_match
-
-_SYMBOL = re.compile(r"[A-Za-z_][0-9]*")
 
 
 def matcher(context: Any) -> Matcher:
@@ -65,7 +62,9 @@ def output(context: Any) -> r.Output:
 
 def sort_item(context: Any) -> r.SortItem:
     nulls = "FIRST" if context.FIRST() else "LAST" if context.LAST() else None
-    return r.SortItem(expression(context.expression()), context.DESC() is not None, nulls, span=span_of(context))
+    return r.SortItem(
+        expression(context.expression()), context.DESC() is not None, nulls, span=span_of(context)
+    )
 
 
 def _split(clauses: list[Any], context: Any, kind: str) -> tuple[list[Any], Any]:
@@ -128,7 +127,8 @@ def _rows_per_match(clause: Any) -> str | None:
     if clause.emptyMatches():
         words += " " + " ".join(c.getText().upper() for c in clause.emptyMatches().getChildren())
     if words not in r.ROWS_PER_MATCH:
-        fail("NEEL1001", f"`{words}` is not an option of MATCH_RECOGNIZE", clause, "one of: " + "; ".join(r.ROWS_PER_MATCH))
+        hint = "one of: " + "; ".join(r.ROWS_PER_MATCH)
+        fail("NEEL1001", f"`{words}` is not an option of MATCH_RECOGNIZE", clause, hint)
     return words
 
 
@@ -152,7 +152,8 @@ def _subset(context: Any) -> r.Subset:
 def _pattern(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
     """A row pattern; with `symbols`, JEPC's: names may stand packed together, `;` separates alternatives."""
     if symbols is None and context.SEMI():
-        fail("NEEL1001", "`;` separates alternatives in MATCH_RECOGNIZE_SEQUENTIAL only", context.SEMI(0), "write |")
+        message = "`;` separates alternatives in MATCH_RECOGNIZE_SEQUENTIAL only"
+        fail("NEEL1001", message, context.SEMI(0), "write |")
     parts = tuple(_sequence(s, symbols) for s in context.rowSequence())
     return parts[0] if len(parts) == 1 else r.RowAlternation(parts, span=span_of(context))
 
@@ -188,27 +189,5 @@ def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern
             return [r.RowAnchor(context.getText(), span=span)]
         case _:
             name = context.name().getText()
-            names = [name] if symbols is None else packed_symbols(name, symbols)
+            names = [name] if symbols is None else packed_symbols(name, symbols) or [name]
             return [r.RowVariable(n, span=span) for n in names]
-
-
-def packed_symbols(word: str, symbols: tuple[str, ...]) -> list[str]:
-    """JEPC writes symbols without spaces: `ab` is `a` then `b`, unless a symbol is called `ab`.
-
-    >>> packed_symbols("ABCD", ("A", "B")), packed_symbols("up1down", ("up1", "down")), packed_symbols("AB", ("AB",))
-    (['A', 'B', 'C', 'D'], ['up1', 'down'], ['AB'])
-    """
-    if is_quoted(word) or any(same(word, s) for s in symbols):
-        return [word]
-    longest = sorted((bare(s) for s in symbols), key=len, reverse=True)
-    found, rest = [], word
-    while rest:
-        symbol = next((s for s in longest if rest.casefold().startswith(s.casefold())), None)
-        if symbol is None:
-            letter = _SYMBOL.match(rest)
-            if letter is None:
-                return [word]
-            symbol = letter[0]
-        found.append(rest[: len(symbol)])
-        rest = rest[len(symbol) :]
-    return found

@@ -29,7 +29,9 @@ def statement(context: Any) -> s.Statement:
         create = context.createQuery()
         return s.CreateQuery(create.name().getText(), query(create.query()), span=span)
     found = query(context.query())
-    return s.CreateQuery(context.name().getText(), found, span=span) if context.name() else s.RunQuery(found, span=span)
+    if context.name():
+        return s.CreateQuery(context.name().getText(), found, span=span)
+    return s.RunQuery(found, span=span)
 
 
 def query(context: Any) -> s.Query:
@@ -124,12 +126,15 @@ def _pattern_query(context: Any) -> s.PatternQuery:
 def _strategy(context: Any) -> str:
     words = " ".join(bare(n).upper() for n in _names(context))
     if words not in s.STRATEGIES:
-        fail("NEEL1001", f"`{words}` is not a selection strategy", context, "strategies: " + ", ".join(s.STRATEGIES))
+        hint = "strategies: " + ", ".join(s.STRATEGIES)
+        fail("NEEL1001", f"`{words}` is not a selection strategy", context, hint)
     return words
 
 
 def _confidence(context: Any) -> s.Confidence:
-    return s.Confidence(">=" if context.GE() else ">", expression(context.expression()), span=span_of(context))
+    return s.Confidence(
+        ">=" if context.GE() else ">", expression(context.expression()), span=span_of(context)
+    )
 
 
 def _returns(context: Any) -> s.Return:
@@ -139,7 +144,9 @@ def _returns(context: Any) -> s.Return:
     )
     if not items and not context.COLLAPSED():
         fail("NEEL1001", "RETURN lists nothing", context, "for example RETURN a.id, b.ts AS until")
-    return s.Return(items, context.DISTINCT() is not None, context.COLLAPSED() is not None, span=span_of(context))
+    return s.Return(
+        items, context.DISTINCT() is not None, context.COLLAPSED() is not None, span=span_of(context)
+    )
 
 
 def _select(context: Any) -> s.Select:
@@ -163,7 +170,8 @@ def _from_item(context: Any) -> s.FromItem:
     source, span = context.fromSource(), span_of(context)
     aliases = [a.name().getText() for a in context.alias()]
     match_at = context.matcher().start.start if context.matcher() else None
-    outer = aliases.pop() if match_at is not None and aliases and context.alias()[-1].start.start > match_at else None
+    named_after_match = match_at is not None and aliases and context.alias()[-1].start.start > match_at
+    outer = aliases.pop() if named_after_match else None
     if len(aliases) > 1:
         fail("NEEL1004", f"`{aliases[1]}` is a second name for the same thing", context.alias()[1])
     shared: dict[str, Any] = {
@@ -190,7 +198,11 @@ def _wanted(context: Any) -> s.Wanted:
 
 def _wanted_property(context: Any) -> s.Property:
     value = context.getChild(3).getText()
-    return s.Property(context.name(0).getText(), literals.unquoted(value) if context.STRING() else value, span=span_of(context))
+    return s.Property(
+        context.name(0).getText(),
+        literals.unquoted(value) if context.STRING() else value,
+        span=span_of(context),
+    )
 
 
 def _stream_window(context: Any) -> s.StreamWindow:

@@ -119,7 +119,9 @@ def _misspelt(token: Any, before: Sequence[Any]) -> tuple[Any, str] | None:
 
 def _hint(token: Any, before: Sequence[Any]) -> str | None:
     """A way out of the mistakes people make most."""
-    opened = sum(t.type == NeelParser.LPAREN for t in before) - sum(t.type == NeelParser.RPAREN for t in before)
+    opened = sum(t.type == NeelParser.LPAREN for t in before) - sum(
+        t.type == NeelParser.RPAREN for t in before
+    )
     if token is None:
         return f"{opened} `(` {'is' if opened == 1 else 'are'} not closed" if opened > 0 else None
     if token.type == NeelParser.RPAREN and opened == 0:

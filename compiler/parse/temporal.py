@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import temporal as t
-from neelc.ir.names import bare
 from neelc.parse.problem import fail, span_of
+from neelc.parse.symbols import packed_symbols
 
-_SYMBOL = re.compile(r"[A-Za-z_][0-9]*")
 _EXAMPLE = "for example AABB (A before B), ABAB (A overlaps B), AA.BB (A meets B), A.AB.B (two points)"
-
-Items = list[list[Any]]
 
 
 def temporal_match(context: Any, patterns: Any, shared: Any) -> t.MatchTemporal:
-    symbols = tuple(bare(d.name) for d in shared.definitions)
+    symbols = tuple(d.name for d in shared.definitions)
     return t.MatchTemporal(
         _alternatives(patterns, symbols),
         shared.definitions,
@@ -62,7 +58,12 @@ def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.Relations | t.Absent]:
                 relations = tuple(_relation(c.temporalItem(0), symbols) for c in choices)
                 return [_same_symbols(t.Relations(relations, span=span_of(item)), item)]
             if len(choices) > 1:
-                fail("NEEL1006", "alternatives inside a temporal pattern are single relations", item, "move the alternatives outside: (...); (...)")  # fmt: skip
+                fail(
+                    "NEEL1006",
+                    "alternatives inside a temporal pattern are single relations",
+                    item,
+                    "move the alternatives outside: (...); (...)",
+                )
             return [part for nested in choices[0].temporalItem() for part in _parts(nested, symbols)]
 
 
@@ -80,28 +81,19 @@ def _relation(context: Any, symbols: tuple[str, ...]) -> t.Relation:
     """A word in which two symbols occur twice each; a dot joins what happens at the same instant."""
     steps: list[list[str]] = []
     for i, word in enumerate(context.temporalWord()):
-        letters = _letters(word.getText(), symbols, context)
+        letters = packed_symbols(word.getText(), symbols)
+        if letters is None:
+            fail("NEEL1006", f"`{word.getText()}` holds no symbols", context, _EXAMPLE)
         if i:
             steps[-1].append(letters.pop(0))
         steps.extend([letter] for letter in letters)
     span = span_of(context)
     relation = t.Relation(tuple(t.Instants(tuple(s), span=span) for s in steps), span=span)
     if sorted(Counter(_symbols(relation)).values()) != [2, 2]:
-        fail("NEEL1006", f"`{context.getText()}` is not a relation: two symbols must occur twice each", context, _EXAMPLE)
+        fail(
+            "NEEL1006",
+            f"`{context.getText()}` is not a relation: two symbols must occur twice each",
+            context,
+            _EXAMPLE,
+        )
     return relation
-
-
-def _letters(word: str, symbols: tuple[str, ...], place: Any) -> list[str]:
-    """The symbols packed in a word: defined names first, else a letter with its digits."""
-    longest = sorted(symbols, key=len, reverse=True)
-    found = []
-    while word:
-        symbol = next((s for s in longest if word.startswith(s)), None)
-        if symbol is None:
-            letter = _SYMBOL.match(word)
-            if letter is None:
-                fail("NEEL1006", f"`{word}` is no symbol", place, _EXAMPLE)
-            symbol = letter[0]
-        found.append(symbol)
-        word = word[len(symbol) :]
-    return found

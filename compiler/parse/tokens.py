@@ -14,8 +14,12 @@ from neelc.source import Span
 # The generated parser recurses: about eight frames of Python for each level of parentheses.
 MAX_NESTING = 60
 
+# Text of another kind, a binary file say, has an error at every character; the first ones say it all.
+MAX_STRAY = 20
+
 _OPENING = {NeelLexer.LPAREN, NeelLexer.LBRACKET, NeelLexer.LBRACE, NeelLexer.EXCLUDE_OPEN, NeelLexer.CASE}
 _CLOSING = {NeelLexer.RPAREN, NeelLexer.RBRACKET, NeelLexer.RBRACE, NeelLexer.EXCLUDE_CLOSE}
+_BEGINNING = {NeelLexer.CREATE, NeelLexer.PATTERN, NeelLexer.SELECT}
 _PREFIX = {NeelLexer.BANG, NeelLexer.NOT, NeelLexer.MINUS, NeelLexer.PLUS, NeelLexer.TILDE, NeelLexer.EXISTS}
 
 
@@ -28,18 +32,30 @@ def tokens_of(text: str) -> list[Any]:
 
 
 def stray_tokens(tokens: Sequence[Any]) -> list[Diagnostic]:
-    """Characters that begin no token, and quotes that nothing closes."""
-    found = []
+    """Characters that begin no token, and quotes that nothing closes; at most `MAX_STRAY` of them."""
+    found: list[Diagnostic] = []
+    run: list[Any] = []
     for token in tokens:
+        if token.type == NeelLexer.STRAY and (not run or token.start == run[-1].stop + 1):
+            run.append(token)
+            continue
+        if run:
+            found.append(_stray(run))
+            run = [token] if token.type == NeelLexer.STRAY else []
         if token.type == NeelLexer.UNFINISHED:
             what = "comment" if token.text.startswith("/*") else "quote"
             message = f"this {what} is not closed"
             found.append(Diagnostic("NEEL1002", message, Span(token.start, token.start + 1)))
-        elif token.type == NeelLexer.STRAY:
-            hint = "names with other characters than letters, digits and _ go between backticks"
-            message = f"the character `{token.text}` has no meaning here"
-            found.append(Diagnostic("NEEL1002", message, Span(token.start, token.stop + 1), hint))
-    return found
+        if len(found) >= MAX_STRAY:
+            return found
+    return [*found, _stray(run)] if run else found
+
+
+def _stray(run: Sequence[Any]) -> Diagnostic:
+    text = "".join(token.text for token in run[:20]) + ("..." if len(run) > 20 else "")
+    message = f"the character{'s' if len(run) > 1 else ''} `{text}` {'have' if len(run) > 1 else 'has'} no meaning here"
+    hint = "names with other characters than letters, digits and _ go between backticks"
+    return Diagnostic("NEEL1002", message, Span(run[0].start, run[-1].stop + 1), hint)
 
 
 def nesting_problem(tokens: Sequence[Any]) -> Diagnostic | None:
@@ -62,18 +78,22 @@ def nesting_problem(tokens: Sequence[Any]) -> Diagnostic | None:
 
 
 def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
-    """The tokens of each statement: what stands between semicolons outside all brackets."""
+    """The tokens of each statement.
+
+    A semicolon ends a statement outside all brackets, and before a word that only begins statements: so a
+    bracket that is never closed spoils one statement, not the rest of the script.
+    """
+    visible = [token for token in tokens if token.channel == Token.DEFAULT_CHANNEL]
     statements: list[list[Any]] = [[]]
     depth = 0
-    for token in tokens:
-        if token.channel != Token.DEFAULT_CHANNEL:
-            continue
+    for token, after in zip(visible, [*visible[1:], None], strict=True):
         if token.type in _OPENING and token.type != NeelLexer.CASE:
             depth += 1
         elif token.type in _CLOSING:
             depth = max(0, depth - 1)
-        if token.type == NeelLexer.SEMI and depth == 0:
+        if token.type == NeelLexer.SEMI and (depth == 0 or (after is not None and after.type in _BEGINNING)):
             statements.append([])
+            depth = 0
         else:
             statements[-1].append(token)
     return [statement for statement in statements if statement]

@@ -1,0 +1,21 @@
+"""Every query of the papers parses, as written there or with the difference said in a comment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from neelc import parse
+from neelc.ir.script import CreateQuery, RunQuery
+from neelc.ir.show import format_script
+from neelc.source import Source
+
+SEEDS = Path(__file__).parent / "seeds"
+
+
+@pytest.mark.parametrize("path", sorted(SEEDS.glob("*.neel")), ids=lambda p: p.stem)
+def test_queries_of_the_papers_parse_and_survive_formatting(path: Path) -> None:
+    script = parse.script(Source(path.read_text(), path.name))
+    assert sum(isinstance(s, CreateQuery | RunQuery) for s in script.statements) >= 9
+    assert parse.script(format_script(script)) == script
