@@ -1,0 +1,192 @@
+"""Diagnostics: what is wrong, where, and what to do about it.
+
+Codes: 1xxx syntax, 2xxx names and types, 3xxx pattern semantics, 4xxx planning, 5xxx data and runs,
+9xxx our own bugs. A new code needs a line in `CATALOGUE`, a case in tests/cases/errors and a line in
+docs/reference/errors.md; a test compares the three.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from neelc.source import Source, Span
+
+CATALOGUE: dict[str, str] = {
+    # 1xxx: syntax
+    "NEEL1001": "the text is not a query",
+    "NEEL1002": "a character or an unfinished quote that no token begins with",
+    "NEEL1003": "nested too deeply",
+    "NEEL1004": "a clause is given twice",
+    "NEEL1005": "a malformed literal",
+    "NEEL1006": "a malformed temporal pattern",
+    "NEEL1007": "a list variable without a repetition, or a repetition without one",
+    # 20xx: names
+    "NEEL2001": "an unknown variable",
+    "NEEL2002": "a name that several components without a variable have",
+    "NEEL2003": "an unknown attribute",
+    "NEEL2004": "an unknown stream",
+    "NEEL2005": "an unknown type",
+    "NEEL2006": "a parameter without a value",
+    "NEEL2007": "a value that no parameter can have",
+    "NEEL2008": "a variable is declared twice",
+    "NEEL2009": "two columns of a result with one name",
+    "NEEL2010": "a property of complete matches outside RETURN",
+    "NEEL2011": "an attribute whose type differs between streams",
+    "NEEL2012": "a type that no stream in FROM can have",
+    "NEEL2013": "a column without a type",
+    "NEEL2014": "a field or an element of a value that has none",
+    "NEEL2015": "an attribute that not all events concerned have",
+    "NEEL2016": "an attribute that cannot be compared between types",
+    # 21xx: types and functions
+    "NEEL2101": "types that do not go together",
+    "NEEL2102": "an operator that is not defined for a type",
+    "NEEL2103": "a condition that is not BOOLEAN",
+    "NEEL2104": "an unknown function",
+    "NEEL2105": "a wrong number of arguments",
+    "NEEL2106": "an argument that does not fit",
+    "NEEL2107": "a constant that stands for nothing",
+    "NEEL2108": "a cast that cannot be made",
+    "NEEL2109": "an aggregate out of place",
+    # 22xx: scripts
+    "NEEL2201": "a name is declared twice",
+    "NEEL2202": "a column is declared twice",
+    "NEEL2203": "a stream without a timestamp",
+    "NEEL2204": "a clause names a column that the stream does not have",
+    "NEEL2205": "a column whose type does not fit its role",
+    "NEEL2206": "a unit that timestamps cannot have",
+    "NEEL2207": "imprecise timestamps that are not integers",
+    "NEEL2208": "a type that contains itself",
+    "NEEL2209": "a stream without columns",
+    "NEEL2210": "an unknown member of a type",
+    "NEEL2211": "streams that count time differently",
+    "NEEL2212": "a query without times used as a stream",
+    "NEEL2213": "a query whose columns hide its times used as a stream",
+    "NEEL2214": "a stream stands twice in FROM",
+    "NEEL2215": "imprecise timestamps with an end",
+    # 30xx: the meaning of patterns
+    "NEEL3001": "a list without a positive part",
+    "NEEL3002": "a positive part that speaks of a negative one",
+    "NEEL3003": "a condition on two negative parts",
+    "NEEL3004": "a negative part without bounds",
+    "NEEL3005": "a negation out of place",
+    "NEEL3006": "a negative part of AND_NEG that is not between positive ones",
+    "NEEL3007": "EXISTS drops what is not there",
+    "NEEL3008": "EXISTS drops everything",
+    "NEEL3009": "a variable that EXISTS drops",
+    "NEEL3010": "a variable of a closure, seen from the wrong side",
+    "NEEL3011": "a list without an index",
+    "NEEL3012": "an index on what is no list",
+    "NEEL3013": "the index i in RETURN",
+    "NEEL3014": "the index i over two lists",
+    "NEEL3015": "an index that no list has",
+    "NEEL3016": "a repetition that cannot be",
+    "NEEL3017": "a repetition of what can be empty",
+    "NEEL3018": "an aggregate over all matches in a condition",
+    "NEEL3019": "an aggregate inside an aggregate",
+    "NEEL3020": "an aggregate over all matches mixed with single ones",
+    "NEEL3021": "an equality of all events inside another condition",
+    "NEEL3022": "a strategy where it is not defined",
+    "NEEL3023": "PARTITION CONTIGUITY without a partition",
+    "NEEL3024": "COLLAPSED without a list",
+    "NEEL3025": "COLLAPSED with the closure of a composite",
+    "NEEL3026": "a window that is no length",
+    "NEEL3027": "a window without a unit",
+    "NEEL3028": "a window of a unit that is not always equally long",
+    "NEEL3029": "a confidence that is no probability",
+    "NEEL3030": "a variable of a negative part in RETURN",
+    "NEEL3031": "a construct of another kind of query",
+    # 4xxx: not supported yet
+    "NEEL4001": "not supported yet",
+    # 5xxx: data and runs
+    "NEEL5001": "a data file cannot be read",
+    "NEEL5002": "the data have no such column",
+    "NEEL5003": "a value does not fit its column's type",
+    "NEEL5004": "malformed data",
+    "NEEL5005": "no data for a stream",
+    "NEEL5006": "an unknown format, or an unknown option of one",
+    "NEEL5007": "more work than the reference interpreter is made for",
+    # 9xxx: our own bugs
+    "NEEL9001": "a bug in neelc",
+}
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One error, with the place it was found at and, where one can be given, a way out."""
+
+    code: str
+    message: str
+    span: Span
+    hint: str | None = None
+
+    def __post_init__(self) -> None:
+        assert self.code in CATALOGUE, f"{self.code} is not in the catalogue"
+
+
+class NeelError(Exception):
+    """One or more diagnostics about one source text."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], source: Source) -> None:
+        self.diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.span, d.code, d.message)))
+        self.source = source
+        super().__init__(render_all(self.diagnostics, source))
+
+
+def render(diagnostic: Diagnostic, source: Source) -> str:
+    """The diagnostic as text, with the source line and a caret.
+
+    >>> print(render(Diagnostic("NEEL1001", "expected SEQ", Span(8, 11), "try SEQ(A a)"), Source("PATTERN SQE(A)")))
+    error[NEEL1001]: expected SEQ
+     --> query:1:9
+      |
+    1 | PATTERN SQE(A)
+      |         ^^^
+      = hint: try SEQ(A a)
+    """
+    place = source.position(min(diagnostic.span.start, len(source.text)))
+    line = source.line(place.line)
+    width = max(
+        1,
+        min(diagnostic.span.end, diagnostic.span.start + len(line) - place.column + 1)
+        - diagnostic.span.start,
+    )
+    gutter = " " * len(str(place.line))
+    # Tabs stay tabs under the line, so that the caret stands where the eye expects it.
+    indent = "".join("\t" if c == "\t" else " " for c in line[: place.column - 1])
+    lines = [
+        f"error[{diagnostic.code}]: {diagnostic.message}",
+        f"{gutter}--> {source.name}:{place.line}:{place.column}",
+        f"{gutter} |",
+        f"{place.line} | {line}",
+        f"{gutter} | {indent}{'^' * width}",
+    ]
+    if diagnostic.hint:
+        lines.append(f"{gutter} = hint: {diagnostic.hint}")
+    return "\n".join(lines)
+
+
+def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
+    """All diagnostics as text, with an empty line between them."""
+    return "\n\n".join(render(d, source) for d in diagnostics)
+
+
+def as_record(diagnostic: Diagnostic, source: Source) -> dict[str, object]:
+    """The diagnostic as plain values, for JSON."""
+    place = source.position(min(diagnostic.span.start, len(source.text)))
+    return {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "file": source.name,
+        "line": place.line,
+        "column": place.column,
+        "length": max(1, diagnostic.span.end - diagnostic.span.start),
+        "source": source.line(place.line),
+        "hint": diagnostic.hint,
+    }
+
+
+def as_json(diagnostics: Iterable[Diagnostic], source: Source) -> str:
+    """All diagnostics as a JSON array."""
+    return json.dumps([as_record(d, source) for d in diagnostics], indent=2, ensure_ascii=False)
