@@ -1,0 +1,146 @@
+"""What a script has declared so far: streams, concepts, and queries that serve as streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from neelc.ir.logical import Stream
+from neelc.ir.names import bare, find
+from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, Simple
+from neelc.source import Span
+
+INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How events are timed: the type of their timestamps and, for integers, the unit."""
+
+    type: DataType
+    unit: str | None
+
+    def __str__(self) -> str:
+        return f"{self.type} in {self.unit}S" if self.unit else str(self.type)
+
+
+def is_integer(kind: DataType) -> bool:
+    return isinstance(kind, Simple) and kind.name in INTEGERS
+
+
+def clock_of(kind: DataType, unit: str) -> Clock | None:
+    """The clock of a timestamp column, None if it cannot be one.
+
+    >>> from neelc.ir.types import INT, STRING
+    >>> str(clock_of(INT, "SECOND")), clock_of(STRING, "SECOND")
+    ('INT in SECONDS', None)
+    """
+    if is_integer(kind):
+        return Clock(kind, unit)
+    return Clock(kind, None) if kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ) else None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A stream, or a query that serves as one.
+
+    `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
+    is not judged. `refusal` says why a query cannot serve as a stream: code, sentence, hint.
+    """
+
+    name: str
+    kind: str
+    stream: Stream | None = None
+    clock: Clock | None = None
+    refusal: tuple[str, str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A type that is the union of its members, which are in source form.
+
+    `places` are where the members stand in the text. `broken` when it contains itself: that has been reported.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    places: tuple[Span, ...] = ()
+    broken: bool = False
+
+    def place_of(self, member: str) -> Span | None:
+        return dict(zip(self.members, self.places, strict=False)).get(member)
+
+
+@dataclass
+class Catalog:
+    """Everything that has a name. Streams, queries and concepts share one space of names, as types do."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    concepts: dict[str, Concept] = field(default_factory=dict)
+
+    def kind_of(self, name: str) -> str | None:
+        """What `name`, whatever its case, already names."""
+        key = bare(name).casefold()
+        for known, entry in self.entries.items():
+            if known.casefold() == key:
+                return entry.kind
+        return "type" if any(known.casefold() == key for known in self.concepts) else None
+
+    def entry(self, name: str) -> Entry | None:
+        found = find(name, self.entries)
+        return None if found is None else self.entries[found]
+
+    def concept(self, name: str) -> Concept | None:
+        found = find(name, self.concepts)
+        return None if found is None else self.concepts[found]
+
+    def names(self) -> list[str]:
+        """All names a pattern can use as types, apart from values of type columns."""
+        return [*self.concepts, *self.entries]
+
+    def cycle_from(self, name: str) -> list[str] | None:
+        """The way from a concept back to itself.
+
+        >>> catalog = Catalog(concepts={"A": Concept("A", ("B",)), "B": Concept("B", ("C", "a"))})
+        >>> catalog.cycle_from("A"), catalog.cycle_from("C")
+        (['A', 'B', 'A'], None)
+        """
+        for way in self._ways(name, ()):
+            if len(way) > 1 and way[0] == way[-1]:
+                return list(way)
+        return None
+
+    def _ways(self, name: str, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        concept = self.concept(name)
+        if concept is None:
+            return
+        way = (*before, concept.name)
+        yield way
+        if concept.name not in before:
+            for member in concept.members:
+                yield from self._ways(member, way)
+
+    def is_broken(self, name: str) -> bool:
+        """Whether a concept, or one below it, is not declared right."""
+        return any(self.concepts[way[-1]].broken for way in self._ways(name, ()))
+
+    def place_of(self, name: str, leaf: str) -> Span | None:
+        """Where `leaf` was written as a member of the concept `name`, or of one below it."""
+        places = (self.concepts[way[-1]].place_of(leaf) for way in self._ways(name, ()))
+        return next((place for place in places if place is not None), None)
+
+    def flattened(self, name: str, seen: Iterable[str] = ()) -> list[str]:
+        """The types below a concept that are no concepts; `name` itself if it is none.
+
+        >>> hierarchy = {"Any": Concept("Any", ("Mac", "PC")), "PC": Concept("PC", ("DELL", "Mac"))}
+        >>> catalog = Catalog(concepts=hierarchy)
+        >>> catalog.flattened("any")
+        ['Mac', 'DELL']
+        """
+        concept = self.concept(name)
+        if concept is None:
+            return [name]
+        if concept.name in seen:
+            return []
+        below = (leaf for member in concept.members for leaf in self.flattened(member, (*seen, concept.name)))
+        return list(dict.fromkeys(below))

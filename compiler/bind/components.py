@@ -1,0 +1,178 @@
+"""A name for every component of a pattern, and one form for what can be written in several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from neelc.bind.findings import Findings
+from neelc.bind.logic import conjoin, conjuncts
+from neelc.ir.expr import Disjunction, Expr, IsNull, Member, Name, Subscript
+from neelc.ir.names import bare, find, same, written
+from neelc.ir.node import Node, transform
+from neelc.ir.pattern import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
+
+
+def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The patterns directly inside a pattern."""
+    match pattern:
+        case Seq(parts) | And(parts) | AndNeg(parts) | Or(parts):
+            return parts
+        case Not(part) | Optional(part):
+            return (part,)
+        case Exists(_, part) | Repeat(part):
+            return (part,)
+    return ()
+
+
+def with_parts(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
+    """`pattern` with other patterns directly inside it; the same object when they are the same."""
+    if all(new is old for new, old in zip(parts, parts_of(pattern), strict=True)):
+        return pattern
+    match pattern:
+        case Seq() | And() | AndNeg() | Or():
+            return replace(pattern, parts=parts)
+        case Not() | Optional() | Exists() | Repeat():
+            return replace(pattern, part=parts[0])
+    return pattern
+
+
+def paths(pattern: Pattern, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Pattern]]:
+    """Every part of a pattern with the way to it, parents first.
+
+    >>> [path for path, _ in paths(Seq((Event("A"), Not(Event("B")))))]
+    [(), (0,), (1,), (1, 0)]
+    """
+    yield path, pattern
+    for i, part in enumerate(parts_of(pattern)):
+        yield from paths(part, (*path, i))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A pattern whose components all have names, the names given in the text, and the types that several
+    components without a name have, so that the type's name could mean any of them."""
+
+    pattern: Pattern
+    explicit: tuple[str, ...]
+    ambiguous: tuple[str, ...]
+
+
+def named(pattern: Pattern, findings: Findings) -> Named:
+    """Name all components: one without a name takes its type's, and a number if that is taken.
+
+    >>> from neelc.parse import pattern
+    >>> from neelc.source import Source
+    >>> text = "SEQ(A, !B, A, (C c : c.x > 1)+, SEQ(D, E)+)"
+    >>> found = named(pattern(text), Findings(Source(text)))
+    >>> print(found.pattern)
+    SEQ(A A, !B B, A A_2, (C+ c[] : c[i].x > 1), SEQ(D D, E E)+ closure[])
+    >>> found.ambiguous
+    ('A',)
+    """
+    return _Naming(pattern, findings).result()
+
+
+class _Naming:
+    def __init__(self, pattern: Pattern, findings: Findings) -> None:
+        self.pattern = pattern
+        self.findings = findings
+        self.explicit: list[str] = []
+        for name, _ in _written_names(pattern):
+            if find(name, self.explicit) is None:
+                self.explicit.append(name)
+        self.taken: list[str] = []
+        self.ambiguous: list[str] = []
+        self.unnamed: list[str] = []
+
+    def result(self) -> Named:
+        pattern = self.visit(self.pattern)
+        return Named(pattern, tuple(self.explicit), tuple(dict.fromkeys(self.ambiguous)))
+
+    def visit(self, node: Pattern) -> Pattern:
+        match node:
+            case Event():
+                return replace(node, variable=self.choose(node.type, node.variable, node))
+            case Repeat(Event() as element):
+                return self.repeated(node, element)
+            case Repeat():
+                name = self.choose("closure", node.variable, node, is_type=False)
+                return replace(node, part=self.visit(node.part), variable=name)
+            case Not(part) if node.where is not None or node.within is not None:
+                inner = replace(
+                    part, where=conjoin((part.where, node.where)), within=part.within or node.within
+                )
+                return self.visit(replace(node, part=inner, where=None, within=None))
+        return with_parts(node, tuple(self.visit(part) for part in parts_of(node)))
+
+    def repeated(self, node: Repeat, element: Event) -> Pattern:
+        """`(B b : b.x > 1)+ k[]` is `B+ k[]` with `k[i].x > 1`: a list of events needs one name only."""
+        name = self.choose(element.type, node.variable or element.variable, node)
+        if node.variable is not None and element.variable is not None:
+            self.choose(element.type, element.variable, element)
+        own = (_of_element(c, element.variable, name, node.least) for c in conjuncts(element.where))
+        where = conjoin((*own, node.where))
+        return replace(node, part=replace(element, variable=None, where=None), variable=name, where=where)
+
+    def choose(self, type_name: str, wanted: str | None, node: Pattern, is_type: bool = True) -> str:
+        if wanted is not None:
+            first = find(wanted, self.explicit)
+            if first is not None and find(wanted, self.taken) is None:
+                self.taken.append(wanted)
+                return wanted
+            self.findings.report(
+                "NEEL2008",
+                f"variable `{wanted}` is declared twice",
+                self.findings.word(wanted, node),
+                f"rename one of them: every variable of a pattern differs, `{self.fresh(wanted)}` is free",
+            )
+            return self.take(self.fresh(wanted))
+        if is_type and (find(type_name, self.explicit) or find(type_name, self.unnamed)):
+            self.ambiguous.append(type_name)
+        if is_type:
+            self.unnamed.append(type_name)
+        free = find(type_name, [*self.explicit, *self.taken]) is None
+        return self.take(type_name if free else self.fresh(type_name))
+
+    def take(self, name: str) -> str:
+        self.taken.append(name)
+        return name
+
+    def fresh(self, base: str) -> str:
+        number = 2
+        while find(name := written(f"{bare(base)}_{number}"), [*self.explicit, *self.taken]) is not None:
+            number += 1
+        return name
+
+
+def _written_names(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
+    match pattern:
+        case Event(variable=str() as name) | Repeat(variable=str() as name):
+            yield name, pattern
+    for part in parts_of(pattern):
+        yield from _written_names(part)
+
+
+def _of_element(condition: Expr, element: str | None, name: str, least: int) -> Expr:
+    """A condition on one element as a condition on the list: `b.x > 1` becomes `k[i].x > 1`."""
+    current = Subscript(
+        Name((name,), span=condition.span), Name(("i",), span=condition.span), span=condition.span
+    )
+    changed = 0
+
+    def change(node: Node) -> Node | None:
+        nonlocal changed
+        if element is None or not (isinstance(node, Name) and node.parts and same(node.parts[0], element)):
+            return None
+        changed += 1
+        result: Expr = replace(current, span=node.span)
+        for member in node.parts[1:]:
+            result = Member(result, member, span=node.span)
+        return result
+
+    found = transform(condition, change)
+    assert isinstance(found, Expr)
+    if changed or least > 0:
+        return found
+    # It names no element, but it must hold only if there is one: an index makes it hold for each of them.
+    return Disjunction((IsNull(current, span=condition.span), found), span=condition.span)

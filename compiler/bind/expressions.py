@@ -1,0 +1,82 @@
+"""Expressions with their references resolved and their types known."""
+
+from __future__ import annotations
+
+from neelc.bind.functions import is_aggregate
+from neelc.bind.references import References
+from neelc.bind.typing import typed
+from neelc.bind.visibility import Place
+from neelc.ir import expr as e
+from neelc.ir.many import is_many
+from neelc.ir.node import Node, map_children
+from neelc.ir.types import DataType
+
+
+class Expressions(References):
+    """Resolves all references of an expression and checks where aggregates and `[id]` stand."""
+
+    def expression(self, node: e.Expr) -> e.Expr:
+        match node:
+            case e.Name() | e.Member() | e.Subscript() | e.Slice():
+                return self.resolve(node)
+            case e.Call(name) if is_aggregate(name):
+                return self.aggregate(node)
+            case e.Same(attributes):
+                text = ", ".join(attributes)
+                message = f"`[{text}]` speaks of all events at once: it stands as a condition of its own only"
+                hint = (
+                    f"join it to the rest with AND, or compare: a.{attributes[0]} = b.{attributes[0]}"
+                    if attributes
+                    else None
+                )
+                self.findings.report("NEEL3021", message, node.span, hint)
+                return self.nothing(node)
+            case e.RunningFinal(kind):
+                self.findings.report(
+                    "NEEL3031", f"{kind} has a meaning in MATCH_RECOGNIZE only", node.span, "leave it out"
+                )
+                return self.nothing(node)
+            case e.Star():
+                message = f"`{node}` stands for columns, and here one value is expected"
+                self.findings.report(
+                    "NEEL3031", message, node.span, "it stands alone in RETURN, or in count(*)"
+                )
+                return self.nothing(node)
+        return map_children(node, self.child)
+
+    def child(self, node: Node) -> Node:
+        return self.expression(node) if isinstance(node, e.Expr) else map_children(node, self.child)
+
+    def value(self, node: e.Expr) -> e.Expr | None:
+        before = self.broken
+        self.broken = False
+        found, _ = typed(self.expression(node), self.findings.report)
+        failed, self.broken = self.broken, self.broken or before
+        return None if failed else found
+
+    def aggregate(self, node: e.Call) -> e.Expr:
+        if self.in_aggregate:
+            message = f"`{node.name}` stands inside another aggregate"
+            hint = "compute the inner one in a query of its own, and use that as a stream"
+            self.findings.report("NEEL3019", message, node.span, hint)
+            return self.nothing(node)
+        before = self.broken
+        self.in_aggregate, self.broken = True, False
+        arguments = tuple(
+            a if isinstance(a, e.Star) and a.qualifier is None else self.expression(a) for a in node.arguments
+        )
+        failed, self.broken = self.broken, self.broken or before
+        self.in_aggregate = False
+        if not failed and not self.place.in_return and not any(map(is_many, arguments)):
+            message = f"`{node.name}` ranges over all matches here, and a condition is judged for one"
+            hint = f"a condition may hold aggregates over a list: {node.name.lower()}(b[].x)"
+            self.findings.report("NEEL3018", message, node.span, hint)
+            return self.nothing(node)
+        return e.Call(node.name, arguments, node.distinct, node.type, span=node.span)
+
+
+def bind_expression(node: e.Expr, place: Place) -> tuple[e.Expr, DataType, Expressions]:
+    """The expression with references and implicit casts, its type, and what it names."""
+    references = Expressions(place)
+    bound, kind = typed(references.expression(node), place.findings.report)
+    return bound, kind, references

@@ -1,0 +1,158 @@
+"""Calls of known functions: how many arguments, of which types, and what comes out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from neelc.bind.checking import Report, Typed, cast, literal_integer, wrong
+from neelc.bind.kinds import KINDS, NAMES, SHARED, result_type
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, Signature
+from neelc.bind.special_functions import SPECIAL
+from neelc.ir import decimals
+from neelc.ir.expr import Aggregate, Call, Expr
+from neelc.ir.typeof import INTERVALS
+from neelc.ir.types import BIGINT, DOUBLE, DataType, Decimal, Simple
+from neelc.source import Span
+
+
+def is_aggregate(name: str) -> bool:
+    """Whether a call of that name, whatever its case, is an aggregate.
+
+    >>> is_aggregate("SUM"), is_aggregate("abs")
+    (True, False)
+    """
+    return name.lower() in AGGREGATE_SIGNATURES
+
+
+def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """A call of a scalar function, with its arguments cast and its type."""
+    name = node.name.lower()
+    signature = SCALAR_SIGNATURES.get(name)
+    if signature is None:
+        report("NEEL2104", f"unknown function `{node.name}`", node.span, suggestion(name))
+        return wrong(node)
+    if node.distinct:
+        report("NEEL2109", f"DISTINCT is for aggregates; `{name}` is none", node.span, None)
+    if not _has_right_number(signature, len(arguments), node.span, report):
+        return wrong(node)
+    if name in SPECIAL:
+        return SPECIAL[name](replace(node, name=name), arguments, report)
+    fitted = fit(signature, arguments, node.span, report)
+    if fitted is None:
+        return wrong(node)
+    expressions, bound = fitted
+    if signature.result in RESULTS:
+        type = RESULTS[signature.result]([bound[kind] for kind in signature.parameters(1)], expressions)
+    else:
+        type = result_type(signature.result, bound)
+    return replace(node, name=name, arguments=expressions, type=type), type
+
+
+def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: Report) -> Typed:
+    """An aggregate of one argument."""
+    signature = AGGREGATE_SIGNATURES[name]
+    fitted = fit(signature, (argument,), node.span, report)
+    if fitted is None:
+        return wrong(node)
+    (expression,), bound = fitted
+    if signature.result in RESULTS:
+        type = RESULTS[signature.result](list(bound.values()), (expression,))
+    else:
+        type = result_type(signature.result, bound)
+    return Aggregate(name, expression, type, distinct, span=node.span), type
+
+
+def suggestion(name: str) -> str | None:
+    """
+    >>> suggestion("substing")
+    'did you mean `substring`?'
+    """
+    close = difflib.get_close_matches(name, [*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES], 1, 0.7)
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def _has_right_number(signature: Signature, count: int, span: Span | None, report: Report) -> bool:
+    if signature.accepts(count):
+        return True
+    message = f"`{signature.name}` takes {signature.count_text()}, not {count}"
+    report("NEEL2105", message, span, f"its form is {signature.text}")
+    return False
+
+
+def fit(
+    signature: Signature, arguments: tuple[Typed, ...], span: Span | None, report: Report
+) -> tuple[tuple[Expr, ...], dict[str, DataType]] | None:
+    """The arguments, cast, and what each kind stands for; None, and a report, if one does not fit."""
+    kinds = signature.parameters(len(arguments))
+    targets: list[DataType] = []
+    for position, (kind, (expression, type)) in enumerate(zip(kinds, arguments, strict=True), 1):
+        target = KINDS[kind](type)
+        if target is None:
+            place = "the argument" if len(arguments) == 1 else f"argument {position}"
+            message = f"{place} of `{signature.name}` must be {NAMES.get(kind, kind)}, not {type}"
+            report("NEEL2106", message, expression.span or span, f"its form is {signature.text}")
+            return None
+        if kind == "places" and literal_integer(expression) is None:
+            message = f"argument {position} of `{signature.name}` must be written as a number"
+            report("NEEL2106", message, expression.span or span, "for example round(x, 2)")
+            return None
+        targets.append(target)
+    bound = dict(zip(kinds, targets, strict=True))
+    for kind in [kind for kind in bound if kind in SHARED]:
+        shared = _shared(signature, kind, kinds, targets, span, report)
+        if shared is None:
+            return None
+        bound[kind] = shared
+    finals = [bound[kind] if kind in SHARED else target for kind, target in zip(kinds, targets, strict=True)]
+    return tuple(cast(argument, final) for argument, final in zip(arguments, finals, strict=True)), bound
+
+
+def _shared(signature: Signature, kind: str, kinds: Sequence[str], targets: Sequence[DataType],
+            span: Span | None, report: Report) -> DataType | None:  # fmt: skip
+    types = [target for place, target in zip(kinds, targets, strict=True) if place == kind]
+    shared = SHARED[kind](types)
+    if shared is None:
+        names = ", ".join(dict.fromkeys(map(str, types)))
+        report("NEEL2106", f"the arguments of `{signature.name}` have no type in common: {names}", span, None)
+    return shared
+
+
+def _places(arguments: tuple[Expr, ...]) -> int:
+    return (literal_integer(arguments[1]) or 0) if len(arguments) > 1 else 0
+
+
+def _rounded(types: Sequence[DataType], arguments: tuple[Expr, ...]) -> DataType:
+    type = types[0]
+    return decimals.rounded(type, _places(arguments)) if isinstance(type, Decimal) else type
+
+
+def _ceiling(types: Sequence[DataType], arguments: tuple[Expr, ...]) -> DataType:
+    exact = decimals.as_decimal(types[0]) if len(arguments) > 1 else types[0]
+    return decimals.rounded(exact, _places(arguments)) if isinstance(exact, Decimal) else BIGINT
+
+
+def _sum(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    match types[0]:
+        case Decimal(precision, scale):
+            return decimals.bounded(precision + 10, scale)
+        case Simple("FLOAT" | "DOUBLE"):
+            return DOUBLE
+    return types[0] if types[0] in INTERVALS else BIGINT
+
+
+def _average(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    match types[0]:
+        case Decimal(precision, scale):
+            return decimals.bounded(precision + 4, scale + 4)
+    return types[0] if types[0] in INTERVALS else DOUBLE
+
+
+# Results that depend on more than the name of a kind; each is given the type of the first argument.
+RESULTS: dict[str, Callable[[Sequence[DataType], tuple[Expr, ...]], DataType]] = {
+    "average": _average,
+    "ceiling": _ceiling,
+    "rounded": _rounded,
+    "sum": _sum,
+}

@@ -1,0 +1,200 @@
+"""What a pattern must obey, whatever its conditions say."""
+
+from __future__ import annotations
+
+from neelc.bind.components import parts_of
+from neelc.bind.findings import Findings
+from neelc.bind.scopes import Path, Scopes, is_inside
+from neelc.bind.suggest import did_you_mean
+from neelc.ir.names import bare, find
+from neelc.ir.pattern import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
+
+_OPERATORS: dict[type[Pattern], str] = {Seq: "SEQ", And: "AND", AndNeg: "AND_NEG", Or: "OR"}
+
+
+def check_pattern(scopes: Scopes, has_window: bool, findings: Findings) -> None:
+    """Report every rule that a named pattern breaks."""
+    root = scopes.pattern
+    if isinstance(root, Not):
+        _misplaced(root, "the whole pattern", findings)
+    _check_part(root, (), scopes, findings)
+    _check_bounds(root, has_window, has_window, findings)
+    lost = [v for v in scopes.variables if v.dropped is not None and not v.negations and not v.closures]
+    if lost and not scopes.results():
+        findings.report(
+            "NEEL3008",
+            "EXISTS drops every variable, so that a match would bind no event",
+            findings.at(root),
+            f"leave one of them in, for example {lost[0].name}",
+        )
+
+
+def _check_part(node: Pattern, path: Path, scopes: Scopes, findings: Findings) -> None:
+    match node:
+        case Seq(parts) | And(parts) | AndNeg(parts) | Or(parts):
+            _check_list(node, parts, findings)
+        case Not(part):
+            if not isinstance(part, Not) and can_be_empty(part) and not _can_bind(part):
+                hint = "leave EXISTS out: the variables of a negative part are not visible outside it"
+                findings.report(
+                    "NEEL3008",
+                    "EXISTS drops every variable of this negative part",
+                    findings.at(part, node),
+                    hint,
+                )
+        case Exists(variables, part):
+            _check_exists(node, variables, path, scopes, findings)
+            if isinstance(part, Not):
+                _misplaced(part, "the part of an EXISTS", findings)
+        case Repeat(part, least, most):
+            _check_repeat(node, part, least, most, findings)
+        case Optional(Not() as part):
+            _misplaced(part, "an optional part", findings)
+    for i, part in enumerate(parts_of(node)):
+        _check_part(part, (*path, i), scopes, findings)
+
+
+def _misplaced(node: Not, what: str, findings: Findings) -> None:
+    hint = "say what must be there as well: SEQ(A a, !B b, C c)"
+    findings.report(
+        "NEEL3005",
+        f"{what} cannot be negative: `!` stands before a part of SEQ or AND",
+        findings.at(node),
+        hint,
+    )
+
+
+def _check_list(node: Pattern, parts: tuple[Pattern, ...], findings: Findings) -> None:
+    operator = _OPERATORS[type(node)]
+    if isinstance(node, Or):
+        for part in parts:
+            if isinstance(part, Not):
+                _misplaced(part, "a branch of OR", findings)
+    if not parts or (not isinstance(node, Or) and all(isinstance(part, Not) for part in parts)):
+        hint = (
+            f"add what must be there: {operator}(A a, !B b)"
+            if operator != "AND_NEG"
+            else "AND_NEG(A a, !C c, B b)"
+        )
+        findings.report("NEEL3001", f"{operator} has no positive part", findings.at(node), hint)
+    elif isinstance(node, AndNeg):
+        positive = [i for i, part in enumerate(parts) if not isinstance(part, Not)]
+        for i, part in enumerate(parts):
+            if isinstance(part, Not) and not positive[0] < i < positive[-1]:
+                message = (
+                    "a negative part of AND_NEG must stand between two positive ones: that is where it looks"
+                )
+                hint = "put it between them, or use AND(...) with WITHIN"
+                findings.report("NEEL3006", message, findings.at(part, node), hint)
+
+
+def _check_exists(
+    node: Exists, names: tuple[str, ...], path: Path, scopes: Scopes, findings: Findings
+) -> None:
+    inside = [v for v in scopes.variables if is_inside(v.path, path)]
+    dropped = [v.name for v in inside if v.dropped == path]
+    visible = [bare(v.name) for v in inside if not v.dropped or v.dropped == path]
+    for name in names:
+        if find(name, dropped) is not None:
+            continue
+        span = findings.word(name, node)
+        hidden = next((v for v in inside if find(name, [v.name])), None)
+        if hidden is None:
+            hint = did_you_mean(name, visible, "its variables")
+            findings.report(
+                "NEEL3007", f"EXISTS drops `{name}`, but its part has no such variable", span, hint
+            )
+        else:
+            why = (
+                "another EXISTS drops it"
+                if hidden.dropped
+                else "it is not visible outside its own part anyway"
+            )
+            findings.report("NEEL3007", f"EXISTS cannot drop `{name}`: {why}", span, "leave it out")
+
+
+def _check_repeat(node: Repeat, part: Pattern, least: int, most: int | None, findings: Findings) -> None:
+    span = findings.at(node)
+    if least < 0 or most == 0:
+        hint = "!B b says that there is none; B* b[] allows none"
+        findings.report("NEEL3016", "a repetition of nothing binds no event", span, hint)
+    elif most is not None and most < least:
+        hint = f"write {{{most},{least}}}"
+        findings.report("NEEL3016", f"at least {least} and at most {most} times cannot be", span, hint)
+    if isinstance(part, Not):
+        _misplaced(part, "what repeats", findings)
+    elif can_be_empty(part):
+        hint = "make one of its parts required: every iteration of a closure binds an event"
+        findings.report("NEEL3017", "what repeats here can be empty", findings.at(part, node), hint)
+
+
+def can_be_empty(node: Pattern, dropped: tuple[str, ...] = ()) -> bool:
+    """Whether a match of the part may bind no event; those that EXISTS drops are not bound.
+
+    >>> from neelc.parse import pattern
+    >>> [can_be_empty(pattern(p)) for p in ("SEQ(A? a, B b)", "SEQ(A? a, !B b)", "EXISTS a : A a")]
+    [False, True, True]
+    """
+    match node:
+        case Event(variable=variable):
+            return variable is not None and find(variable, dropped) is not None
+        case Or(parts):
+            return any(can_be_empty(part, dropped) for part in parts)
+        case Exists(variables, part):
+            return can_be_empty(part, (*dropped, *variables))
+        case Repeat(part, least, variable=variable):
+            named = variable is not None and find(variable, dropped) is not None
+            return named or least == 0 or can_be_empty(part, dropped)
+        case Optional() | Not():
+            return True
+    return all(can_be_empty(part, dropped) for part in parts_of(node) if not isinstance(part, Not))
+
+
+def _can_bind(node: Pattern, dropped: tuple[str, ...] = ()) -> bool:
+    """Whether some match of the part binds an event."""
+    match node:
+        case Event(variable=variable) | Repeat(variable=variable) if variable is not None:
+            return find(variable, dropped) is None
+        case Exists(variables, part):
+            return _can_bind(part, (*dropped, *variables))
+        case Event():
+            return True
+    # A list without positive parts is an error of its own.
+    positive = [part for part in parts_of(node) if not isinstance(part, Not)]
+    return not positive or any(_can_bind(part, dropped) for part in positive)
+
+
+def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) -> None:
+    """Report negative parts whose scope has no end; `left` and `right` say whether that of `node` has one."""
+    if node.within is not None:
+        left = right = True
+    match node:
+        case Seq(parts):
+            firm = [not isinstance(part, Not) and not can_be_empty(part) for part in parts]
+            for i, part in enumerate(parts):
+                before, after = left or any(firm[:i]), right or any(firm[i + 1 :])
+                _check_bounded(part, before, after, "SEQ", findings)
+        case And(parts):
+            for part in parts:
+                _check_bounded(part, left, right, "AND", findings)
+        case AndNeg(parts):
+            for part in parts:
+                bounded = isinstance(part, Not)
+                _check_bounded(part, bounded or left, bounded or right, "AND_NEG", findings)
+        case _:
+            for part in parts_of(node):
+                _check_bounds(part, left, right, findings)
+
+
+def _check_bounded(part: Pattern, left: bool, right: bool, operator: str, findings: Findings) -> None:
+    if not isinstance(part, Not):
+        _check_bounds(part, left, right, findings)
+        return
+    if not (left and right):
+        if operator == "AND":
+            message = "a negative part of AND looks as far as the window reaches, and there is none"
+        else:
+            place = "leading" if right else "trailing" if left else "lone"
+            message = f"a {place} negative part looks as far as the window reaches, and there is none"
+        findings.report("NEEL3004", message, findings.at(part), "add WITHIN, for example WITHIN 10 MINUTES")
+    _check_bounds(part.part, True, True, findings)

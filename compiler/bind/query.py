@@ -1,0 +1,120 @@
+"""A pattern query becomes a `Match`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from neelc.bind.catalog import Catalog, Clock
+from neelc.bind.components import named, parts_of, with_parts
+from neelc.bind.conditions import bind_conditions
+from neelc.bind.confidence import bind_confidence
+from neelc.bind.findings import Findings
+from neelc.bind.logic import conjuncts
+from neelc.bind.outputs import bind_outputs
+from neelc.bind.pattern import check_pattern
+from neelc.bind.same import shared_attributes
+from neelc.bind.scopes import scopes_of
+from neelc.bind.sources import sources_of
+from neelc.bind.strategies import ANY, check_collapsed, check_strategy
+from neelc.bind.visibility import Place
+from neelc.bind.windows import bind_window
+from neelc.ir.expr import Expr, Same
+from neelc.ir.logical import Match
+from neelc.ir.pattern import Pattern
+from neelc.ir.script import PatternQuery
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """A match and the clock of its events, which is the clock of its results."""
+
+    match: Match
+    clock: Clock
+
+
+def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> BoundQuery | None:
+    """The query with every name resolved; None if something in it has been reported."""
+    before = len(findings.diagnostics)
+    given = named(query.pattern, findings)
+    sources = sources_of(query, given.pattern, catalog, findings)
+    pattern = _with_windows(given.pattern, sources.clock, findings)
+    scopes = scopes_of(replace(given, pattern=pattern))
+    place = Place(scopes, sources.types, sources.clock, findings)
+    check_pattern(scopes, query.within is not None, findings)
+
+    partition = _partition(query, place)
+    same = Same(partition) if partition else None
+    bound = bind_conditions(place, (query.where, same))
+    within = None if query.within is None else bind_window(query.within, sources.clock, findings)
+    strategy = query.strategy or ANY
+    check_strategy(strategy, pattern, findings)
+    if strategy == "PARTITION CONTIGUITY" and not partition:
+        partition = tuple(_same_attributes(bound.where))
+        _require_partition(query, partition, before, findings)
+    returns = query.returns
+    if returns is not None and returns.collapsed:
+        check_collapsed(scopes, findings.word("COLLAPSED", returns, query), findings)
+    is_imprecise = any(
+        entry.stream is not None and entry.stream.latest is not None for entry in sources.entries
+    )
+    outputs = bind_outputs(returns, replace(place, in_return=True), is_imprecise)
+    confidence = bind_confidence(query.confidence, findings)
+
+    streams = tuple(entry.stream for entry in sources.entries if entry.stream is not None)
+    types = tuple(known.type for known in sources.types.values() if known is not None)
+    # A stream or type that is missing without a report here was reported where it was declared.
+    complete = len(streams) == len(sources.entries) and len(types) == len(sources.types)
+    if len(findings.diagnostics) > before or not complete or sources.clock is None:
+        return None
+    match = Match(
+        bound,
+        streams,
+        types,
+        outputs.columns,
+        within,
+        partition,
+        strategy,
+        confidence,
+        returns is not None and returns.distinct,
+        returns is not None and returns.collapsed,
+        outputs.aggregated,
+        span=query.span,
+    )
+    return BoundQuery(match, sources.clock)
+
+
+def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pattern:
+    """The pattern with the windows of its parts in whole units."""
+    parts = tuple(_with_windows(part, clock, findings) for part in parts_of(node))
+    changed = with_parts(node, parts)
+    if changed.within is None:
+        return changed
+    # A window that was reported still bounds the part: no further complaint about negations in it.
+    return replace(changed, within=bind_window(changed.within, clock, findings) or changed.within)
+
+
+def _partition(query: PatternQuery, place: Place) -> tuple[str, ...]:
+    """The attributes of PARTITION BY."""
+    findings = place.findings
+    spans = {name: findings.word(name, query, after="PARTITION BY") for name in query.partition_by}
+    return shared_attributes(spans, place.scopes.pattern, place) or ()
+
+
+def _same_attributes(where: Expr | None) -> Iterator[str]:
+    for conjunct in conjuncts(where):
+        if isinstance(conjunct, Same):
+            yield from conjunct.attributes
+
+
+def _require_partition(
+    query: PatternQuery, partition: tuple[str, ...], before: int, findings: Findings
+) -> None:
+    # With other errors around, a `[id]` might be missing only because it was reported.
+    if not partition and len(findings.diagnostics) == before:
+        findings.report(
+            "NEEL3023",
+            "PARTITION CONTIGUITY requires a partition, and the query has none",
+            findings.word("PARTITION", query, after="USING"),
+            "add PARTITION BY id, or a condition [id]",
+        )

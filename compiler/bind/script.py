@@ -1,0 +1,183 @@
+"""Statements in order: each may use what those before it declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from neelc.bind.catalog import Catalog, Concept, Entry
+from neelc.bind.findings import Findings
+from neelc.bind.parameters import with_arguments
+from neelc.bind.query import BoundQuery, bind_query
+from neelc.bind.streams import checked_stream, declared_stream
+from neelc.bind.unsupported import unsupported
+from neelc.errors import Diagnostic, NeelError
+from neelc.ir.expr import MatchProperty
+from neelc.ir.logical import Column, NamedMatch, Program, Stream
+from neelc.ir.names import bare, find
+from neelc.ir.script import (
+    CreateQuery,
+    CreateStream,
+    CreateType,
+    PatternQuery,
+    Query,
+    RunQuery,
+    Script,
+    Statement,
+)
+from neelc.source import Source
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What became of a script: a program, or the diagnostics that say why there is none."""
+
+    program: Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def bind(
+    script: Script,
+    source: Source,
+    streams: Sequence[Stream] = (),
+    arguments: Mapping[str, object] | None = None,
+) -> Program:
+    """The script with every name resolved; raises `NeelError` with all diagnostics found.
+
+    `streams` are given from outside, and so are `arguments`, the values of parameters.
+    """
+    bound = examine(script, source, streams, arguments)
+    if bound.program is None:
+        raise NeelError(bound.diagnostics, source)
+    return bound.program
+
+
+def examine(
+    script: Script,
+    source: Source,
+    streams: Sequence[Stream] = (),
+    arguments: Mapping[str, object] | None = None,
+) -> Bound:
+    """As `bind`, with the diagnostics as a value."""
+    state = _State(Findings(source), {stream.name: stream for stream in streams}, script)
+    try:
+        for statement in script.statements:
+            _bind_statement(with_arguments(statement, arguments or {}, state.findings), state)
+    except RecursionError:
+        hint = "name the inner parts with CREATE QUERY and use those names"
+        state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
+    if state.findings.diagnostics:
+        return Bound(None, tuple(state.findings.diagnostics))
+    declared = (entry.stream for entry in state.catalog.entries.values() if entry.kind == "stream")
+    return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), ())
+
+
+@dataclass
+class _State:
+    findings: Findings
+    given: dict[str, Stream]
+    script: Script
+    catalog: Catalog = field(default_factory=Catalog)
+    queries: list[NamedMatch] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        declared = [s.name for s in self.script.statements if isinstance(s, CreateStream)]
+        for name, stream in self.given.items():
+            # One that the script declares waits for its statement, which may say more about it.
+            if not any(find(other, [name]) for other in declared):
+                self.catalog.entries[name] = checked_stream(stream, None, self.findings)
+
+
+def _bind_statement(statement: Statement, state: _State) -> None:
+    match statement:
+        case CreateStream(name):
+            if _is_new(name, statement, state):
+                given = find(name, state.given)
+                entry = declared_stream(
+                    statement, state.given[given] if given is not None else None, state.findings
+                )
+                state.catalog.entries[entry.name] = entry
+        case CreateType():
+            _declare_type(statement, state)
+        case CreateQuery(name, query):
+            entry = _bind_named(name, query, state)
+            if _is_new(name, statement, state):
+                state.catalog.entries[entry.name] = entry
+        case RunQuery(query):
+            _bind_named(None, query, state)
+        case _:
+            state.findings.report("NEEL4001", "not supported yet: this kind of statement", statement.span)
+
+
+def _is_new(name: str, statement: Statement, state: _State) -> bool:
+    kind = state.catalog.kind_of(name)
+    if kind is None:
+        return True
+    findings = state.findings
+    what = {"stream": "a stream", "query": "a query", "type": "a type"}[kind]
+    # `PATTERN ... AS name` has its name at the end, the CREATE statements have theirs at the beginning.
+    nth = -1 if isinstance(statement, CreateQuery) and _name_is_last(statement) else 1
+    message = f"`{name}` already names {what}"
+    findings.report(
+        "NEEL2201", message, findings.word(name, statement, nth=nth), "give one of them another name"
+    )
+    return False
+
+
+def _name_is_last(statement: CreateQuery) -> bool:
+    if statement.span is None or statement.query.span is None:
+        return False
+    return statement.query.span.end < statement.span.end
+
+
+def _declare_type(statement: CreateType, state: _State) -> None:
+    catalog, findings = state.catalog, state.findings
+    if not _is_new(statement.name, statement, state):
+        return
+    name = bare(statement.name)
+    places = tuple(findings.word(member, statement, after="AS") for member in statement.members)
+    catalog.concepts[name] = Concept(name, statement.members, places)
+    cycle = catalog.cycle_from(name)
+    if cycle is not None:
+        span = findings.word(statement.name, statement)
+        message = f"type `{statement.name}` contains itself: {' -> '.join(cycle)}"
+        findings.report("NEEL2208", message, span, "leave out one of these members")
+        catalog.concepts[name] = Concept(name, statement.members, places, True)
+
+
+def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
+    """The query, and the stream it is for the statements after it."""
+    findings = state.findings
+    called = "" if name is None else bare(name)
+    construct = unsupported(query)
+    if construct is not None or not isinstance(query, PatternQuery):
+        hint = "PATTERN queries are supported"
+        findings.report("NEEL4001", f"not supported yet: {construct}", findings.at(query, state.script), hint)
+        return Entry(called, "query")
+    bound = bind_query(query, state.catalog, findings)
+    assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
+    if bound is None:
+        return Entry(called, "query")
+    state.queries.append(NamedMatch(None if name is None else called, bound.match))
+    return _as_stream(called, bound)
+
+
+def _as_stream(name: str, bound: BoundQuery) -> Entry:
+    """A query's matches as events, from `match_start` to `match_end`."""
+    match = bound.match
+    if match.aggregated:
+        why = "its rows sum up many matches, and have no time of their own"
+        return Entry(name, "query", refusal=("NEEL2212", why, "leave out the aggregates over all matches"))
+    columns = []
+    for output in match.outputs:
+        if output.name.casefold() not in ("match_start", "match_end"):
+            columns.append(Column(output.name, output.type))
+        elif (
+            not isinstance(output.expression, MatchProperty)
+            or output.expression.name != output.name.casefold()
+        ):
+            why = f"its column `{output.name}` is not the time of the match"
+            return Entry(name, "query", refusal=("NEEL2213", why, "give that column another name"))
+    unit = bound.clock.unit or "MILLISECOND"
+    stream = Stream(name, tuple(columns), "match_start", "match_end", unit=unit, query=name)
+    return Entry(name, "query", stream, bound.clock)

@@ -1,0 +1,99 @@
+"""FROM: which streams a query reads, which types they have, and how they count time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.bind.catalog import Catalog, Clock, Entry, is_integer
+from neelc.bind.components import paths
+from neelc.bind.event_types import KnownType, report_refusal, resolve_type
+from neelc.bind.findings import Findings
+from neelc.bind.suggest import did_you_mean
+from neelc.ir.pattern import Event, Pattern
+from neelc.ir.script import PatternQuery
+from neelc.ir.types import BIGINT
+from neelc.source import Span
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a query reads. A type that is None has been reported, and so has a clock."""
+
+    entries: tuple[Entry, ...]
+    types: dict[str, KnownType | None]
+    clock: Clock | None
+
+
+def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings: Findings) -> Sources:
+    """The streams in FROM, or else those that provide the types of the pattern."""
+    chosen = _chosen(query, catalog, findings)
+    candidates = list(catalog.entries.values()) if chosen is None else chosen
+    types: dict[str, KnownType | None] = {}
+    for _, event in paths(pattern):
+        if isinstance(event, Event) and event.type not in types:
+            span = findings.word(event.type, event, query)
+            types[event.type] = resolve_type(
+                event.type, catalog, candidates, chosen is not None, span, findings
+            )
+    if chosen is None:
+        used = {entry for known in types.values() if known is not None for entry in known.entries}
+        entries = tuple(entry for entry in candidates if entry in used)
+    else:
+        entries = tuple(chosen)
+    return Sources(entries, types, _clock(entries, query, findings))
+
+
+def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[Entry] | None:
+    """The streams that FROM names; None without a FROM."""
+    if not query.streams:
+        return None
+    found: list[Entry] = []
+    for name in query.streams:
+        span = _span(name, query, findings)
+        entry = catalog.entry(name)
+        if entry is None:
+            hint = did_you_mean(name, catalog.entries, "streams") or "declare it with CREATE STREAM"
+            if catalog.concept(name) is not None:
+                hint = "it is a type: name its streams, or leave FROM out"
+            findings.report("NEEL2004", f"unknown stream `{name}`", span, hint)
+            found.append(Entry(name, "stream"))  # whatever types it has, they are not judged
+        elif entry in found:
+            twice = findings.word(name, _after_pattern(query, findings), after="FROM", nth=-1)
+            findings.report(
+                "NEEL2214", f"stream `{name}` stands twice in FROM", twice, "leave one of them out"
+            )
+        else:
+            if entry.stream is None:
+                report_refusal(entry, span, findings)
+            found.append(entry)
+    return found
+
+
+def _span(name: str, query: PatternQuery, findings: Findings) -> Span:
+    return findings.word(name, _after_pattern(query, findings), after="FROM")
+
+
+def _after_pattern(query: PatternQuery, findings: Findings) -> Span:
+    whole = findings.at(query)
+    return whole if query.pattern.span is None else Span(query.pattern.span.end, whole.end)
+
+
+def _clock(entries: tuple[Entry, ...], query: PatternQuery, findings: Findings) -> Clock | None:
+    """How the streams count time: in one query all must agree, or its results would have no unit of time."""
+    clocks = [(entry, entry.clock) for entry in entries if entry.clock is not None]
+    if not clocks:
+        return None
+    first, clock = clocks[0]
+    for entry, other in clocks[1:]:
+        if clock == other:
+            continue
+        if not (is_integer(clock.type) and is_integer(other.type) and clock.unit == other.unit):
+            said = f"`{first.name}` has {clock}, `{entry.name}` has {other}"
+            span = _span(entry.name, query, findings) if query.streams else findings.at(query.pattern, query)
+            hint = "give their timestamps one type and unit, or choose the streams with FROM"
+            findings.report(
+                "NEEL2211", f"the streams of this query count time differently: {said}", span, hint
+            )
+            return None
+        clock = Clock(BIGINT, clock.unit)
+    return clock

@@ -1,0 +1,169 @@
+"""CREATE STREAM: which column is the time, which the type, and whether that can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neelc.bind.catalog import Clock, Entry, clock_of, is_integer
+from neelc.bind.findings import Findings
+from neelc.bind.suggest import did_you_mean, listing
+from neelc.bind.windows import LENGTHS
+from neelc.ir.logical import Column, Stream
+from neelc.ir.names import bare, find, written
+from neelc.ir.script import CreateStream
+from neelc.ir.types import STRING
+from neelc.source import Span
+
+
+def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> Entry:
+    """The stream a statement declares; what it leaves out is taken from the one given from outside."""
+    name = bare(statement.name)
+    span = findings.word(statement.name, statement)
+    columns = _columns(statement, given, findings)
+    timestamp = statement.timestamp
+    if columns is None:
+        return Entry(name, "stream")
+    if timestamp is None and given is None:
+        fitting = sorted((c for c in columns if clock_of(c.type, "")), key=lambda c: is_integer(c.type))
+        hint = (
+            f"add TIMESTAMP BY {written(fitting[0].name)}"
+            if fitting
+            else "add a column for the time, and TIMESTAMP BY it"
+        )
+        findings.report("NEEL2203", f"stream `{statement.name}` has no timestamp", span, hint)
+        return Entry(name, "stream")
+    base = given or Stream(name, (), "")
+    drafted = replace(
+        base,
+        name=name,
+        columns=columns,
+        path=statement.path if statement.path is not None else base.path,
+        format=bare(statement.format) if statement.format is not None else base.format,
+        options=statement.options or base.options,
+        query=None,
+        span=statement.span,
+    )
+    if timestamp is not None:
+        start, latest = timestamp.start, timestamp.latest
+        drafted = replace(drafted, start=start, latest=latest, unit=timestamp.unit or "MILLISECOND")
+    if statement.end is not None:
+        drafted = replace(drafted, end=statement.end)
+    if statement.type_by is not None:
+        drafted = replace(drafted, type_column=statement.type_by)
+    unit_said = timestamp is not None and timestamp.unit is not None
+    return checked_stream(drafted, statement, findings, unit_said)
+
+
+def _columns(statement: CreateStream, given: Stream | None, findings: Findings) -> tuple[Column, ...] | None:
+    if not statement.columns:
+        if given is not None:
+            return given.columns
+        findings.report(
+            "NEEL2209",
+            f"the columns of stream `{statement.name}` are not known",
+            findings.word(statement.name, statement),
+            f"list them: CREATE STREAM {statement.name} (id BIGINT, ts TIMESTAMP, ...)",
+        )
+        return None
+    found: list[Column] = []
+    for definition in statement.columns:
+        column = Column(bare(definition.name), definition.type, span=definition.span)
+        if any(column.name.casefold() == other.name.casefold() for other in found):
+            message = f"column `{definition.name}` is declared twice in stream `{statement.name}`"
+            hint = "rename one of them; column names differ in more than their case"
+            findings.report("NEEL2202", message, findings.word(definition.name, definition, statement), hint)
+        else:
+            found.append(column)
+    return tuple(found)
+
+
+def checked_stream(
+    stream: Stream, statement: CreateStream | None, findings: Findings, unit_said: bool = False
+) -> Entry:
+    """The stream with the names of its columns as they are declared; broken if something does not fit."""
+    roles = {
+        "start": ("TIMESTAMP", stream.start),
+        "latest": ("TIMESTAMP", stream.latest),
+        "end": ("END BY", stream.end),
+        "type_column": ("TYPE BY", stream.type_column),
+    }
+    broken = False
+    found: dict[str, Column] = {}
+    for role, (clause, name) in roles.items():
+        if name is None:
+            continue
+        # The word as the text has it: a name given from outside is bare and stands nowhere in the text.
+        place = statement.timestamp if statement is not None and clause == "TIMESTAMP" else statement
+        span = findings.word(name, place, statement, after=clause)
+        column = _column(stream, name, clause, span, findings)
+        problem = None if column is None else _misfit(role, column, found.get("start"))
+        if column is not None and problem is not None:
+            findings.report("NEEL2207" if role == "latest" else "NEEL2205", problem[0], span, problem[1])
+        elif column is not None:
+            found[role] = column
+            continue
+        broken = True
+    start = found.get("start")
+    clock = None if start is None else clock_of(start.type, stream.unit)
+    if broken or clock is None or _disagree(stream, clock, statement, findings, unit_said):
+        return Entry(stream.name, "stream")
+    names = {role: found[role].name if role in found else None for role in roles}
+    checked = replace(stream, start=names["start"] or "", latest=names["latest"], end=names["end"])
+    return Entry(stream.name, "stream", replace(checked, type_column=names["type_column"]), clock)
+
+
+def _column(stream: Stream, name: str, clause: str, span: Span, findings: Findings) -> Column | None:
+    names = [column.name for column in stream.columns]
+    found = find(name, names)
+    if found is None:
+        hint = did_you_mean(name, names, f"columns of {stream.name}")
+        findings.report(
+            "NEEL2204", f"stream `{stream.name}` has no column `{bare(name)}` for {clause}", span, hint
+        )
+        return None
+    return next(column for column in stream.columns if column.name == found)
+
+
+def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] | None:
+    """Why a column cannot play its role, and what could."""
+    said = f"column `{column.name}` is of type {column.type}"
+    if role == "type_column":
+        return (
+            None if column.type == STRING else (f"{said}; a type column holds names", "declare it as STRING")
+        )
+    if clock_of(column.type, "") is None:
+        return (
+            f"{said}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
+            "declare it as TIMESTAMP or BIGINT",
+        )
+    if role == "latest" and (start is None or not is_integer(start.type) or not is_integer(column.type)):
+        return (
+            "TIMESTAMP BETWEEN takes two columns of integers",
+            "declare both as BIGINT, with UNIT MILLISECONDS",
+        )
+    integers = start is not None and is_integer(start.type) and is_integer(column.type)
+    if role == "end" and start is not None and start.type != column.type and not integers:
+        return f"{said}, but the timestamp `{start.name}` is {start.type}", f"declare both as {start.type}"
+    return None
+
+
+def _disagree(
+    stream: Stream, clock: Clock, statement: CreateStream | None, findings: Findings, unit_said: bool
+) -> bool:
+    """Report clauses that contradict each other."""
+    span = findings.at(statement)
+    if clock.unit is None and unit_said:
+        message = f"UNIT is for integer timestamps, and `{bare(stream.start)}` is of type {clock.type}"
+        findings.report("NEEL2206", message, findings.word("UNIT", span), "leave UNIT out")
+        return True
+    if clock.unit is not None and stream.unit not in LENGTHS:
+        message = f"timestamps cannot count {stream.unit}S: these are not always equally long"
+        findings.report("NEEL2206", message, findings.word("", span, after="UNIT"), listing("units", LENGTHS))
+        return True
+    if stream.latest is not None and stream.end is not None:
+        message = "a stream with imprecise timestamps has no END BY: only points in time can be imprecise"
+        findings.report(
+            "NEEL2215", message, findings.word(stream.end, span, after="END BY"), "leave END BY out"
+        )
+        return True
+    return False

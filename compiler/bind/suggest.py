@@ -1,0 +1,51 @@
+"""What might have been meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from neelc.ir.names import bare, written
+
+# A hint is one line: more names than this are not read.
+_LISTED = 12
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `name` might be a misspelling of; all are bare names.
+
+    >>> closest("prise", ["id", "price"]), closest("c", ["a", "b"])
+    ('price', None)
+    """
+    by_key = {candidate.casefold(): candidate for candidate in candidates}
+    found = difflib.get_close_matches(name.casefold(), list(by_key), 1, 0.7)
+    return by_key[found[0]] if found else None
+
+
+def listing(what: str, candidates: Iterable[str]) -> str | None:
+    """The names there are, after the word for them; None when there are none.
+
+    >>> listing("streams", ["trades", "unit price"])
+    'streams: trades, `unit price`'
+    """
+    names = [written(candidate) for candidate in candidates]
+    if not names:
+        return None
+    more = f", ... ({len(names)} in all)" if len(names) > _LISTED else ""
+    return f"{what}: {', '.join(names[:_LISTED])}{more}"
+
+
+def did_you_mean(name: str, candidates: Iterable[str], what: str) -> str | None:
+    """The hint for an unknown name in source form: the closest candidate, and what there is.
+
+    >>> did_you_mean("prise", ["id", "price"], "attributes of a")
+    'did you mean `price`? attributes of a: id, price'
+    >>> did_you_mean("c", ["a", "b"], "variables in scope")
+    'variables in scope: a, b'
+    """
+    there = list(dict.fromkeys(candidates))
+    close = closest(bare(name), there)
+    known = listing(what, there)
+    if close is None:
+        return known
+    return f"did you mean `{close}`? {known}"
