@@ -1,0 +1,118 @@
+"""Aggregates over values; NULLs have been left out."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Sequence
+
+from neelc.ir.intervals import day_interval
+from neelc.ir.moments import Months
+from neelc.ir.types import DOUBLE, DataType
+from neelc.ir.types import Decimal as DecimalType
+from neelc.runtime.reference.arithmetic import MICROSECOND, binary
+from neelc.runtime.reference.model import comparable
+from neelc.runtime.reference.scalar_functions import extreme
+from neelc.runtime.reference.values import FAILURES, fit, half_up
+
+Values = Sequence[object]
+
+
+def aggregate(name: str, values: Values, type: DataType, distinct: bool = False) -> object:
+    """The aggregate of values of which none is NULL.
+
+    >>> from neelc.ir.types import BIGINT
+    >>> aggregate("sum", [1, 2, 2], BIGINT), aggregate("count", [1, 2, 2], BIGINT, distinct=True)
+    (5, 2)
+    >>> aggregate("avg", [1, 2], DOUBLE), aggregate("max", [], BIGINT)
+    (1.5, None)
+    """
+    if distinct:
+        values = list({comparable(value): value for value in values}.values())
+    try:
+        return fit(AGGREGATES[name](values, type), type)
+    except FAILURES:
+        return None
+
+
+def _sum(values: Values, type: DataType) -> object:
+    if not values:
+        return None
+    total = float(values[0]) if type == DOUBLE else values[0]  # type: ignore[arg-type]
+    for value in values[1:]:
+        total = binary("+", total, float(value) if type == DOUBLE else value)  # type: ignore[arg-type]
+    return total
+
+
+def _average(values: Values, type: DataType) -> object:
+    if not values:
+        return None
+    total = _sum(values, type)
+    match total:
+        case Months(count):
+            return Months(half_up(count, len(values)))
+        case datetime.timedelta():
+            return day_interval(half_up(total // MICROSECOND, len(values)))
+        case decimal.Decimal() if isinstance(type, DecimalType):
+            return binary("/", total, decimal.Decimal(len(values)))
+        case float():
+            return total / len(values)
+    raise ValueError(total)
+
+
+def _variance(values: Values, sample: bool) -> float | None:
+    """Welford's way, as Spark's: one pass, without the difference of two large sums."""
+    count, mean, squares = 0, 0.0, 0.0
+    for value in values:
+        assert isinstance(value, float)
+        count += 1
+        delta = value - mean
+        mean += delta / count
+        squares += delta * (value - mean)
+    if count - sample <= 0:
+        return None
+    return squares / (count - sample)
+
+
+def _deviation(values: Values, sample: bool) -> float | None:
+    variance = _variance(values, sample)
+    return None if variance is None else variance if math.isnan(variance) else math.sqrt(variance)
+
+
+def _set(values: Values) -> list[object]:
+    return list({comparable(value): value for value in values}.values())
+
+
+def _all(values: Values, _: DataType) -> bool | None:
+    return all(values) if values else None
+
+
+def _any(values: Values, _: DataType) -> bool | None:
+    return any(values) if values else None
+
+
+AGGREGATES: dict[str, Callable[[Values, DataType], object]] = {
+    "any": _any,
+    "avg": _average,
+    "bool_and": _all,
+    "bool_or": _any,
+    "collect_list": lambda values, _: list(values),
+    "collect_set": lambda values, _: _set(values),
+    "count": lambda values, _: len(values),
+    "count_if": lambda values, _: sum(value is True for value in values),
+    "every": _all,
+    "first": lambda values, _: values[0] if values else None,
+    "last": lambda values, _: values[-1] if values else None,
+    "max": lambda values, _: extreme(values, 1),
+    "mean": _average,
+    "min": lambda values, _: extreme(values, -1),
+    "some": _any,
+    "stddev": lambda values, _: _deviation(values, sample=True),
+    "stddev_pop": lambda values, _: _deviation(values, sample=False),
+    "stddev_samp": lambda values, _: _deviation(values, sample=True),
+    "sum": _sum,
+    "var_pop": lambda values, _: _variance(values, sample=False),
+    "var_samp": lambda values, _: _variance(values, sample=True),
+    "variance": lambda values, _: _variance(values, sample=True),
+}

@@ -1,0 +1,246 @@
+"""The value of a bound expression: Spark's meaning, executed.
+
+Nothing here fails on data: where Spark would raise an error (an overflow, a malformed text, a division by
+zero) there is NULL, as from its try_ functions. Truth has three values; NULL is UNKNOWN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from neelc.ir import expr as e
+from neelc.ir.intervals import interval_value
+from neelc.ir.many import is_array_of_path, is_many
+from neelc.ir.moments import date_of, timestamp_ntz_of, timestamp_of
+from neelc.ir.names import bare
+from neelc.ir.typeof import type_of
+from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, DataType, Struct
+from neelc.runtime.reference import arithmetic
+from neelc.runtime.reference.aggregates import aggregate
+from neelc.runtime.reference.casts import cast
+from neelc.runtime.reference.functions_of_times import extract
+from neelc.runtime.reference.model import Context, attribute
+from neelc.runtime.reference.patterns import is_like
+from neelc.runtime.reference.references import event_of, one_by_one
+from neelc.runtime.reference.scalar_functions import call, value_of
+from neelc.runtime.reference.values import FAILURES, fit, order
+
+_READERS = {DATE: date_of, TIMESTAMP: timestamp_of, TIMESTAMP_NTZ: timestamp_ntz_of}
+
+
+def evaluate(expression: e.Expr, context: Context) -> object:
+    """The value of `expression` in `context`.
+
+    >>> from neelc.ir.types import INT
+    >>> five, none = e.Literal(5, INT), e.Literal(None, INT)
+    >>> nowhere = Context({})
+    >>> evaluate(e.Binary("%", five, e.Literal(0, INT)), nowhere) is None
+    True
+    >>> evaluate(e.Binary("<=>", five, none), nowhere)
+    False
+    """
+    match expression:
+        case e.Literal(value, type):
+            return _literal(value, type)
+        case e.Interval():
+            return interval_value(expression)
+        case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item():
+            if is_array_of_path(expression):
+                return [_path(one, context) for one in one_by_one(expression, context)]
+            return _path(expression, context)
+        case e.MatchProperty(name):
+            return context.properties.get(bare(name))
+        case e.Unary(op, operand):
+            return _unary(op, evaluate(operand, context), type_of(operand))
+        case e.Binary(op, left, right) if op in e.COMPARISONS:
+            return compared(op, evaluate(left, context), evaluate(right, context))
+        case e.Binary(op, left, right):
+            return _binary(op, evaluate(left, context), evaluate(right, context), type_of(expression))
+        case e.Cast(operand, type):
+            return cast(evaluate(operand, context), type_of(operand), type)
+        case e.Call(name, arguments, type=type):
+            return call(name, [evaluate(argument, context) for argument in arguments], type or VOID)
+        case e.Aggregate():
+            return _aggregate(expression, context)
+        case e.Extract(field, operand):
+            return _extract(field, evaluate(operand, context))
+        case e.Case():
+            return _case(expression, context)
+    return _condition(expression, context)
+
+
+def _literal(value: object, type: DataType) -> object:
+    if type in _READERS and isinstance(value, str):
+        return _READERS[type](value)
+    return fit(value, type)
+
+
+def _path(path: e.Expr, context: Context) -> object:
+    """What an event holds; NULL where there is no event."""
+    match path:
+        case e.Attribute(reference, name, type):
+            event = event_of(reference, context)
+            value = None if event is None else attribute(event, name)
+            return fit(value, type) if type == FLOAT else value
+        case e.EventTime(reference, name):
+            event = event_of(reference, context)
+            return None if event is None else event.times[bare(name).lower() == "te"]
+        case e.Whole(reference, type):
+            event = event_of(reference, context)
+            if event is None or not isinstance(type, Struct):
+                return None
+            return {bare(field.name): attribute(event, field.name) for field in type.fields}
+        case e.Field(base, name):
+            return _field(_path(base, context), bare(name))
+        case e.Item(base, index):
+            return _item(_path(base, context), evaluate(index, context))
+    return evaluate(path, context)
+
+
+def _field(value: object, name: str) -> object:
+    """A field of a struct; of an array of structs, the array of that field."""
+    match value:
+        case dict():
+            return value.get(name)
+        case list() | tuple():
+            return [_field(item, name) for item in value]
+    return None
+
+
+def _item(value: object, index: object) -> object:
+    """An array's element, counted from 0, or a map's value."""
+    match value, index:
+        case dict(), _:
+            return None if index is None else value_of(value, index)
+        case ((list() | tuple()), int()):
+            return value[index] if 0 <= index < len(value) else None
+    return None
+
+
+def _unary(op: str, value: object, type: DataType) -> object:
+    match op, value:
+        case _, None:
+            return None
+        case "-", _:
+            return fit(arithmetic.negative(value), type)
+        case "~", int():
+            return ~value
+    return value
+
+
+def _binary(op: str, left: object, right: object, type: DataType) -> object:
+    if left is None or right is None:
+        return None
+    try:
+        return fit(arithmetic.binary(op, left, right), type)
+    except FAILURES:
+        return None
+
+
+def compared(op: str, left: object, right: object) -> bool | None:
+    """A comparison; with NULL it is UNKNOWN, but for `<=>`.
+
+    >>> compared("<", 1, None), compared("<=>", None, None), compared("=", float("nan"), float("nan"))
+    (None, True, True)
+    """
+    if op == "<=>":
+        return order(left, right) == 0
+    if left is None or right is None:
+        return None
+    difference = order(left, right)
+    match op:
+        case "=":
+            return difference == 0
+        case "<>":
+            return difference != 0
+        case "<":
+            return difference < 0
+        case "<=":
+            return difference <= 0
+        case ">":
+            return difference > 0
+    return difference >= 0
+
+
+def _aggregate(node: e.Aggregate, context: Context) -> object:
+    """Over the elements of the lists named in its argument, else over the matches of the group."""
+    if node.argument is None:
+        return len(context.matches or ())
+    if is_many(node.argument):
+        values = [evaluate(one, context) for one in one_by_one(node.argument, context)]
+    else:
+        values = [evaluate(node.argument, match) for match in context.matches or ()]
+    return aggregate(node.name, [v for v in values if v is not None], node.type, node.distinct)
+
+
+def _extract(field: str, value: object) -> object:
+    try:
+        return None if value is None else extract(field, value)
+    except FAILURES:
+        return None
+
+
+def _case(node: e.Case, context: Context) -> object:
+    subject = None if node.operand is None else evaluate(node.operand, context)
+    for when in node.whens:
+        test = evaluate(when.condition, context)
+        if (test if node.operand is None else compared("=", subject, test)) is True:
+            return evaluate(when.result, context)
+    return None if node.otherwise is None else evaluate(node.otherwise, context)
+
+
+def _condition(node: e.Expr, context: Context) -> bool | None:
+    match node:
+        case e.Conjunction(operands):
+            return conjunction(_truth(operand, context) for operand in operands)
+        case e.Disjunction(operands):
+            return negation(conjunction(negation(_truth(operand, context)) for operand in operands))
+        case e.Negation(operand):
+            return negation(_truth(operand, context))
+        case e.IsTruth(operand, value, negated):
+            return (_truth(operand, context) is value) != negated
+        case e.IsNull(operand, negated):
+            return (evaluate(operand, context) is None) != negated
+        case e.IsDistinct(left, right, negated):
+            return compared("<=>", evaluate(left, context), evaluate(right, context)) == negated
+        case e.Between(operand, low, high, negated):
+            middle = evaluate(operand, context)
+            above = compared(">=", middle, evaluate(low, context))
+            inside = conjunction((above, compared("<=", middle, evaluate(high, context))))
+            return negation(inside) if negated else inside
+        case e.InList(operand, items, negated):
+            sought = evaluate(operand, context)
+            absent = conjunction(compared("<>", sought, evaluate(item, context)) for item in items)
+            return absent if negated else negation(absent)
+        case e.Like():
+            return _like(node, context)
+    raise AssertionError(f"{type(node).__name__} is not bound")
+
+
+def _truth(node: e.Expr, context: Context) -> bool | None:
+    value = evaluate(node, context)
+    return value if isinstance(value, bool) else None
+
+
+def conjunction(values: Iterable[bool | None]) -> bool | None:
+    """AND in three-valued logic.
+
+    >>> conjunction([None, False]), conjunction([None, True])
+    (False, None)
+    """
+    known = list(values)
+    return False if False in known else None if None in known else True
+
+
+def negation(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _like(node: e.Like, context: Context) -> bool | None:
+    text, pattern = evaluate(node.operand, context), evaluate(node.pattern, context)
+    if not isinstance(text, str) or not isinstance(pattern, str):
+        return None
+    try:
+        return is_like(text, pattern, node.kind, node.escape) != node.negated
+    except FAILURES:
+        return None

@@ -1,0 +1,96 @@
+"""Bindings that are not complete: "all conditions that can be judged with what is bound so far"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from neelc.ir import pattern as p
+from neelc.runtime.reference.conditions import Condition, agree, holds, holds_at
+from neelc.runtime.reference.model import Binding
+from neelc.runtime.reference.question import Question
+from neelc.runtime.reference.windows import reach
+
+
+@dataclass(frozen=True)
+class Duty:
+    """A part that was begun, so that its conditions must hold. `local` are the values of a closure's inner
+    variables in the iteration it belongs to, once that iteration is over."""
+
+    part: p.Pattern
+    local: Binding = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What is bound so far.
+
+    A name in `binding` is decided, unless it is in `growing`: a closure whose list may become longer.
+    `fresh` names were decided, or grew, since the conditions were last judged.
+    """
+
+    binding: Binding
+    growing: frozenset[str] = frozenset()
+    duties: tuple[Duty, ...] = ()
+    fresh: frozenset[str] = frozenset()
+
+    def begin(self, question: Question, part: p.Pattern) -> Partial:
+        """With `part` begun."""
+        facts = question.facts(part)
+        if part.within or facts.conditions or facts.same:
+            return replace(self, duties=(*self.duties, Duty(part)))
+        return self
+
+    def bind(self, name: str, value: object, grows: bool = False) -> Partial:
+        """With `name` bound to `value`."""
+        growing = self.growing | {name} if grows else self.growing - {name}
+        return replace(
+            self, binding={**self.binding, name: value}, growing=growing, fresh=self.fresh | {name}
+        )
+
+    def leave_out(self, names: Iterable[str]) -> Partial:
+        """With these variables NULL: their OR branch is not taken, or their optional part is absent."""
+        names = frozenset(names)
+        return replace(self, binding={**self.binding, **dict.fromkeys(names)}, fresh=self.fresh | names)
+
+
+def judged(question: Question, partial: Partial) -> Partial | None:
+    """The partial binding with nothing fresh in it; None when a window, an `[id]` or a condition already
+    fails."""
+    for duty in partial.duties:
+        binding = {**partial.binding, **duty.local}
+        events = question.events_in(duty.part, binding)
+        facts = question.facts(duty.part)
+        if reach(question, duty.part.within, events) is None:
+            return None
+        if not all(agree(attributes, events) for attributes in facts.same):
+            return None
+        if not all(may_hold(condition, binding, partial) for condition in facts.conditions):
+            return None
+    # Of an iteration that is over, only what waits for variables still to come will be judged again.
+    duties = tuple(duty for duty in partial.duties if not duty.local or is_open(question, duty, partial))
+    return replace(partial, duties=duties, fresh=frozenset())
+
+
+def is_open(question: Question, duty: Duty, partial: Partial) -> bool:
+    """Whether some condition of the part cannot be judged yet."""
+    decided = (partial.binding.keys() - partial.growing) | duty.local.keys()
+    return any(not condition.names <= decided for condition in question.facts(duty.part).conditions)
+
+
+def may_hold(condition: Condition, binding: Binding, partial: Partial) -> bool:
+    """False only when the condition can be judged and does not hold.
+
+    "Qualifying means all conditions that can be judged with what is bound so far": those whose variables
+    are all decided, and those that speak of a growing list only up to its newest element.
+    """
+    if not condition.names & partial.fresh or not condition.names <= binding.keys():
+        return True
+    growing = condition.names & partial.growing
+    if not growing:
+        return holds(condition, binding)
+    if condition.grows is None or growing != {condition.grows}:
+        return True
+    elements = binding[condition.grows]
+    assert isinstance(elements, tuple), "a growing variable is a list"
+    return not elements or holds_at(condition, binding, len(elements) - 1)

@@ -1,0 +1,118 @@
+"""RETURN: from matches to the rows of a result, and from those to the events of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from neelc.ir.expr import Aggregate, Each, Expr
+from neelc.ir.logical import Column, Match, Stream
+from neelc.ir.node import Node, children
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Context, Event, bound_events, comparable
+from neelc.runtime.reference.worlds import Found
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rows of a query, in no particular order."""
+
+    columns: tuple[Column, ...]
+    rows: list[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row and the events of the matches it stands for."""
+
+    values: tuple[object, ...]
+    events: tuple[Event, ...]
+
+
+def rows_of(match: Match, found: Sequence[Found]) -> list[Row]:
+    """ "One row per match; rows may be equal unless DISTINCT." """
+    contexts = [context(item) for item in found]
+    if match.aggregated:
+        rows = list(aggregated(match, contexts))
+    else:
+        rows = [Row(values(match, each), events(each)) for each in contexts]
+    return distinct(rows) if match.distinct else rows
+
+
+def result(match: Match, rows: Sequence[Row]) -> Result:
+    columns = tuple(Column(output.name, output.type) for output in match.outputs)
+    return Result(columns, [row.values for row in rows])
+
+
+def context(found: Found) -> Context:
+    """What the items of RETURN are evaluated with: "the start (end) of a match is the least `ts` (greatest
+    `te`) of all events bound in it", as the event has it in its timestamp column."""
+    start, end = times(tuple(bound_events(found.binding)))
+    properties = {"match_start": start, "match_end": end, "confidence": float(found.confidence)}
+    return Context(found.binding, properties=properties)
+
+
+def times(events: Sequence[Event]) -> tuple[object, object]:
+    first = min(events, key=lambda event: event.start)
+    last = max(events, key=lambda event: event.end)
+    return first.times[0], last.times[1]
+
+
+def values(match: Match, context: Context) -> tuple[object, ...]:
+    return tuple(evaluate(output.expression, context) for output in match.outputs)
+
+
+def events(context: Context) -> tuple[Event, ...]:
+    return tuple(bound_events(context.binding))
+
+
+def aggregated(match: Match, contexts: Sequence[Context]) -> Iterator[Row]:
+    """Aggregates over matches, grouped by the items that hold none; without such items there is one group,
+    even when it is empty."""
+    keys = [output.expression for output in match.outputs if not is_over_matches(output.expression)]
+    groups: dict[object, list[Context]] = {} if keys else {(): []}
+    for each in contexts:
+        key = tuple(comparable(evaluate(expression, each)) for expression in keys)
+        groups.setdefault(key, []).append(each)
+    for group in groups.values():
+        first = group[0] if group else Context({})
+        concerned = tuple(event for each in group for event in events(each))
+        yield Row(values(match, replace(first, matches=group)), concerned)
+
+
+def is_over_matches(expression: Expr) -> bool:
+    """Whether an expression holds an aggregate over matches: one whose own argument has no `b[]`."""
+    if isinstance(expression, Aggregate) and (
+        expression.argument is None or not has_each(expression.argument)
+    ):
+        return True
+    return any(is_over_matches(child) for child in children(expression) if isinstance(child, Expr))
+
+
+def has_each(node: Node) -> bool:
+    """Whether a `b[]` stands in an expression, outside of aggregates of its own."""
+    if isinstance(node, Each):
+        return True
+    return any(has_each(child) for child in children(node) if not isinstance(child, Aggregate))
+
+
+def distinct(rows: Sequence[Row]) -> list[Row]:
+    """Each row once; it stands for the matches of all rows that are equal to it."""
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(comparable(row.values), []).append(row)
+    return [
+        Row(group[0].values, tuple(event for row in group for event in row.events))
+        for group in groups.values()
+    ]
+
+
+def as_events(stream: Stream, rows: Sequence[Row]) -> Iterator[Event]:
+    """ "A named query is a stream for the statements after it: its `ts` is `match_start` and its `te` is
+    `match_end`." A row that stands for no match has no time: it is no event."""
+    names = [column.name for column in stream.columns]
+    for number, row in enumerate(rows):
+        if row.events:
+            start, end = min(event.start for event in row.events), max(event.end for event in row.events)
+            attributes = dict(zip(names, row.values, strict=True))
+            yield Event(stream.name, number, stream.name, start, end, attributes, times(row.events))

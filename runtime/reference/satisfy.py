@@ -1,0 +1,176 @@
+"""The meaning of a pattern: whether a binding satisfies it inside a scope. Everything else only searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from neelc.ir import pattern as p
+from neelc.runtime.reference.candidates import candidates
+from neelc.runtime.reference.conditions import agree, holds
+from neelc.runtime.reference.model import Binding, Event, bound_events
+from neelc.runtime.reference.question import ELEMENT, Question, iteration
+from neelc.runtime.reference.scopes import EVERYWHERE, Extent, Scope, between, extent, in_sequence, room
+from neelc.runtime.reference.windows import reach
+
+
+@dataclass(frozen=True)
+class View:
+    """What a part is judged with: the binding of every variable it may name, its scope, and the `[id]`s of
+    the parts around it, each with the events that it has brought together so far."""
+
+    binding: Binding
+    scope: Scope = EVERYWHERE
+    same: tuple[tuple[tuple[str, ...], tuple[Event, ...]], ...] = ()
+
+
+def is_match(question: Question, binding: Binding) -> bool:
+    """ "A match is a binding of the pattern's positive variables to events", at least one; "one event is
+    never bound to two variables of the same match"."""
+    events = list(bound_events(binding))
+    return 0 < len(events) == len(set(events)) and satisfies(question, question.whole, View(binding))
+
+
+def satisfies(question: Question, part: p.Pattern, view: View) -> bool:
+    """Whether `part` is satisfied by the binding of its variables.
+
+    WITHIN on a part "must hold for that part's own events, and that part's scope is cut to [end - w, start
+    + w] of its own events". A part that is absent is as if it were not there.
+    """
+    if isinstance(part, p.Optional) and is_absent(question, part, view.binding):
+        return True
+    facts = question.facts(part)
+    events = question.events_in(part, view.binding)
+    reached = reach(question, part.within, events)
+    if reached is None:
+        return False
+    same = tuple((attributes, events) for attributes in facts.same)
+    inside = View(view.binding, view.scope & reached, view.same + same)
+    return (
+        all(agree(attributes, concerned) for attributes, concerned in same)
+        and all(holds(condition, view.binding) for condition in facts.conditions)
+        and is_satisfied_inside(question, part, inside)
+    )
+
+
+def is_satisfied_inside(question: Question, part: p.Pattern, view: View) -> bool:
+    """What each operator asks for, its own conditions and window apart."""
+    match part:
+        case p.Event():
+            event = view.binding.get(part.variable or ELEMENT)
+            return (
+                isinstance(event, Event)
+                and question.is_of_type(event, part.type)
+                and view.scope.contains(event)
+            )
+        case p.Seq():
+            return satisfies_sequence(question, [(inner, view.binding) for inner in part.parts], view)
+        case p.And():
+            return all(satisfies(question, inner, view) for inner in part.parts)
+        case p.AndNeg():
+            return satisfies_and_neg(question, part, view)
+        case p.Or():
+            return satisfies_or(question, part, view)
+        case p.Not():
+            return satisfies_not(question, part, view)
+        case p.Exists():
+            return any(
+                satisfies(question, part.part, wider) for wider, _ in extensions(question, part.part, view)
+            )
+        case p.Repeat():
+            return satisfies_repeat(question, part, view)
+        case p.Optional():
+            present = bool(question.events_in(part, view.binding))
+            return present and satisfies(question, part.part, view)
+    raise TypeError(f"{type(part).__name__} is not a pattern")
+
+
+def satisfies_sequence(question: Question, parts: Sequence[tuple[p.Pattern, Binding]], view: View) -> bool:
+    """ "SEQ(q1..qn): each positive part is satisfied, and each ends strictly before the next one starts",
+    each part in its own scope."""
+    extents = [extent(question.events_in(part, binding)) for part, binding in parts]
+    return in_sequence(extents) and all(
+        satisfies(question, part, replace(view, binding=binding, scope=room(extents, place, view.scope)))
+        for place, (part, binding) in enumerate(parts)
+    )
+
+
+def satisfies_and_neg(question: Question, part: p.AndNeg, view: View) -> bool:
+    """ "AND_NEG(A a, !C c, B b): no c strictly between a and b, whichever comes first"; AND otherwise."""
+    extents = [extent(question.events_in(inner, view.binding)) for inner in part.parts]
+    positive = [not isinstance(inner, p.Not) for inner in part.parts]
+
+    def neighbour(places: range) -> Extent | None:
+        return next((extents[place] for place in places if positive[place]), None)
+
+    for place, inner in enumerate(part.parts):
+        scope = view.scope
+        if not positive[place]:
+            before, after = neighbour(range(place - 1, -1, -1)), neighbour(range(place + 1, len(extents)))
+            scope = scope & between(before, after)
+        if not satisfies(question, inner, replace(view, scope=scope)):
+            return False
+    return True
+
+
+def satisfies_or(question: Question, part: p.Or, view: View) -> bool:
+    """ "OR(q1..qn): one branch is satisfied; the variables of the other branches are NULL in that match." """
+    return any(
+        all(is_absent(question, other, view.binding) for other in part.parts if other is not branch)
+        and satisfies(question, branch, view)
+        for branch in part.parts
+    )
+
+
+def satisfies_not(question: Question, part: p.Not, view: View) -> bool:
+    """ "!q: there is no binding of q's variables, extending the match, that satisfies q inside that part's
+    scope."
+
+    A binding of q must bind an event: `!(B? b)` is `!B b`. What EXISTS drops counts as bound here. `!!q`: q
+    exists.
+    """
+    if isinstance(part.part, p.Not):
+        return not satisfies_not(question, part.part, view)
+    needs_an_event = not question.facts(part.part).can_be_empty
+    return not any(
+        (events or needs_an_event) and satisfies(question, part.part, wider)
+        for wider, events in extensions(question, part.part, view)
+    )
+
+
+def satisfies_repeat(question: Question, part: p.Repeat, view: View) -> bool:
+    """ "`B+ b[]` binds a non-empty list of events, strictly increasing in time, each ending before the next
+    starts"; "a closure of a composite is judged like a SEQ of its iterations". Each iteration binds an
+    event."""
+    elements = view.binding.get(part.variable or ELEMENT)
+    if not isinstance(elements, tuple) or len(elements) < part.least:
+        return False
+    if part.most is not None and len(elements) > part.most:
+        return False
+    iterations = [(part.part, {**view.binding, **iteration(part, element)}) for element in elements]
+    return all(any(bound_events(element)) for element in elements) and satisfies_sequence(
+        question, iterations, view
+    )
+
+
+def extensions(question: Question, part: p.Pattern, view: View) -> Iterator[tuple[View, tuple[Event, ...]]]:
+    """Every way to bind the variables of `part` that are not yet bound, and the events this adds.
+
+    The events lie in the part's scope, differ from all events of the match and from each other, and agree
+    with every `[id]` around the part.
+    """
+    taken = set(bound_events(view.binding))
+    for binding in candidates(question, part, view.binding, view.scope):
+        added = {name: value for name, value in binding.items() if name not in view.binding}
+        events = tuple(bound_events(added))
+        if len(set(events)) < len(events) or taken.intersection(events):
+            continue
+        same = tuple((attributes, (*concerned, *events)) for attributes, concerned in view.same)
+        if all(agree(attributes, concerned) for attributes, concerned in same):
+            yield View(binding, view.scope, same), events
+
+
+def is_absent(question: Question, part: p.Pattern, binding: Binding) -> bool:
+    """Whether all variables of a part are NULL: an OR branch that was not taken, or an optional part left
+    out."""
+    return all(binding.get(name) is None for name in question.facts(part).variables)

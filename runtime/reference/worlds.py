@@ -1,0 +1,152 @@
+"""Imprecise timestamps: possible worlds, and the matches of a query with their confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from neelc.ir import pattern as p
+from neelc.ir.expr import Literal
+from neelc.ir.logical import Match
+from neelc.ir.node import walk
+from neelc.runtime.reference.candidates import candidates
+from neelc.runtime.reference.collapse import collapse
+from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
+from neelc.runtime.reference.question import Question, again, question
+from neelc.runtime.reference.runs import runs
+from neelc.runtime.reference.satisfy import is_match
+from neelc.runtime.reference.scopes import EVERYWHERE
+from neelc.runtime.reference.times import UNITS
+from neelc.runtime.reference.windows import length
+
+MAX_WORLDS = 100_000
+"""How many possible worlds one group of events may have."""
+
+ANY = "SKIP TILL ANY MATCH"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match and its confidence."""
+
+    binding: Binding
+    confidence: Fraction
+
+
+def find_matches(match: Match, events: Iterable[Event]) -> list[Found]:
+    """ "A match's confidence is the sum of the probabilities of the possible worlds in which it is a match";
+    "the threshold prunes".
+
+    Where all times are precise there is one world, and it is certain.
+    """
+    asked = question(match, events)
+    units = {stream.name: UNITS[stream.unit] for stream in match.streams if stream.latest is not None}
+    if not units:
+        found = [Found(binding, Fraction(1)) for binding in matches_in(asked)]
+    else:
+        groups = independent(match, relevant(asked))
+        found = [item for group in groups for item in matches_in_worlds(asked, group, units)]
+    return [item for item in found if is_confident(match, item.confidence)]
+
+
+def matches_in(question: Question) -> list[Binding]:
+    """ "The result of a query is the set of matches (no duplicates, no order)", in one world."""
+    if question.match.strategy == ANY:
+        offered = candidates(question, question.whole, {}, EVERYWHERE)
+    else:
+        offered = runs(question)
+    distinct = {binding_key(binding): binding for binding in offered}
+    found = [binding for binding in distinct.values() if is_match(question, binding)]
+    return collapse(found) if question.match.collapsed else found
+
+
+def matches_in_worlds(asked: Question, events: Sequence[Event], units: Mapping[str, int]) -> list[Found]:
+    """The matches among `events`, each bound to events with all of their possible time."""
+    whole = {event: event for event in events}
+    choices = [list(instants(event, units)) for event in events]
+    count = prod(len(choice) for choice in choices)
+    if count > MAX_WORLDS:
+        detail = (
+            f"{len(events)} events whose imprecise times matter to each other have {count} possible worlds"
+        )
+        raise LimitReached("MAX_WORLDS", MAX_WORLDS, detail)
+    sums: dict[object, Found] = {}
+    for world in product(*choices):
+        for binding in matches_in(again(asked, world)):
+            key = binding_key(binding)
+            before = sums.get(key, Found(restored(binding, whole), Fraction(0)))
+            sums[key] = replace(before, confidence=before.confidence + Fraction(1, count))
+    return list(sums.values())
+
+
+def instants(event: Event, units: Mapping[str, int]) -> Iterator[Event]:
+    """ "Integers, uniform over lo..hi": the event at each of its possible times."""
+    if event.stream not in units:
+        yield event
+        return
+    unit = units[event.stream]
+    for instant in range(event.start // unit, event.end // unit + 1):
+        yield replace(event, start=instant * unit, end=instant * unit, times=(instant, instant))
+
+
+def restored(value: object, whole: Mapping[Event, Event]) -> dict[str, object]:
+    """A binding to events of one world, as a binding to the events with all of their possible time."""
+
+    def restore(value: object) -> object:
+        match value:
+            case Event():
+                return whole[value]
+            case tuple():
+                return tuple(restore(item) for item in value)
+            case Mapping():
+                return {name: restore(item) for name, item in value.items()}
+        return value
+
+    assert isinstance(value, Mapping)
+    return {name: restore(item) for name, item in value.items()}
+
+
+def relevant(question: Question) -> list[Event]:
+    """The events that can matter: those of the pattern's types; all, where events are counted or must be
+    consecutive."""
+    parts = [part for part in walk(question.whole) if isinstance(part, p.Pattern)]
+    counted = any(part.within and part.within.unit == "EVENT" for part in parts)
+    if counted or question.match.strategy != ANY:
+        return list(question.events)
+    types = {part.type for part in parts if isinstance(part, p.Event)}
+    members = {event for type in types for event in question.members[type]}
+    return [event for event in question.events if event in members]
+
+
+def independent(match: Match, events: Sequence[Event]) -> list[list[Event]]:
+    """The events in groups that do not matter to each other.
+
+    Events further apart than the window, in every world, are never in one match, and neither is ever in the
+    scope of a match of the other: [end - w, start + w]. So the worlds of the groups need no combining.
+    Without such a window, and for COLLAPSED lists, which bring matches together, there is one group.
+    """
+    if match.within is None or match.within.unit == "EVENT" or match.collapsed:
+        return [list(events)]
+    groups: list[list[Event]] = []
+    latest = 0
+    for event in sorted(events, key=lambda event: event.start):
+        if not groups or event.start - latest > length(match.within):
+            groups.append([])
+            latest = event.end
+        groups[-1].append(event)
+        latest = max(latest, event.end)
+    return groups
+
+
+def is_confident(match: Match, confidence: Fraction) -> bool:
+    """WITH CONFIDENCE >= threshold."""
+    if match.confidence is None:
+        return True
+    threshold = match.confidence.threshold
+    assert isinstance(threshold, Literal), "a bound threshold is a literal"
+    # A literal's text is what was meant: 0.6 is six tenths, not the double next to it.
+    least = Fraction(str(threshold.value))
+    return confidence > least or (match.confidence.op == ">=" and confidence == least)
