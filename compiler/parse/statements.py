@@ -124,7 +124,8 @@ def _pattern_query(context: Any) -> s.PatternQuery:
 
 
 def _strategy(context: Any) -> str:
-    words = " ".join(bare(n).upper() for n in _names(context))
+    first = ["PARTITION"] if context.PARTITION() else []
+    words = " ".join([*first, *(bare(n).upper() for n in _names(context))])
     if words not in s.STRATEGIES:
         hint = "strategies: " + ", ".join(s.STRATEGIES)
         fail("NEEL1001", f"`{words}` is not a selection strategy", context, hint)

@@ -86,7 +86,7 @@ def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
     visible = [token for token in tokens if token.channel == Token.DEFAULT_CHANNEL]
     statements: list[list[Any]] = [[]]
     depth = 0
-    for token, after in zip(visible, [*visible[1:], None], strict=True):
+    for token, after in zip(visible, [*visible[1:], None], strict=False):  # a text may hold no token at all
         if token.type in _OPENING and token.type != NeelLexer.CASE:
             depth += 1
         elif token.type in _CLOSING:

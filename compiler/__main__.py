@@ -1,0 +1,7 @@
+"""`python -m neelc`."""
+
+import sys
+
+from neelc.cli import main
+
+sys.exit(main())

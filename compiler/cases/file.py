@@ -1,0 +1,194 @@
+"""The format of case files.
+
+    # A run of B is as long as it can be.
+    # Why: greedy is the documented default.
+    events trades
+    t   sym  price
+    1   A    10
+
+    query
+    PATTERN SEQ(A a, B+ b[], C c) WITHIN 10 SECONDS
+
+    args  w=10 SECONDS
+    fires   push_type_filter_into_scan
+    matches
+    a  last_b  c
+    1  3       4
+
+Sections begin with their word in the first column; `matches none` says that there are none, and `error`
+holds the full text of the diagnostics. `fires` and `silent` name rewriting rules; nothing looks at them yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neelc.arguments import argument
+from neelc.cases.events import Events, events_of
+from neelc.cases.problem import CaseError
+from neelc.data.layout import split
+from neelc.files import decode, read_bytes
+from neelc.source import Source
+
+# The whole line, so that a line of a query or of a table is not taken for a section.
+SECTIONS = {
+    "events": re.compile(r"events\s+\S.*"),
+    "query": re.compile(r"query"),
+    "args": re.compile(r"args\s+\w+\s*=.*"),
+    "fires": re.compile(r"fires\s+\w+.*"),
+    "silent": re.compile(r"silent\s+\w+.*"),
+    "matches": re.compile(r"matches(\s+none)?"),
+    "error": re.compile(r"error"),
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A line that begins a section and the lines after it; `line` is its number, from 1."""
+
+    word: str
+    head: str
+    body: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The rows expected, as cells of text. Without a header there are none."""
+
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case file. `expected` is matches, the text of errors, or None when the file does not say yet."""
+
+    path: Path
+    title: str
+    events: tuple[Events, ...]
+    query: Source
+    arguments: Mapping[str, object]
+    expected: Matches | str | None
+    sections: tuple[Section, ...]
+    text: str
+
+    def line_of(self, word: str) -> int:
+        """The number of the line where a section begins."""
+        return next((section.line for section in self.sections if section.word == word), 1)
+
+
+def load(path: Path | str) -> Case:
+    """The case in a file; `CaseError` with file and line when the file is malformed."""
+    path = Path(path)
+    return parse(decode(read_bytes(path, str(path)), str(path)), path)
+
+
+def parse(text: str, path: Path) -> Case:
+    r"""The case of a text.
+
+    >>> case = parse("# Why\nquery\nPATTERN A a\n\nmatches\na\n1\n", Path("x.case"))
+    >>> case.query.text, case.expected
+    ('PATTERN A a', Matches(header=('a',), rows=(('1',),)))
+    """
+    text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    sections = tuple(_sections(lines, path))
+    comments = [line.lstrip("# ") for line in lines if line.startswith("#")]
+    events = tuple(events_of(s.head, s.body, s.line, path) for s in _all("events", sections))
+    queries = _all("query", sections)
+    if len(queries) != 1:
+        line = queries[1].line if queries else 1
+        raise CaseError(path, line, f"a case has one `query` section; here are {len(queries)}")
+    names = [event.name.casefold() for event in events]
+    for index, event in enumerate(events):
+        if event.name.casefold() in names[:index]:
+            raise CaseError(path, event.line, f"a second `events {event.name}`")
+    return Case(
+        path,
+        comments[0] if comments else "",
+        events,
+        Source("\n".join(_trimmed(queries[0].body))),
+        _arguments(_all("args", sections), path),
+        _expected(sections, path),
+        sections,
+        text,
+    )
+
+
+def _sections(lines: Sequence[str], path: Path) -> Iterator[Section]:
+    starts = [(number, word) for number, line in enumerate(lines) if (word := section_word(line))]
+    first = starts[0][0] if starts else len(lines)
+    for number, line in enumerate(lines[:first]):
+        if line.strip() and not line.startswith("#"):
+            message = f"expected a comment or a section ({', '.join(SECTIONS)}), found `{line}`"
+            raise CaseError(path, number + 1, message)
+    ends = [*(number for number, _ in starts[1:]), len(lines)]
+    for (number, word), end in zip(starts, ends, strict=False):
+        yield Section(word, lines[number].rstrip(), tuple(lines[number + 1 : end]), number + 1)
+
+
+def section_word(line: str) -> str | None:
+    """The section that the line begins, or None.
+
+    >>> section_word("events trades unit s"), section_word("error[NEEL1]: no"), section_word("matches none")
+    ('events', None, 'matches')
+    """
+    return next((word for word, form in SECTIONS.items() if form.fullmatch(line.rstrip())), None)
+
+
+def _all(word: str, sections: Sequence[Section]) -> list[Section]:
+    return [section for section in sections if section.word == word]
+
+
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    """Without empty lines at the end."""
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return [line.rstrip() for line in lines[:end]]
+
+
+def _arguments(sections: Sequence[Section], path: Path) -> dict[str, object]:
+    given: dict[str, object] = {}
+    for section in sections:
+        for number, line in enumerate([section.head.removeprefix("args"), *section.body], section.line):
+            if line.strip():
+                try:
+                    name, value = argument(line.strip())
+                except ValueError as error:
+                    raise CaseError(path, number, str(error)) from None
+                given[name] = value
+    return given
+
+
+def _expected(sections: Sequence[Section], path: Path) -> Matches | str | None:
+    found = [section for section in sections if section.word in ("matches", "error")]
+    if len(found) > 1:
+        raise CaseError(path, found[1].line, "a case has one `matches` or one `error` section, not both")
+    if not found:
+        return None
+    section = found[0]
+    body = _trimmed(section.body)
+    if section.word == "error":
+        return "\n".join(body) if body else None
+    if section.head.endswith("none"):
+        if body:
+            raise CaseError(path, section.line + 1, "`matches none` is followed by rows")
+        return Matches()
+    return _matches(body, section, path)
+
+
+def _matches(body: Sequence[str], section: Section, path: Path) -> Matches | None:
+    rows = [(section.line + at, tuple(cell for _, cell in split(line))) for at, line in enumerate(body, 1)]
+    rows = [(number, cells) for number, cells in rows if cells]
+    if not rows:
+        return None
+    _, header = rows[0]
+    for number, cells in rows[1:]:
+        if len(cells) != len(header):
+            raise CaseError(path, number, f"cells in this row: {len(cells)}, in the header: {len(header)}")
+    return Matches(header, tuple(cells for _, cells in rows[1:]))

@@ -1,0 +1,113 @@
+"""`neelc run`: the matches of a script."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neelc.errors import NeelError
+from neelc.files import CallError, read_source, write_whole
+
+if TYPE_CHECKING:
+    from neelc.ir.logical import Program
+    from neelc.runtime.reference import Result
+
+DESCRIPTION = """Run a script and print the rows of its last query. Data go to standard output, messages to
+standard error. The only engine so far is `reference`, which executes the definition of the language: it is
+meant for small data."""
+
+EXAMPLES = """examples:
+  neelc run hospital.neel
+  neelc run hospital.neel --format csv -o alarms.csv
+  neelc run rising.neel --stream Trades=trades.csv,timestamp=ts,type=ticker,unit=s --arg w='10 SECONDS'
+  neelc run network.neel --query Alarms --query Doubles
+"""
+
+FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    from neelc.commands.streams import add_inputs
+
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument(
+        "--engine", choices=("reference", "spark"), default="reference", help="what runs it (reference)"
+    )
+    add_inputs(parser)
+    parser.add_argument("--format", choices=("table", "csv", "json"), help="table, csv or json lines (table)")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="write to this file; its ending tells the format"
+    )
+    parser.add_argument(
+        "--query",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the rows of this query (may be repeated)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.engine == "spark":
+        raise CallError("run --engine spark: this engine does not exist yet; use --engine reference")
+    kind = options.format or FORMATS.get(Path(options.output or "").suffix.lower(), "table")
+    if kind != "table" and len(options.query) > 1:
+        raise CallError(f"run --format {kind}: the rows of one query only, here are {len(options.query)}")
+    source = read_source(options.file)
+
+    from neelc.commands.streams import bound
+    from neelc.commands.tables import written
+    from neelc.data.inputs import read
+    from neelc.execute import execute
+
+    inputs, program = bound(source, options)
+    positions = chosen(program, options.query)
+    start = time.perf_counter()
+    tables, failures = read(inputs, program)
+    if failures:
+        print(*failures, sep="\n\n", file=sys.stderr)
+        return 3
+    try:
+        results = [result for _, result in execute(inputs, program, tables)]
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        return 3
+    seconds = time.perf_counter() - start
+    shown = [(program.queries[at].name, results[at]) for at in positions]
+    text = written(shown, kind)
+    if options.output:
+        write_whole(Path(options.output), text)
+    else:
+        sys.stdout.write(text)
+    print(_summary([results[at] for at in positions], program, positions, seconds), file=sys.stderr)
+    return 0
+
+
+def chosen(program: Program, names: Sequence[str]) -> list[int]:
+    """The places of the queries to print: those named, else the last one."""
+    from neelc.ir.names import find
+
+    if not program.queries:
+        raise CallError("run: the script has no query")
+    if not names:
+        return [len(program.queries) - 1]
+    known = [query.name or "" for query in program.queries]
+    positions = []
+    for name in names:
+        found = find(name, known)
+        if not found:
+            listed = ", ".join(name for name in known if name) or "none has a name"
+            raise CallError(f"run --query {name}: no such query; queries: {listed}")
+        positions.append(known.index(found))
+    return positions
+
+
+def _summary(results: Sequence[Result], program: Program, positions: Sequence[int], seconds: float) -> str:
+    rows = sum(len(result.rows) for result in results)
+    aggregated = any(program.queries[at].match.aggregated for at in positions)
+    word = ("row" if aggregated else "match") + ("" if rows == 1 else "s" if aggregated else "es")
+    return f"{rows} {word} in {seconds:.2f} s (reference engine)"

@@ -1,0 +1,96 @@
+"""`--stream` and `--arg`, and what every command that binds a script does with them."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from neelc.arguments import argument
+from neelc.data import delimited
+from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
+from neelc.data.location import Location
+from neelc.files import CallError
+from neelc.ir.logical import Program
+from neelc.source import Source, Span
+
+SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format")
+
+
+def given_stream(text: str) -> Given:
+    """The stream of `NAME=PATH[,timestamp=COLUMN][,type=COLUMN]...`.
+
+    >>> given_stream("Trades=data/trades.csv,timestamp=ts,type=ticker,unit=s").unit
+    'SECOND'
+    """
+    name, equals, rest = text.partition("=")
+    path, *settings = re.split(r",(?=\w+=)", rest)
+    if not equals or not name.strip() or not path:
+        raise CallError(f"--stream {text}: not of the form NAME=PATH[,timestamp=COLUMN][,type=COLUMN]")
+    said = dict(setting.split("=", 1) for setting in settings)
+    known = {key.casefold(): key for key in (*SETTINGS, *delimited.OPTIONS)}
+    for key in said:
+        if key.casefold() not in known:
+            close = difflib.get_close_matches(key.casefold(), known, 1)
+            hint = f"did you mean {known[close[0]]}?" if close else f"settings: {', '.join(known.values())}"
+            raise CallError(f"--stream {text}: no setting {key}; {hint}")
+    if not Path(path).exists():
+        raise CallError(f"--stream {text}: no such file: {path}")
+    unit = unit_of(said["unit"]) if "unit" in said else None
+    if "unit" in said and unit is None:
+        raise CallError(f"--stream {text}: no unit {said['unit']}; units: {', '.join(UNITS)}")
+    at = text.index(path, len(name) + 1)
+    options = {key: value for key, value in said.items() if key not in SETTINGS}
+    source = Source(text, "--stream")
+    location = Location(path, Path(path), source, Span(at, at + len(path)), said.get("format"), options)
+    return Given(
+        name.strip(),
+        location.tables,
+        said.get("timestamp"),
+        said.get("latest"),
+        said.get("end"),
+        said.get("type"),
+        unit,
+    )
+
+
+def arguments_of(texts: Sequence[str]) -> dict[str, object]:
+    """The values of all `--arg name=value`."""
+    try:
+        return dict(argument(text) for text in texts)
+    except ValueError as error:
+        raise CallError(f"--arg: {error}") from None
+
+
+def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]:
+    """Parse and bind a script; raises `NeelError` with all that is wrong with it."""
+    from neelc import parse
+    from neelc.bind import bind
+
+    given = [given_stream(text) for text in options.stream]
+    arguments = arguments_of(options.arg)
+    # Paths in a script are relative to it, so that it can be run from anywhere.
+    directory = Path() if source.name == "<stdin>" else Path(source.name).parent
+    inputs = complete(parse.script(source), source, given, directory)
+    return inputs, bind(inputs.script, source, inputs.streams, arguments)
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """Declare `--stream` and `--arg`."""
+    parser.add_argument(
+        "--stream",
+        metavar="NAME=PATH[,...]",
+        action="append",
+        default=[],
+        help="a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
+        "unit=ms, format=csv, delimiter=';' as needed (may be repeated)",
+    )
+    parser.add_argument(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
+    )

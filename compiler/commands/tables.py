@@ -1,0 +1,109 @@
+"""Results as text: aligned tables, CSV, JSON lines."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+from collections.abc import Callable, Sequence
+
+from neelc.data import cells
+from neelc.data.layout import aligned
+from neelc.data.order import in_order
+from neelc.ir.names import bare
+from neelc.ir.types import Array, DataType, Map, Struct
+from neelc.runtime.reference import Result
+
+
+def written(results: Sequence[tuple[str | None, Result]], kind: str) -> str:
+    """The results in one of the formats; several get their names as titles."""
+    texts = [FORMATS[kind](result) for _, result in results]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(f"{name or 'query'}:\n{text}" for (name, _), text in zip(results, texts, strict=True))
+
+
+def as_table(result: Result) -> str:
+    """Columns side by side, as in case files."""
+    header = [cells.render_name(column.name) for column in result.columns]
+    types = [column.type for column in result.columns]
+    rows = [[cells.render(v, t) for v, t in zip(row, types, strict=True)] for row in in_order(result.rows)]
+    return "".join(f"{line}\n" for line in aligned([header, *rows]))
+
+
+def as_csv(result: Result) -> str:
+    """Comma-separated, as Spark does: NULL is empty, an empty string is quoted; nested values are JSON."""
+    lines = [[_csv_text(column.name) for column in result.columns]]
+    types = [column.type for column in result.columns]
+    lines += [[_csv_field(v, t) for v, t in zip(row, types, strict=True)] for row in in_order(result.rows)]
+    return "".join(",".join(line) + "\n" for line in lines)
+
+
+def _csv_field(value: object, type: DataType) -> str:
+    if value is None:
+        return ""
+    if isinstance(type, Array | Map | Struct):
+        return _csv_text(json_text(value, type))
+    return _csv_text(value if isinstance(value, str) else cells.scalar(value))
+
+
+def _csv_text(text: str) -> str:
+    needs_quotes = not text or text != text.strip() or any(c in text for c in ',"\r\n')
+    return '"' + text.replace('"', '""') + '"' if needs_quotes else text
+
+
+def as_json(result: Result) -> str:
+    """One object for each row."""
+    lines = []
+    for row in in_order(result.rows):
+        fields = zip(result.columns, row, strict=True)
+        parts = (f"{_json_string(column.name)}: {json_text(value, column.type)}" for column, value in fields)
+        lines.append("{" + ", ".join(parts) + "}\n")
+    return "".join(lines)
+
+
+def json_text(value: object, type: DataType) -> str:
+    """A value as JSON; decimals keep their digits, NaN and the infinities are strings.
+
+    >>> from neelc.ir.types import BIGINT, Decimal
+    >>> json_text([1, None], Array(BIGINT)), json_text(decimal.Decimal("1.50"), Decimal(3, 2))
+    ('[1, null]', '1.50')
+    """
+    match type, value:
+        case _, None:
+            return "null"
+        case Array(element), list() | tuple():
+            return "[" + ", ".join(json_text(item, element) for item in value) + "]"
+        case Map(of, to), dict():
+            pairs = (f"{_json_key(k, of)}: {json_text(v, to)}" for k, v in value.items())
+            return "{" + ", ".join(pairs) + "}"
+        case Struct(fields), dict():
+            names = ((bare(field.name), field.type) for field in fields)
+            parts = (f"{_json_string(name)}: {json_text(value.get(name), kind)}" for name, kind in names)
+            return "{" + ", ".join(parts) + "}"
+        case _, bool() | int() | decimal.Decimal():
+            return cells.scalar(value)
+        case _, float() if math.isfinite(value):
+            return cells.scalar(value)
+        case _, str():
+            return _json_string(value)
+        case _, datetime.datetime():
+            return _json_string(value.isoformat().replace("+00:00", "Z"))
+        case _, float() | datetime.date() | datetime.timedelta():
+            return _json_string(cells.scalar(value))
+        case _, bytes():
+            return _json_string(value.hex().upper())
+    return _json_string(str(value))
+
+
+def _json_key(value: object, type: DataType) -> str:
+    text = json_text(value, type)
+    return text if text.startswith('"') else _json_string(text)
+
+
+def _json_string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+FORMATS: dict[str, Callable[[Result], str]] = {"table": as_table, "csv": as_csv, "json": as_json}

@@ -1,0 +1,1 @@
+"""Tables of events: reading files into typed rows, and values as text."""

@@ -1,0 +1,182 @@
+"""From a script and the streams given from outside to what the binder and a run need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from neelc.data.infer import common_type, likely_timestamp
+from neelc.data.location import declared_location, written_span
+from neelc.data.table import Row, Table
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
+from neelc.ir.logical import Column, Program, Stream
+from neelc.ir.names import find, same, written
+from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
+from neelc.ir.types import STRING
+from neelc.source import Source, Span
+
+UNITS = ("NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
+_SHORT_UNITS = {"ns": UNITS[0], "us": UNITS[1], "ms": UNITS[2], "s": UNITS[3]}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A stream given from outside: by `--stream`, or as the events of a case. Names are in source form.
+
+    `open` gives its tables; with True only the schema is needed.
+    """
+
+    name: str
+    open: Callable[[bool], list[Table]]
+    timestamp: str | None = None
+    latest: str | None = None
+    end: str | None = None
+    type_by: str | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A script, completed; the streams it does not declare; and where all data come from."""
+
+    script: Script
+    streams: tuple[Stream, ...]
+    given: tuple[Given, ...]
+    source: Source
+    directory: Path
+
+
+def unit_of(text: str) -> str | None:
+    """
+    >>> unit_of("ms"), unit_of("Seconds"), unit_of("fortnight")
+    ('MILLISECOND', 'SECOND', None)
+    """
+    word = text.upper()
+    return _SHORT_UNITS.get(text.lower()) or next((u for u in UNITS if word in (u, u + "S")), None)
+
+
+def complete(script: Script, source: Source, given: Sequence[Given], directory: Path) -> Inputs:
+    """Fill in what CREATE STREAM leaves to data and caller, and describe the streams it does not name.
+
+    Raises `NeelError` if data that tell a schema cannot be read.
+    """
+    statements = tuple(_completed(s, source, given, directory) for s in script.statements)
+    declared = [s.name for s in statements if isinstance(s, CreateStream)]
+    streams = tuple(_stream(g) for g in given if find(g.name, declared) is None)
+    return Inputs(replace(script, statements=statements), streams, tuple(given), source, directory)
+
+
+def _completed(statement: Statement, source: Source, given: Sequence[Given], directory: Path) -> Statement:
+    if not isinstance(statement, CreateStream):
+        return statement
+    outside = _given(statement.name, given)
+    if outside is not None:
+        statement = _with_settings(statement, outside)
+    if statement.columns:
+        return statement
+    location = declared_location(statement, source, directory)
+    if outside is None and location is None:
+        return statement
+    tables = outside.open(True) if outside else location.tables(True) if location else []
+    found = with_type_column(merged(tables), statement.type_by)
+    columns = tuple(ColumnDefinition(written(c.name), c.type, span=statement.span) for c in found)
+    completed = replace(statement, columns=columns)
+    if statement.timestamp is None and (start := likely_timestamp(c.name for c in columns)):
+        completed = replace(completed, timestamp=Timestamp(start, span=statement.span))
+    return completed
+
+
+def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
+    """What the caller says, where the script says nothing."""
+    timestamp = statement.timestamp
+    if timestamp is None and given.timestamp is not None:
+        timestamp = Timestamp(given.timestamp, given.latest, given.unit, span=statement.span)
+    elif timestamp is not None and timestamp.unit is None and given.unit is not None:
+        timestamp = replace(timestamp, unit=given.unit)
+    return replace(
+        statement,
+        timestamp=timestamp,
+        end=statement.end or given.end,
+        type_by=statement.type_by or given.type_by,
+    )
+
+
+def _stream(given: Given) -> Stream:
+    columns = with_type_column(merged(given.open(True)), given.type_by)
+    names = [column.name for column in columns]
+    listed = f"columns: {', '.join(names)}"
+
+    def column(name: str | None, role: str) -> str | None:
+        found = None if name is None else find(name, names)
+        if name is not None and found is None:
+            raise CallError(f"stream {given.name}: no column {name}, given as the {role}; {listed}")
+        return found
+
+    start = column(given.timestamp, "timestamp") or likely_timestamp(names)
+    if start is None:
+        raise CallError(f"stream {given.name}: which column is the timestamp? Say timestamp=COLUMN; {listed}")
+    return Stream(
+        given.name,
+        columns,
+        start,
+        end=column(given.end, "end"),
+        latest=column(given.latest, "latest time"),
+        unit=given.unit or "MILLISECOND",
+        type_column=column(given.type_by, "type"),
+    )
+
+
+def merged(tables: Sequence[Table]) -> tuple[Column, ...]:
+    """The columns of all parts of a table together."""
+    types = {column.name: column.type for table in tables[:1] for column in table.columns()}
+    for table in tables[1:]:
+        for column in table.columns():
+            known = types.get(column.name)
+            types[column.name] = column.type if known is None else common_type(known, column.type)
+    return tuple(Column(name, type) for name, type in types.items())
+
+
+def with_type_column(columns: Sequence[Column], type_by: str | None) -> tuple[Column, ...]:
+    """A type column holds names, even where every name is a number."""
+    is_type = [type_by is not None and same(written(column.name), type_by) for column in columns]
+    return tuple(replace(c, type=STRING) if named else c for c, named in zip(columns, is_type, strict=True))
+
+
+def _given(name: str, given: Sequence[Given]) -> Given | None:
+    return next((g for g in given if same(written(g.name), name)), None)
+
+
+def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[NeelError]]:
+    """The rows of every stream the queries read, and what went wrong: one error for each file."""
+    used = {
+        stream.name: stream for query in program.queries for stream in query.match.streams if not stream.query
+    }
+    tables: dict[str, list[Row]] = {}
+    failures: list[NeelError] = []
+    for name, stream in used.items():
+        try:
+            rows = [table.rows(stream.columns) for table in _tables(inputs, name)]
+            tables[name] = [row for part in rows for row in part]
+        except NeelError as failure:
+            failures.append(failure)
+    return tables, failures
+
+
+def _tables(inputs: Inputs, name: str) -> list[Table]:
+    outside = _given(written(name), inputs.given)
+    if outside is not None:
+        return outside.open(False)
+    statement = _statement(name, inputs.script)
+    location = declared_location(statement, inputs.source, inputs.directory) if statement else None
+    if location is not None:
+        return location.tables()
+    span = written_span(statement, inputs.source, statement.name) if statement else Span(0, 1)
+    hint = f"say FROM 'path' in CREATE STREAM, or give the data with --stream {name}=path"
+    raise NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
+
+
+def _statement(name: str, script: Script) -> CreateStream | None:
+    streams = (s for s in script.statements if isinstance(s, CreateStream))
+    return next((s for s in streams if same(s.name, written(name))), None)

@@ -1,0 +1,116 @@
+"""Where a stream's data lie, and opening them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from neelc.data import delimited, json_lines
+from neelc.data.parquet import NoArrow, Unreadable, read_parquet
+from neelc.data.table import Table
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError, decode, read_bytes
+from neelc.ir.names import bare
+from neelc.ir.script import CreateStream
+from neelc.source import Source, Span
+
+_TEXT_FORMATS = {"csv": delimited.read_csv, "json": json_lines.read_json}
+_OPTIONS = {"csv": delimited.OPTIONS, "json": json_lines.OPTIONS, "parquet": ()}
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+}
+
+
+@dataclass(frozen=True)
+class Location:
+    """A file, or a directory of files as Spark writes it. `source` and `span` are where the path is written.
+
+    `name` is the path as it was written; `path` is where that is from here.
+    """
+
+    name: str
+    path: Path
+    source: Source
+    span: Span
+    format: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def fail(self, code: str, message: str, hint: str | None = None) -> NoReturn:
+        """Give up, at the place where the path is written."""
+        raise NeelError([Diagnostic(code, message, self.span, hint)], self.source)
+
+    def tables(self, schema_only: bool = False) -> list[Table]:
+        """The tables of all files; without rows if only the schema is asked for and the format knows it."""
+        paths = [self.path]
+        if self.path.is_dir():
+            # Spark leaves _SUCCESS and checksums beside the parts.
+            paths = sorted(p for p in self.path.iterdir() if p.is_file() and p.name[0] not in "._")
+        if not paths or not self.path.exists():
+            self.fail("NEEL5001", f"no such file: {self.name}" if paths else f"no files in {self.name}")
+        return [self._table(path, schema_only) for path in paths]
+
+    def _table(self, path: Path, schema_only: bool) -> Table:
+        name = self.name if path == self.path else f"{self.name.rstrip('/')}/{path.name}"
+        kind = self._format(path)
+        options = self._options(kind)
+        if kind == "csv" and path.suffix.lower() == ".tsv":
+            options = {"delimiter": "\t", **options}
+        try:
+            if kind == "parquet":
+                return read_parquet(path, name, schema_only)
+            return _TEXT_FORMATS[kind](Source(decode(read_bytes(path, name), name), name), options)
+        except CallError as error:
+            self.fail("NEEL5001", str(error))
+        except NoArrow:
+            self.fail("NEEL5001", f"{name}: reading Parquet requires pyarrow", "pip install 'neelc[parquet]'")
+        except Unreadable as error:
+            self.fail("NEEL5001", f"{name}: not a Parquet file that can be read: {error}")
+
+    def _format(self, path: Path) -> str:
+        kind = (bare(self.format) if self.format else _ENDINGS.get(path.suffix.lower(), "")).lower()
+        if kind not in _OPTIONS:
+            message = (
+                f"`{self.format}` is not a format"
+                if self.format
+                else f"the format of {self.name} is not known"
+            )
+            self.fail("NEEL5006", message, f"formats: {', '.join(_OPTIONS)}")
+        return kind
+
+    def _options(self, kind: str) -> dict[str, str]:
+        """The options by the names the reader knows, whatever the case they were written in."""
+        known = {name.casefold(): name for name in _OPTIONS[kind]}
+        for key in self.options:
+            if key.casefold() not in known:
+                close = difflib.get_close_matches(key.casefold(), known, 1)
+                names = ", ".join(_OPTIONS[kind]) or "none"
+                hint = f"did you mean {known[close[0]]}?" if close else f"options of {kind}: {names}"
+                self.fail("NEEL5006", f"`{key}` is not an option of {kind} files", hint)
+        return {known[key.casefold()]: value for key, value in self.options.items()}
+
+
+def declared_location(statement: CreateStream, source: Source, directory: Path) -> Location | None:
+    """Where CREATE STREAM says its data lie, relative to the script's directory."""
+    if statement.path is None:
+        return None
+    options = {bare(option.key): option.value for option in statement.options}
+    span = written_span(statement, source, statement.path)
+    return Location(statement.path, directory / statement.path, source, span, statement.format, options)
+
+
+def written_span(statement: CreateStream, source: Source, words: str) -> Span:
+    """The place of some words of a statement, or of its first line."""
+    whole = statement.span or Span(0, 1)
+    at = source.text.find(words, whole.start, whole.end) if words else -1
+    if at >= 0:
+        return Span(at, at + len(words))
+    end = source.text.find("\n", whole.start, whole.end)
+    return Span(whole.start, end if end > whole.start else whole.end)

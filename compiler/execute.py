@@ -1,0 +1,37 @@
+"""Running a bound script on the reference interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from neelc.data.inputs import Inputs
+from neelc.data.table import Row
+from neelc.errors import Diagnostic, NeelError
+from neelc.ir.logical import Program
+from neelc.ir.script import CreateQuery, RunQuery
+from neelc.runtime.reference import LimitReached, Result, run
+from neelc.source import Span
+
+Tables = Mapping[str, Sequence[Row]]
+
+
+def execute(inputs: Inputs, program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
+    """The result of each query, in order; `NeelError` if one needs more than the interpreter is made for."""
+    try:
+        return run(program, tables)
+    except LimitReached as limit:
+        queries = [s for s in inputs.script.statements if isinstance(s, CreateQuery | RunQuery)]
+        span = queries[_failing(program, tables)].span or Span(0, 1)
+        hint = "a shorter window, more conditions or fewer events might help"
+        raise NeelError([Diagnostic("NEEL5007", str(limit), span, hint)], inputs.source) from None
+
+
+def _failing(program: Program, tables: Tables) -> int:
+    """Which query reaches the limit: the first one that the script cannot be run up to."""
+    for count in range(1, len(program.queries)):
+        try:
+            run(replace(program, queries=program.queries[:count]), tables)
+        except LimitReached:
+            return count - 1
+    return len(program.queries) - 1

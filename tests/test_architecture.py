@@ -1,0 +1,141 @@
+"""Who may import what: stages one way only, one door for each dependency, a light `import neelc`."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+
+import pytest
+from repository import ROOT, imports, is_generated, modules
+
+# A module imports from its own stage and from stages to the left. `files` and `arguments` are what a caller
+# gives; `data` reads tables, `execute` runs a bound script, `cases` are case files, `commands` are what the
+# command line can do.
+STAGES = """
+    source errors files arguments ir parse bind rewrite cost plan emit data execute cases api commands cli
+""".split()
+
+# Stages that hand work to the runtime, or start it.
+USES_RUNTIME = ("plan", "emit", "execute", "cases", "api", "commands", "cli")
+
+# The reference interpreter reads the logical plan itself: docs/decisions/0006.
+REFERENCE_READS = ("neelc.ir", "neelc.source")
+
+DOORS = {
+    "antlr4": ("neelc.parse", "neelc.grammar"),
+    "sqlglot": ("neelc.emit",),
+    "pyspark": ("neelc.emit", "neelc.api", "neelc.runtime.bridge"),
+}
+
+HEAVY = ("pyspark", "pandas", "numpy", "numba", "pyarrow", "sqlglot", "networkx")
+
+MODULES = {name: path for name, path in modules().items() if not is_generated(name)}
+
+
+def is_inside(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(package + ".") for package in packages)
+
+
+def stage(module: str) -> str:
+    return [*module.split("."), ""][1]
+
+
+def refusal(module: str, name: str) -> str | None:
+    """Why `module` may not import `name`, or None.
+
+    >>> refusal("neelc.ir.node", "neelc.parse.script")
+    'stage ir comes before stage parse'
+    >>> refusal("neelc.bind.names", "neelc.ir.expr.Expr") is None
+    True
+    >>> refusal("neelc.runtime.bridge", "neelc.ir")
+    'runtime/ is loaded by Spark workers without the compiler'
+    """
+    if is_inside(module, ("neelc.runtime.reference",)):
+        allowed = is_inside(name, ("neelc.runtime", *REFERENCE_READS))
+        return None if allowed else "the reference reads neelc.ir and nothing else of the compiler"
+    if is_inside(module, ("neelc.runtime",)):
+        allowed = is_inside(name, ("neelc.runtime",))
+        return None if allowed else "runtime/ is loaded by Spark workers without the compiler"
+    if is_inside(module, ("neelc.grammar",)):
+        return None if is_inside(name, ("neelc.grammar",)) else "the grammar knows nothing of the compiler"
+    if is_inside(name, ("neelc.grammar",)):
+        return None if stage(module) == "parse" else "only neelc.parse reads the grammar"
+    if is_inside(name, ("neelc.runtime",)):
+        return None if stage(module) in USES_RUNTIME else f"only {', '.join(USES_RUNTIME)} use the runtime"
+    if unknown := {stage(module), stage(name)} - set(STAGES):
+        return f"{', '.join(sorted(unknown))}: no place in STAGES"
+    if STAGES.index(stage(module)) < STAGES.index(stage(name)):
+        return f"stage {stage(module)} comes before stage {stage(name)}"
+    return None
+
+
+def test_every_module_has_a_place() -> None:
+    known = {"", "__main__", "grammar", "runtime", *STAGES}
+    assert sorted(name for name in MODULES if stage(name) not in known) == []
+
+
+def test_imports_run_one_way() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {name}: {reason}"
+        for module, path in MODULES.items()
+        if stage(module) not in ("", "__main__")
+        for line, name in imports(module, path)
+        if is_inside(name, ("neelc",)) and (reason := refusal(module, name))
+    ]
+    assert wrong == []
+
+
+def test_modules_are_imported_by_their_installed_name() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {name}: the import name begins with neelc"
+        for module, path in MODULES.items()
+        for line, name in imports(module, path)
+        if name.split(".")[0] in ("compiler", "grammar", "runtime")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", DOORS)
+def test_a_dependency_has_one_door(package: str) -> None:
+    users = [
+        module
+        for module, path in MODULES.items()
+        for _, name in imports(module, path)
+        if is_inside(name, (package,))
+    ]
+    assert [module for module in users if not is_inside(module, DOORS[package])] == []
+
+
+def test_networkx_is_used_by_one_module() -> None:
+    users = {
+        module
+        for module, path in MODULES.items()
+        for _, name in imports(module, path)
+        if is_inside(name, ("networkx",))
+    }
+    assert len(users) <= 1
+
+
+def loaded_after(statement: str) -> set[str]:
+    """The modules a fresh interpreter holds after `statement`."""
+    program = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["neelc", "neelc.cli"])
+def test_import_is_light(module: str) -> None:
+    assert loaded_after(f"import {module}") & set(HEAVY) == set()
+
+
+def test_the_runtime_comes_without_the_compiler() -> None:
+    loaded = {name for name in loaded_after("import neelc.runtime") if name.startswith("neelc.")}
+    assert {name for name in loaded if not is_inside(name, ("neelc.runtime",))} == set()
+
+
+def test_the_generated_parser_belongs_to_the_grammar() -> None:
+    from neelc.grammar.generated import GRAMMAR_SHA256
+
+    found = hashlib.sha256((ROOT / "grammar" / "Neel.g4").read_bytes()).hexdigest()
+    assert found == GRAMMAR_SHA256, "grammar/Neel.g4 has changed: run grammar/regenerate.py"

@@ -1,0 +1,53 @@
+"""The example that README.md and `make demo` show: its commands work, from any directory."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+HOSPITAL = ROOT / "docs" / "examples" / "hospital"
+SCRIPT = str(HOSPITAL / "hospital.neel")
+
+FOUND = """\
+r_id,o_ts
+clamp-3,2024-03-01 08:45:00
+scissors-2,2024-03-01 08:41:00
+"""
+
+
+def neelc(*arguments: str, directory: Path) -> str:
+    """What the command writes to standard output; it must end well."""
+    program = [sys.executable, "-c", "import sys; from neelc.cli import main; sys.exit(main())", *arguments]
+    done = subprocess.run(program, cwd=directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_check(tmp_path: Path) -> None:
+    neelc("check", SCRIPT, directory=tmp_path)
+
+
+def test_fmt_says_the_same(tmp_path: Path) -> None:
+    from neelc.parse import script
+
+    assert script(neelc("fmt", SCRIPT, directory=tmp_path)) == script(Path(SCRIPT).read_text())
+
+
+def test_case(tmp_path: Path) -> None:
+    neelc("test", str(HOSPITAL / "hospital.case"), directory=tmp_path)
+
+
+@pytest.mark.parametrize("directory", [ROOT, Path("/")], ids=["here", "elsewhere"])
+def test_run_finds_its_data_from_any_directory(directory: Path) -> None:
+    lines = neelc("run", SCRIPT, "--engine", "reference", "--format", "csv", directory=directory).splitlines()
+    assert [lines[0], *sorted(lines[1:])] == FOUND.splitlines()
+
+
+def test_the_readme_shows_the_query_of_the_demo() -> None:
+    shown = re.search(r"```neel\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown and shown[1].strip() in Path(SCRIPT).read_text()

@@ -1,0 +1,28 @@
+"""Files and functions stay small enough to be read at one go."""
+
+from __future__ import annotations
+
+import ast
+
+from repository import ROOT, is_generated, modules
+
+FILE_LINES = 300
+FUNCTION_LINES = 60
+
+MODULES = {name: path for name, path in modules().items() if not is_generated(name)}
+
+
+def test_no_file_is_too_long() -> None:
+    files = [*MODULES.values(), *sorted((ROOT / "tests").rglob("*.py")), ROOT / "Makefile"]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in files}
+    assert {path: lines for path, lines in lengths.items() if lines > FILE_LINES} == {}
+
+
+def test_no_function_is_too_long() -> None:
+    lengths = {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {place: lines for place, lines in lengths.items() if lines > FUNCTION_LINES} == {}
