@@ -48,7 +48,7 @@ patternClause
     | WHERE expression                               # whereClause
     | PARTITION BY name (COMMA name)*                # partitionNames
     | WITHIN window                                  # withinClause
-    | USING name+                                    # usingStrategy
+    | USING PARTITION? name+                         # usingStrategy
     | WITH CONFIDENCE (GE | GT) expression           # withConfidence
     | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
     ;
@@ -346,5 +346,5 @@ QUOTED : '`' (~'`' | '``')+ '`' ;
 
 COMMENT : ('--' ~[\r\n]* | '/*' .*? '*/') -> channel(HIDDEN) ;
 SPACE : [ \t\r\n\f\u00A0]+ -> skip ;
-UNFINISHED : ('\'' (~'\'' | '\'\'')* | '"' (~'"' | '""')* | '`' ~'`'* | '/*' .*?) EOF ;
+UNFINISHED : ('\'' (~'\'' | '\'\'')* | '"' (~'"' | '""')* | '`' ~'`'* | '/*' (~'*' | '*'+ ~[*/])* '*'*) EOF ;
 STRAY : . ;

@@ -1,6 +1,6 @@
 """Generate the parser from Neel.g4. Needs node; nobody else does: the result is committed.
 
-    python grammar/regenerate.py
+python grammar/regenerate.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def main() -> int:
         for name in ("NeelLexer.py", "NeelParser.py"):
             [made] = Path(out).rglob(name)
             (HERE / "generated" / name).write_text(made.read_text())
-    stamp = f'"""The parser made from Neel.g4 by grammar/regenerate.py."""\n\nGRAMMAR_SHA256 = "{grammar_hash()}"\n'
+    doc = '"""The parser made from Neel.g4 by grammar/regenerate.py."""'
+    stamp = f'{doc}\n\nGRAMMAR_SHA256 = "{grammar_hash()}"\n'
     (HERE / "generated" / "__init__.py").write_text(stamp)
     return 0
 

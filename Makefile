@@ -1,0 +1,92 @@
+# Every target sets up what it needs; nothing outside .venv/ and build/ is written.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench docs fmt clean java build/mypy
+
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
+BIN := .venv/bin
+HOSPITAL := docs/examples/hospital
+CODE := compiler grammar runtime tests
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
+
+demo: .venv/ready  ## check, format, test and run the example query
+	@echo; echo "== neelc check: is the script right?"
+	@$(BIN)/neelc check $(HOSPITAL)/hospital.neel
+	@echo; echo "== neelc fmt: the script in canonical form"
+	@$(BIN)/neelc fmt $(HOSPITAL)/hospital.neel
+	@echo; echo "== neelc test: the query on a small stream, compared with the expected matches"
+	@$(BIN)/neelc test $(HOSPITAL)/hospital.case
+	@echo; echo "== neelc run: the query on hospital.csv, by the reference interpreter"
+	@$(BIN)/neelc run $(HOSPITAL)/hospital.neel --engine reference --format table
+
+test: .venv/ready java  ## all tests
+	@echo "running the tests"
+	@$(BIN)/pytest -q
+
+check: .venv/ready build/mypy  ## lint, format and types
+	@echo "ruff: lint and format"
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check . || { $(BIN)/ruff format --check .; exit 1; }
+	@echo "mypy: types"
+	@$(BIN)/mypy --no-error-summary build/mypy/neelc tests \
+	  | sed 's#^build/mypy/neelc/\(grammar\|runtime\)/#\1/#; s#^build/mypy/neelc/#compiler/#'
+
+bench: .venv/ready java  ## measure; no test depends on a time
+	@PYTHONPATH=tests $(BIN)/python -m bench.run $(ONLY)
+
+docs: .venv/docs-ready  ## the documentation as a site in build/site
+	@echo "building the documentation"
+	@mkdir -p build  # not with -q: mkdocs then counts no warnings, and --strict lets all pass
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f docs/site/mkdocs.yml >build/docs.log 2>&1 \
+	  || { cat build/docs.log >&2; exit 1; }
+	@echo "build/site/index.html"
+
+fmt: .venv/ready  ## format the code
+	@$(BIN)/ruff check -q --fix-only .
+	@$(BIN)/ruff format -q .
+
+clean:  ## remove .venv, build/ and all caches
+	@rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# mypy finds modules by directory, and `neelc` is put together from three: link them into one.
+# Links to directories, so that a new module is seen without another run.
+build/mypy:
+	@rm -rf $@ && mkdir -p $@/neelc
+	@for path in compiler/*.py compiler/py.typed compiler/*/ grammar runtime; do \
+	  ln -s "$(CURDIR)/$${path%/}" "$@/neelc/$$(basename $$path)"; done
+
+.venv/ready: setup.cfg pyproject.toml
+	@test -n "$(PYTHON)" || { echo "neelc requires Python 3.11 or later; none was found" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -c 'import ensurepip' 2>/dev/null \
+	  || { echo "installing Python's venv module"; \
+	       apt-get update -qq && apt-get install -y -qq $(notdir $(PYTHON))-venv >/dev/null; } \
+	  || { echo "$(PYTHON) has no venv module: install the package $(notdir $(PYTHON))-venv" >&2; exit 1; }
+	@test -x $(BIN)/pip || { echo "creating .venv"; $(PYTHON) -m venv --clear .venv; }
+	@echo "installing neelc and its tools into .venv (the first time, this downloads Spark)"
+	@$(BIN)/pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+.venv/docs-ready: .venv/ready
+	@echo "installing mkdocs into .venv"
+	@$(BIN)/pip install -qq --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+# Spark needs Java 17 or later. Without it only what runs on Spark fails, so this warns and goes on.
+java:
+	@if ! command -v java >/dev/null && ! test -x "$${JAVA_HOME:-/nowhere}/bin/java"; then \
+	  if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	    echo "installing a Java runtime for Spark"; mkdir -p build; \
+	    { apt-get update -qq; apt-get install -y -qq openjdk-17-jre-headless \
+	      || apt-get install -y -qq default-jre-headless; } >build/java.log 2>&1 \
+	      || { cat build/java.log >&2; echo "no Java runtime could be installed" >&2; }; \
+	  else \
+	    echo "no Java runtime found: what runs on Spark requires Java 17 or later (openjdk-17-jre-headless)" >&2; \
+	  fi; \
+	fi

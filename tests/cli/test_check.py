@@ -1,0 +1,63 @@
+"""`neelc check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command_line import SCRIPT, Done, Here, process
+
+
+def test_check_a_good_script(neelc: Here) -> None:
+    assert neelc("check", "script.neel") == Done(0, "", "script.neel: fine: 2 queries\n")
+
+
+def test_check_tells_all_errors(neelc: Here) -> None:
+    neelc.write("bad.neel", SCRIPT.replace("a.price", "x.price").replace("c.sym", "y.sym"))
+    done = neelc("check", "bad.neel", "script.neel")
+    assert (done.status, done.out) == (1, "")
+    assert " --> bad.neel:3:58" in done.err and " --> bad.neel:5:59" in done.err
+    assert done.err.endswith("script.neel: fine: 2 queries\n")
+
+
+def test_check_as_json(neelc: Here) -> None:
+    neelc.write("bad.neel", SCRIPT.replace("a.price", "x.price"))
+    done = neelc("check", "--format", "json", "script.neel", "bad.neel")
+    (record,) = json.loads(done.out)
+    assert (done.status, record["file"], record["line"], record["column"]) == (1, "bad.neel", 3, 58)
+    assert json.loads(neelc("check", "--format", "json", "script.neel").out) == []
+
+
+def test_check_goes_on_after_a_file_it_cannot_read(neelc: Here) -> None:
+    done = neelc("check", "none.neel", "script.neel")
+    assert done == Done(2, "", "neelc: none.neel: no such file\nscript.neel: fine: 2 queries\n")
+
+
+def test_check_standard_input(tmp_path: Path) -> None:
+    assert process("check", "-", directory=tmp_path, text=SCRIPT) == Done(0, "", "<stdin>: fine: 2 queries\n")
+    done = process("check", "-", directory=tmp_path, text="PATTERN SEQ(")
+    assert (done.status, done.out) == (1, "")
+    assert " --> <stdin>:1:" in done.err
+
+
+def test_check_reads_no_data_when_columns_are_declared(neelc: Here) -> None:
+    (neelc.directory / "trades.csv").unlink()
+    assert neelc("check", "script.neel").status == 0
+
+
+def test_check_takes_columns_from_the_data(neelc: Here) -> None:
+    columns = " (ts BIGINT, sym STRING, price DOUBLE)"
+    neelc.write("script.neel", SCRIPT.replace(columns, ""))
+    assert neelc("check", "script.neel").status == 0
+    neelc.write("script.neel", SCRIPT.replace(columns, "").replace("b.price", "b.prise"))
+    assert "did you mean `price`?" in neelc("check", "script.neel").err
+    (neelc.directory / "trades.csv").unlink()
+    assert "error[NEEL5001]: no such file: trades.csv" in neelc("check", "script.neel").err
+
+
+def test_arguments(neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.replace("WITHIN 10 SECONDS", "WITHIN :w"))
+    assert neelc("check", "script.neel").status == 1
+    assert neelc("check", "script.neel", "--arg", "w=10 SECONDS").status == 0
+    done = neelc("check", "script.neel", "--arg", "10 SECONDS")
+    assert done == Done(2, "", "neelc: --arg: '10 SECONDS' is not of the form name=value\n")

@@ -1,0 +1,83 @@
+"""What holds for every command: help, files that cannot be read, bugs, readers that leave."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Done, Here
+
+
+def test_version(neelc: Here) -> None:
+    assert neelc("--version") == Done(0, "neelc 0.1.0\n", "")
+
+
+@pytest.mark.parametrize("command", ["", "check", "fmt", "test", "run"])
+def test_help_has_examples(command: str, neelc: Here) -> None:
+    done = neelc(*([command] if command else []), "--help")
+    assert (done.status, done.err) == (0, "")
+    assert f"  neelc {command}".rstrip() in done.out
+
+
+def test_no_command_is_answered_with_the_help(neelc: Here) -> None:
+    done = neelc()
+    assert (done.status, done.out) == (2, "")
+    assert "examples:" in done.err
+
+
+def test_an_unknown_command(neelc: Here) -> None:
+    done = neelc("compute")
+    assert (done.status, done.out) == (2, "")
+    assert "invalid choice: 'compute'" in done.err
+
+
+@pytest.mark.parametrize("command", ["check", "fmt", "run"])
+def test_files_that_cannot_be_read(command: str, neelc: Here) -> None:
+    (neelc.directory / "latin.neel").write_bytes(b"-- \xe9\n")
+    assert neelc(command, "none.neel") == Done(2, "", "neelc: none.neel: no such file\n")
+    assert neelc(command, ".") == Done(2, "", "neelc: .: a directory, not a file\n")
+    assert neelc(command, "latin.neel") == Done(2, "", "neelc: latin.neel: not UTF-8 text (byte 4)\n")
+
+
+def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
+    # More than a pipe holds, so that writing goes on after the reader has left.
+    rows = "".join(f"{i},{'x' * 200}\n" for i in range(1000))
+    (tmp_path / "notes.csv").write_text("ts,text\n" + rows)
+    (tmp_path / "script.neel").write_text("PATTERN notes n RETURN n.ts, n.text")
+    command = f"{sys.executable} -m neelc run script.neel --stream notes=notes.csv --format csv | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, "Traceback" in done.stderr, "NEEL9001" in done.stderr) == (
+        "n_ts,n_text\n",
+        False,
+        False,
+    )
+
+
+def break_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("neelc.parse.script", fail)
+
+
+def test_a_bug_asks_to_be_reported(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_the_parser(monkeypatch)
+    done = neelc("check", "script.neel")
+    assert (done.status, done.out) == (3, "")
+    assert done.err.startswith("error[NEEL9001]: neelc failed where it should not: KeyError: 'x'\n")
+    assert "Please report it" in done.err and "Traceback" not in done.err
+    monkeypatch.setenv("NEELC_DEBUG", "1")
+    assert "Traceback" in neelc("check", "script.neel").err
+
+
+def test_light_commands_start_without_heavy_packages(tmp_path: Path) -> None:
+    program = (
+        "import sys; from neelc.cli import main; main(['fmt', '-']); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], input="PATTERN A a", capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout == "PATTERN A a;\n"
+    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.bind"} & set(done.stderr.split()) == set()

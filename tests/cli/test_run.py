@@ -1,0 +1,101 @@
+"""`neelc run`."""
+
+from __future__ import annotations
+
+import pytest
+from command_line import SCRIPT, TRADES, UP, Done, Here
+
+
+def test_run_prints_the_last_query(neelc: Here) -> None:
+    done = neelc("run", "script.neel", "--engine", "reference")
+    assert (done.status, done.out) == (0, "a  sym\n1  C\n")
+    assert done.err.startswith("1 match in 0.") and done.err.endswith(" s (reference engine)\n")
+
+
+def test_run_prints_named_queries(neelc: Here) -> None:
+    assert neelc("run", "script.neel", "--query", "up").out == UP
+    assert neelc("run", "script.neel", "--query", "UP").out == UP
+    done = neelc("run", "script.neel", "--query", "down")
+    assert done == Done(2, "", "neelc: run --query down: no such query; queries: up\n")
+
+
+def test_run_formats(neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.replace("b.price > a.price", "a.price = 10"))
+    run = ("run", "script.neel", "--query", "up", "--format")
+    assert neelc(*run, "table").out == "a  b  price\n1  2  11.0\n1  3  null\n"
+    assert neelc(*run, "csv").out == "a,b,price\n1,2,11.0\n1,3,\n"
+    assert neelc(*run, "json").out == '{"a": 1, "b": 2, "price": 11.0}\n{"a": 1, "b": 3, "price": null}\n'
+
+
+def test_run_writes_a_file(neelc: Here) -> None:
+    done = neelc("run", "script.neel", "-o", "out.csv")
+    assert (done.status, done.out, neelc.read("out.csv")) == (0, "", "a,sym\n1,C\n")
+    done = neelc("run", "script.neel", "-o", "none/out.csv")
+    assert done == Done(2, "", "neelc: none/out.csv: cannot be written: No such file or directory\n")
+
+
+def test_run_writes_nothing_when_it_fails(neelc: Here) -> None:
+    neelc.write("out.csv", "old\n")
+    neelc.write("trades.csv", TRADES.replace("13.5", "much"))
+    done = neelc("run", "script.neel", "-o", "out.csv")
+    assert (done.status, done.out, neelc.read("out.csv")) == (3, "", "old\n")
+    assert "error[NEEL5003]: `much` is not of type DOUBLE (column `price`)\n --> trades.csv:5:5\n" in done.err
+
+
+def test_run_a_wrong_query(neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.replace("c.sym", "x.sym"))
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("error[NEEL2")
+
+
+def test_run_without_its_data(neelc: Here) -> None:
+    (neelc.directory / "trades.csv").unlink()
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (3, "")
+    assert "error[NEEL5001]: no such file: trades.csv\n --> script.neel:2:" in done.err
+
+
+def test_run_a_script_without_a_query(neelc: Here) -> None:
+    neelc.write("script.neel", "CREATE TYPE T AS (A, B);")
+    assert neelc("run", "script.neel") == Done(2, "", "neelc: run: the script has no query\n")
+
+
+def test_run_on_spark_does_not_exist_yet(neelc: Here) -> None:
+    message = "neelc: run --engine spark: this engine does not exist yet; use --engine reference\n"
+    assert neelc("run", "script.neel", "--engine", "spark") == Done(2, "", message)
+
+
+def test_run_on_a_stream_from_outside(neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.split(";", 1)[1])
+    neelc.write("other.csv", TRADES.replace(",", ";"))
+    stream = "trades=other.csv,type=sym,unit=s,delimiter=;"
+    assert neelc("run", "script.neel", "--stream", stream, "--query", "up").out == UP
+    neelc.write("script.neel", SCRIPT.replace(" FROM 'trades.csv'", ""))
+    assert neelc("run", "script.neel").status == 3
+    assert neelc("run", "script.neel", "--stream", "trades=other.csv,delimiter=;").status == 0
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        ("trades", "--stream trades: not of the form NAME=PATH[,timestamp=COLUMN][,type=COLUMN]"),
+        ("trades=none.csv", "--stream trades=none.csv: no such file: none.csv"),
+        ("trades=trades.csv,unit=blinks", "no unit blinks; units: NANOSECOND"),
+        ("trades=trades.csv,timestmp=ts", "no setting timestmp; did you mean timestamp?"),
+        (
+            "trades=trades.csv,timestamp=tz",
+            "stream trades: no column tz, given as the timestamp; columns: ts, sym",
+        ),
+        (
+            "trades=no_time.csv",
+            "stream trades: which column is the timestamp? Say timestamp=COLUMN; columns: t, sym",
+        ),
+    ],
+)
+def test_streams_that_are_called_wrongly(stream: str, message: str, neelc: Here) -> None:
+    neelc.write("script.neel", "PATTERN SEQ(A a, B b)")
+    neelc.write("no_time.csv", TRADES.replace("ts", "t"))
+    done = neelc("run", "script.neel", "--stream", stream)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err

@@ -1,0 +1,44 @@
+"""`neelc test`."""
+
+from __future__ import annotations
+
+from command_line import Done, Here
+
+CASE = """\
+# Two in a row.
+events trades
+t  sym
+1  A
+2  B
+
+query
+PATTERN SEQ(A a, B b) RETURN a.t AS a, b.t AS b
+
+matches
+a  b
+1  2
+"""
+
+
+def test_cases_are_found_and_counted(neelc: Here) -> None:
+    (neelc.directory / "deep").mkdir()
+    neelc.write("deep/good.case", CASE)
+    neelc.write("bad.case", CASE.replace("1  2\n", "1  3\n"))
+    neelc.write("broken.case", CASE.replace("query", "question"))
+    done = neelc("test", ".")
+    assert (done.status, done.err) == (1, "")
+    assert "bad.case: failed\n    a  b\n  - 1  3\n  + 1  2\n" in done.out
+    assert "broken.case:7: cells in this row: 1, in the header: 2" in done.out
+    assert done.out.endswith("\n1 passed, 2 failed\n")
+    assert neelc("test", "deep") == Done(0, "1 passed, 0 failed\n", "")
+
+
+def test_cases_are_updated(neelc: Here) -> None:
+    neelc.write("bad.case", CASE.replace("1  2\n", "1  3\n"))
+    assert neelc("test", "--update", "bad.case") == Done(0, "1 passed, 0 failed, 1 updated\n", "")
+    assert neelc.read("bad.case") == CASE
+
+
+def test_no_cases(neelc: Here) -> None:
+    assert neelc("test", "none") == Done(2, "", "neelc: none: no such file or directory\n")
+    assert neelc("test", ".") == Done(2, "", "neelc: .: no *.case files in this directory\n")

@@ -1,0 +1,33 @@
+"""What all tests share: the option `--update` and the profiles for random tests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every machine and in every run: a red build can be repeated. No deadline: timing
+# belongs to tests/bench.
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# `pytest --hypothesis-profile=explore` looks for new counter-examples.
+settings.register_profile("explore", settings.get_profile("repeatable"), derandomize=False, max_examples=2000)
+settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update",
+        action="store_true",
+        help="write what the program says now into the expectations of cases, plans and generated pages",
+    )
+
+
+@pytest.fixture(scope="session")
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether expectations are to be rewritten instead of compared."""
+    return bool(request.config.getoption("--update"))

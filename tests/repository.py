@@ -1,0 +1,53 @@
+"""What the tests about the repository itself know of its layout."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# The import package is put together from three directories (docs/decisions/0001-package-mapping.md).
+PACKAGES = {"neelc": ROOT / "compiler", "neelc.grammar": ROOT / "grammar", "neelc.runtime": ROOT / "runtime"}
+
+
+def modules() -> dict[str, Path]:
+    """Every module of `neelc` by its import name; a package by its `__init__.py`."""
+    found: dict[str, Path] = {}
+    for package, directory in PACKAGES.items():
+        for path in sorted(directory.rglob("*.py")):
+            words = path.relative_to(directory).with_suffix("").parts
+            found[".".join((package, *(w for w in words if w != "__init__")))] = path
+    return found
+
+
+def is_generated(module: str) -> bool:
+    return module.startswith("neelc.grammar.generated.")
+
+
+def imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything `module` imports, at its top or inside a function."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, name.name) for name in names)
+            case ast.ImportFrom(module=origin, names=names, level=level):
+                above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+                base = ".".join([*above, *([origin] if origin else [])])
+                # `from neelc import errors` imports the module neelc.errors: keep the longer name.
+                yield from ((node.lineno, f"{base}.{name.name}") for name in names)
+
+
+def configuration() -> configparser.ConfigParser:
+    """setup.cfg."""
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    return parser
+
+
+def documents() -> list[Path]:
+    """README.md and every page of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

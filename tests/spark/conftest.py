@@ -1,0 +1,28 @@
+"""One Spark session for all tests that ask Spark itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+pyspark_sql = pytest.importorskip("pyspark.sql")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[object]:
+    """A local session: one core, no user interface, time in UTC."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    session = (
+        pyspark_sql.SparkSession.builder.master("local[1]")
+        .appName("neelc tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.ansi.enabled", "true")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.log.level", "OFF")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
