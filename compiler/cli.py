@@ -10,10 +10,10 @@ import argparse
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from neelc.commands.internal import internal_error
 from neelc.errors import NeelError
 from neelc.files import CallError
 
@@ -91,20 +91,6 @@ def version() -> str:
     from importlib.metadata import version as installed
 
     return installed("neelc")
-
-
-def internal_error(error: Exception) -> str:
-    """What is said when the program itself is wrong."""
-    if os.environ.get("NEELC_DEBUG"):
-        traceback.print_exception(error)
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    what = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
-    return (
-        f"error[NEEL9001]: neelc failed where it should not: {what}\n"
-        f" --> {os.path.basename(place.filename)}:{place.lineno}, in {place.name}\n"
-        "  = hint: this is a bug in neelc, not in the query. Please report it, with the query if possible;\n"
-        "          NEELC_DEBUG=1 shows the whole trace"
-    )
 
 
 if __name__ == "__main__":

@@ -97,6 +97,13 @@ CATALOGUE: dict[str, str] = {
     "NEEL3029": "a confidence that is no probability",
     "NEEL3030": "a variable of a negative part in RETURN",
     "NEEL3031": "a construct of another kind of query",
+    "NEEL3201": "a column that several sources have",
+    "NEEL3202": "a variable that the row pattern does not have",
+    "NEEL3203": "a variable of a row pattern is defined twice",
+    "NEEL3204": "a measure without a name",
+    "NEEL3205": "an exclusion where all rows are wanted",
+    "NEEL3206": "a function of row patterns out of place",
+    "NEEL3207": "a column that is neither grouped nor aggregated",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
     # 5xxx: data and runs
@@ -110,6 +117,9 @@ CATALOGUE: dict[str, str] = {
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
 }
+
+# Wider lines than this are cut when they are shown.
+MAX_LINE = 120
 
 
 @dataclass(frozen=True)
@@ -146,25 +156,37 @@ def render(diagnostic: Diagnostic, source: Source) -> str:
       = hint: try SEQ(A a)
     """
     place = source.position(min(diagnostic.span.start, len(source.text)))
-    line = source.line(place.line)
-    width = max(
-        1,
-        min(diagnostic.span.end, diagnostic.span.start + len(line) - place.column + 1)
-        - diagnostic.span.start,
-    )
+    before, marked, after = _excerpt(source.line(place.line), place.column - 1, diagnostic.span)
     gutter = " " * len(str(place.line))
     # Tabs stay tabs under the line, so that the caret stands where the eye expects it.
-    indent = "".join("\t" if c == "\t" else " " for c in line[: place.column - 1])
+    indent = "".join("\t" if c == "\t" else " " for c in before)
     lines = [
         f"error[{diagnostic.code}]: {diagnostic.message}",
         f"{gutter}--> {source.name}:{place.line}:{place.column}",
         f"{gutter} |",
-        f"{place.line} | {line}",
-        f"{gutter} | {indent}{'^' * width}",
+        f"{place.line} | {before}{marked}{after}",
+        f"{gutter} | {indent}{'^' * max(1, len(marked))}",
     ]
     if diagnostic.hint:
         lines.append(f"{gutter} = hint: {diagnostic.hint}")
     return "\n".join(lines)
+
+
+def _excerpt(line: str, start: int, span: Span) -> tuple[str, str, str]:
+    """The line before, in and after the span; a line that is too long to read is cut around it.
+
+    >>> before, marked, after = _excerpt("x" * 400, 200, Span(200, 203))
+    >>> len(before), marked, len(after), before[:4]
+    (60, 'xxx', 60, '...x')
+    """
+    end = start + span.end - span.start
+    before, marked, after = line[:start], line[start:end], line[end:]
+    if len(line) > MAX_LINE:
+        room = MAX_LINE // 2
+        before = "..." + before[3 - room :] if len(before) > room else before
+        marked = marked[:room]
+        after = after[: room - 3] + "..." if len(after) > room else after
+    return before, marked, after
 
 
 def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:

@@ -1,7 +1,7 @@
 """Questions to the reference interpreter as text: a pattern, and a stream of events such as `A1 B2 B2 C5`.
 
-The references in a pattern's conditions are resolved here, as they stand: the tests of the reference depend on
-the parser, not on the binder. So each condition must stand at the part it belongs to.
+The references in a pattern's conditions are resolved here, as they stand: the tests of the reference depend
+on the parser, not on the binder. So each condition must stand at the part it belongs to.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from neelc.ir.logical import Column, EventType, Match, Member, OutputColumn, Str
 from neelc.ir.names import same
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.script import Confidence
-from neelc.ir.types import BIGINT, DOUBLE, STRING
+from neelc.ir.types import BIGINT, DOUBLE, STRING, Struct, StructField
 from neelc.runtime.reference import Event, matches
 
-COLUMNS = tuple(Column(n, t) for n, t in (("ts", BIGINT), ("te", BIGINT), ("type", STRING), ("id", BIGINT), ("val", DOUBLE)))
+COLUMNS = tuple(
+    Column(n, t)
+    for n, t in (("ts", BIGINT), ("te", BIGINT), ("type", STRING), ("id", BIGINT), ("val", DOUBLE))
+)
+WHOLE = Struct(tuple(StructField(column.name, column.type) for column in COLUMNS))
 STREAM = Stream("S", COLUMNS, "ts", "te", unit="SECOND", type_column="type")
 IMPRECISE = Stream("S", COLUMNS, "ts", latest="te", unit="SECOND", type_column="type")
 
@@ -60,13 +64,15 @@ def bound(node: Node) -> Node:
                 node = node.base
             return attribute(element(node), tuple(reversed(names)))
         case x.Subscript() | x.Slice():
-            return x.Whole(element(node), DOUBLE)
+            return x.Whole(element(node), WHOLE)
         case x.Call(name, arguments):
             argument = arguments[0] if arguments and not isinstance(arguments[0], x.Star) else None
             inner = bound(argument) if argument else None
             return x.Aggregate(name.lower(), inner, BIGINT if name == "count" else DOUBLE)  # type: ignore[arg-type]
         case p.Pattern(within=p.Window(count, None)):
-            return map_children(node, lambda child: p.Window(count, "SECOND") if child is node.within else bound(child))
+            return map_children(
+                node, lambda child: p.Window(count, "SECOND") if child is node.within else bound(child)
+            )
     return map_children(node, bound)
 
 
@@ -77,7 +83,7 @@ def attribute(event: x.EventRef, names: tuple[str, ...]) -> x.Expr:
         assert isinstance(event, x.Variable)
         if event.name in ("match_start", "match_end", "confidence"):
             return x.MatchProperty(event.name, BIGINT)
-        return x.Whole(event, DOUBLE)
+        return x.Whole(event, WHOLE)
     kind = next(column.type for column in COLUMNS if same(column.name, names[-1]))
     return x.Attribute(event, names[-1], kind)
 
@@ -107,8 +113,8 @@ def index(place: x.Expr) -> x.Index:
 
 
 def ask(pattern: str, /, *, returns: str = "", **options: object) -> Match:
-    """The bound query: options are `within`, `using` (a strategy), `partition`, `confidence`, `imprecise`, and the
-    fields of `Match`."""
+    """The bound query: options are `within`, `using` (a strategy), `partition`, `confidence`, `imprecise`, and
+    the fields of `Match`."""
     tree = bound(parse.pattern(pattern))
     assert isinstance(tree, p.Pattern)
     within = options.pop("within", None)
@@ -128,9 +134,10 @@ def ask(pattern: str, /, *, returns: str = "", **options: object) -> Match:
 
 
 def output(item: str) -> OutputColumn:
-    expression = bound(parse.expression(item.strip()))
+    written, _, name = item.strip().partition(" AS ")
+    expression = bound(parse.expression(written))
     assert isinstance(expression, x.Expr)
-    return OutputColumn(item.strip(), expression, DOUBLE)
+    return OutputColumn(name or written, expression, DOUBLE)
 
 
 def found(pattern: str, stream: str, /, **options: object) -> list[str]:

@@ -58,3 +58,10 @@ def process(*arguments: str, directory: Path, text: str = "") -> Done:
     command = [sys.executable, "-m", "neelc", *arguments]
     done = subprocess.run(command, cwd=directory, input=text, capture_output=True, text=True)
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def break_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("neelc.parse.script", fail)

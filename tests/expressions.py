@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc.bind.typing import typed
 from neelc.ir import expr as e
@@ -105,6 +105,10 @@ def value(text: str, number: int = 0) -> object:
 
 def resolve(node: e.Expr) -> e.Expr:
     """References as the binder makes them, without its checks."""
+    return replace(_resolved(node), span=node.span)
+
+
+def _resolved(node: e.Expr) -> e.Expr:
     match node:
         case e.Name(("match_start" as name,)):
             return e.MatchProperty(name, t.TIMESTAMP)

@@ -1,4 +1,4 @@
-"""The meaning of patterns: SEQ, AND, OR, EXISTS, negation, windows and conditions, under SKIP TILL ANY MATCH."""
+"""The meaning of patterns: SEQ, AND, OR, EXISTS, windows and conditions, under SKIP TILL ANY MATCH."""
 
 from __future__ import annotations
 
@@ -101,7 +101,11 @@ class TestOr:
         assert found("OR(A a, SEQ(B b, C c))", "A1 B2 C3") == ["- B2 C3", "A1 - -"]
 
     def test_a_branch_inside_a_sequence(self) -> None:
-        assert found("SEQ(A a, OR(B b, C c), D d)", "A1 B2 D3 C4 D5") == ["A1 - C4 D5", "A1 B2 - D3", "A1 B2 - D5"]
+        assert found("SEQ(A a, OR(B b, C c), D d)", "A1 B2 D3 C4 D5") == [
+            "A1 - C4 D5",
+            "A1 B2 - D3",
+            "A1 B2 - D5",
+        ]
 
     def test_a_condition_of_a_branch_holds_only_if_it_is_taken(self) -> None:
         assert found("SEQ(A a, OR((B b : a.val > 5), C c))", "A1 B2 C3") == ["A1 - C3"]

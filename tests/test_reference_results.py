@@ -90,7 +90,7 @@ class TestAggregates:
 
 
 class TestPrograms:
-    PAIRS = ask("SEQ(A a, B b)", returns="a.id; b.val")
+    PAIRS = ask("SEQ(A a, B b)", returns="a.id AS id; b.val AS val")
     OUTPUTS = (Column("id", BIGINT), Column("val", DOUBLE))
     QUERY = Stream("Pairs", OUTPUTS, "match_start", "match_end", query="Pairs", unit="SECOND")
 
@@ -99,7 +99,9 @@ class TestPrograms:
             "Pairs": EventType("Pairs", (Member("Pairs"),), self.OUTPUTS),
             "C": EventType("C", (Member("S", "C"),), COLUMNS),
         }
-        return replace(ask(pattern, returns=returns), streams=(self.QUERY, STREAM), types=tuple(types.values()))
+        return replace(
+            ask(pattern, returns=returns), streams=(self.QUERY, STREAM), types=tuple(types.values())
+        )
 
     def test_a_query_is_a_stream_for_later_ones(self) -> None:
         second = self.over("SEQ(Pairs p, C c)", returns="p.val; c.val; match_start; match_end")
@@ -110,14 +112,16 @@ class TestPrograms:
         assert [result.rows for _, result in results] == [[(1, 3.0)], [(3.0, 4.0, 1, 4)]]
 
     def test_rows_that_are_one_last_as_long_as_all_of_them(self) -> None:
-        first = replace(ask("SEQ(A a, B b)", returns="a.id"), distinct=True)
+        first = replace(ask("SEQ(A a, B b)", returns="a.id AS id"), distinct=True)
         query = replace(self.QUERY, columns=self.OUTPUTS[:1])
         second = replace(self.over("Pairs p", returns="match_start; match_end"), streams=(query,))
         program = Program((STREAM,), (NamedMatch("Pairs", first), NamedMatch(None, second)))
         assert run(program, {"S": table("A1 B2 A5 B6")})[1][1].rows == [(1, 6)]
 
     def test_unnamed_queries_stay_apart(self) -> None:
-        program = Program((STREAM,), tuple(NamedMatch(None, ask(f"{type} x", returns="x.val")) for type in "AB"))
+        program = Program(
+            (STREAM,), tuple(NamedMatch(None, ask(f"{type} x", returns="x.val")) for type in "AB")
+        )
         assert [result.rows for _, result in run(program, {"S": table("A1 B2")})] == [[(1.0,)], [(2.0,)]]
 
     def test_a_stream_without_rows_given_is_an_error(self) -> None:

@@ -107,8 +107,8 @@ class TestClosureTillNextMatch:
 
     def test_conditions_of_iterations(self) -> None:
         pattern = "SEQ(SEQ(A a, B b WHERE a.val < b.val)+ k[], C c WHERE k[i].a.val > k[i-1].a.val)"
-        # B2 fails in its iteration. After B3 comes A5, which must be taken; what is said of k[i] is judged when
-        # the iteration is over, so that no B qualifies then.
+        # B2 fails in its iteration. After B3 comes A5, which must be taken; what is said of k[i] is judged
+        # when the iteration is over, so that no B qualifies then.
         assert found(pattern, "A1=3 B2=1 B3=4 A5=2 B6=9 A7=8 B8=9 C9", using=NEXT) == [
             "C9 [A5 B6 A7 B8]", "C9 [A7 B8]"
         ]  # fmt: skip
@@ -158,10 +158,15 @@ class TestContiguity:
 
     def test_or_and_optional(self) -> None:
         assert found("OR(SEQ(A a, B b), SEQ(A c, C d))", "A1 C2 B3", using=STRICT) == ["- - A1 C2"]
-        assert found("SEQ(A a, B? b, C c)", "A1 C2 A3 B4 C5 A6 X7 C8", using=STRICT) == ["A1 - C2", "A3 B4 C5"]
+        assert found("SEQ(A a, B? b, C c)", "A1 C2 A3 B4 C5 A6 X7 C8", using=STRICT) == [
+            "A1 - C2",
+            "A3 B4 C5",
+        ]
 
 
 @pytest.mark.parametrize("using", [NEXT, STRICT, PARTITION])
 def test_the_order_of_rows_does_not_matter(using: str) -> None:
     pattern, stream = "SEQ(A a, B+ b[], C? c)", ["A1", "B2", "B3", "C3", "B4", "C5"]
-    assert found(pattern, " ".join(stream), using=using) == found(pattern, " ".join(reversed(stream)), using=using)
+    assert found(pattern, " ".join(stream), using=using) == found(
+        pattern, " ".join(reversed(stream)), using=using
+    )

@@ -1,4 +1,4 @@
-"""The search for matches misses nothing: random patterns over random streams, compared with trying every binding."""
+"""The search for matches misses nothing: random patterns over random streams, and every binding tried."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ class Names:
 
 
 def condition(draw: st.DrawFn, singles: Sequence[str], lists: Sequence[str]) -> str:
-    choices = ["[id]", *(f"{a}.val < {b}.val" for a, b in permutations(singles, 2)), *(f"{a}.id = 1" for a in singles)]
+    choices = [
+        "[id]",
+        *(f"{a}.val < {b}.val" for a, b in permutations(singles, 2)),
+        *(f"{a}.id = 1" for a in singles),
+    ]
     choices += [f"{b}[i].val >= {b}[i-1].val" for b in lists] + [f"count({b}[]) <> 1" for b in lists]
     choices += [f"{b}[i].val > {a}.val" for a in singles for b in lists]
     return draw(st.sampled_from(choices))
@@ -54,7 +58,9 @@ def condition(draw: st.DrawFn, singles: Sequence[str], lists: Sequence[str]) -> 
 
 def component(draw: st.DrawFn, names: Names, depth: int) -> tuple[str, list[str], list[str]]:
     """A positive part as text, with its single variables and its lists."""
-    kinds = ["event", "event", "list", "optional"] + (["SEQ", "SEQ", "AND", "OR", "EXISTS", "AND_NEG", "closure"] if depth else [])
+    kinds = ["event", "event", "list", "optional"] + (
+        ["SEQ", "SEQ", "AND", "OR", "EXISTS", "AND_NEG", "closure"] if depth else []
+    )
     kind, type, name = draw(st.sampled_from(kinds)), draw(st.sampled_from("AB")), names.fresh()
     if kind == "event":
         return f"{type} {name}", [name], []
@@ -67,7 +73,11 @@ def component(draw: st.DrawFn, names: Names, depth: int) -> tuple[str, list[str]
         dropped = next(iter(singles + lists), None)
         if dropped is None:
             return inner, singles, lists
-        return f"EXISTS {dropped} : {inner}", [n for n in singles if n != dropped], [n for n in lists if n != dropped]
+        return (
+            f"EXISTS {dropped} : {inner}",
+            [n for n in singles if n != dropped],
+            [n for n in lists if n != dropped],
+        )
     if kind == "closure":
         first, second = names.fresh(), names.fresh()
         where = draw(st.sampled_from(["", f" WHERE {first}.val < {second}.val", " WHERE [id]"]))
@@ -124,7 +134,9 @@ def every_binding(asked: Question, part: p.Pattern, given: Binding) -> Iterator[
                 yield {name: value for each in several for name, value in each.items()}
         case p.Or():
             absent = dict.fromkeys(asked.facts(part).variables)
-            yield from ({**absent, **each} for inner in part.parts for each in every_binding(asked, inner, given))
+            yield from (
+                {**absent, **each} for inner in part.parts for each in every_binding(asked, inner, given)
+            )
         case p.Optional():
             yield dict.fromkeys(asked.facts(part).variables)
             yield from every_binding(asked, part.part, given)
@@ -154,7 +166,9 @@ def test_the_search_finds_what_trying_everything_finds(pattern: str, stream: str
     searched = keys(matches_in(asked))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(satisfy, "candidates", offered)
-        tried = keys([each for each in every_binding(asked, asked.whole, {}) if satisfy.is_match(asked, each)])
+        tried = keys(
+            [each for each in every_binding(asked, asked.whole, {}) if satisfy.is_match(asked, each)]
+        )
     assert searched == tried
 
 
@@ -167,7 +181,10 @@ def test_the_order_of_rows_does_not_matter(pattern: str, stream: str, random: An
     assert sorted(m.translate(strip) for m in first) == sorted(m.translate(strip) for m in second)
 
 
-@given(streams(points=True), st.sampled_from(["", " WHERE [id]", " WHERE b[i].val > a.val", " WHERE c.val > a.val"]))
+@given(
+    streams(points=True),
+    st.sampled_from(["", " WHERE [id]", " WHERE b[i].val > a.val", " WHERE c.val > a.val"]),
+)
 def test_each_strategy_finds_some_of_what_the_next_one_finds(stream: str, where: str) -> None:
     pattern = f"SEQ(A a, B+ b[], A? c{where})"
     names = ("STRICT CONTIGUITY", "SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH")
@@ -177,6 +194,8 @@ def test_each_strategy_finds_some_of_what_the_next_one_finds(stream: str, where:
 
 def test_every_binding_tries_everything() -> None:
     asked = question(ask("SEQ(A a, OR(B b, C c))"), read_events(ask("A a").streams[0], table("A1 B2")))
-    tried = [tuple(getattr(each[n], "row", None) for n in "abc") for each in every_binding(asked, asked.whole, {})]
+    tried = [
+        tuple(getattr(each[n], "row", None) for n in "abc") for each in every_binding(asked, asked.whole, {})
+    ]
     assert len(tried) == 8 and (1, None, 0) in tried
     assert all(isinstance(event, Event) for event in asked.events)

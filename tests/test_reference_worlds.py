@@ -104,7 +104,9 @@ def test_precise_times_are_certain() -> None:
 class TestLimit:
     def test_too_many_worlds_fail_loudly(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(worlds, "MAX_WORLDS", 10)
-        with pytest.raises(LimitReached, match="3 events .* have 12 possible worlds: the limit MAX_WORLDS is 10"):
+        with pytest.raises(
+            LimitReached, match=r"3 events .* have 12 possible worlds: the limit MAX_WORLDS is 10"
+        ):
             confidences("SEQ(A a, B b)", "A1..2 B2..3 B5..7")
 
     def test_events_far_apart_need_no_common_worlds(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from neelc.ir.logical import Stream
+from neelc.ir.logical import Column, Stream
 from neelc.ir.names import bare, find
 from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, Simple
 from neelc.source import Span
@@ -45,7 +45,8 @@ class Entry:
     """A stream, or a query that serves as one.
 
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
-    is not judged. `refusal` says why a query cannot serve as a stream: code, sentence, hint.
+    is not judged. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
+    those of a SELECT, which other SELECTs can read.
     """
 
     name: str
@@ -53,13 +54,14 @@ class Entry:
     stream: Stream | None = None
     clock: Clock | None = None
     refusal: tuple[str, str, str] | None = None
+    columns: tuple[Column, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Concept:
     """A type that is the union of its members, which are in source form.
 
-    `places` are where the members stand in the text. `broken` when it contains itself: that has been reported.
+    `places` are where the members stand in the text. `broken` when it contains itself, which was reported.
     """
 
     name: str

@@ -150,4 +150,4 @@ def result_type(result: str, bound: dict[str, DataType]) -> DataType:
     """
     if result.startswith("ARRAY<"):
         return Array(result_type(result[6:-1], bound))
-    return bound[result] if result in bound else SIMPLE_TYPES[result]
+    return SIMPLE_TYPES.get(result) or bound.get(result, VOID)  # array() has no element to say its type

@@ -9,6 +9,7 @@ from neelc.bind.catalog import Catalog, Concept, Entry
 from neelc.bind.findings import Findings
 from neelc.bind.parameters import with_arguments
 from neelc.bind.query import BoundQuery, bind_query
+from neelc.bind.select import query_columns
 from neelc.bind.streams import checked_stream, declared_stream
 from neelc.bind.unsupported import unsupported
 from neelc.errors import Diagnostic, NeelError
@@ -151,9 +152,11 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
     called = "" if name is None else bare(name)
     construct = unsupported(query)
     if construct is not None or not isinstance(query, PatternQuery):
+        columns = query_columns(query, state.catalog, findings)
         hint = "PATTERN queries are supported"
-        findings.report("NEEL4001", f"not supported yet: {construct}", findings.at(query, state.script), hint)
-        return Entry(called, "query")
+        place = findings.word((construct or "").split("(")[0], query, state.script)
+        findings.report("NEEL4001", f"not supported yet: {construct}", place, hint)
+        return Entry(called, "query", columns=columns)
     bound = bind_query(query, state.catalog, findings)
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
     if bound is None:

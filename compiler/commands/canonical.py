@@ -51,12 +51,11 @@ def _is_comment(token: Any) -> bool:
 
 
 class _Layout:
-    """Puts the text together, statement by statement. `at` is how far the source has been taken over."""
+    """Puts the text together, statement by statement; `comments` are those not taken over yet."""
 
     def __init__(self, source: Source, comments: Sequence[Span]) -> None:
         self.source = source
         self.comments = list(comments)
-        self.at = 0
         self.blocks: list[str] = []
         self.untouched: list[int] = []
 
@@ -69,7 +68,6 @@ class _Layout:
             self.untouched.append(self.source.position(statement.span.start).line)
         else:
             body = format_script(Script((statement,))).rstrip("\n")
-        self.at = end
         behind = "".join(f"  {self._text(comment)}" for comment in self._behind(end))
         self.blocks.append(before + (body if body.endswith(";") else body + ";") + behind)
 
@@ -108,17 +106,15 @@ class _Layout:
         if following.strip():
             return []
         self.comments = self.comments[len(found) :]
-        self.at = at
         return found
 
     def _standing(self, comments: Sequence[Span], end: int | None) -> str:
         """Comments on lines of their own before what begins at `end`; of empty lines between, one stays."""
         text = ""
-        for index, comment in enumerate(comments):
-            after = comments[index + 1].start if index + 1 < len(comments) else end
-            gap = "" if after is None else self.source.text[comment.end : after]
-            is_last = after is None
-            text += self._text(comment) + ("" if is_last else "\n\n" if gap.count("\n") > 1 else "\n")
+        nexts = [*(comment.start for comment in comments[1:]), end]
+        for comment, after in zip(comments, nexts, strict=False):
+            has_gap = after is not None and self.source.text.count("\n", comment.end, after) > 1
+            text += self._text(comment) + ("" if after is None else "\n\n" if has_gap else "\n")
         return text
 
     def _text(self, comment: Span) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from neelc.commands.options import add_inputs
 from neelc.errors import NeelError, as_record
 from neelc.files import CallError, read_source
 
@@ -21,8 +22,6 @@ EXAMPLES = """examples:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    from neelc.commands.streams import add_inputs
-
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script; - is standard input")
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="how errors are told (text)"

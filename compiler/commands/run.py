@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neelc.commands.options import add_inputs
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
     from neelc.ir.logical import Program
-    from neelc.runtime.reference import Result
+    from neelc.source import Source
 
 DESCRIPTION = """Run a script and print the rows of its last query. Data go to standard output, messages to
 standard error. The only engine so far is `reference`, which executes the definition of the language: it is
@@ -31,8 +32,6 @@ FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json"}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    from neelc.commands.streams import add_inputs
-
     parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
     parser.add_argument(
         "--engine", choices=("reference", "spark"), default="reference", help="what runs it (reference)"
@@ -58,7 +57,15 @@ def run(options: argparse.Namespace) -> int:
     if kind != "table" and len(options.query) > 1:
         raise CallError(f"run --format {kind}: the rows of one query only, here are {len(options.query)}")
     source = read_source(options.file)
+    try:
+        return _run(source, kind, options)
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        # What is wrong with the data, or too much for the engine, is not the query's fault.
+        return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
 
+
+def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.commands.streams import bound
     from neelc.commands.tables import written
     from neelc.data.inputs import read
@@ -71,20 +78,28 @@ def run(options: argparse.Namespace) -> int:
     if failures:
         print(*failures, sep="\n\n", file=sys.stderr)
         return 3
-    try:
-        results = [result for _, result in execute(inputs, program, tables)]
-    except NeelError as error:
-        print(error, file=sys.stderr)
-        return 3
+    everything = execute(inputs, program, tables)
+    results = [everything[at] for at in positions]
     seconds = time.perf_counter() - start
-    shown = [(program.queries[at].name, results[at]) for at in positions]
-    text = written(shown, kind)
+    text = written(results, kind)
     if options.output:
         write_whole(Path(options.output), text)
     else:
         sys.stdout.write(text)
-    print(_summary([results[at] for at in positions], program, positions, seconds), file=sys.stderr)
+    aggregated = any(program.queries[at].match.aggregated for at in positions)
+    rows = sum(len(result.rows) for _, result in results)
+    print(f"{counted(rows, aggregated)} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0
+
+
+def counted(rows: int, aggregated: bool = False) -> str:
+    """
+    >>> counted(1), counted(6), counted(2, aggregated=True)
+    ('1 match', '6 matches', '2 rows')
+    """
+    if aggregated:
+        return f"{rows} row{'' if rows == 1 else 's'}"
+    return f"{rows} match{'' if rows == 1 else 'es'}"
 
 
 def chosen(program: Program, names: Sequence[str]) -> list[int]:
@@ -104,10 +119,3 @@ def chosen(program: Program, names: Sequence[str]) -> list[int]:
             raise CallError(f"run --query {name}: no such query; queries: {listed}")
         positions.append(known.index(found))
     return positions
-
-
-def _summary(results: Sequence[Result], program: Program, positions: Sequence[int], seconds: float) -> str:
-    rows = sum(len(result.rows) for result in results)
-    aggregated = any(program.queries[at].match.aggregated for at in positions)
-    word = ("row" if aggregated else "match") + ("" if rows == 1 else "s" if aggregated else "es")
-    return f"{rows} {word} in {seconds:.2f} s (reference engine)"

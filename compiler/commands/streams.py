@@ -1,4 +1,4 @@
-"""`--stream` and `--arg`, and what every command that binds a script does with them."""
+"""What the commands that bind a script do with `--stream` and `--arg`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,7 @@ SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format")
 
 
 def given_stream(text: str) -> Given:
-    """The stream of `NAME=PATH[,timestamp=COLUMN][,type=COLUMN]...`.
-
-    >>> given_stream("Trades=data/trades.csv,timestamp=ts,type=ticker,unit=s").unit
-    'SECOND'
-    """
+    """The stream of `NAME=PATH[,timestamp=COLUMN][,type=COLUMN]...`; a comma in the path is a comma."""
     name, equals, rest = text.partition("=")
     path, *settings = re.split(r",(?=\w+=)", rest)
     if not equals or not name.strip() or not path:
@@ -75,22 +71,3 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
     inputs = complete(parse.script(source), source, given, directory)
     return inputs, bind(inputs.script, source, inputs.streams, arguments)
-
-
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Declare `--stream` and `--arg`."""
-    parser.add_argument(
-        "--stream",
-        metavar="NAME=PATH[,...]",
-        action="append",
-        default=[],
-        help="a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
-        "unit=ms, format=csv, delimiter=';' as needed (may be repeated)",
-    )
-    parser.add_argument(
-        "--arg",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
-    )

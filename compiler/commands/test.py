@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 
+from neelc.commands.internal import internal_error
 from neelc.files import CallError
 
 DESCRIPTION = """Run case files: a stream, a query and the matches it must find, in one text. Directories are
@@ -42,6 +43,8 @@ def run(options: argparse.Namespace) -> int:
             problem = None if outcome.passed else outcome.diff
         except (cases.CaseError, CallError) as error:
             problem = str(error)
+        except Exception as error:  # a bug that one case shows is no reason to leave out the others
+            problem = internal_error(error)
         if problem is not None:
             failed += 1
             _progress("")

@@ -89,15 +89,24 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
 
 
 def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
-    """What the caller says, where the script says nothing."""
-    timestamp = statement.timestamp
-    if timestamp is None and given.timestamp is not None:
-        timestamp = Timestamp(given.timestamp, given.latest, given.unit, span=statement.span)
-    elif timestamp is not None and timestamp.unit is None and given.unit is not None:
-        timestamp = replace(timestamp, unit=given.unit)
+    """What the caller says, where the script says nothing; the two must not contradict each other."""
+    time = statement.timestamp
+    for clause, said, also in (
+        ("TIMESTAMP", time.start if time else None, given.timestamp),
+        ("TIMESTAMP", time.latest if time else None, given.latest),
+        ("UNIT", time.unit if time else None, given.unit),
+        ("END BY", statement.end, given.end),
+        ("TYPE BY", statement.type_by, given.type_by),
+    ):
+        if said is not None and also is not None and not same(said, also):
+            raise CallError(f"stream {given.name}: the script says {clause} {said}, the call says {also}")
+    start = time.start if time else given.timestamp
+    if start is not None:
+        known = time or Timestamp(start, span=statement.span)
+        time = replace(known, latest=known.latest or given.latest, unit=known.unit or given.unit)
     return replace(
         statement,
-        timestamp=timestamp,
+        timestamp=time,
         end=statement.end or given.end,
         type_by=statement.type_by or given.type_by,
     )

@@ -43,9 +43,13 @@ class Location:
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def fail(self, code: str, message: str, hint: str | None = None) -> NoReturn:
-        """Give up, at the place where the path is written."""
-        raise NeelError([Diagnostic(code, message, self.span, hint)], self.source)
+    def fail(self, code: str, message: str, hint: str | None = None, words: str = "") -> NoReturn:
+        """Give up, at the place where `words` stand near the path, or at the path."""
+        text = self.source.text
+        at = text.find(words, self.span.end) if words else -1
+        at = text.rfind(words, 0, self.span.start) if words and at < 0 else at
+        span = Span(at, at + len(words)) if at >= 0 else self.span
+        raise NeelError([Diagnostic(code, message, span, hint)], self.source)
 
     def tables(self, schema_only: bool = False) -> list[Table]:
         """The tables of all files; without rows if only the schema is asked for and the format knows it."""
@@ -82,7 +86,7 @@ class Location:
                 if self.format
                 else f"the format of {self.name} is not known"
             )
-            self.fail("NEEL5006", message, f"formats: {', '.join(_OPTIONS)}")
+            self.fail("NEEL5006", message, f"formats: {', '.join(_OPTIONS)}", self.format or "")
         return kind
 
     def _options(self, kind: str) -> dict[str, str]:
@@ -93,7 +97,7 @@ class Location:
                 close = difflib.get_close_matches(key.casefold(), known, 1)
                 names = ", ".join(_OPTIONS[kind]) or "none"
                 hint = f"did you mean {known[close[0]]}?" if close else f"options of {kind}: {names}"
-                self.fail("NEEL5006", f"`{key}` is not an option of {kind} files", hint)
+                self.fail("NEEL5006", f"`{key}` is not an option of {kind} files", hint, key)
         return {known[key.casefold()]: value for key, value in self.options.items()}
 
 

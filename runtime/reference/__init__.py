@@ -22,14 +22,18 @@ Tables = Mapping[str, Sequence[Mapping[str, object]]]
 
 def run(program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
     """The result of each query of a script, in order, with its name; `tables` are the rows of each stream."""
-    known: dict[str, list[Row]] = {}
+    known: dict[str, tuple[Match, list[Row]]] = {}
     results: list[tuple[str | None, Result]] = []
-    for query in program.queries:
+    for place, query in enumerate(program.queries):
         match = query.match
-        rows = rows_of(match, find_matches(match, read(match, tables, known)))
+        try:
+            rows = rows_of(match, find_matches(match, read(match, tables, known)))
+        except LimitReached as limit:
+            limit.query = place
+            raise
         results.append((query.name, result(match, rows)))
         if query.name is not None:
-            known[query.name] = rows
+            known[query.name] = (match, rows)
     return results
 
 
@@ -38,11 +42,11 @@ def matches(match: Match, tables: Tables) -> list[Binding]:
     return [found.binding for found in find_matches(match, read(match, tables, {}))]
 
 
-def read(match: Match, tables: Tables, known: Mapping[str, Sequence[Row]]) -> Iterator[Event]:
+def read(match: Match, tables: Tables, known: Mapping[str, tuple[Match, list[Row]]]) -> Iterator[Event]:
     """The events of the FROM streams; those of a named query are its rows."""
     for stream in match.streams:
         if stream.query is not None:
-            yield from as_events(stream, known[stream.query])
+            yield from as_events(stream, *known[stream.query])
         else:
             yield from read_events(stream, rows_of_stream(stream, tables))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from neelc.ir.expr import At, Conjunction, Each, EventRef, Expr, Index, Inner, S
 from neelc.ir.node import walk
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Binding, Context, Event, attribute, comparable
+from neelc.runtime.reference.times import nanoseconds
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,12 @@ def agree(attributes: Iterable[str], events: Iterable[Event]) -> bool:
     """
     events = tuple(events)
     for name in attributes:
-        values = {comparable(attribute(event, name)) for event in events}
+        values = {comparable(as_number(attribute(event, name))) for event in events}
         if None in values or len(values) > 1:
             return False
     return True
+
+
+def as_number(value: object) -> object:
+    """A DATE equals the TIMESTAMP of its midnight: events of different streams may have either."""
+    return nanoseconds(value, "DAY") if isinstance(value, datetime.date) else value

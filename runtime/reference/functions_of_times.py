@@ -111,13 +111,13 @@ _SECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z", re.ASCII)
 
 
 def unix_timestamp(value: object) -> int:
-    """Seconds since 1970; a string must be of the form `yyyy-MM-dd HH:mm:ss`."""
+    """Seconds since 1970, cut towards it; a string must be of the form `yyyy-MM-dd HH:mm:ss`."""
     if isinstance(value, str):
         value = timestamp_of(value) if _SECONDS.match(value) else None
     moment = to_timestamp(value)
     if moment is None:
         raise ValueError(value)
-    return microseconds(moment) // 1_000_000
+    return quotient(microseconds(moment), 1_000_000)
 
 
 def timestamp_seconds(value: object) -> datetime.datetime | None:

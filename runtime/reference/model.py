@@ -105,7 +105,12 @@ def comparable(value: object) -> object:
 
 
 class LimitReached(Exception):
-    """A query needs more work than the reference interpreter is made for; nothing is cut off silently."""
+    """A query needs more work than the reference interpreter is made for; nothing is cut off silently.
+
+    `query` is the query's place in its program, from 0.
+    """
+
+    query: int | None = None
 
     def __init__(self, name: str, limit: int, detail: str) -> None:
         self.name = name

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.ir.expr import Aggregate, Each, Expr
+from neelc.ir.expr import Aggregate
 from neelc.ir.logical import Column, Match, Stream
+from neelc.ir.many import is_many
 from neelc.ir.node import Node, children
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, bound_events, comparable
@@ -80,20 +81,11 @@ def aggregated(match: Match, contexts: Sequence[Context]) -> Iterator[Row]:
         yield Row(values(match, replace(first, matches=group)), concerned)
 
 
-def is_over_matches(expression: Expr) -> bool:
-    """Whether an expression holds an aggregate over matches: one whose own argument has no `b[]`."""
-    if isinstance(expression, Aggregate) and (
-        expression.argument is None or not has_each(expression.argument)
-    ):
+def is_over_matches(node: Node) -> bool:
+    """Whether an expression holds an aggregate over matches: one that ranges over no list of its own."""
+    if isinstance(node, Aggregate) and (node.argument is None or not is_many(node.argument)):
         return True
-    return any(is_over_matches(child) for child in children(expression) if isinstance(child, Expr))
-
-
-def has_each(node: Node) -> bool:
-    """Whether a `b[]` stands in an expression, outside of aggregates of its own."""
-    if isinstance(node, Each):
-        return True
-    return any(has_each(child) for child in children(node) if not isinstance(child, Aggregate))
+    return any(is_over_matches(child) for child in children(node))
 
 
 def distinct(rows: Sequence[Row]) -> list[Row]:
@@ -107,12 +99,13 @@ def distinct(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def as_events(stream: Stream, rows: Sequence[Row]) -> Iterator[Event]:
+def as_events(stream: Stream, match: Match, rows: Sequence[Row]) -> Iterator[Event]:
     """ "A named query is a stream for the statements after it: its `ts` is `match_start` and its `te` is
     `match_end`." A row that stands for no match has no time: it is no event."""
-    names = [column.name for column in stream.columns]
+    names = [output.name for output in match.outputs]
     for number, row in enumerate(rows):
         if row.events:
             start, end = min(event.start for event in row.events), max(event.end for event in row.events)
-            attributes = dict(zip(names, row.values, strict=True))
+            values = dict(zip(names, row.values, strict=True))
+            attributes = {column.name: values[column.name] for column in stream.columns}
             yield Event(stream.name, number, stream.name, start, end, attributes, times(row.events))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import Done, Here
+from command_line import Done, Here, break_the_parser
 
 
 def test_version(neelc: Here) -> None:
@@ -53,13 +53,6 @@ def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
         False,
         False,
     )
-
-
-def break_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(source: object) -> None:
-        raise KeyError("x")
-
-    monkeypatch.setattr("neelc.parse.script", fail)
 
 
 def test_a_bug_asks_to_be_reported(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,3 +99,24 @@ def test_streams_that_are_called_wrongly(stream: str, message: str, neelc: Here)
     done = neelc("run", "script.neel", "--stream", stream)
     assert (done.status, done.out) == (2, "")
     assert message in done.err
+
+
+def test_data_that_cannot_tell_their_columns_fail_the_run(neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.replace(" (ts BIGINT, sym STRING, price DOUBLE)", ""))
+    (neelc.directory / "trades.csv").unlink()
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (3, "")
+    assert done.err.startswith("error[NEEL5001]: no such file: trades.csv\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("timestamp=price", "the script says TIMESTAMP ts, the call says price"),
+        ("unit=ms", "the script says UNIT SECOND, the call says MILLISECOND"),
+        ("type=price", "the script says TYPE BY sym, the call says price"),
+    ],
+)
+def test_script_and_call_must_not_contradict_each_other(setting: str, message: str, neelc: Here) -> None:
+    done = neelc("run", "script.neel", "--stream", f"trades=trades.csv,{setting}")
+    assert done == Done(2, "", f"neelc: stream trades: {message}\n")

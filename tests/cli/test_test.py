@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from command_line import Done, Here
+import pytest
+from command_line import Done, Here, break_the_parser
 
 CASE = """\
 # Two in a row.
@@ -42,3 +43,12 @@ def test_cases_are_updated(neelc: Here) -> None:
 def test_no_cases(neelc: Here) -> None:
     assert neelc("test", "none") == Done(2, "", "neelc: none: no such file or directory\n")
     assert neelc("test", ".") == Done(2, "", "neelc: .: no *.case files in this directory\n")
+
+
+def test_a_bug_in_one_case_does_not_hide_the_others(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    neelc.write("one.case", CASE)
+    break_the_parser(monkeypatch)
+    done = neelc("test", ".")
+    assert (done.status, done.err) == (1, "")
+    assert done.out.startswith("one.case: failed\n  error[NEEL9001]: ")
+    assert done.out.endswith("\n0 passed, 1 failed\n")

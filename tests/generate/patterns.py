@@ -58,6 +58,12 @@ def _parts(
     return st.builds(_mixed, positives, negatives, st.just(inside))
 
 
+def _surely(parts: tuple[p.Pattern, ...], event: p.Event, within: p.Window | None) -> p.Pattern:
+    """A SEQ that binds an event: every iteration of a closure must."""
+    required = any(isinstance(part, p.Event) for part in parts)
+    return p.Seq(parts if required else (*parts, event), within=within)
+
+
 @cache
 def shapes(depth: int = 2) -> SearchStrategy[p.Pattern]:
     """Positive patterns without names and conditions."""
@@ -72,7 +78,7 @@ def shapes(depth: int = 2) -> SearchStrategy[p.Pattern]:
         st.builds(p.And, _parts(inner, negative, depth + 1), within=_sub_windows),
         st.builds(p.AndNeg, _parts(inner, negative, depth + 1, inside=True)),
         st.builds(p.Or, st.lists(inner, min_size=2, max_size=2).map(tuple)),
-        _repeated(st.builds(p.Seq, _parts(inner, negative, depth + 1), within=_sub_windows)),
+        _repeated(st.builds(_surely, _parts(inner, negative, depth + 1), _events, _sub_windows)),
         st.builds(p.Optional, inner),
         st.builds(p.Exists, st.just(()), inner),
     )
@@ -93,11 +99,17 @@ def named(shape: p.Pattern) -> p.Pattern:
 
     >>> print(named(p.Seq((p.Event("A"), p.Repeat(p.Event("B"), 1, None), p.Exists((), p.Event("A"))))))
     SEQ(A a1, B+ b2[], EXISTS a3 : A a3)
+
+    Not the only one of the whole match, or of a negative part: something must be left to bind.
+
+    >>> print(named(p.Exists((), p.Event("A"))))
+    A a1
     """
     return _named(shape, count(1))
 
 
-def _named(node: p.Pattern, numbers: Iterator[int]) -> p.Pattern:
+def _named(node: p.Pattern, numbers: Iterator[int], accompanied: bool = False) -> p.Pattern:
+    """With `accompanied`, an event beside `node` is bound in any case."""
     match node:
         case p.Event(kind):
             return replace(node, variable=f"{kind.lower()}{next(numbers)}")
@@ -107,12 +119,17 @@ def _named(node: p.Pattern, numbers: Iterator[int]) -> p.Pattern:
             return replace(node, part=_named(part, numbers), variable=f"k{next(numbers)}")
         case p.Exists(_, part):
             inner = _named(part, numbers)
-            variables = tuple(variable.name for variable in seen_in(inner)[:1])
-            return replace(node, part=inner, variables=variables) if variables else inner
+            variables = tuple(variable.name for variable in seen_in(inner))
+            return (
+                replace(node, part=inner, variables=variables[:1]) if variables[not accompanied :] else inner
+            )
         case p.Not(part) | p.Optional(part):
             return replace(node, part=_named(part, numbers))
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
+        case p.Or(parts):
             return replace(node, parts=tuple(_named(part, numbers) for part in parts))
+        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+            beside = any(isinstance(part, p.Event) for part in parts)
+            return replace(node, parts=tuple(_named(part, numbers, beside) for part in parts))
     raise AssertionError(type(node).__name__)
 
 

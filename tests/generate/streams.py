@@ -8,7 +8,8 @@ from hypothesis.strategies import SearchStrategy
 from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, RunQuery, Script, Timestamp
 from neelc.ir.types import BIGINT, INT, STRING
 
-TYPES = ("A", "B", "C", "D")
+TYPES = ("A", "B", "A", "B", "C", "D")
+"""A and B are frequent, so that matches are too."""
 LATEST = 12
 
 Row = dict[str, object]
@@ -29,16 +30,18 @@ INTERVAL_STREAM = CreateStream(
 
 
 def rows(most: int = 8, types: tuple[str, ...] = TYPES, lasting: bool = False) -> SearchStrategy[list[Row]]:
-    """At most `most` rows in any order; with `lasting`, each has an end `te >= ts`."""
-    small = st.none() | st.integers(0, 2)
+    """At most `most` rows in any order, seldom very few; with `lasting`, each has an end `te >= ts`."""
     values: dict[str, SearchStrategy[object]] = {
         "ts": st.integers(0, LATEST),
         **({"te": st.integers(0, 3)} if lasting else {}),
         "kind": st.sampled_from(types),
-        "id": small,
-        "x": st.none() | st.integers(-1, 3),
+        "id": st.sampled_from([1, 2, 1, 2, 1, None]),
+        "x": st.sampled_from([0, 1, 2, 3, -1, None]),
     }
-    return st.lists(st.fixed_dictionaries(values).map(_with_end), max_size=most)
+    row = st.fixed_dictionaries(values).map(_with_end)
+    return st.integers(0, 5).flatmap(
+        lambda few: st.lists(row, min_size=most // 2 if few else 0, max_size=most)
+    )
 
 
 def _with_end(row: Row) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 
@@ -14,6 +15,7 @@ pyspark_sql = pytest.importorskip("pyspark.sql")
 def spark() -> Iterator[object]:
     """A local session: one core, no user interface, time in UTC."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints every refused query
     session = (
         pyspark_sql.SparkSession.builder.master("local[1]")
         .appName("neelc tests")
@@ -22,6 +24,9 @@ def spark() -> Iterator[object]:
         .config("spark.sql.ansi.enabled", "true")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.log.level", "OFF")
+        # Each test runs another small plan once: interpreting it is faster than compiling it.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .getOrCreate()
     )
     yield session

@@ -1,0 +1,24 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """Declare `--stream` and `--arg`."""
+    parser.add_argument(
+        "--stream",
+        metavar="NAME=PATH[,...]",
+        action="append",
+        default=[],
+        help="a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
+        "unit=ms, format=csv, delimiter=';' as needed (may be repeated)",
+    )
+    parser.add_argument(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
+    )
