@@ -113,8 +113,8 @@ def index(place: x.Expr) -> x.Index:
 
 
 def ask(pattern: str, /, *, returns: str = "", **options: object) -> Match:
-    """The bound query: options are `within`, `using` (a strategy), `partition`, `confidence`, `imprecise`, and
-    the fields of `Match`."""
+    """The bound query: options are `within`, `using` (a strategy), `partition`, `confidence`, `imprecise`
+    and the fields of `Match`."""
     tree = bound(parse.pattern(pattern))
     assert isinstance(tree, p.Pattern)
     within = options.pop("within", None)

@@ -1,4 +1,4 @@
-"""Expressions in tests: their text, over one event `a` and one list of events `b`, is parsed, resolved and typed.
+"""Expressions in tests: their text, over one event `a` and a list of events `b`, is parsed, resolved and typed.
 
 `a.i` is an INT, `a.s` a STRING and so on (`COLUMNS`); `b[]` has the same attributes.
 """
@@ -50,19 +50,49 @@ _NIGHT = datetime.datetime(1969, 12, 31, 23, 59, 59, 500000)
 # An ordinary event, one with signs and empty strings, and one without anything.
 ROWS: tuple[dict[str, object], ...] = (
     {
-        "y": 1, "h": 2, "i": 3, "l": 4, "f": 1.5, "d": 2.5, "c": decimal.Decimal("12.34"), "s": "abc", "n": "42",
-        "o": True, "dt": datetime.date(2020, 2, 29), "ts": _NOON.replace(tzinfo=UTC), "ntz": _NOON, "bin": b"ab",
-        "arr": [1, 2], "m": {"k": 1}, "st": {"x": 1, "y": "z"}, "ds": datetime.timedelta(days=1), "ym": Months(12),
+        "y": 1,
+        "h": 2,
+        "i": 3,
+        "l": 4,
+        "f": 1.5,
+        "d": 2.5,
+        "c": decimal.Decimal("12.34"),
+        "s": "abc",
+        "n": "42",
+        "o": True,
+        "dt": datetime.date(2020, 2, 29),
+        "ts": _NOON.replace(tzinfo=UTC),
+        "ntz": _NOON,
+        "bin": b"ab",
+        "arr": [1, 2],
+        "m": {"k": 1},
+        "st": {"x": 1, "y": "z"},
+        "ds": datetime.timedelta(days=1),
+        "ym": Months(12),
     },
     {
-        "y": -8, "h": -300, "i": -7, "l": -5_000_000_000, "f": -0.1, "d": float("nan"), "c": decimal.Decimal("-0.05"),
-        "s": "", "n": " -7 ", "o": False, "dt": datetime.date(1969, 12, 31), "ts": _NIGHT.replace(tzinfo=UTC),
-        "ntz": _NIGHT, "bin": b"", "arr": [None, -1], "m": {}, "st": {"x": None, "y": "Grüße"},
-        "ds": -datetime.timedelta(hours=1, microseconds=1), "ym": Months(-14),
+        "y": -8,
+        "h": -300,
+        "i": -7,
+        "l": -5_000_000_000,
+        "f": -0.10000000149011612,  # the FLOAT nearest to -0.1
+        "d": float("nan"),
+        "c": decimal.Decimal("-0.05"),
+        "s": "",
+        "n": " -7 ",
+        "o": False,
+        "dt": datetime.date(1969, 12, 31),
+        "ts": _NIGHT.replace(tzinfo=UTC),
+        "ntz": _NIGHT,
+        "bin": b"",
+        "arr": [None, -1],
+        "m": {},
+        "st": {"x": None, "y": "Grüße"},
+        "ds": -datetime.timedelta(hours=1, microseconds=1),
+        "ym": Months(-14),
     },
     dict.fromkeys(COLUMNS),
-)  # fmt: skip
-ROWS[1]["f"] = -0.10000000149011612  # the nearest FLOAT
+)
 
 
 @dataclass(frozen=True)

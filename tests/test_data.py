@@ -236,9 +236,7 @@ def test_a_directory_is_all_its_files(tmp_path: Path) -> None:
 
 
 def test_parquet(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip(
-        "pyarrow", reason="notyet: pyarrow is not a dependency before there is a kernel"
-    )
+    pyarrow = pytest.importorskip("pyarrow", reason="notimpl: needs the extra neelc[parquet]")
     parquet = pytest.importorskip("pyarrow.parquet")
     moment = datetime.datetime(2024, 5, 1, 10, tzinfo=UTC)
     schema = pyarrow.schema(

@@ -74,7 +74,7 @@ def replaced(text: str, pattern: str, replacement: str, start: int) -> str:
     """
     if start <= 0:
         raise ValueError("positions are counted from 1")
-    if start > len(text):
+    if start > max(len(text), 1):
         return text
     compiled = regular_expression(pattern)
 
