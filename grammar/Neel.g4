@@ -154,7 +154,7 @@ temporalItem
     | temporalWord (DOT temporalWord)*               # temporalRelation
     ;
 // `A.AS.S` is a word over the symbols A and S.
-temporalWord : name | AS | BY | IN | IS | OR ;
+temporalWord : name | ALL | AS | BY | IN | IS | OR ;
 
 // Expressions ----------------------------------------------------------------------------------------------
 
@@ -194,8 +194,8 @@ primary
     ;
 whenThen : WHEN expression THEN expression ;
 arguments : LPAREN (STAR | (DISTINCT | ALL)? expression (FROM expression)? (COMMA expression)*)? RPAREN ;
-interval : INTERVAL intervalPart+ ;
-intervalPart : (STRING | (MINUS | PLUS)? NUMBER) (name (TO name)?)? ;
+interval : INTERVAL (MINUS | PLUS)? intervalPart+ ;
+intervalPart : STRING (name (TO name)?)? | NUMBER name (TO name)? ;
 
 dataType
     : INTERVAL name (TO name)?                       # intervalType

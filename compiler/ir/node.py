@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from neelc.source import Span
 
@@ -62,11 +62,7 @@ def map_children(node: N, change: Callable[[Node], Node]) -> N:
             continue
         if new is not value:
             changed[slot.name] = new
-    # dataclasses.replace would do, but it refuses init=False fields and costs more.
-    if not changed:
-        return node
-    values = {slot.name: getattr(node, slot.name) for slot in fields(node)}
-    return cast(N, type(node)(**{**values, **changed}))
+    return replace(node, **changed) if changed else node
 
 
 def transform(node: Node, change: Callable[[Node], Node | None]) -> Node:

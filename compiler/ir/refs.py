@@ -1,7 +1,7 @@
 """References: what an expression says about events.
 
-They come in two forms. The parser writes `Name`, `Member`, `Subscript` and `Slice`, which say only how the text
-looked. The binder replaces them by `Attribute` and its kin over an `EventRef`, which say what is meant.
+They come in two forms. The parser writes `Name`, `Member`, `Subscript` and `Slice`, which say only how the
+text looked. The binder replaces them by `Attribute` and its kin over an `EventRef`, which say what is meant.
 """
 
 from __future__ import annotations

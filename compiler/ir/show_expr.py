@@ -88,18 +88,8 @@ def _show(node: e.Expr) -> str:
 
 def _binary(op: str, left: e.Expr, right: e.Expr) -> str:
     place = _OPERATORS[op]
-    text = show_expr(right, place + 1)
-    if op in ("+", "-") and text[0].isdigit() and _ends_with_interval(left):
-        text = f"({text})"  # INTERVAL 1 DAY - 2 HOURS is one interval
     # Comparisons do not associate; everything else does, to the left.
-    return f"{show_expr(left, place + (place == PREDICATE))} {op} {text}"
-
-
-def _ends_with_interval(node: e.Expr) -> bool:
-    match node:
-        case e.Binary(right=last) | e.Unary(operand=last) | e.Cast(operand=last, implicit=True):
-            return _ends_with_interval(last)
-    return isinstance(node, e.Interval)
+    return f"{show_expr(left, place + (place == PREDICATE))} {op} {show_expr(right, place + 1)}"
 
 
 def _predicate(node: e.Expr) -> str:

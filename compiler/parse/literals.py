@@ -95,22 +95,21 @@ def typed_constant(name: str, text: Any, context: Any) -> Literal:
 
 
 def interval(context: Any) -> Interval:
-    """`INTERVAL '1' DAY 2 HOURS`, `INTERVAL '1 day 2 hours'`, `INTERVAL '1 10:00' DAY TO MINUTE`."""
+    """`INTERVAL '1' DAY 2 HOURS`, `INTERVAL '1 day 2 hours'`, `INTERVAL '1 10:00' DAY TO MINUTE`.
+
+    A sign before the first quantity belongs to that one, as Spark has it.
+    """
     parts: list[IntervalPart] = []
+    sign = "-" if context.MINUS() else ""
     for part in context.intervalPart():
-        quoted = part.STRING()
-        sign = "-" if part.MINUS() else ""
-        quantity = unquoted(quoted.getText()).strip() if quoted else sign + part.NUMBER().getText()
-        names = part.name()
+        quoted, names = part.STRING(), part.name()
+        quantity = sign + (unquoted(quoted.getText()).strip() if quoted else part.NUMBER().getText())
+        sign = ""
         if names:
-            units = [unit(n.getText(), n) for n in names]
-            parts.append(
-                IntervalPart(quantity, units[0], units[1] if len(units) > 1 else None, span=span_of(part))
-            )
-        elif quoted:
-            parts.extend(_words(quantity, part))
+            first, *second = (unit(n.getText(), n) for n in names)
+            parts.append(IntervalPart(quantity, first, second[0] if second else None, span=span_of(part)))
         else:
-            fail("NEEL1005", "this interval has no unit", part, f"for example INTERVAL {quantity} MINUTES")
+            parts.extend(_words(quantity, part))
     return Interval(tuple(parts), span=span_of(context))
 
 

@@ -22,12 +22,13 @@ def pattern_item(context: Any) -> p.Pattern:
     part = pattern_expression(context.patternExpression())
     if context.window() is None:
         return part
-    if isinstance(part, p.Not):
-        return replace(part, part=_with_window(part.part, context.window()))
     return _with_window(part, context.window())
 
 
 def _with_window(part: p.Pattern, context: Any) -> p.Pattern:
+    """The window of `!q` is q's."""
+    if isinstance(part, p.Not):
+        return replace(part, part=_with_window(part.part, context))
     if part.within is not None:
         fail("NEEL1004", "this part has two windows", context, "keep the shorter one")
     return replace(part, within=window(context))
@@ -51,45 +52,31 @@ def _part(context: Any) -> p.Pattern:
 
 def _plain(context: Any) -> p.Pattern:
     """`Type var`, `Type+ var[]`, `SEQ(...)+ var[]`, `SEQ(...)`."""
-    atom, span = context.patternAtom(), span_of(context)
+    atom, quantifier, span = context.patternAtom(), context.quantifier(), span_of(context)
     variable = context.variable()
     name = variable.name().getText() if variable else None
     is_list = variable is not None and variable.LBRACKET() is not None
     is_event = isinstance(atom, NeelParser.EventAtomContext)
-    inner = p.Event(atom.name().getText(), span=span_of(atom)) if is_event else _composite(atom)
-    if context.quantifier() is None:
+    once = p.Event(atom.name().getText(), name, span=span) if is_event else _composite(atom)
+    if quantifier is None or quantifier.QUESTION():
         if is_list:
-            fail(
-                "NEEL1007",
-                f"`{name}[]` names a list, but nothing repeats here",
-                variable,
-                f"write {name}, or repeat the type: +, * or {{n,m}}",
-            )
+            hint = f"write {name}, or repeat the type: +, * or {{n,m}}"
+            fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, hint)
         if name and not is_event:
-            fail(
-                "NEEL1007",
-                "only a repeated group has a name of its own",
-                variable,
-                "name the events inside it",
-            )
-        return replace(inner, variable=name, span=span) if isinstance(inner, p.Event) and is_event else inner
-    least, most = bounds(context.quantifier())
-    if context.quantifier().QUESTION():
-        if is_list or (name and not is_event):
-            fail("NEEL1007", "`?` names no list: what it marks occurs once or not at all", variable)
-        part = replace(inner, variable=name, span=span) if is_event else inner
-        return p.Optional(part, span=span)
+            hint = "name the events inside it"
+            fail("NEEL1007", "only a repeated group has a name of its own", variable, hint)
+        return once if quantifier is None else p.Optional(once, span=span)
     if name and not is_list:
         fail("NEEL1007", f"`{name}` repeats, so it names a list", variable, f"write {name}[]")
-    return p.Repeat(inner, least, most, name, span=span)
+    least, most = bounds(quantifier)
+    body = p.Event(atom.name().getText(), span=span_of(atom)) if is_event else once
+    return p.Repeat(body, least, most, name, span=span)
 
 
 def _composite(atom: Any) -> p.Pattern:
     if isinstance(atom, NeelParser.GroupAtomContext):
         inner = pattern_item(atom.patternItem())
         found = conditions(atom.conditionList()) if atom.conditionList() else ()
-        if found and isinstance(inner, p.Not):
-            return replace(inner, part=_restricted(inner.part, found))
         return _restricted(inner, found)
     operator = _OPERATORS[atom.getChild(0).getText().upper()]
     parts: list[p.Pattern] = []
@@ -115,9 +102,11 @@ def conditions(context: Any) -> tuple[Expr, ...]:
 
 
 def _restricted(part: p.Pattern, found: tuple[Expr, ...]) -> p.Pattern:
-    """`part` with more conditions: all of them must hold."""
+    """`part` with more conditions: all of them must hold. Those of `!q` are q's."""
     if not found:
         return part
+    if isinstance(part, p.Not):
+        return replace(part, part=_restricted(part.part, found))
     every = found if part.where is None else (part.where, *found)
     where = every[0] if len(every) == 1 else Conjunction(every, span=_covering(every))
     return replace(part, where=where)

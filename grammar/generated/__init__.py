@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "feaa6f2f602293dae95417e14b0c5677e1df63e9336373a27367cf6714c2e51b"
+GRAMMAR_SHA256 = "4d83f5e1ac752f3c68e115a45779e9cdd66afc7b214f08b0dc54f93cffe68810"
