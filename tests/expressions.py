@@ -1,4 +1,4 @@
-"""Expressions in tests: their text, over one event `a` and a list of events `b`, is parsed, resolved and typed.
+"""Expressions in tests: the text, over an event `a` and a list of events `b`, is parsed, resolved and typed.
 
 `a.i` is an INT, `a.s` a STRING and so on (`COLUMNS`); `b[]` has the same attributes.
 """

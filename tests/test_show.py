@@ -47,7 +47,7 @@ from neelc.ir.show import show
         ":most * 2",
         "EXTRACT(YEAR FROM a.day)",
         "INTERVAL '1' DAY '2' HOUR + INTERVAL '1 10:00' DAY TO MINUTE",
-        "a * INTERVAL '1' DAY + (5 * b)",
+        "a * INTERVAL '1' DAY + 5 * b",
         "DATE '2020-01-01' < TIMESTAMP '2020-01-01 00:00:00'",
     ],
 )

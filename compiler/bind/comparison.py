@@ -82,8 +82,6 @@ def like(node: Like, operand: Typed, pattern: Typed, report: Report) -> Typed:
         if is_nested(side[1]):
             report("NEEL2102", f"{node.kind} takes a STRING, not {side[1]}", side[0].span or node.span, None)
             return node, BOOLEAN
-    if node.escape is not None and len(node.escape) != 1:
-        report("NEEL2107", f"ESCAPE takes one character, not '{node.escape}'", node.span, None)
     return replace(node, operand=cast(operand, STRING), pattern=cast(pattern, STRING)), BOOLEAN
 
 

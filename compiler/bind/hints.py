@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from neelc.bind.coercion import is_number
 from neelc.ir.typeof import INTERVALS
-from neelc.ir.types import BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Array, DataType, Map
+from neelc.ir.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Array,
+    DataType,
+    Map,
+    Struct,
+)
 
 EXAMPLES: dict[DataType, str] = {
     DATE: "a date is written DATE '2020-01-31'",
@@ -20,16 +31,21 @@ def hint_for_comparison(left: DataType, right: DataType) -> str:
     >>> hint_for_comparison(DAY_INTERVAL, INT)
     "an interval is written INTERVAL '5' SECOND"
     """
-    for one in (left, right):
-        if isinstance(one, Map):
-            return "maps have no order and no equality; compare their values: m['key']"
-        if isinstance(one, Array) and not isinstance(left if one is right else right, Array):
+    kinds = (left, right)
+    for kind in kinds:
+        if isinstance(kind, Map):
+            return "maps have no order and no equality; their values can be compared: m['key']"
+        if isinstance(kind, Array):
             return "of a list b[], one element, b[1] or b[last], or an aggregate, max(b[].x), can be compared"
-    for one in (left, right):
-        if one in INTERVALS:
-            return "an interval is written INTERVAL '5' SECOND" if left != right else ""
-        if one in EXAMPLES:
-            return EXAMPLES[one]
+        if isinstance(kind, Struct):
+            return "the fields of a struct can be compared: a.position.x"
+    if all(kind in INTERVALS for kind in kinds):
+        return "a month has no fixed number of days: both sides must count days, or both months"
+    for kind in kinds:
+        if kind in INTERVALS:
+            return "an interval is written INTERVAL '5' SECOND"
+        if kind in EXAMPLES:
+            return EXAMPLES[kind]
     if BOOLEAN in (left, right):
         return "a BOOLEAN is a condition of its own: x, or NOT x"
     return f"CAST(... AS {left if is_number(left) or left == STRING else right}) converts a value"
@@ -43,6 +59,8 @@ def hint_for_operands(op: str, left: DataType, right: DataType) -> str | None:
     "time is added as an interval: ts + INTERVAL '5' SECOND"
     """
     kinds = (left, right)
+    if left == DATE and right == BIGINT and op in ("+", "-"):
+        return "days are added as an INT: CAST(... AS INT)"
     if op in ("+", "-") and any(kind in EXAMPLES for kind in kinds) and any(map(is_number, kinds)):
         return "time is added as an interval: ts + INTERVAL '5' SECOND"
     if any(kind in INTERVALS for kind in kinds) and any(map(is_number, kinds)) and op in ("+", "-"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 from neelc.bind.catalog import Clock
 from neelc.bind.findings import Findings
@@ -55,15 +56,15 @@ def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Wind
         if count >= 1 and count == int(count):
             return _literal(int(count), "EVENT", window, findings)
         findings.report(
-            "NEEL3026", f"{count:f} is not a number of events", span, "WITHIN 1 EVENT is the least"
+            "NEEL3026", f"{window.count} is not a number of events", span, "WITHIN 1 EVENT is the least"
         )
         return None
     if count < 0:
         findings.report(
-            "NEEL3026", f"a window cannot be {count:f} long", span, "for example WITHIN 10 SECONDS"
+            "NEEL3026", f"a window cannot be {window.count} long", span, "for example WITHIN 10 SECONDS"
         )
         return None
-    unit = window.unit or _own_unit(count, window, clock, findings)
+    unit = window.unit or _own_unit(window, clock, findings)
     if unit is None:
         return None
     if unit not in LENGTHS:
@@ -72,19 +73,19 @@ def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Wind
     return _whole(count * LENGTHS[unit], unit, window, findings)
 
 
-def _own_unit(count: Decimal, window: Window, clock: Clock | None, findings: Findings) -> str | None:
+def _own_unit(window: Window, clock: Clock | None, findings: Findings) -> str | None:
     """The unit of a bare number: that of the streams' integer timestamps."""
     if clock is not None and clock.unit is None:
         findings.report(
             "NEEL3027",
-            f"a window of {count:f} has no unit, and the timestamps are of type {clock.type}, not integers",
+            f"a window of {window.count} has no unit, and the timestamps are no integers but {clock.type}",
             findings.at(window),
-            f"add a unit: WITHIN {count:f} SECONDS",
+            f"add a unit: WITHIN {window.count} SECONDS",
         )
     return None if clock is None else clock.unit
 
 
-def _whole(length: Decimal, preferred: str, window: Window, findings: Findings) -> Window | None:
+def _whole(length: Fraction, preferred: str, window: Window, findings: Findings) -> Window | None:
     """`length` nanoseconds in the preferred unit, or in the longest shorter one that makes it whole."""
     units = list(LENGTHS)
     for unit in units[units.index(preferred) :]:
@@ -119,7 +120,7 @@ def _of_interval(window: Window, interval: Interval, findings: Findings) -> Wind
         findings.report("NEEL3026", message, findings.at(interval, window), "for example WITHIN 10 SECONDS")
         return None
     longest = next(unit for unit in LENGTHS if unit != "WEEK" and length % LENGTHS[unit] == 0)
-    return _whole(Decimal(length), longest, window, findings)
+    return _whole(Fraction(length), longest, window, findings)
 
 
 def _report_uneven(what: str, span: Span, findings: Findings) -> None:
@@ -127,11 +128,11 @@ def _report_uneven(what: str, span: Span, findings: Findings) -> None:
     findings.report("NEEL3028", f"{what} is not always equally long", span, hint)
 
 
-def _number(count: Expr) -> Decimal | None:
+def _number(count: Expr) -> Fraction | None:
     match count:
         case Literal(bool()):
             return None
         case Literal(int() | float() | Decimal() as value):
             number = Decimal(str(value))
-            return number if number.is_finite() else None
+            return Fraction(number) if number.is_finite() else None
     return None

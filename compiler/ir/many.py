@@ -30,16 +30,6 @@ def is_many(node: Node) -> bool:
     return any(True for _ in lists(node))
 
 
-def is_path(expression: Expr) -> bool:
-    """Whether the expression is a reference: an attribute, or a field or an element of one."""
-    match expression:
-        case Attribute() | Whole() | EventTime():
-            return True
-        case Field(base) | Item(base):
-            return is_path(base)
-    return False
-
-
 def is_array_of_path(expression: Expr) -> bool:
     """Whether, outside aggregates, the expression is the array of what a path gives for each element."""
     match expression:

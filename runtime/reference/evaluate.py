@@ -6,22 +6,22 @@ zero) there is NULL, as from its try_ functions. Truth has three values; NULL is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from neelc.ir import expr as e
 from neelc.ir.intervals import interval_value
-from neelc.ir.many import is_array_of_path, is_many
+from neelc.ir.many import is_array_of_path, is_many, lists
 from neelc.ir.moments import date_of, timestamp_ntz_of, timestamp_of
 from neelc.ir.names import bare
 from neelc.ir.typeof import type_of
-from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, DataType, Struct
+from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
 from neelc.runtime.reference import arithmetic
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.casts import cast
 from neelc.runtime.reference.functions_of_times import extract
-from neelc.runtime.reference.model import Context, attribute
+from neelc.runtime.reference.model import Context, Event, attribute
 from neelc.runtime.reference.patterns import is_like
-from neelc.runtime.reference.references import event_of, one_by_one
+from neelc.runtime.reference.references import event_of, is_absent, meaning, one_by_one
 from neelc.runtime.reference.scalar_functions import call, value_of
 from neelc.runtime.reference.values import FAILURES, fit, order
 
@@ -45,9 +45,7 @@ def evaluate(expression: e.Expr, context: Context) -> object:
         case e.Interval():
             return interval_value(expression)
         case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item():
-            if is_array_of_path(expression):
-                return [_path(one, context) for one in one_by_one(expression, context)]
-            return _path(expression, context)
+            return _array(expression, context) if is_array_of_path(expression) else _path(expression, context)
         case e.MatchProperty(name):
             return context.properties.get(bare(name))
         case e.Unary(op, operand):
@@ -86,15 +84,32 @@ def _path(path: e.Expr, context: Context) -> object:
             event = event_of(reference, context)
             return None if event is None else event.times[bare(name).lower() == "te"]
         case e.Whole(reference, type):
-            event = event_of(reference, context)
-            if event is None or not isinstance(type, Struct):
-                return None
-            return {bare(field.name): attribute(event, field.name) for field in type.fields}
+            return _whole(meaning(reference, context), type)
         case e.Field(base, name):
             return _field(_path(base, context), bare(name))
         case e.Item(base, index):
             return _item(_path(base, context), evaluate(index, context))
     return evaluate(path, context)
+
+
+def _array(path: e.Expr, context: Context) -> list[object] | None:
+    """What a path gives for each element; NULL where there is no list, because its OR branch was not taken."""
+    if is_absent(next(lists(path)).base, context):
+        return None
+    return [_path(one, context) for one in one_by_one(path, context)]
+
+
+def _whole(found: object, type: DataType) -> object:
+    """An event, an iteration of a closure, or a list of them, as a struct or an array of structs."""
+    match found, type:
+        case Event(), Struct(fields):
+            return {bare(field.name): attribute(found, field.name) for field in fields}
+        case Mapping(), Struct(fields):
+            inner = {bare(name): value for name, value in found.items()}
+            return {bare(field.name): _whole(inner.get(bare(field.name)), field.type) for field in fields}
+        case tuple(), Array(kind):
+            return [_whole(member, kind) for member in found]
+    return None
 
 
 def _field(value: object, name: str) -> object:

@@ -68,6 +68,10 @@ class Question:
         """The events of the FROM streams in the partition of `event`: all, when there is no partition."""
         return self._partitions.get(partition_key(self.match, event), ())
 
+    def starts(self, event: Event) -> tuple[int, ...]:
+        """When the events in the partition of `event` start."""
+        return self._starts.get(partition_key(self.match, event), ())
+
     @cached_property
     def _member_sets(self) -> dict[str, frozenset[Event]]:
         return {type: frozenset(events) for type, events in self.members.items()}
@@ -78,6 +82,10 @@ class Question:
         for event in self.events:
             found.setdefault(partition_key(self.match, event), []).append(event)
         return {key: tuple(events) for key, events in found.items()}
+
+    @cached_property
+    def _starts(self) -> dict[object, tuple[int, ...]]:
+        return {key: tuple(event.start for event in events) for key, events in self._partitions.items()}
 
 
 def partition_key(match: Match, event: Event) -> object:

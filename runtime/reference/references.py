@@ -36,6 +36,11 @@ def list_of(reference: EventRef, context: Context) -> tuple[object, ...]:
     return found if isinstance(found, tuple) else ()
 
 
+def is_absent(reference: EventRef, context: Context) -> bool:
+    """Whether there is no such list at all, which is not the same as an empty one."""
+    return meaning(reference, context) is None
+
+
 def position(index: Index, length: int, context: Context) -> int | None:
     """The place of an index, from 0; it may lie outside the list."""
     match index.anchor:

@@ -42,7 +42,7 @@ def reach_of_time(width: int, bounds: Extent) -> Scope | None:
 def reach_of_count(question: Question, count: int, event: Event, bounds: Extent) -> Scope | None:
     """ "`WITHIN n EVENTS` holds when at most n events of the FROM streams (of the partition, if any) have a
     `ts` in [start, end]"; the scope is "as far as the extended match would still hold at most n"."""
-    starts = [other.start for other in question.partition(event)]
+    starts = question.starts(event)
     first, beyond = bisect_left(starts, bounds.start), bisect_right(starts, bounds.end)
     if beyond - first > count:
         return None
