@@ -8,6 +8,7 @@ docs/reference/errors.md; a test compares the three.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -159,17 +160,28 @@ def render(diagnostic: Diagnostic, source: Source) -> str:
     before, marked, after = _excerpt(source.line(place.line), place.column - 1, diagnostic.span)
     gutter = " " * len(str(place.line))
     # Tabs stay tabs under the line, so that the caret stands where the eye expects it.
-    indent = "".join("\t" if c == "\t" else " " for c in before)
+    indent = "".join("\t" if c == "\t" else " " * _width(c) for c in before)
     lines = [
         f"error[{diagnostic.code}]: {diagnostic.message}",
         f"{gutter}--> {source.name}:{place.line}:{place.column}",
         f"{gutter} |",
         f"{place.line} | {before}{marked}{after}",
-        f"{gutter} | {indent}{'^' * max(1, len(marked))}",
+        f"{gutter} | {indent}{'^' * max(1, sum(map(_width, marked)))}",
     ]
     if diagnostic.hint:
         lines.append(f"{gutter} = hint: {diagnostic.hint}")
     return "\n".join(lines)
+
+
+def _width(character: str) -> int:
+    """How many columns of a terminal a character takes.
+
+    >>> [_width(c) for c in ("a", "\u00e9", "\u6f22", "\u200b")]
+    [1, 1, 2, 0]
+    """
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _excerpt(line: str, start: int, span: Span) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from neelc import parse
 from neelc.ir import expr as x
@@ -69,10 +70,8 @@ def bound(node: Node) -> Node:
             argument = arguments[0] if arguments and not isinstance(arguments[0], x.Star) else None
             inner = bound(argument) if argument else None
             return x.Aggregate(name.lower(), inner, BIGINT if name == "count" else DOUBLE)  # type: ignore[arg-type]
-        case p.Pattern(within=p.Window(count, None)):
-            return map_children(
-                node, lambda child: p.Window(count, "SECOND") if child is node.within else bound(child)
-            )
+        case p.Window():
+            return window(node)
     return map_children(node, bound)
 
 
@@ -112,25 +111,36 @@ def index(place: x.Expr) -> x.Index:
     raise AssertionError(place)
 
 
-def ask(pattern: str, /, *, returns: str = "", **options: object) -> Match:
-    """The bound query: options are `within`, `using` (a strategy), `partition`, `confidence`, `imprecise`
-    and the fields of `Match`."""
+def ask(
+    pattern: str,
+    /,
+    *,
+    within: object = None,
+    using: str = "SKIP TILL ANY MATCH",
+    returns: str = "",
+    confidence: float | None = None,
+    imprecise: bool = False,
+    **fields: Any,
+) -> Match:
+    """The bound query; items of RETURN are separated by semicolons, other `fields` are those of `Match`."""
     tree = bound(parse.pattern(pattern))
     assert isinstance(tree, p.Pattern)
-    within = options.pop("within", None)
-    least = options.pop("confidence", None)
-    stream = IMPRECISE if options.pop("imprecise", False) else STREAM
     types = sorted({part.type for part in walk(tree) if isinstance(part, p.Event)})
     return Match(
         tree,
-        (stream,),
+        (IMPRECISE if imprecise else STREAM,),
         tuple(EventType(name, (Member("S", name),), COLUMNS) for name in types),
         tuple(output(item) for item in returns.split(";") if item),
-        within=bound(p.Event("", within=parse.window(str(within)))).within if within else None,  # type: ignore[attr-defined]
-        strategy=str(options.pop("using", "SKIP TILL ANY MATCH")),
-        confidence=Confidence(">=", x.Literal(least, DOUBLE)) if least else None,  # type: ignore[arg-type]
-        **options,  # type: ignore[arg-type]
+        within=None if within is None else window(parse.window(str(within))),
+        strategy=using,
+        confidence=None if confidence is None else Confidence(">=", x.Literal(confidence, DOUBLE)),
+        **fields,
     )
+
+
+def window(node: p.Window) -> p.Window:
+    """A window without a unit is in that of the stream."""
+    return p.Window(node.count, node.unit or "SECOND")
 
 
 def output(item: str) -> OutputColumn:
@@ -140,7 +150,7 @@ def output(item: str) -> OutputColumn:
     return OutputColumn(name or written, expression, DOUBLE)
 
 
-def found(pattern: str, stream: str, /, **options: object) -> list[str]:
+def found(pattern: str, stream: str, /, **options: Any) -> list[str]:
     """The matches as text, sorted: what each variable is bound to, in the order of their names.
 
     >>> found("SEQ(A a, B+ b[])", "A1 B2 B3")

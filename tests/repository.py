@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import configparser
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -27,8 +28,13 @@ def is_generated(module: str) -> bool:
     return module.startswith("neelc.grammar.generated.")
 
 
-def imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(module: str, path: Path) -> tuple[tuple[int, str], ...]:
     """Line and full name of everything `module` imports, at its top or inside a function."""
+    return tuple(_imports(module, path))
+
+
+def _imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         match node:

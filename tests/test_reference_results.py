@@ -10,7 +10,7 @@ from asking import COLUMNS, STREAM, ask, found, table
 
 from neelc.ir.logical import Column, EventType, Match, Member, NamedMatch, Program, Stream
 from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
-from neelc.runtime.reference import matches, run
+from neelc.runtime.reference import LimitReached, Tables, candidates, matches, run
 from neelc.runtime.reference.model import Event
 
 
@@ -124,6 +124,13 @@ class TestPrograms:
         )
         assert [result.rows for _, result in run(program, {"S": table("A1 B2")})] == [[(1.0,)], [(2.0,)]]
 
+    def test_a_limit_names_the_query_that_reaches_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(candidates, "MAX_CANDIDATES", 10)
+        queries = (NamedMatch(None, ask("A a")), NamedMatch(None, ask("A+ a[]")))
+        with pytest.raises(LimitReached) as caught:
+            run(Program((STREAM,), queries), {"S": table("A1 A2 A3 A4")})
+        assert caught.value.query == 1
+
     def test_a_stream_without_rows_given_is_an_error(self) -> None:
         with pytest.raises(KeyError, match="no rows are given for stream S; given: T"):
             run(Program((STREAM,), (NamedMatch(None, ask("A a")),)), {"T": []})
@@ -140,7 +147,7 @@ class TestStreams:
         )
         match = replace(ask("SEQ(Sale s, Door d)", within="1 SECOND"), streams=(shop, door), types=types)
         start = datetime.datetime(1970, 1, 1, 0, 0, 10, tzinfo=datetime.UTC)
-        tables = {
+        tables: Tables = {
             "Shop": [{"at": start, "kind": kind} for kind in ("PC", "Mac", "mac", None)],
             "Door": [{"ms": 10_000}, {"ms": 11_000}, {"ms": 11_001}],
         }

@@ -113,7 +113,7 @@ def patterns(draw: st.DrawFn) -> str:
     return found
 
 
-def every_binding(asked: Question, part: p.Pattern, given: Binding) -> Iterator[dict[str, object]]:
+def every_binding(asked: Question, part: p.Pattern, given: Binding) -> Iterator[Binding]:
     """Every way to bind the variables of `part` that are not given, whether it makes sense or not."""
     match part:
         case p.Event(variable=str() as name):

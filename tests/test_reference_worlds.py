@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from asking import ask, found, labels, table, text
@@ -12,7 +13,7 @@ from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.worlds import find_matches
 
 
-def confidences(pattern: str, stream: str, **options: object) -> dict[str, Fraction]:
+def confidences(pattern: str, stream: str, **options: Any) -> dict[str, Fraction]:
     """The matches as text, with their confidence."""
     match = ask(pattern, imprecise=True, **options)
     matches = find_matches(match, read_events(match.streams[0], table(stream)))

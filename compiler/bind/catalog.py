@@ -46,7 +46,7 @@ class Entry:
 
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
     is not judged. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
-    those of a SELECT, which other SELECTs can read.
+    those of a SELECT, which other SELECTs can read. `typed` streams have a type column, or try to.
     """
 
     name: str
@@ -55,6 +55,12 @@ class Entry:
     clock: Clock | None = None
     refusal: tuple[str, str, str] | None = None
     columns: tuple[Column, ...] | None = None
+    typed: bool = False
+
+    @property
+    def hides_types(self) -> bool:
+        """Whether any name might be one of its types, because its declaration is wrong."""
+        return self.typed and self.stream is None
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,11 @@ def paths(pattern: Pattern, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[
 
 @dataclass(frozen=True)
 class Named:
-    """A pattern whose components all have names, the names given in the text, and the types that several
-    components without a name have, so that the type's name could mean any of them."""
+    """A pattern whose components all have names: those given in the text, and those made from types."""
 
     pattern: Pattern
     explicit: tuple[str, ...]
-    ambiguous: tuple[str, ...]
+    made: tuple[str, ...]
 
 
 def named(pattern: Pattern, findings: Findings) -> Named:
@@ -67,8 +66,8 @@ def named(pattern: Pattern, findings: Findings) -> Named:
     >>> found = named(pattern(text), Findings(Source(text)))
     >>> print(found.pattern)
     SEQ(A A, !B B, A A_2, (C+ c[] : c[i].x > 1), SEQ(D D, E E)+ closure[])
-    >>> found.ambiguous
-    ('A',)
+    >>> found.explicit, found.made
+    (('c',), ('A', 'B', 'A_2', 'D', 'E'))
     """
     return _Naming(pattern, findings).result()
 
@@ -81,13 +80,15 @@ class _Naming:
         for name, _ in _written_names(pattern):
             if find(name, self.explicit) is None:
                 self.explicit.append(name)
+        # Names that a made-up one must differ from, whatever their case and quotes.
+        self.used = {bare(name).casefold() for name in self.explicit}
+        self.next_number: dict[str, int] = {}
         self.taken: list[str] = []
-        self.ambiguous: list[str] = []
-        self.unnamed: list[str] = []
+        self.made: list[tuple[str, str]] = []
 
     def result(self) -> Named:
         pattern = self.visit(self.pattern)
-        return Named(pattern, tuple(self.explicit), tuple(dict.fromkeys(self.ambiguous)))
+        return Named(pattern, tuple(self.explicit), tuple(name for name, _ in self.made))
 
     def visit(self, node: Pattern) -> Pattern:
         match node:
@@ -98,6 +99,8 @@ class _Naming:
             case Repeat():
                 name = self.choose("closure", node.variable, node, is_type=False)
                 return replace(node, part=self.visit(node.part), variable=name)
+            case Exists():
+                return self.existing(node)
             case Not(part) if node.where is not None or node.within is not None:
                 inner = replace(
                     part, where=conjoin((part.where, node.where)), within=part.within or node.within
@@ -110,39 +113,59 @@ class _Naming:
         name = self.choose(element.type, node.variable or element.variable, node)
         if node.variable is not None and element.variable is not None:
             self.choose(element.type, element.variable, element)
-        own = (_of_element(c, element.variable, name, node.least) for c in conjuncts(element.where))
+        inside = element.variable or element.type
+        own = (_of_element(c, inside, name, node.least) for c in conjuncts(element.where))
         where = conjoin((*own, node.where))
         return replace(node, part=replace(element, variable=None, where=None), variable=name, where=where)
 
+    def existing(self, node: Exists) -> Pattern:
+        """`EXISTS B : SEQ(A, B)` drops the component without a name that its own part has."""
+        before = len(self.made)
+        part = self.visit(node.part)
+        inside = self.made[before:]
+        variables = []
+        for name in node.variables:
+            alike = [made for made, type_name in inside if same(name, type_name)]
+            if len(alike) > 1 and name not in self.explicit:
+                message = f"`{name}` could be more than one component of the pattern"
+                hint = (
+                    f"name the one that is meant in the pattern: {name} {written(bare(name).lower() + '1')}"
+                )
+                self.findings.report("NEEL2002", message, self.findings.word(name, node), hint)
+            variables.append(alike[0] if alike and name not in self.explicit else name)
+        return replace(node, part=part, variables=tuple(variables))
+
     def choose(self, type_name: str, wanted: str | None, node: Pattern, is_type: bool = True) -> str:
         if wanted is not None:
-            first = find(wanted, self.explicit)
-            if first is not None and find(wanted, self.taken) is None:
-                self.taken.append(wanted)
-                return wanted
+            if find(wanted, self.taken) is None:
+                return self.take(wanted)
+            free = self.fresh(wanted)
             self.findings.report(
                 "NEEL2008",
                 f"variable `{wanted}` is declared twice",
                 self.findings.word(wanted, node),
-                f"rename one of them: every variable of a pattern differs, `{self.fresh(wanted)}` is free",
+                f"rename one of them: every variable of a pattern differs, `{free}` is free",
             )
-            return self.take(self.fresh(wanted))
-        if is_type and (find(type_name, self.explicit) or find(type_name, self.unnamed)):
-            self.ambiguous.append(type_name)
+            return self.take(free)
+        is_free = bare(type_name).casefold() not in self.used
+        name = self.take(type_name if is_free else self.fresh(type_name))
         if is_type:
-            self.unnamed.append(type_name)
-        free = find(type_name, [*self.explicit, *self.taken]) is None
-        return self.take(type_name if free else self.fresh(type_name))
+            self.made.append((name, type_name))
+        return name
 
     def take(self, name: str) -> str:
         self.taken.append(name)
+        self.used.add(bare(name).casefold())
         return name
 
     def fresh(self, base: str) -> str:
-        number = 2
-        while find(name := written(f"{bare(base)}_{number}"), [*self.explicit, *self.taken]) is not None:
+        """A name that nothing has: `a_2` for `a`."""
+        text = bare(base).casefold()
+        number = self.next_number.get(text, 2)
+        while f"{text}_{number}" in self.used:
             number += 1
-        return name
+        self.next_number[text] = number
+        return written(f"{bare(base)}_{number}")
 
 
 def _written_names(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
@@ -153,7 +176,7 @@ def _written_names(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
         yield from _written_names(part)
 
 
-def _of_element(condition: Expr, element: str | None, name: str, least: int) -> Expr:
+def _of_element(condition: Expr, element: str, name: str, least: int) -> Expr:
     """A condition on one element as a condition on the list: `b.x > 1` becomes `k[i].x > 1`."""
     current = Subscript(
         Name((name,), span=condition.span), Name(("i",), span=condition.span), span=condition.span
@@ -162,7 +185,7 @@ def _of_element(condition: Expr, element: str | None, name: str, least: int) -> 
 
     def change(node: Node) -> Node | None:
         nonlocal changed
-        if element is None or not (isinstance(node, Name) and node.parts and same(node.parts[0], element)):
+        if not (isinstance(node, Name) and node.parts and same(node.parts[0], element)):
             return None
         changed += 1
         result: Expr = replace(current, span=node.span)

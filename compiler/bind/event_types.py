@@ -60,7 +60,7 @@ def resolve_type(
                 members.append((entry, Member(entry.name)))
             else:
                 refused.append(entry.name)
-        elif any(candidate.stream is None for candidate in candidates):
+        elif any(candidate.hides_types for candidate in candidates):
             return None  # the stream whose declaration is wrong might have had a type column
         elif catalog.concept(name) is not None and not _has_type_columns(catalog.entries.values()):
             _report_member(name, leaf, catalog, span, findings)

@@ -28,11 +28,13 @@ class Findings:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.diagnostics: list[Diagnostic] = []
+        self._seen: set[Diagnostic] = set()
 
     def report(self, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
         """Take down one problem; the same problem at the same place counts once."""
         found = Diagnostic(code, message, span or Span(0, 0), hint)
-        if found not in self.diagnostics:
+        if found not in self._seen:
+            self._seen.add(found)
             self.diagnostics.append(found)
 
     def knows(self, span: Span) -> bool:

@@ -116,11 +116,15 @@ SHARED: dict[str, Callable[[Sequence[DataType]], DataType | None]] = {
     "text": lambda types: BINARY if all(type == BINARY for type in types) else STRING,
 }
 
-# What a message calls an argument of a kind.
+# What a message calls an argument of a kind, or of a type that others are cast to.
 NAMES = {
+    "DATE": "a DATE or a TIMESTAMP",
+    "DOUBLE": "a number",
+    "INT": "a number",
+    "TIMESTAMP": "a TIMESTAMP or a DATE",
     "array": "an array",
     "bits": "an integer or BOOLEAN",
-    "clock": "TIMESTAMP",
+    "clock": "a TIMESTAMP",
     "collection": "an array or a map",
     "comparable": "of a type that has an order",
     "condition": "BOOLEAN",
@@ -128,7 +132,7 @@ NAMES = {
     "days": "INT",
     "instant": "TIMESTAMP, DATE, STRING or a number",
     "integer": "an integer",
-    "moment": "TIMESTAMP",
+    "moment": "a TIMESTAMP or a DATE",
     "number": "a number",
     "numeric": "a number",
     "ordered": "of a type that has an order",

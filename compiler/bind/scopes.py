@@ -48,15 +48,27 @@ class Scopes:
     pattern: Pattern
     variables: tuple[Declared, ...]
     explicit: tuple[str, ...] = ()
-    ambiguous: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Declared | None:
         found = find(name, [v.name for v in self.variables])
         return next((v for v in self.variables if v.name == found), None)
 
-    def is_ambiguous(self, name: str) -> bool:
-        """Whether several components could be meant: an unnamed `A` is not the variable `a`."""
-        return name not in self.explicit and find(name, self.ambiguous) is not None
+    def meant(self, name: str, at: Path) -> list[Declared]:
+        """The variables that `name` could mean there: more than one if it is ambiguous.
+
+        A component without a variable is called by its type. If several are, those in the part the name
+        stands in come first: in `OR(SEQ(A, B; A.id = B.id), SEQ(A, C))` the first `A` is meant.
+        """
+        found = [
+            v for v in self.variables if same(name, v.type if v.name in self.made and v.type else v.name)
+        ]
+        found = [v for v in found if v.name == name and name in self.explicit] or found
+        for end in range(len(at), -1, -1):
+            inside = [v for v in found if is_below(v.path, at[:end])]
+            if inside:
+                return inside
+        return found or [v for v in self.variables if same(name, v.name)]
 
     def inner(self, closure: Declared, name: str) -> Declared | None:
         """A variable of the body of a composite closure."""
@@ -105,7 +117,7 @@ def scopes_of(found: Named) -> Scopes:
     c event () ()
     """
     variables = tuple(_declared(found.pattern, Declared("", EVENT, None, ())))
-    return Scopes(found.pattern, variables, found.explicit, found.ambiguous)
+    return Scopes(found.pattern, variables, found.explicit, found.made)
 
 
 def _declared(node: Pattern, place: Declared) -> Iterator[Declared]:

@@ -138,6 +138,19 @@ variance(DOUBLE) -> DOUBLE
 """
 
 
+# What a message calls a kind whose name says more than a reader needs.
+SAID = {
+    **dict.fromkeys(("any", "common", "comparable", "ordered", "joined"), "value"),
+    **dict.fromkeys(("numeric", "quantity", "real"), "number"),
+    **dict.fromkeys(("bits", "days", "word"), "integer"),
+    **dict.fromkeys(("clock", "instant", "moment"), "timestamp"),
+    "date_or_text": "date",
+    "places": "digits",
+    "sequence": "text",
+    "words": "text",
+}
+
+
 @dataclass(frozen=True)
 class Signature:
     """A function's name, its parameters and its result; the last parameter may repeat."""
@@ -182,7 +195,10 @@ def signature(line: str) -> Signature:
         tuple(word.removesuffix("...") for word in (part or "").replace(",", " ").split())
         for part in matched.group(2, 3)
     )
-    return Signature(line.split(" -> ")[0], matched[1], required, optional, "..." in line, matched[4])
+    text = re.sub(
+        r"(?<![\w.])[a-z_]+(?!\w*\()", lambda kind: SAID.get(kind[0], kind[0]), line.split(" -> ")[0]
+    )
+    return Signature(text, matched[1], required, optional, "..." in line, matched[4])
 
 
 def table(text: str) -> dict[str, Signature]:

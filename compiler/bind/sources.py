@@ -31,6 +31,9 @@ def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings
     types: dict[str, KnownType | None] = {}
     for _, event in paths(pattern):
         if isinstance(event, Event) and event.type not in types:
+            if types and not candidates:
+                types[event.type] = None  # without any stream, the first type says it all
+                continue
             span = findings.word(event.type, event, query)
             types[event.type] = resolve_type(
                 event.type, catalog, candidates, chosen is not None, span, findings
@@ -56,7 +59,7 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[E
             if catalog.concept(name) is not None:
                 hint = "it is a type: name its streams, or leave FROM out"
             findings.report("NEEL2004", f"unknown stream `{name}`", span, hint)
-            found.append(Entry(name, "stream"))  # whatever types it has, they are not judged
+            found.append(Entry(name, "stream", typed=True))  # whatever types it has, they are not judged
         elif entry in found:
             twice = findings.word(name, _after_pattern(query, findings), after="FROM", nth=-1)
             findings.report(

@@ -21,8 +21,9 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     span = findings.word(statement.name, statement)
     columns = _columns(statement, given, findings)
     timestamp = statement.timestamp
+    typed = statement.type_by is not None or (given is not None and given.type_column is not None)
     if columns is None:
-        return Entry(name, "stream")
+        return Entry(name, "stream", typed=typed)
     if timestamp is None and given is None:
         fitting = sorted((c for c in columns if clock_of(c.type, "")), key=lambda c: is_integer(c.type))
         hint = (
@@ -31,7 +32,7 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
             else "add a column for the time, and TIMESTAMP BY it"
         )
         findings.report("NEEL2203", f"stream `{statement.name}` has no timestamp", span, hint)
-        return Entry(name, "stream")
+        return Entry(name, "stream", typed=typed)
     base = given or Stream(name, (), "")
     drafted = replace(
         base,
@@ -106,7 +107,7 @@ def checked_stream(
     start = found.get("start")
     clock = None if start is None else clock_of(start.type, stream.unit)
     if broken or clock is None or _disagree(stream, clock, statement, findings, unit_said):
-        return Entry(stream.name, "stream")
+        return Entry(stream.name, "stream", typed=stream.type_column is not None)
     names = {role: found[role].name if role in found else None for role in roles}
     checked = replace(stream, start=names["start"] or "", latest=names["latest"], end=names["end"])
     return Entry(stream.name, "stream", replace(checked, type_column=names["type_column"]), clock)

@@ -48,15 +48,16 @@ def visible(place: Place) -> list[Declared]:
 
 def lookup(name: str, span: Span, place: Place) -> Declared | None:
     """The variable `name`, or None after a report."""
-    if place.scopes.is_ambiguous(name):
+    meant = place.scopes.meant(name, place.at)
+    if len(meant) > 1:
         message = f"`{name}` could be more than one component of the pattern"
         hint = f"name the one that is meant in the pattern: {name} {written(bare(name).lower() + '1')}"
         place.findings.report("NEEL2002", message, span, hint)
         return None
-    found = place.scopes.variable(name)
-    if found is None:
+    if not meant:
         _report_unknown(name, span, place)
         return None
+    found = meant[0]
     refusal = _refusal(found, place)
     if refusal is not None:
         place.findings.report(refusal[0], refusal[1], span, refusal[2])

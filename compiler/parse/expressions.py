@@ -138,7 +138,7 @@ def _step(base: e.Expr, step: Any) -> e.Expr:
     if subscript.DOTDOT() is None:
         return e.Subscript(base, bounds[0])
     if len(bounds) == 2 and bounds[0] != e.Literal(1, types.INT):
-        fail("NEEL1001", "a range of elements begins at 1", subscript, "write b[..i-1] or b[1..i-1]")
+        fail("NEEL1001", "a range of elements begins at 1", subscript, f"write {base}[..{bounds[1]}]")
     return e.Slice(base, bounds[-1])
 
 

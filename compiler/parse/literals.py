@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from decimal import Decimal
 from typing import Any
@@ -20,6 +21,8 @@ _TYPED = {
     "TIMESTAMP_LTZ": types.TIMESTAMP,
     "TIMESTAMP_NTZ": types.TIMESTAMP_NTZ,
 }
+# Types of other databases.
+_MEANT = {"CHAR": "STRING", "DATETIME": "TIMESTAMP", "NUMBER": "DECIMAL(p, s)", "VARCHAR": "STRING"}
 
 
 def number(token: Any) -> Literal:
@@ -32,7 +35,8 @@ def number(token: Any) -> Literal:
     if suffix in _WHOLE:
         kind, bits = _WHOLE[suffix]
         if not whole or int(digits) >= 2**bits:
-            fail("NEEL1005", f"`{token.getText()}` is not a {kind.name}", span)
+            hint = f"the suffix {suffix} makes a {kind.name}; without it, the number has a type that holds it"
+            fail("NEEL1005", f"`{token.getText()}` is not a {kind.name}", span, hint)
         return Literal(int(digits), kind, span=span)
     if suffix in ("D", "F") or (not suffix and "e" in digits.lower()):
         value = float(digits)
@@ -52,7 +56,8 @@ def _decimal(digits: str, span: Any, token: Any) -> Literal:
         value, exponent = value.quantize(Decimal(1)), 0
     precision = max(len(value.as_tuple().digits), -exponent)
     if precision > 38:
-        fail("NEEL1005", f"`{token.getText()}` has more than the 38 digits of a DECIMAL", span)
+        hint = "with an exponent it is a DOUBLE: 1e-42"
+        fail("NEEL1005", f"`{token.getText()}` has more than the 38 digits of a DECIMAL", span, hint)
     return Literal(value, types.Decimal(precision, -exponent), span=span)
 
 
@@ -149,18 +154,22 @@ def data_type(context: Any) -> types.DataType:
     if name in ("CHAR", "VARCHAR") and len(numbers) == 1 and not inner:
         return types.STRING
     if name not in types.SIMPLE_TYPES or numbers or inner:
-        known = [n for n in types.SIMPLE_TYPES if " " not in n and n != "VOID"]
-        fail(
-            "NEEL1005",
-            f"`{context.getText()}` is not a type",
-            context,
-            "types: " + ", ".join([*known, "DECIMAL(p, s)", "ARRAY<t>", "MAP<k, v>", "STRUCT<name: t>"]),
-        )
+        fail("NEEL1005", f"`{context.getText()}` is not a type", context, _type_hint(name))
     return types.SIMPLE_TYPES[name]
+
+
+def _type_hint(name: str) -> str:
+    known = [n for n in types.SIMPLE_TYPES if " " not in n and n != "VOID"]
+    close = difflib.get_close_matches(name, [*known, *types.SYNONYMS], 1, 0.75)
+    meant = _MEANT.get(name) or (close[0] if close and close[0] != name else None)
+    if meant is not None:
+        return f"did you mean {meant}?"
+    return "types: " + ", ".join([*known, "DECIMAL(p, s)", "ARRAY<t>", "MAP<k, v>", "STRUCT<name: t>"])
 
 
 def _decimal_type(numbers: list[int], context: Any) -> types.Decimal:
     precision, scale = (numbers + [10, 0][len(numbers) :])[:2]
     if not 1 <= precision <= 38 or scale > precision:
-        fail("NEEL1005", f"`{context.getText()}` is not a type", context, "a DECIMAL has at most 38 digits")
+        hint = "a DECIMAL(p, s) has p digits, 38 at most, and s of them stand after the point"
+        fail("NEEL1005", f"`{context.getText()}` is not a type", context, hint)
     return types.Decimal(precision, scale, span=span_of(context))

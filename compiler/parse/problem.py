@@ -21,6 +21,13 @@ def fail(code: str, message: str, place: Any, hint: str | None = None) -> NoRetu
     raise Problem(Diagnostic(code, message, place if isinstance(place, Span) else span_of(place), hint))
 
 
+def given_twice(clause: Any) -> NoReturn:
+    """Give up at a clause of a kind that was there before."""
+    word = clause.getChild(0).getText().upper()
+    hint = "join their conditions with AND" if word == "WHERE" else "keep one of them"
+    fail("NEEL1004", f"`{word}` is given twice", clause, hint)
+
+
 def span_of(place: Any) -> Span:
     """Where a token or a node of the parse tree stands in the text."""
     if hasattr(place, "getSymbol"):

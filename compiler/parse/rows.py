@@ -11,7 +11,7 @@ from neelc.ir.pattern import Window
 from neelc.ir.script import Matcher
 from neelc.parse.expressions import expression, expressions
 from neelc.parse.patterns import bounds, window
-from neelc.parse.problem import fail, span_of
+from neelc.parse.problem import fail, given_twice, span_of
 from neelc.parse.symbols import packed_symbols
 from neelc.parse.temporal import temporal_match
 
@@ -36,7 +36,7 @@ class Shared:
         seen: set[type[Any]] = set()
         for clause in clauses:
             if type(clause) in seen:
-                fail("NEEL1004", f"`{clause.getChild(0).getText().upper()}` is given twice", clause)
+                given_twice(clause)
             seen.add(type(clause))
             match clause:
                 case NeelParser.MatchPartitionContext():
@@ -70,9 +70,10 @@ def sort_item(context: Any) -> r.SortItem:
 def _split(clauses: list[Any], context: Any, kind: str) -> tuple[list[Any], Any]:
     """The shared clauses, and the one PATTERN clause."""
     patterns = [c for c in clauses if c.sharedClause() is None]
-    if len(patterns) != 1:
-        message = f"{kind} needs one PATTERN clause"
-        fail("NEEL1004" if patterns else "NEEL1001", message, patterns[1] if patterns else context)
+    if not patterns:
+        fail("NEEL1001", f"{kind} needs a PATTERN clause", context.getChild(0))
+    if len(patterns) > 1:
+        given_twice(patterns[1])
     return [c.sharedClause() for c in clauses if c.sharedClause() is not None], patterns[0]
 
 
@@ -97,7 +98,7 @@ def _standard(context: Any) -> r.MatchRecognize:
         if isinstance(clause, NeelParser.RowSharedContext):
             shared.append(clause.sharedClause())
         elif type(clause) in found:
-            fail("NEEL1004", f"`{clause.getChild(0).getText().upper()}` is given twice", clause)
+            given_twice(clause)
         else:
             found[type(clause)] = clause
     pattern = found.get(NeelParser.RowPatternClauseContext)
@@ -170,7 +171,8 @@ def _term(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
         return parts
     least, most = bounds(context.quantifier())
     if most is not None and (most < least or most == 0):
-        fail("NEEL1005", f"`{context.quantifier().getText()}` can never match", context.quantifier())
+        hint = f"write {{{most},{least}}}" if most else None
+        fail("NEEL1005", f"`{context.quantifier().getText()}` can never match", context.quantifier(), hint)
     reluctant = context.QUESTION() is not None
     return [*parts[:-1], r.RowRepeat(parts[-1], least, most, reluctant, span=span_of(context))]
 

@@ -13,7 +13,7 @@ from neelc.ir.rows import Output
 from neelc.parse import literals
 from neelc.parse.expressions import expression, expressions
 from neelc.parse.patterns import pattern_expression, window
-from neelc.parse.problem import fail, span_of
+from neelc.parse.problem import fail, given_twice, span_of
 from neelc.parse.rows import matcher, output, sort_item
 from neelc.parse.units import unit
 
@@ -49,7 +49,7 @@ def _once(clauses: Iterable[Any]) -> dict[type[Any], Any]:
     found: dict[type[Any], Any] = {}
     for clause in clauses:
         if type(clause) in found:
-            fail("NEEL1004", f"`{clause.getChild(0).getText().upper()}` is given twice", clause)
+            given_twice(clause)
         found[type(clause)] = clause
     return found
 
@@ -84,10 +84,11 @@ def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
     by, between = found.get(NeelParser.TimestampByContext), found.get(NeelParser.TimestampBetweenContext)
     unit_of = found.get(NeelParser.UnitOfContext)
     if by and between:
-        fail("NEEL1004", "`TIMESTAMP` is given twice", between)
+        given_twice(between)
     if not by and not between:
         if unit_of:
-            fail("NEEL1001", "UNIT says how TIMESTAMP BY counts, and there is none", unit_of)
+            message, hint = "UNIT says how TIMESTAMP BY counts, and there is none", "add TIMESTAMP BY column"
+            fail("NEEL1001", message, unit_of, hint)
         return None
     word = unit(unit_of.name().getText(), unit_of.name()) if unit_of else None
     if by:
@@ -174,7 +175,8 @@ def _from_item(context: Any) -> s.FromItem:
     named_after_match = match_at is not None and aliases and context.alias()[-1].start.start > match_at
     outer = aliases.pop() if named_after_match else None
     if len(aliases) > 1:
-        fail("NEEL1004", f"`{aliases[1]}` is a second name for the same thing", context.alias()[1])
+        message = f"`{aliases[1]}` is a second name for what is called `{aliases[0]}`"
+        fail("NEEL1004", message, context.alias()[1], "keep one of them")
     shared: dict[str, Any] = {
         "alias": aliases[0] if aliases else None,
         "window": _stream_window(context.streamWindow()) if context.streamWindow() else None,

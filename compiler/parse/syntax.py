@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,28 +11,12 @@ from antlr4.ListTokenSource import ListTokenSource
 
 from neelc.errors import Diagnostic
 from neelc.grammar.generated.NeelParser import NeelParser
-from neelc.ir.words import RESERVED
+from neelc.parse.expected import expected
 from neelc.parse.problem import Problem
+from neelc.parse.repairs import known_mistake, not_closed, repair, unclosed
 from neelc.source import Span
 
-# What a person calls the place where the parser stopped.
-_PLACES = {
-    "statement": "a statement: PATTERN, SELECT or CREATE",
-    "query": "a query: PATTERN or SELECT",
-    "patternPart": "a pattern such as SEQ(A a, B b) or A a",
-    "patternAtom": "a pattern such as SEQ(A a, B b) or A a",
-    "patternListItem": "a part of the pattern, or a condition",
-    "expression": "an expression",
-    "conjunction": "an expression",
-    "negation": "an expression",
-    "predicate": "an expression",
-    "arithmetic": "an expression",
-    "unary": "an expression",
-    "primary": "an expression",
-    "rowPrimary": "a pattern variable",
-    "name": "a name",
-}
-_MARKS = {"IDENTIFIER": "a name", "STRING": "a string", "NUMBER": "a number", "<EOF>": "the end"}
+_BEGINNINGS = (NeelParser.CREATE, NeelParser.PATTERN, NeelParser.SELECT)
 
 
 def parse_tree(tokens: Sequence[Any], rule: str, end: int) -> Any:
@@ -45,7 +28,7 @@ def parse_tree(tokens: Sequence[Any], rule: str, end: int) -> Any:
         try:
             return _attempt(tokens, rule, PredictionMode.LL)
         except ParseCancellationException as cancelled:
-            raise Problem(_complaint(cancelled.args[0], tokens, end)) from None
+            raise Problem(_complaint(cancelled.args[0], tokens, rule, end)) from None
 
 
 def _attempt(tokens: Sequence[Any], rule: str, mode: Any) -> Any:
@@ -56,77 +39,37 @@ def _attempt(tokens: Sequence[Any], rule: str, mode: Any) -> Any:
     return getattr(parser, rule)()
 
 
-def _complaint(error: RecognitionException, tokens: Sequence[Any], end: int) -> Diagnostic:
-    token = error.offendingToken
-    at_end = token is None or token.type == Token.EOF
-    before = [t for t in tokens if at_end or t.start < token.start]
-    misspelt = _misspelt(None if at_end else token, before)
-    if misspelt is not None:
-        word, meant = misspelt
+def _complaint(error: RecognitionException, tokens: Sequence[Any], rule: str, end: int) -> Diagnostic:
+    at = _place(error, tokens)
+    # Said first: the attempts to mend the text leave their marks in the parser's caches.
+    where = f"where {expected(error)}"
+    if at == len(tokens):
+        opened = unclosed(tokens)
+        hint = not_closed(opened) if opened > 0 else None
+        return Diagnostic("NEEL1001", f"the text ends {where}", Span(end, end + 1), hint)
+    token = tokens[at]
+    begins_statement = token.type in _BEGINNINGS and at > 0 and _reach(tokens[at:], rule) > len(tokens) - at
+    mended = None if begins_statement else repair(tokens, at, lambda changed: _reach(changed, rule))
+    if mended is not None and mended.word is not None:
+        word = mended.word
         message = f"found `{word.text}`, which is not a word of the language"
-        return Diagnostic("NEEL1001", message, Span(word.start, word.stop + 1), f"did you mean {meant}?")
-    found = "the text ends" if at_end else f"found `{token.text}`"
-    span = Span(end, end + 1) if at_end else Span(token.start, token.stop + 1)
-    expected = _expected(error)
-    message = f"{found} where {expected} is expected" if expected else f"{found} where nothing like it fits"
-    return Diagnostic("NEEL1001", message, span, _hint(None if at_end else token, before))
+        return Diagnostic("NEEL1001", message, Span(word.start, word.stop + 1), mended.hint)
+    hint = mended.hint if mended is not None else known_mistake(tokens, at, begins_statement)
+    return Diagnostic("NEEL1001", f"found `{token.text}` {where}", Span(token.start, token.stop + 1), hint)
 
 
-def _expected(error: RecognitionException) -> str:
-    """What could stand here: the tokens, if they are few, else what a person calls the place."""
-    names = _expected_names(error)
-    if 0 < len(names) <= 7:
-        return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
-    context = error.ctx
-    while context is not None:
-        place = _PLACES.get(NeelParser.ruleNames[context.getRuleIndex()])
-        if place:
-            return place
-        context = context.parentCtx
-    return ""
+def _place(error: RecognitionException, tokens: Sequence[Any]) -> int:
+    """Which token the parser stopped at; the number of tokens if it was the end."""
+    token = error.offendingToken
+    if token is None or token.type == Token.EOF:
+        return len(tokens)
+    return next(at for at, other in enumerate(tokens) if other is token)
 
 
-def _expected_names(error: RecognitionException) -> list[str]:
-    """Readable names of what could follow; a name stands for all the words that may be one."""
-    if isinstance(error.offendingState, int) and error.offendingState >= 0 and error.ctx is not None:
-        expected = error.recognizer.atn.getExpectedTokens(error.offendingState, error.ctx)
-        kinds = [kind for interval in expected.intervals for kind in interval]
-    else:
-        kinds = []
-    any_name = NeelParser.IDENTIFIER in kinds
-    names = []
-    for kind in kinds:
-        symbol = "<EOF>" if kind == Token.EOF else NeelParser.symbolicNames[kind]
-        literal = NeelParser.literalNames[kind] if 0 <= kind < len(NeelParser.literalNames) else "<INVALID>"
-        if symbol in _MARKS:
-            names.append(_MARKS[symbol])
-        elif symbol == "QUOTED" or (any_name and symbol not in RESERVED and literal.strip("'").isalpha()):
-            continue
-        else:
-            names.append(f"`{literal[1:-1]}`" if literal != "<INVALID>" else symbol)
-    return names
-
-
-def _misspelt(token: Any, before: Sequence[Any]) -> tuple[Any, str] | None:
-    """A name, here or right before, that is nearly a word of the language."""
-    for candidate in (token, before[-1] if before else None):
-        if candidate is not None and candidate.type == NeelParser.IDENTIFIER:
-            close = difflib.get_close_matches(candidate.text.upper(), sorted(RESERVED), 1, 0.75)
-            if close:
-                return candidate, close[0]
-    return None
-
-
-def _hint(token: Any, before: Sequence[Any]) -> str | None:
-    """A way out of the mistakes people make most."""
-    opened = sum(t.type == NeelParser.LPAREN for t in before) - sum(
-        t.type == NeelParser.RPAREN for t in before
-    )
-    if token is None:
-        return f"{opened} `(` {'is' if opened == 1 else 'are'} not closed" if opened > 0 else None
-    if token.type == NeelParser.RPAREN and opened == 0:
-        return "this `)` closes nothing"
-    name_fits = before and before[-1].type in (NeelParser.IDENTIFIER, NeelParser.LPAREN, NeelParser.COMMA)
-    if opened > 0 and name_fits and token.text.upper() in RESERVED:
-        return f"`{token.text}` is a word of the language; as a name it needs backticks"
-    return None
+def _reach(tokens: Sequence[Any], rule: str) -> int:
+    """How many tokens are read before the first error; one more than there are if there is none."""
+    try:
+        _attempt(tokens, rule, PredictionMode.LL)
+    except ParseCancellationException as cancelled:
+        return _place(cancelled.args[0], tokens)
+    return len(tokens) + 1

@@ -83,7 +83,7 @@ def _relation(context: Any, symbols: tuple[str, ...]) -> t.Relation:
     for i, word in enumerate(context.temporalWord()):
         letters = packed_symbols(word.getText(), symbols)
         if letters is None:
-            fail("NEEL1006", f"`{word.getText()}` holds no symbols", context, _EXAMPLE)
+            fail("NEEL1006", f"`{word.getText()}` is not made of symbols", context, _EXAMPLE)
         if i:
             steps[-1].append(letters.pop(0))
         steps.extend([letter] for letter in letters)

@@ -22,6 +22,24 @@ _CLOSING = {NeelLexer.RPAREN, NeelLexer.RBRACKET, NeelLexer.RBRACE, NeelLexer.EX
 _BEGINNING = {NeelLexer.CREATE, NeelLexer.PATTERN, NeelLexer.SELECT}
 _PREFIX = {NeelLexer.BANG, NeelLexer.NOT, NeelLexer.MINUS, NeelLexer.PLUS, NeelLexer.TILDE, NeelLexer.EXISTS}
 
+# Signs of papers and word processors, and those of other languages.
+_SPELLINGS = {
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "<>",
+    "∧": "AND",
+    "∨": "OR",
+    "¬": "NOT or !",
+    "−": "-",
+    "–": "-",
+    "×": "*",
+}
+_OTHER = {
+    "#": "a comment begins with --",
+    "@": "a parameter is written :name",
+    "\\": "a string has no escapes",
+}
+
 
 def tokens_of(text: str) -> list[Any]:
     """All tokens of the text, comments included, without the end mark."""
@@ -43,9 +61,11 @@ def stray_tokens(tokens: Sequence[Any]) -> list[Diagnostic]:
             found.append(_stray(run))
             run = [token] if token.type == NeelLexer.STRAY else []
         if token.type == NeelLexer.UNFINISHED:
-            what = "comment" if token.text.startswith("/*") else "quote"
-            message = f"this {what} is not closed"
-            found.append(Diagnostic("NEEL1002", message, Span(token.start, token.start + 1)))
+            mark = token.text[0]
+            what = {"/": "comment", "`": "backtick"}.get(mark, "quote")
+            end = token.start + (2 if what == "comment" else 1)
+            hint = f"inside a string, a quote is written twice: {mark * 2}" if what == "quote" else None
+            found.append(Diagnostic("NEEL1002", f"this {what} is not closed", Span(token.start, end), hint))
         if len(found) >= MAX_STRAY:
             return found
     return [*found, _stray(run)] if run else found
@@ -53,9 +73,20 @@ def stray_tokens(tokens: Sequence[Any]) -> list[Diagnostic]:
 
 def _stray(run: Sequence[Any]) -> Diagnostic:
     text = "".join(token.text for token in run[:20]) + ("..." if len(run) > 20 else "")
-    message = f"the character{'s' if len(run) > 1 else ''} `{text}` {'have' if len(run) > 1 else 'has'} no meaning here"
-    hint = "names with other characters than letters, digits and _ go between backticks"
-    return Diagnostic("NEEL1002", message, Span(run[0].start, run[-1].stop + 1), hint)
+    # What cannot be seen is told by its number.
+    shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in text)
+    subject = f"the characters `{shown}` have" if len(run) > 1 else f"the character `{shown}` has"
+    span = Span(run[0].start, run[-1].stop + 1)
+    return Diagnostic("NEEL1002", f"{subject} no meaning here", span, _instead_of(text[0]))
+
+
+def _instead_of(character: str) -> str | None:
+    """What might have been meant by a character that begins no token."""
+    if character.isalpha():
+        return "names with other letters than a to z go between backticks"
+    if character in "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u00b4":
+        return "a string stands between straight quotes: 'text'"
+    return f"write {_SPELLINGS[character]}" if character in _SPELLINGS else _OTHER.get(character)
 
 
 def nesting_problem(tokens: Sequence[Any]) -> Diagnostic | None:
@@ -72,7 +103,7 @@ def nesting_problem(tokens: Sequence[Any]) -> Diagnostic | None:
                 "NEEL1003",
                 f"nested too deeply: more than {MAX_NESTING} levels",
                 Span(token.start, token.stop + 1),
-                "name the inner parts with CREATE QUERY and use those names",
+                "leave out parentheses, or name inner parts with CREATE QUERY and use those names",
             )
     return None
 

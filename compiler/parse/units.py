@@ -12,6 +12,14 @@ TIME_UNITS = (
     "NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH",
     "QUARTER", "YEAR",
 )  # fmt: skip
+_SHORT = {
+    "NS": "NANOSECOND",
+    "US": "MICROSECOND",
+    "MS": "MILLISECOND",
+    "S": "SECOND",
+    "H": "HOUR",
+    "D": "DAY",
+}
 
 
 def unit(text: str, place: Any, also: tuple[str, ...] = ()) -> str:
@@ -21,6 +29,8 @@ def unit(text: str, place: Any, also: tuple[str, ...] = ()) -> str:
     for candidate in (word, word.removesuffix("S")):
         if candidate in allowed:
             return candidate
+    if word in _SHORT:
+        fail("NEEL1005", f"`{text}` is not a unit", place, f"did you mean {_SHORT[word]}S?")
     close = difflib.get_close_matches(word, [*allowed, *(u + "S" for u in allowed)], 1)
     hint = f"did you mean {close[0]}?" if close else "units: " + ", ".join(u + "S" for u in allowed)
     fail("NEEL1005", f"`{text}` is not a unit", place, hint)

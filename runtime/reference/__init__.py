@@ -15,7 +15,7 @@ from neelc.runtime.reference.model import Binding, Event, LimitReached
 from neelc.runtime.reference.results import Result, Row, as_events, result, rows_of
 from neelc.runtime.reference.worlds import find_matches
 
-__all__ = ["Event", "LimitReached", "Result", "matches", "run"]
+__all__ = ["Event", "LimitReached", "Result", "Tables", "matches", "run"]
 
 Tables = Mapping[str, Sequence[Mapping[str, object]]]
 

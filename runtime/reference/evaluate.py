@@ -93,7 +93,7 @@ def _path(path: e.Expr, context: Context) -> object:
 
 
 def _array(path: e.Expr, context: Context) -> list[object] | None:
-    """What a path gives for each element; NULL where there is no list, because its OR branch was not taken."""
+    """What a path gives for each element; NULL where there is no list, its OR branch not being taken."""
     if is_absent(next(lists(path)).base, context):
         return None
     return [_path(one, context) for one in one_by_one(path, context)]

@@ -53,7 +53,7 @@ class Question:
         return tuple(dict.fromkeys(event for events in found for event in events))
 
     def is_of_type(self, event: Event, type: str) -> bool:
-        return event in self._member_sets[type]
+        return event in self.sets[type]
 
     def events_of_type(self, type: str, scope: Scope) -> Iterator[Event]:
         """The events of a type that lie inside a scope, in order of time."""
@@ -73,7 +73,7 @@ class Question:
         return self._starts.get(partition_key(self.match, event), ())
 
     @cached_property
-    def _member_sets(self) -> dict[str, frozenset[Event]]:
+    def sets(self) -> dict[str, frozenset[Event]]:
         return {type: frozenset(events) for type, events in self.members.items()}
 
     @cached_property
@@ -106,9 +106,11 @@ def question(match: Match, events: Iterable[Event]) -> Question:
 
 
 def again(question: Question, events: Iterable[Event]) -> Question:
-    """The same question asked of other events."""
+    """The same question asked of some of its events at other times."""
     ordered = in_order(events)
-    types = members(question.match.types, ordered)
+    types = {
+        type: tuple(event for event in ordered if event in known) for type, known in question.sets.items()
+    }
     return Question(question.whole, question.match, ordered, types, question.known)
 
 

@@ -1,0 +1,111 @@
+"""What might have been meant: small changes with which the parser reads further than without."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neelc.grammar.generated.NeelParser import NeelParser
+from neelc.parse.expected import is_word, spelling
+
+# How many tokens of a statement the parser reads before it stops.
+Reach = Callable[[Sequence[Any]], int]
+
+_WORDS = {spelling(kind): kind for kind in range(1, len(NeelParser.symbolicNames)) if is_word(kind)}
+_CLAUSES = (NeelParser.FROM, NeelParser.WHERE, NeelParser.WITHIN, NeelParser.USING, NeelParser.RETURN)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A change of the tokens, and the hint that proposes it; `word` is a token that is misspelt."""
+
+    tokens: Sequence[Any]
+    hint: str
+    word: Any = None
+
+
+def repair(tokens: Sequence[Any], at: int, reach: Reach) -> Repair | None:
+    """The change that lets the parser read furthest beyond the token `at` that it stopped at."""
+    best: tuple[int, Repair] | None = None
+    for change in _changes(tokens, at):
+        read = reach(change.tokens) - (len(change.tokens) - len(tokens))
+        # One token more may be chance; the next one must fit as well.
+        if read > at + 1 and (best is None or read > best[0]):
+            best = (read, change)
+    return None if best is None else best[1]
+
+
+def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """What people most often mean; of two that help alike the first is chosen."""
+    token, before = tokens[at], tokens[:at]
+    yield from _misspelt(tokens, at)
+
+    def instead(hint: str, *kinds: int, drop: int = 1) -> Repair:
+        new = [_like(token, kind) for kind in kinds]
+        return Repair([*tokens[: at + 1 - drop], *new, *tokens[at + 1 :]], hint)
+
+    if is_word(token.type):
+        name = f"`{token.text}` is a word of the language; as a name it needs backticks"
+        yield instead(name, NeelParser.IDENTIFIER)
+    match token.type:
+        case NeelParser.COMMA:
+            yield instead("AND joins conditions", NeelParser.AND)
+        case NeelParser.AMPERSAND if before and before[-1].type == NeelParser.AMPERSAND:
+            yield instead("AND joins conditions", NeelParser.AND, drop=2)
+        case NeelParser.BANG:
+            yield instead("NOT negates a condition", NeelParser.NOT)
+        case NeelParser.SELECT:
+            yield instead("the columns of a PATTERN query stand after RETURN", NeelParser.RETURN)
+    yield instead("a comma might be missing before it", NeelParser.COMMA, token.type)
+    opened = unclosed(before)
+    if opened > 0 and is_word(token.type):
+        yield instead(not_closed(opened), *[NeelParser.RPAREN] * opened, token.type)
+
+
+def _misspelt(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """A name, here or right before, that is nearly a word of the language."""
+    for place in (at, at - 1):
+        token = tokens[place] if place >= 0 else None
+        if token is None or token.type != NeelParser.IDENTIFIER or len(token.text) < 2:
+            continue
+        for word in difflib.get_close_matches(token.text.upper(), _WORDS, 3, 0.6):
+            changed = [*tokens[:place], _like(token, _WORDS[word]), *tokens[place + 1 :]]
+            yield Repair(changed, f"did you mean {word}?", token)
+
+
+def _like(token: Any, kind: int) -> Any:
+    """A token of another kind in the same place."""
+    changed = token.clone()
+    changed.type = kind
+    return changed
+
+
+def unclosed(tokens: Sequence[Any]) -> int:
+    """How many parentheses are open after the tokens; negative if more are closed."""
+    kinds = [token.type for token in tokens]
+    return kinds.count(NeelParser.LPAREN) - kinds.count(NeelParser.RPAREN)
+
+
+def not_closed(count: int) -> str:
+    return f"{count} `(` {'is' if count == 1 else 'are'} not closed"
+
+
+def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str | None:
+    """A hint for what no small change mends; `begins_statement` if a statement could begin at the token."""
+    token, before = tokens[at], tokens[:at]
+    after = tokens[at + 1].type if at + 1 < len(tokens) else None
+    if token.type == NeelParser.RPAREN and unclosed(before) == 0:
+        return "this `)` closes nothing"
+    if begins_statement:
+        return "a `;` is missing before it"
+    is_pattern = tokens[0].type == NeelParser.PATTERN
+    has_clauses = any(other.type in _CLAUSES for other in before)
+    names = [other.type for other in before[-2:]] == [NeelParser.IDENTIFIER] * 2
+    arrow = (token.type, after) == (NeelParser.MINUS, NeelParser.GT)
+    if is_pattern and not has_clauses and (arrow or names):
+        return "a sequence is written SEQ(A a, B+ b[], C c)"
+    if is_pattern and (token.type, after) == (NeelParser.GROUP, NeelParser.BY):
+        return "leave it out: the items of RETURN that are no aggregates make the groups"
+    return None
