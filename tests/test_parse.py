@@ -165,6 +165,6 @@ def test_reserved_words_are_those_of_the_grammar() -> None:
     """A word is reserved exactly when the rule `name` does not accept it."""
     grammar = (Path(__file__).parent.parent / "grammar" / "Neel.g4").read_text()
     soft = set(re.findall(r"[A-Z]+", grammar.split("softWord\n")[1].split(";")[0]))
-    words = {n for n in re.findall(r"^([A-Z_]+) : '[A-Z_]{2,}'", grammar, re.MULTILINE)}
+    words = set(re.findall(r"^([A-Z_]+) : '[A-Z_]{2,}'", grammar, re.MULTILINE))
     assert words - soft == RESERVED
     assert words <= set(NeelParser.symbolicNames)
