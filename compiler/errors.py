@@ -61,7 +61,6 @@ CATALOGUE: dict[str, str] = {
     "NEEL2208": "a type that contains itself",
     "NEEL2209": "a stream without columns",
     "NEEL2210": "an unknown member of a type",
-    "NEEL2211": "streams that count time differently",
     "NEEL2212": "a query without times used as a stream",
     "NEEL2213": "a query whose columns hide its times used as a stream",
     "NEEL2214": "a stream stands twice in FROM",
@@ -90,7 +89,6 @@ CATALOGUE: dict[str, str] = {
     "NEEL3021": "an equality of all events inside another condition",
     "NEEL3022": "a strategy where it is not defined",
     "NEEL3023": "PARTITION CONTIGUITY without a partition",
-    "NEEL3024": "COLLAPSED without a list",
     "NEEL3025": "COLLAPSED with the closure of a composite",
     "NEEL3026": "a window that is no length",
     "NEEL3027": "a window without a unit",
@@ -148,7 +146,8 @@ class NeelError(Exception):
 def render(diagnostic: Diagnostic, source: Source) -> str:
     """The diagnostic as text, with the source line and a caret.
 
-    >>> print(render(Diagnostic("NEEL1001", "expected SEQ", Span(8, 11), "try SEQ(A a)"), Source("PATTERN SQE(A)")))
+    >>> found = Diagnostic("NEEL1001", "expected SEQ", Span(8, 11), "try SEQ(A a)")
+    >>> print(render(found, Source("PATTERN SQE(A)")))
     error[NEEL1001]: expected SEQ
      --> query:1:9
       |

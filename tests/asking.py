@@ -13,7 +13,7 @@ from typing import Any
 from neelc import parse
 from neelc.ir import expr as x
 from neelc.ir import pattern as p
-from neelc.ir.logical import Column, EventType, Match, Member, OutputColumn, Stream
+from neelc.ir.logical import Clock, Column, EventType, Match, Member, OutputColumn, Stream
 from neelc.ir.names import same
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.script import Confidence
@@ -131,6 +131,7 @@ def ask(
         (IMPRECISE if imprecise else STREAM,),
         tuple(EventType(name, (Member("S", name),), COLUMNS) for name in types),
         tuple(output(item) for item in returns.split(";") if item),
+        Clock(BIGINT, "SECOND"),
         within=None if within is None else window(parse.window(str(within))),
         strategy=using,
         confidence=None if confidence is None else Confidence(">=", x.Literal(confidence, DOUBLE)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from neelc import parse
 from neelc.bind import bind, examine
 from neelc.ir.check import check
-from neelc.ir.logical import Column, Match, Stream
+from neelc.ir.logical import Column, Stream
 from neelc.ir.pattern import Event, Not, Repeat, Seq
 from neelc.ir.script import PatternQuery, Script
 from neelc.ir.types import BIGINT, STRING
@@ -195,7 +196,7 @@ BROKEN = [
 @pytest.mark.parametrize("pattern, promise", BROKEN)
 def test_broken_promises_are_named(pattern: Seq, promise: str) -> None:
     whole = match("PATTERN A a")
-    broken = Match(pattern, whole.streams, whole.types, ())
+    broken = replace(whole, pattern=pattern, outputs=())
     with pytest.raises(AssertionError, match=promise):
         check(broken)
 

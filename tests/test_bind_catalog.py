@@ -23,12 +23,12 @@ TYPES = [
     # pattern and FROM, the members of its types, the streams read, the attributes of the first type
     ("A a FROM S", "S.A", "S", "id ts kind price pos"),
     ("`a b` a FROM S", "S.`a b`", "S", "id ts kind price pos"),
-    ("A a", "S.A, U.A", "S U", "id ts kind"),
+    ("A a", "S.A, U.A", "S U", "id ts kind price pos size"),
     ("T t", "T", "T", "ID ts price"),
     ("S s", "S", "S", "id ts kind price pos"),
     ("SEQ(T t, s s)", "T; S", "S T", "ID ts price"),
     ("Computer c FROM U", "U.DELL, U.INTC", "U", "id ts kind size"),
-    ("any c FROM S, T", "S.DELL, S.INTC, T", "S T", "id ts price"),
+    ("any c FROM S, T", "S.DELL, S.INTC, T", "S T", "id ts kind price pos"),
     ("Any c FROM T", "T", "T", "ID ts price"),
     ("A a FROM U, T", "U.A", "U T", "id ts kind size"),
 ]
@@ -45,6 +45,21 @@ def test_types(query: str, types: str, read: str, attributes: str) -> None:
 def test_attributes_of_a_union_take_the_wider_type() -> None:
     found = match("PATTERN Any c FROM S, T WHERE c.id > 1 RETURN c.id", TWO)
     assert str(found.outputs[0].type) == "BIGINT"
+
+
+@pytest.mark.parametrize(
+    "time, clock",
+    [
+        ("at INT) TIMESTAMP BY at UNIT SECONDS", "BIGINT in MILLISECONDS"),
+        ("at INT) TIMESTAMP BY at", "BIGINT in MILLISECONDS"),
+        ("at BIGINT) TIMESTAMP BY at UNIT NANOSECONDS", "BIGINT in NANOSECONDS"),
+        ("at DATE) TIMESTAMP BY at", "TIMESTAMP"),
+    ],
+)
+def test_streams_that_count_time_differently(time: str, clock: str) -> None:
+    found = match(f"CREATE STREAM T ({time}; PATTERN SEQ(A a, T t) WITHIN 1 SECOND RETURN match_start")
+    assert str(found.clock) == clock
+    assert found.outputs[0].type == found.clock.type
 
 
 def test_a_query_is_a_stream_for_those_after_it() -> None:

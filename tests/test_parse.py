@@ -14,7 +14,7 @@ from neelc.ir.expr import Binary, Conjunction
 from neelc.ir.node import walk
 from neelc.ir.pattern import And, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.ir.rows import MatchSequential, RowRepeat, RowSequence, RowVariable
-from neelc.ir.script import FromStream, RunQuery, Select
+from neelc.ir.script import FromStream, PatternQuery, RunQuery, Select
 from neelc.ir.temporal import MatchTemporal
 from neelc.ir.types import DataType
 from neelc.ir.words import RESERVED
@@ -82,7 +82,8 @@ def test_four_ways_to_qualify_a_list(text: str) -> None:
 
 def test_a_window_on_a_part_is_not_the_window_of_the_query() -> None:
     [statement] = parse.script("PATTERN SEQ(A a, SEQ(B b, C c) WITHIN 5 SECONDS) WITHIN 1 MINUTE").statements
-    windows = [str(n.within) for n in walk(statement) if getattr(n, "within", None) is not None]
+    parts = [n for n in walk(statement) if isinstance(n, Pattern | PatternQuery)]
+    windows = [str(part.within) for part in parts if part.within is not None]
     assert windows == ["1 MINUTE", "5 SECONDS"]
 
 
@@ -98,7 +99,7 @@ def test_every_node_knows_where_it_was_written() -> None:
     text = "PATTERN SEQ(A a, !(B b : b.x > 1)) WHERE a.y = 2 WITHIN 5 SECONDS RETURN a.id AS who"
     for node in walk(parse.script(text)):
         assert node.span is not None or isinstance(node, DataType), node
-        if isinstance(node, Event):
+        if isinstance(node, Event) and node.span is not None:
             assert text[node.span.start : node.span.end].startswith(node.type)
 
 

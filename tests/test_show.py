@@ -162,6 +162,7 @@ def test_a_plan_is_indented() -> None:
         (stream,),
         kinds,
         (price,),
+        logical.Clock(t.BIGINT, "MILLISECOND"),
         within=p.Window(e.Literal(5, t.INT), "SECOND"),
         partition=("id",),
         confidence=Confidence(">=", e.Literal(0.5, t.DOUBLE)),

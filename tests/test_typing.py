@@ -139,7 +139,7 @@ a.arr['x']
 sum(b[].o)
     NEEL2106 the argument of `sum` must be a number or an interval, not BOOLEAN [its form is sum(number)]
 DATE '2020-02-30'
-    NEEL2107 '2020-02-30' is not a DATE between the years 1 and 9999 [for example DATE '2020-01-31']
+    NEEL2107 '2020-02-30' is not a DATE [for example DATE '2020-01-31'; years go from 1 to 9999]
 INTERVAL '1' MONTH '2' DAY
     NEEL2107 an interval counts either years and months, or days and smaller units [for example INTERVAL '5' MINUTE, or INTERVAL '1' DAY '2' HOUR]
 CAST(a.i AS DATE)

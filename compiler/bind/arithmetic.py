@@ -14,6 +14,7 @@ from neelc.ir.typeof import DATETIMES, INTERVALS, binary_type, type_of
 from neelc.ir.types import (
     BIGINT,
     BINARY,
+    BOOLEAN,
     DATE,
     DAY_INTERVAL,
     DOUBLE,
@@ -47,7 +48,8 @@ def unary(node: Unary, operand: Typed, report: Report) -> Typed:
         target = DOUBLE if kind in (STRING, VOID) else kind if is_number(kind) or kind in INTERVALS else None
     if target is None:
         fitting = "an integer" if node.op == "~" else "a number or an interval"
-        report("NEEL2102", f"`{node.op}` takes {fitting}, not {kind}", node.span, None)
+        hint = "NOT negates a condition" if kind == BOOLEAN else None
+        report("NEEL2102", f"`{node.op}` takes {fitting}, not {kind}", node.span, hint)
         return wrong(node)
     least = _least(node.op, operand[0], node.span)
     if least is not None:

@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from neelc.ir.logical import Column, Stream
+from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.names import bare, find
-from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, Simple
+from neelc.ir.types import BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, Simple
+from neelc.ir.units import LENGTHS
 from neelc.source import Span
 
 INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How events are timed: the type of their timestamps and, for integers, the unit."""
-
-    type: DataType
-    unit: str | None
-
-    def __str__(self) -> str:
-        return f"{self.type} in {self.unit}S" if self.unit else str(self.type)
 
 
 def is_integer(kind: DataType) -> bool:
@@ -38,6 +28,23 @@ def clock_of(kind: DataType, unit: str) -> Clock | None:
     if is_integer(kind):
         return Clock(kind, unit)
     return Clock(kind, None) if kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ) else None
+
+
+def joined(left: Clock, right: Clock) -> Clock:
+    """The clock that can write the times of both: integers in the shorter unit, or timestamps.
+
+    >>> from neelc.ir.types import INT
+    >>> print(joined(Clock(INT, "SECOND"), Clock(INT, "MILLISECOND")))
+    BIGINT in MILLISECONDS
+    >>> print(joined(Clock(INT, "SECOND"), Clock(DATE)))
+    TIMESTAMP
+    """
+    if left == right:
+        return left
+    if left.unit is not None and right.unit is not None:
+        return Clock(BIGINT, min(left.unit, right.unit, key=lambda unit: LENGTHS[unit]))
+    kinds = {left.type, right.type}
+    return Clock(TIMESTAMP_NTZ if kinds == {DATE, TIMESTAMP_NTZ} else TIMESTAMP)
 
 
 @dataclass(frozen=True)

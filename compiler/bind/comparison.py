@@ -85,12 +85,17 @@ def like(node: Like, operand: Typed, pattern: Typed, report: Report) -> Typed:
     return replace(node, operand=cast(operand, STRING), pattern=cast(pattern, STRING)), BOOLEAN
 
 
-def condition(typed: Typed, place: str, report: Report, span: Span | None = None) -> Expr:
-    """The expression as a BOOLEAN; a report if it is none. `place` says what it is a condition of."""
+def condition(
+    typed: Typed, place: str, report: Report, span: Span | None = None, of_strings: str | None = None
+) -> Expr:
+    """The expression as a BOOLEAN; a report if it is none. `place` says what it is a condition of, and
+    `of_strings` how a string is made one there."""
     expression, type = typed
     if type in (BOOLEAN, VOID):
         return cast(typed, BOOLEAN)
-    hint = "a string is compared: x = 'true'" if type == STRING else "for example x > 0, or x IS NOT NULL"
+    hint = "for example x > 0, or x IS NOT NULL"
+    if type == STRING:
+        hint = of_strings or "a string is compared: x = 'true'"
     report("NEEL2103", f"{place} must be a condition, but this is {type}", expression.span or span, hint)
     return expression
 
@@ -99,7 +104,9 @@ def junction(node: Conjunction | Disjunction, operands: tuple[Typed, ...], repor
     """AND and OR."""
     name = "AND" if isinstance(node, Conjunction) else "OR"
     place = f"each side of {name}"
-    return replace(node, operands=tuple(condition(o, place, report, node.span) for o in operands)), BOOLEAN
+    each = "each side is compared: x = 'a' OR x = 'b'; or x IN ('a', 'b')" if name == "OR" else None
+    tested = tuple(condition(operand, place, report, node.span, each) for operand in operands)
+    return replace(node, operands=tested), BOOLEAN
 
 
 def case(node: Case, operand: Typed | None, whens: tuple[tuple[Typed, Typed], ...], otherwise: Typed | None,

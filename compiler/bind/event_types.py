@@ -1,14 +1,14 @@
-"""What a type in a pattern stands for: which events of which streams, and the attributes they share."""
+"""What a type in a pattern stands for: which events of which streams, and the attributes they have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from neelc.bind.catalog import INTEGERS, Catalog, Clock, Entry, is_integer
+from neelc.bind.catalog import INTEGERS, Catalog, Entry, is_integer
 from neelc.bind.findings import Findings
 from neelc.bind.suggest import did_you_mean, listing
-from neelc.ir.logical import Column, EventType, Member, Stream
+from neelc.ir.logical import Clock, Column, EventType, Member, Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, DataType, Simple, Struct, StructField
 from neelc.source import Span
@@ -16,7 +16,7 @@ from neelc.source import Span
 
 @dataclass(frozen=True)
 class KnownType:
-    """A type of a pattern, with the entries its events come from and the clock they share."""
+    """A type of a pattern, with the entries its events come from."""
 
     type: EventType
     entries: tuple[Entry, ...]
@@ -27,7 +27,9 @@ class KnownType:
 
     @property
     def clock(self) -> Clock | None:
-        return self.entries[0].clock if self.entries else None
+        """How its events write their times; None when they do it in different ways."""
+        clocks = {entry.clock for entry in self.entries}
+        return clocks.pop() if len(clocks) == 1 else None
 
     @property
     def is_query(self) -> bool:
@@ -73,7 +75,7 @@ def resolve_type(
     unique = list(dict.fromkeys(members))
     entries = tuple(dict.fromkeys(entry for entry, _ in unique))
     streams = [entry.stream for entry in entries if entry.stream is not None]
-    return KnownType(EventType(name, tuple(m for _, m in unique), shared_columns(streams)), entries)
+    return KnownType(EventType(name, tuple(m for _, m in unique), all_columns(streams)), entries)
 
 
 def report_refusal(entry: Entry, span: Span, findings: Findings) -> None:
@@ -111,7 +113,8 @@ def _report_unknown(
         return
     if catalog.concept(name) is not None:
         message = f"no stream in FROM can have events of type `{name}`"
-        findings.report("NEEL2012", message, span, listing("its members", map(bare, catalog.flattened(name))))
+        elsewhere = [entry.name for entry in catalog.entries.values() if _has_type_columns((entry,))]
+        findings.report("NEEL2012", message, span, listing("streams with a type column", elsewhere))
         return
     where = "the streams in FROM have" if chosen else "the declared streams have"
     known = catalog.names()
@@ -125,35 +128,28 @@ def _report_unknown(
     findings.report("NEEL2005", message, span, hint)
 
 
-def shared_columns(streams: Sequence[Stream]) -> tuple[Column, ...]:
-    """The attributes that all the streams have, with a type that fits all of them.
+def all_columns(streams: Sequence[Stream]) -> tuple[Column, ...]:
+    """The attributes of the streams, with types that fit all that have them; elsewhere they are NULL.
 
     >>> one = Stream("s", (Column("id", SIMPLE_TYPES["INT"]), Column("x", DOUBLE)), "id")
-    >>> two = Stream("t", (Column("id", SIMPLE_TYPES["BIGINT"]), Column("y", DOUBLE)), "id")
-    >>> [(column.name, column.type.name) for column in shared_columns([one, two])]
+    >>> two = Stream("t", (Column("id", SIMPLE_TYPES["BIGINT"]), Column("x", SIMPLE_TYPES["DATE"])), "id")
+    >>> [(column.name, column.type.name) for column in all_columns([one, two])]
     [('id', 'BIGINT')]
     """
-    first, *others = streams
-    found = []
-    for column in first.columns:
-        kinds: list[DataType | None] = [column.type]
-        kinds += [
-            next((c.type for c in s.columns if c.name.casefold() == column.name.casefold()), None)
-            for s in others
-        ]
-        kind = _wider(kinds)
-        if kind is not None:
-            found.append(Column(column.name, kind))
-    return tuple(found)
+    found: dict[str, Column] = {}
+    kinds: dict[str, list[DataType]] = {}
+    for column in (column for stream in streams for column in stream.columns):
+        found.setdefault(column.name.casefold(), column)
+        kinds.setdefault(column.name.casefold(), []).append(column.type)
+    wider = {key: _wider(each) for key, each in kinds.items()}
+    return tuple(Column(found[key].name, kind) for key, kind in wider.items() if kind is not None)
 
 
-def _wider(kinds: Sequence[DataType | None]) -> DataType | None:
+def _wider(kinds: Sequence[DataType]) -> DataType | None:
     """The type that holds every value of the types without changing it: the widest integer, or DOUBLE."""
-    if None in kinds:
-        return None
     if all(kind == kinds[0] for kind in kinds):
         return kinds[0]
-    if all(kind is not None and is_integer(kind) for kind in kinds):
+    if all(is_integer(kind) for kind in kinds):
         widest = max(INTEGERS.index(kind.name) for kind in kinds if isinstance(kind, Simple))
         return SIMPLE_TYPES[INTEGERS[widest]]
     return DOUBLE if all(kind in (FLOAT, DOUBLE) for kind in kinds) else None
@@ -162,23 +158,15 @@ def _wider(kinds: Sequence[DataType | None]) -> DataType | None:
 def why_no_attribute(known: KnownType, name: str, owner: str) -> tuple[str, str, str | None]:
     """Code, sentence and hint for an attribute that the type `known`, called `owner`, does not have."""
     having: dict[str, DataType] = {}
-    lacking: list[str] = []
     for entry in known.entries:
         assert entry.stream is not None
         column = next((c for c in entry.stream.columns if find(name, [c.name])), None)
-        if column is None:
-            lacking.append(entry.name)
-        else:
+        if column is not None:
             having[entry.name] = column.type
     columns = [column.name for column in known.type.columns]
-    hint = did_you_mean(name, columns, f"attributes of {owner}")
     if not having:
+        hint = did_you_mean(name, columns, f"attributes of {owner}")
         return "NEEL2003", f"`{owner}` has no attribute `{bare(name)}`", hint
-    hint = f"choose the streams, for example FROM {written(next(iter(having)))}; " + (
-        listing("attributes they all have", columns) or "they share no attribute"
-    )
-    if lacking:
-        message = f"`{owner}` may come from {', '.join(lacking)}, which has no attribute `{bare(name)}`"
-        return "NEEL2003", message, hint
     differing = ", ".join(f"{kind} in {stream}" for stream, kind in having.items())
+    hint = f"choose one of the streams, for example FROM {written(next(iter(having)))}"
     return "NEEL2011", f"attribute `{bare(name)}` of `{owner}` is {differing}", hint

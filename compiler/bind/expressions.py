@@ -7,8 +7,7 @@ from neelc.bind.references import References
 from neelc.bind.typing import typed
 from neelc.bind.visibility import Place
 from neelc.ir import expr as e
-from neelc.ir.many import is_many
-from neelc.ir.node import Node, map_children
+from neelc.ir.node import Node, children, map_children
 from neelc.ir.types import DataType
 
 
@@ -55,24 +54,31 @@ class Expressions(References):
         return None if failed else found
 
     def aggregate(self, node: e.Call) -> e.Expr:
-        if self.in_aggregate:
-            message = f"`{node.name}` stands inside another aggregate"
-            hint = "compute the inner one in a query of its own, and use that as a stream"
-            self.findings.report("NEEL3019", message, node.span, hint)
-            return self.nothing(node)
-        before = self.broken
+        nested, before = self.in_aggregate, self.broken
         self.in_aggregate, self.broken = True, False
         arguments = tuple(
             a if isinstance(a, e.Star) and a.qualifier is None else self.expression(a) for a in node.arguments
         )
         failed, self.broken = self.broken, self.broken or before
-        self.in_aggregate = False
-        if not failed and not self.place.in_return and not any(map(is_many, arguments)):
+        self.in_aggregate = nested
+        if nested and not failed and not any(map(_ranges_over_list, arguments)):
+            message = f"`{node.name}` stands inside another aggregate"
+            hint = f"only an aggregate over a list can: max({node.name.lower()}(b[].x))"
+            self.findings.report("NEEL3019", message, node.span, hint)
+            return self.nothing(node)
+        if not failed and not self.place.in_return and not any(map(_ranges_over_list, arguments)):
             message = f"`{node.name}` ranges over all matches here, and a condition is judged for one"
             hint = f"a condition may hold aggregates over a list: {node.name.lower()}(b[].x)"
             self.findings.report("NEEL3018", message, node.span, hint)
             return self.nothing(node)
         return e.Call(node.name, arguments, node.distinct, node.type, span=node.span)
+
+
+def _ranges_over_list(node: Node) -> bool:
+    """Whether `node` stands for many values; an aggregate in it makes one of them."""
+    if isinstance(node, e.Call) and is_aggregate(node.name):
+        return False
+    return isinstance(node, e.Each) or any(map(_ranges_over_list, children(node)))
 
 
 def bind_expression(node: e.Expr, place: Place) -> tuple[e.Expr, DataType, Expressions]:

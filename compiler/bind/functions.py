@@ -31,7 +31,7 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     name = node.name.lower()
     signature = SCALAR_SIGNATURES.get(name)
     if signature is None:
-        report("NEEL2104", f"unknown function `{node.name}`", node.span, suggestion(name))
+        report("NEEL2104", f"unknown function `{node.name}`", _name_span(node), suggestion(name))
         return wrong(node)
     if node.distinct:
         report("NEEL2109", f"DISTINCT is for aggregates; `{name}` is none", node.span, None)
@@ -48,6 +48,11 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     else:
         type = result_type(signature.result, bound)
     return replace(node, name=name, arguments=expressions, type=type), type
+
+
+def _name_span(node: Call) -> Span | None:
+    """Where the name of the function stands: a call begins with it."""
+    return None if node.span is None else Span(node.span.start, node.span.start + len(node.name))
 
 
 def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: Report) -> Typed:

@@ -69,6 +69,6 @@ def hint_for_operands(op: str, left: DataType, right: DataType) -> str | None:
         return "|| joins strings" if op == "+" else "CAST(... AS DOUBLE) makes a string a number"
     if op == "DIV":
         return "DIV divides whole numbers; / divides all"
-    if any(isinstance(kind, Array) for kind in kinds):
+    if any(isinstance(kind, Array) and is_number(kind.element) for kind in kinds):
         return "of a list b[], one element, b[1] or b[last], or an aggregate, sum(b[].x), is a number"
     return None

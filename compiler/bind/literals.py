@@ -29,8 +29,8 @@ def literal(node: Literal, report: Report) -> Typed:
         case types.Simple("DATE" | "TIMESTAMP" | "TIMESTAMP_NTZ" as name), str(text):
             read, example = _READERS[types.SIMPLE_TYPES[name]]
             if read(text) is None:
-                message = f"'{text}' is not a {name} between the years 1 and 9999"
-                report("NEEL2107", message, node.span, f"for example {example}")
+                hint = f"for example {example}; years go from 1 to 9999"
+                report("NEEL2107", f"'{text}' is not a {name}", node.span, hint)
                 return wrong(node)
     return node, node.type
 

@@ -42,12 +42,7 @@ def with_arguments(statement: Statement, arguments: Mapping[str, object], findin
         value = value_of(node)
         found = to_constant(value, node.span)
         if found is None:
-            findings.report(
-                "NEEL2007",
-                f"parameter `:{node.name}` has a value of type {type(value).__name__}, which no constant has",
-                node.span,
-                "use a number, a string, a boolean, bytes, a date, a datetime or a timedelta",
-            )
+            findings.report("NEEL2007", *_no_constant(node, value))
         return found or Literal(None, types.VOID, span=node.span)
 
     def change(node: Node) -> Node:
@@ -80,6 +75,14 @@ def _window(node: Window, parameter: Parameter, text: str, findings: Findings) -
             return Window(replace(found.count, span=node.span), found.unit, span=node.span)
         findings.report("NEEL2007", f"the value of `:{parameter.name}` is a parameter itself", parameter.span)
     return replace(node, count=Literal(None, types.VOID, span=parameter.span))
+
+
+def _no_constant(node: Parameter, value: object) -> tuple[str, Span | None, str]:
+    if isinstance(value, int | Number):
+        message = f"the value of `:{node.name}` is no number of at most 38 digits, as a DECIMAL has"
+        return message, node.span, "use a float: it is a DOUBLE"
+    message = f"parameter `:{node.name}` has a value of type {type(value).__name__}, which no constant has"
+    return message, node.span, "use a number, a string, a boolean, bytes, a date, a datetime or a timedelta"
 
 
 def to_constant(value: object, span: Span | None = None) -> Expr | None:

@@ -33,19 +33,11 @@ def _check_part(node: Pattern, path: Path, scopes: Scopes, findings: Findings) -
     match node:
         case Seq(parts) | And(parts) | AndNeg(parts) | Or(parts):
             _check_list(node, parts, findings)
-        case Not(part):
-            if not isinstance(part, Not) and can_be_empty(part) and not _can_bind(part):
-                hint = "leave EXISTS out: the variables of a negative part are not visible outside it"
-                findings.report(
-                    "NEEL3008",
-                    "EXISTS drops every variable of this negative part",
-                    findings.at(part, node),
-                    hint,
-                )
         case Exists(variables, part):
-            _check_exists(node, variables, path, scopes, findings)
             if isinstance(part, Not):
                 _misplaced(part, "the part of an EXISTS", findings)
+            else:
+                _check_exists(node, variables, path, scopes, findings)
         case Repeat(part, least, most):
             _check_repeat(node, part, least, most, findings)
         case Optional(Not() as part):
@@ -173,7 +165,9 @@ def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) ->
             firm = [not isinstance(part, Not) and not can_be_empty(part) for part in parts]
             for i, part in enumerate(parts):
                 before, after = left or any(firm[:i]), right or any(firm[i + 1 :])
-                _check_bounded(part, before, after, "SEQ", findings)
+                open_side = (() if before else parts[:i]) + (() if after else parts[i + 1 :])
+                beside = "SEQ" if all(isinstance(p, Not) for p in open_side) else "optional"
+                _check_bounded(part, before, after, beside, findings)
         case And(parts):
             for part in parts:
                 _check_bounded(part, left, right, "AND", findings)
@@ -186,15 +180,17 @@ def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) ->
                 _check_bounds(part, left, right, findings)
 
 
-def _check_bounded(part: Pattern, left: bool, right: bool, operator: str, findings: Findings) -> None:
+def _check_bounded(part: Pattern, left: bool, right: bool, place: str, findings: Findings) -> None:
+    """`place` is the operator around the part, or says that only parts that can be empty might bound it."""
     if not isinstance(part, Not):
         _check_bounds(part, left, right, findings)
         return
     if not (left and right):
-        if operator == "AND":
-            message = "a negative part of AND looks as far as the window reaches, and there is none"
-        else:
-            place = "leading" if right else "trailing" if left else "lone"
-            message = f"a {place} negative part looks as far as the window reaches, and there is none"
+        edge = "leading" if right else "trailing" if left else "lone"
+        what = {
+            "AND": "a negative part of AND",
+            "optional": "beside parts that can be empty, a negative part",
+        }.get(place, f"a {edge} negative part")
+        message = f"{what} looks as far as the window reaches, and there is none"
         findings.report("NEEL3004", message, findings.at(part), "add WITHIN, for example WITHIN 10 MINUTES")
     _check_bounds(part.part, True, True, findings)

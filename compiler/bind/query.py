@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from neelc.bind.catalog import Catalog, Clock
+from neelc.bind.catalog import Catalog
 from neelc.bind.components import named, parts_of, with_parts
 from neelc.bind.conditions import bind_conditions
 from neelc.bind.confidence import bind_confidence
@@ -20,25 +20,17 @@ from neelc.bind.strategies import ANY, check_collapsed, check_strategy
 from neelc.bind.visibility import Place
 from neelc.bind.windows import bind_window
 from neelc.ir.expr import Expr, Same
-from neelc.ir.logical import Match
+from neelc.ir.logical import Clock, Match
 from neelc.ir.pattern import Pattern
 from neelc.ir.script import PatternQuery
 
 
-@dataclass(frozen=True)
-class BoundQuery:
-    """A match and the clock of its events, which is the clock of its results."""
-
-    match: Match
-    clock: Clock
-
-
-def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> BoundQuery | None:
+def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Match | None:
     """The query with every name resolved; None if something in it has been reported."""
     before = len(findings.diagnostics)
     given = named(query.pattern, findings)
     sources = sources_of(query, given.pattern, catalog, findings)
-    pattern = _with_windows(given.pattern, sources.clock, findings)
+    pattern = _with_windows(given.pattern, sources.own_clock, findings)
     scopes = scopes_of(replace(given, pattern=pattern))
     place = Place(scopes, sources.types, sources.clock, findings)
     check_pattern(scopes, query.within is not None, findings)
@@ -46,7 +38,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Bou
     partition = _partition(query, place)
     same = Same(partition) if partition else None
     bound = bind_conditions(place, (query.where, same))
-    within = None if query.within is None else bind_window(query.within, sources.clock, findings)
+    within = None if query.within is None else bind_window(query.within, sources.own_clock, findings)
     strategy = query.strategy or ANY
     check_strategy(strategy, pattern, findings)
     if strategy == "PARTITION CONTIGUITY" and not partition:
@@ -67,11 +59,12 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Bou
     complete = len(streams) == len(sources.entries) and len(types) == len(sources.types)
     if len(findings.diagnostics) > before or not complete or sources.clock is None:
         return None
-    match = Match(
+    return Match(
         bound,
         streams,
         types,
         outputs.columns,
+        sources.clock,
         within,
         partition,
         strategy,
@@ -81,7 +74,6 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Bou
         outputs.aggregated,
         span=query.span,
     )
-    return BoundQuery(match, sources.clock)
 
 
 def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pattern:

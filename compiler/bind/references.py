@@ -225,6 +225,8 @@ class References:
             what = "a value"
         message = f"`{text}` is {what}, not a list: it takes no index"
         hint = f"write {text}, or repeat it in the pattern: +, * or {{n,m}}"
+        if not isinstance(base, Handle):
+            hint = f"write {text}; brackets without an index stand after the variable of a list: b[].x"
         self.findings.report("NEEL3012", message, self.findings.at(node), hint)
 
     def whole(self, base: Handle, node: e.Expr) -> e.Expr | None:

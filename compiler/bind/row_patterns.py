@@ -28,7 +28,8 @@ def matched_columns(matcher: Matcher, source: Relation, findings: Findings) -> t
     if isinstance(matcher, r.MatchRecognize):
         _check_standard(matcher, variables, findings)
     symbols = tuple(
-        Relation(bare(name), source.columns) for name in (*variables, *(subset.name for subset in subsets))
+        Relation(bare(name), source.columns)
+        for name in (*variables, *(part.name for part in (*subsets, *matcher.definitions)))
     )
     plain = Names((source,), findings)
     partition = [(str(x), typed(plain.resolved(x), findings.report)[1]) for x in matcher.partition_by]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from neelc.bind.catalog import Catalog, Concept, Entry
 from neelc.bind.findings import Findings
 from neelc.bind.parameters import with_arguments
-from neelc.bind.query import BoundQuery, bind_query
+from neelc.bind.query import bind_query
 from neelc.bind.select import query_columns
 from neelc.bind.streams import checked_stream, declared_stream
 from neelc.bind.unsupported import unsupported
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expr import MatchProperty
-from neelc.ir.logical import Column, NamedMatch, Program, Stream
+from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
 from neelc.ir.names import bare, find
 from neelc.ir.script import (
     CreateQuery,
@@ -161,13 +161,12 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
     if bound is None:
         return Entry(called, "query")
-    state.queries.append(NamedMatch(None if name is None else called, bound.match))
+    state.queries.append(NamedMatch(None if name is None else called, bound))
     return _as_stream(called, bound)
 
 
-def _as_stream(name: str, bound: BoundQuery) -> Entry:
+def _as_stream(name: str, match: Match) -> Entry:
     """A query's matches as events, from `match_start` to `match_end`."""
-    match = bound.match
     if match.aggregated:
         why = "its rows sum up many matches, and have no time of their own"
         return Entry(name, "query", refusal=("NEEL2212", why, "leave out the aggregates over all matches"))
@@ -181,6 +180,6 @@ def _as_stream(name: str, bound: BoundQuery) -> Entry:
         ):
             why = f"its column `{output.name}` is not the time of the match"
             return Entry(name, "query", refusal=("NEEL2213", why, "give that column another name"))
-    unit = bound.clock.unit or "MILLISECOND"
+    unit = match.clock.unit or "MILLISECOND"
     stream = Stream(name, tuple(columns), "match_start", "match_end", unit=unit, query=name)
-    return Entry(name, "query", stream, bound.clock)
+    return Entry(name, "query", stream, match.clock)

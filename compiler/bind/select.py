@@ -51,7 +51,8 @@ def _relations(query: Select, catalog: Catalog, findings: Findings) -> tuple[Rel
         twice = next((r for r in found if same(written(r.name), written(relation.name))), None)
         if twice is not None and relation.name:
             message = f"two sources are called `{relation.name}`"
-            findings.report("NEEL2009", message, findings.at(item), "give one of them another name with AS")
+            place = findings.word(written(relation.name), item)
+            findings.report("NEEL2009", message, place, "give one of them another name with AS")
         found.append(relation)
     return tuple(found)
 
@@ -93,7 +94,7 @@ def query_columns(query: Query, catalog: Catalog, findings: Findings) -> tuple[C
             return select_columns(query, catalog, findings)
         case PatternQuery():
             bound = bind_query(query, catalog, findings)
-            return None if bound is None else tuple(Column(o.name, o.type) for o in bound.match.outputs)
+            return None if bound is None else tuple(Column(o.name, o.type) for o in bound.outputs)
     return None
 
 

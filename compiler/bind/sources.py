@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
-from neelc.bind.catalog import Catalog, Clock, Entry, is_integer
+from neelc.bind.catalog import Catalog, Entry, joined
 from neelc.bind.components import paths
 from neelc.bind.event_types import KnownType, report_refusal, resolve_type
 from neelc.bind.findings import Findings
 from neelc.bind.suggest import did_you_mean
+from neelc.ir.logical import Clock
 from neelc.ir.pattern import Event, Pattern
 from neelc.ir.script import PatternQuery
-from neelc.ir.types import BIGINT
 from neelc.source import Span
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What a query reads. A type that is None has been reported, and so has a clock."""
+    """What a query reads. A type that is None has been reported; without a clock, so have all streams.
+
+    `own_clock` has the unit that a window without a unit is measured in, if there is one.
+    """
 
     entries: tuple[Entry, ...]
     types: dict[str, KnownType | None]
     clock: Clock | None
+    own_clock: Clock | None
 
 
 def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings: Findings) -> Sources:
@@ -43,7 +48,8 @@ def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings
         entries = tuple(entry for entry in candidates if entry in used)
     else:
         entries = tuple(chosen)
-    return Sources(entries, types, _clock(entries, query, findings))
+    clock = _clock(entries)
+    return Sources(entries, types, clock, _own_clock(entries, clock))
 
 
 def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[Entry] | None:
@@ -81,22 +87,14 @@ def _after_pattern(query: PatternQuery, findings: Findings) -> Span:
     return whole if query.pattern.span is None else Span(query.pattern.span.end, whole.end)
 
 
-def _clock(entries: tuple[Entry, ...], query: PatternQuery, findings: Findings) -> Clock | None:
-    """How the streams count time: in one query all must agree, or its results would have no unit of time."""
-    clocks = [(entry, entry.clock) for entry in entries if entry.clock is not None]
-    if not clocks:
-        return None
-    first, clock = clocks[0]
-    for entry, other in clocks[1:]:
-        if clock == other:
-            continue
-        if not (is_integer(clock.type) and is_integer(other.type) and clock.unit == other.unit):
-            said = f"`{first.name}` has {clock}, `{entry.name}` has {other}"
-            span = _span(entry.name, query, findings) if query.streams else findings.at(query.pattern, query)
-            hint = "give their timestamps one type and unit, or choose the streams with FROM"
-            findings.report(
-                "NEEL2211", f"the streams of this query count time differently: {said}", span, hint
-            )
-            return None
-        clock = Clock(BIGINT, clock.unit)
-    return clock
+def _clock(entries: tuple[Entry, ...]) -> Clock | None:
+    """The clock that can write the times of all the streams."""
+    clocks = [entry.clock for entry in entries if entry.clock is not None]
+    return reduce(joined, clocks) if clocks else None
+
+
+def _own_clock(entries: tuple[Entry, ...], clock: Clock | None) -> Clock | None:
+    """`clock`, but without a unit unless all the streams have it."""
+    if clock is None or all(entry.clock is None or entry.clock.unit == clock.unit for entry in entries):
+        return clock
+    return replace(clock, unit=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neelc.bind.findings import Findings
-from neelc.bind.scopes import CLOSURE, KLEENE, Scopes
+from neelc.bind.scopes import CLOSURE, Scopes
 from neelc.ir.pattern import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.source import Span
 
@@ -75,7 +75,7 @@ def _odd_in_closure(node: Pattern) -> Pattern | None:
 
 
 def check_collapsed(scopes: Scopes, span: Span, findings: Findings) -> None:
-    """RETURN COLLAPSED joins the lists of repeated events: there must be one, and no lists of iterations."""
+    """RETURN COLLAPSED joins the lists of repeated events; lists of iterations cannot be joined."""
     results = scopes.results()
     closure = next((v for v in results if v.kind == CLOSURE), None)
     if closure is not None:
@@ -83,6 +83,3 @@ def check_collapsed(scopes: Scopes, span: Span, findings: Findings) -> None:
         findings.report(
             "NEEL3025", message, span, "leave COLLAPSED out, or repeat single events only: B+ b[]"
         )
-    elif not any(v.kind == KLEENE for v in results):
-        message = "COLLAPSED joins the lists of repeated events, and the pattern has none"
-        findings.report("NEEL3024", message, span, "leave COLLAPSED out")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.bind.catalog import Clock, Entry, clock_of, is_integer
+from neelc.bind.catalog import Entry, clock_of, is_integer
 from neelc.bind.findings import Findings
 from neelc.bind.suggest import did_you_mean, listing
-from neelc.bind.windows import LENGTHS
-from neelc.ir.logical import Column, Stream
+from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.script import CreateStream
 from neelc.ir.types import STRING
+from neelc.ir.units import LENGTHS
 from neelc.source import Span
 
 
@@ -96,10 +96,13 @@ def checked_stream(
         # The word as the text has it: a name given from outside is bare and stands nowhere in the text.
         place = statement.timestamp if statement is not None and clause == "TIMESTAMP" else statement
         span = findings.word(name, place, statement, after=clause)
-        column = _column(stream, name, clause, span, findings)
+        whole = clause if clause != "TIMESTAMP" else f"TIMESTAMP {'BETWEEN' if stream.latest else 'BY'}"
+        column = _column(stream, name, whole, span, findings)
         problem = None if column is None else _misfit(role, column, found.get("start"))
         if column is not None and problem is not None:
-            findings.report("NEEL2207" if role == "latest" else "NEEL2205", problem[0], span, problem[1])
+            # A stream that is given from outside stands nowhere in the text: the message names it.
+            message = problem[0] if statement is not None else f"stream `{stream.name}`: {problem[0]}"
+            findings.report("NEEL2207" if role == "latest" else "NEEL2205", message, span, problem[1])
         elif column is not None:
             found[role] = column
             continue

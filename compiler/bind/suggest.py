@@ -14,12 +14,15 @@ _LISTED = 12
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` might be a misspelling of; all are bare names.
 
-    >>> closest("prise", ["id", "price"]), closest("c", ["a", "b"])
-    ('price', None)
+    >>> closest("prise", ["id", "price"]), closest("c", ["a", "b"]), closest("symbol", ["sym", "id"])
+    ('price', None, 'sym')
     """
     by_key = {candidate.casefold(): candidate for candidate in candidates}
     found = difflib.get_close_matches(name.casefold(), list(by_key), 1, 0.7)
-    return by_key[found[0]] if found else None
+    if not found:  # `symbol` for `sym`: an abbreviation, or what it is short for
+        key = name.casefold()
+        found = [k for k in by_key if min(len(k), len(key)) > 2 and (k.startswith(key) or key.startswith(k))]
+    return by_key[found[0]] if len(found) == 1 else None
 
 
 def listing(what: str, candidates: Iterable[str]) -> str | None:

@@ -194,6 +194,7 @@ def _extract(node: e.Extract, operand: Typed, report: Report) -> Typed:
         else source
     )
     if target not in DATETIMES and target not in INTERVALS:
-        report("NEEL2106", f"EXTRACT takes a date, a timestamp or an interval, not {source}", node.span, None)
+        hint = "timestamp_millis(x) makes an integer a timestamp" if source in INTEGERS else None
+        report("NEEL2106", f"EXTRACT takes a date, a timestamp or an interval, not {source}", node.span, hint)
         return wrong(node)
     return replace(node, operand=cast(operand, target)), extract_type(node.field, target)

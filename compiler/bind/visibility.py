@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from neelc.bind.catalog import Clock
 from neelc.bind.event_types import KnownType
 from neelc.bind.findings import Findings
 from neelc.bind.scopes import EVENT, KLEENE, Declared, Path, Scopes, is_below, is_inside
 from neelc.bind.suggest import did_you_mean
-from neelc.ir.names import bare, written
+from neelc.ir.logical import Clock
+from neelc.ir.names import bare, same, written
 from neelc.source import Span
 
 
@@ -109,8 +109,10 @@ def _report_unknown(name: str, span: Span, place: Place) -> None:
 
 
 def _owner_hint(name: str, place: Place) -> str | None:
-    """`price` alone might be the price of some variable."""
+    """`price` alone might be the price of some variable, and a type's name might stand for its variable."""
     for v in visible(place):
+        if v.type is not None and same(name, v.type):
+            return f"`{name}` is a type; its variable is {v.name}"
         known = place.types.get(v.type or "")
         if known is not None and known.attribute(name) is not None:
             index = {EVENT: "", KLEENE: "[]" if place.in_return else "[i]"}[v.kind]

@@ -6,26 +6,16 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from neelc.bind.catalog import Clock
+from neelc.bind.catalog import is_integer
 from neelc.bind.findings import Findings
 from neelc.ir import types
 from neelc.ir.expr import Expr, Interval, Literal
 from neelc.ir.intervals import interval_value
+from neelc.ir.logical import Clock
 from neelc.ir.moments import Months
 from neelc.ir.pattern import Window
+from neelc.ir.units import LENGTHS
 from neelc.source import Span
-
-# Nanoseconds in each unit of fixed length, from the longest.
-LENGTHS = {
-    "WEEK": 7 * 86_400 * 10**9,
-    "DAY": 86_400 * 10**9,
-    "HOUR": 3_600 * 10**9,
-    "MINUTE": 60 * 10**9,
-    "SECOND": 10**9,
-    "MILLISECOND": 10**6,
-    "MICROSECOND": 10**3,
-    "NANOSECOND": 1,
-}
 
 
 def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Window | None:
@@ -49,14 +39,14 @@ def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Wind
     if count is None:
         if not findings.knows(span):  # a parameter without a value
             findings.report(
-                "NEEL3026", "a window is as long as a number says", span, "for example WITHIN 10 SECONDS"
+                "NEEL3026", "the length of a window must be a number", span, "for example WITHIN 10 SECONDS"
             )
         return None
     if window.unit == "EVENT":
         if count >= 1 and count == int(count):
             return _literal(int(count), "EVENT", window, findings)
         findings.report(
-            "NEEL3026", f"{window.count} is not a number of events", span, "WITHIN 1 EVENT is the least"
+            "NEEL3026", f"{window.count} is not a number of events", span, "for example WITHIN 50 EVENTS; 1 is the least"
         )
         return None
     if count < 0:
@@ -76,9 +66,12 @@ def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Wind
 def _own_unit(window: Window, clock: Clock | None, findings: Findings) -> str | None:
     """The unit of a bare number: that of the streams' integer timestamps."""
     if clock is not None and clock.unit is None:
+        why = f"the timestamps are no integers but {clock.type}"
+        if is_integer(clock.type):
+            why = "the streams count in different units"
         findings.report(
             "NEEL3027",
-            f"a window of {window.count} has no unit, and the timestamps are no integers but {clock.type}",
+            f"a window of {window.count} has no unit, and {why}",
             findings.at(window),
             f"add a unit: WITHIN {window.count} SECONDS",
         )

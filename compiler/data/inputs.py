@@ -15,10 +15,11 @@ from neelc.ir.logical import Column, Program, Stream
 from neelc.ir.names import find, same, written
 from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
 from neelc.ir.types import STRING
+from neelc.ir.units import LENGTHS
 from neelc.source import Source, Span
 
-UNITS = ("NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
-_SHORT_UNITS = {"ns": UNITS[0], "us": UNITS[1], "ms": UNITS[2], "s": UNITS[3]}
+UNITS = tuple(LENGTHS)
+_SHORT_UNITS = {"ns": "NANOSECOND", "us": "MICROSECOND", "ms": "MILLISECOND", "s": "SECOND"}
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,9 @@ class Location:
                 if self.format
                 else f"the format of {self.name} is not known"
             )
-            self.fail("NEEL5006", message, f"formats: {', '.join(_OPTIONS)}", self.format or "")
+            formats = f"formats: {', '.join(_OPTIONS)}"
+            hint = formats if self.format else f"say it, for example FORMAT csv; {formats}"
+            self.fail("NEEL5006", message, hint, self.format or "")
         return kind
 
     def _options(self, kind: str) -> dict[str, str]:

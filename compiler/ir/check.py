@@ -11,8 +11,7 @@ from neelc.ir.node import Node, children, walk
 from neelc.ir.script import STRATEGIES
 from neelc.ir.typeof import type_of
 from neelc.ir.types import BOOLEAN, VOID
-
-TIME_UNITS = ("NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
+from neelc.ir.units import LENGTHS
 
 _PARSER_FORMS = (e.Name, e.Member, e.Subscript, e.Slice, e.Parameter, e.Star, e.RunningFinal)
 
@@ -20,7 +19,9 @@ _PARSER_FORMS = (e.Name, e.Member, e.Subscript, e.Slice, e.Parameter, e.Star, e.
 def check(match: Match) -> None:
     """Raise an `AssertionError` that names the broken promise, if one is broken.
 
-    >>> check(Match(p.Seq((p.Event("A", "a"), p.Event("A", "a"))), (), (), ()))
+    >>> from neelc.ir.logical import Clock
+    >>> from neelc.ir.types import BIGINT
+    >>> check(Match(p.Seq((p.Event("A", "a"), p.Event("A", "a"))), (), (), (), Clock(BIGINT, "SECOND")))
     Traceback (most recent call last):
     AssertionError: all variables differ: a is declared twice
     """
@@ -103,7 +104,7 @@ def _check_node(node: Node) -> None:
             assert isinstance(count, e.Literal) and type(count.value) is int, (
                 f"`within.count` is a literal: {node}"
             )
-            assert unit == "EVENT" or unit in TIME_UNITS, f"`within.unit` is a unit of time or EVENT: {unit}"
+            assert unit == "EVENT" or unit in LENGTHS, f"`within.unit` is a unit of time or EVENT: {unit}"
 
 
 def _check_homes(node: p.Pattern, above: frozenset[str]) -> None:

@@ -27,6 +27,14 @@ class Column(Node):
 
 
 @dataclass(frozen=True)
+class Clock(Node):
+    """How times are written: the type of timestamps and, for integers, their unit."""
+
+    type: DataType
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
 class Stream(Node):
     """A table of events and what its columns mean. All names are bare.
 
@@ -80,14 +88,16 @@ class OutputColumn(Node):
 class Match(Node):
     """A bound pattern query.
 
-    `partition` are attributes: the partition that EVENT windows count in and PARTITION CONTIGUITY looks at.
-    `aggregated` results are grouped by the outputs that hold no `Aggregate` over matches.
+    `clock` is how `match_start` and `match_end` are written. `partition` are attributes: the partition that
+    EVENT windows count in and PARTITION CONTIGUITY looks at. `aggregated` results are grouped by the outputs
+    that hold no `Aggregate` over matches.
     """
 
     pattern: Pattern
     streams: tuple[Stream, ...]
     types: tuple[EventType, ...]
     outputs: tuple[OutputColumn, ...]
+    clock: Clock
     within: Window | None = None
     partition: tuple[str, ...] = ()
     strategy: str = "SKIP TILL ANY MATCH"

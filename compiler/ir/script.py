@@ -54,7 +54,7 @@ class Timestamp(Node):
 
 @dataclass(frozen=True)
 class CreateStream(Statement):
-    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... FROM 'path' FORMAT f OPTIONS (...)`."""
+    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... FROM 'path' FORMAT ...`."""
 
     name: str
     columns: tuple[ColumnDefinition, ...] = ()

@@ -14,7 +14,14 @@ from neelc.ir.layout import flat, render
 from neelc.ir.node import Node
 from neelc.ir.show_expr import show_event, show_expr, show_index, show_interval_part, show_type, show_when
 from neelc.ir.show_pattern import show_pattern, show_window
-from neelc.ir.show_plan import plan_doc, show_event_type, show_member, show_output_column, show_plan_column
+from neelc.ir.show_plan import (
+    plan_doc,
+    show_clock,
+    show_event_type,
+    show_member,
+    show_output_column,
+    show_plan_column,
+)
 from neelc.ir.show_rows import (
     matcher_doc,
     show_definition,
@@ -81,6 +88,7 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     logical.Column: show_plan_column,
     logical.Stream: lambda node: flat(plan_doc(node)),
     logical.Member: show_member,
+    logical.Clock: show_clock,
     logical.EventType: show_event_type,
     logical.OutputColumn: show_output_column,
     logical.Match: lambda node: render(plan_doc(node)),

@@ -6,7 +6,7 @@
 >>> stream = p.Stream("S", (p.Column("ts", BIGINT), p.Column("x", INT)), "ts", type_column="kind")
 >>> item = p.OutputColumn("a_x", Attribute(Variable("a"), "x", INT), INT)
 >>> kind = p.EventType("A", (p.Member("S", "A"),), stream.columns)
->>> match = p.Match(Event("A", "a"), (stream,), (kind,), (item,))
+>>> match = p.Match(Event("A", "a"), (stream,), (kind,), (item,), p.Clock(BIGINT, "MILLISECOND"))
 >>> print(p.Program((stream,), (p.NamedMatch("Q", match),)))
 STREAM S (ts BIGINT, x INT) TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY kind
 QUERY Q
@@ -69,6 +69,10 @@ def _stream_doc(node: p.Stream) -> Doc:
     )
     query = [f"OF QUERY {written(node.query)}"] if node.query else []
     return Block(columns, (*stream_clauses(declared), *query))
+
+
+def show_clock(clock: p.Clock) -> str:
+    return show_type(clock.type) + (f" in {clock.unit}S" if clock.unit else "")
 
 
 def show_plan_column(column: p.Column) -> str:

@@ -174,6 +174,7 @@ def _same(context: Any) -> e.Expr:
 
 def _running_final(context: Any) -> e.Expr:
     call = _call(context.name().getText(), context.arguments(), context)
+    call = replace(call, span=span_of(context.name()) | span_of(context.arguments()))
     return e.RunningFinal("RUNNING" if context.RUNNING() else "FINAL", call, span=span_of(context))
 
 

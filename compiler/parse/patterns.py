@@ -141,7 +141,7 @@ def window(context: Any) -> p.Window:
     names = context.name()
     unit_name = names[-1] if len(names) > (1 if context.COLON() else 0) else None
     if context.COLON():
-        count: Expr = Parameter(names[0].getText(), span=span_of(names[0]))
+        count: Expr = Parameter(names[0].getText(), span=span_of(context.COLON()) | span_of(names[0]))
     else:
         count = literals.number(context.NUMBER())
     return p.Window(count, unit(unit_name.getText(), unit_name, ("EVENT",)) if unit_name else None, span=span)

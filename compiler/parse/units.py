@@ -6,12 +6,10 @@ import difflib
 from typing import Any
 
 from neelc.ir.names import bare
+from neelc.ir.units import TIME_UNITS
 from neelc.parse.problem import fail
 
-TIME_UNITS = (
-    "NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH",
-    "QUARTER", "YEAR",
-)  # fmt: skip
+# What people write for short; Spark does not read these either.
 _SHORT = {
     "NS": "NANOSECOND",
     "US": "MICROSECOND",

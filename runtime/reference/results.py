@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.expr import Aggregate
-from neelc.ir.logical import Column, Match, Stream
+from neelc.ir.logical import Clock, Column, Match, Stream
 from neelc.ir.many import is_many
 from neelc.ir.node import Node, children
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, bound_events, comparable
+from neelc.runtime.reference.times import moment
 from neelc.runtime.reference.worlds import Found
 
 
@@ -32,7 +33,7 @@ class Row:
 
 def rows_of(match: Match, found: Sequence[Found]) -> list[Row]:
     """ "One row per match; rows may be equal unless DISTINCT." """
-    contexts = [context(item) for item in found]
+    contexts = [context(item, match.clock) for item in found]
     if match.aggregated:
         rows = list(aggregated(match, contexts))
     else:
@@ -45,18 +46,17 @@ def result(match: Match, rows: Sequence[Row]) -> Result:
     return Result(columns, [row.values for row in rows])
 
 
-def context(found: Found) -> Context:
+def context(found: Found, clock: Clock) -> Context:
     """What the items of RETURN are evaluated with: "the start (end) of a match is the least `ts` (greatest
-    `te`) of all events bound in it", as the event has it in its timestamp column."""
-    start, end = times(tuple(bound_events(found.binding)))
+    `te`) of all events bound in it"."""
+    start, end = times(tuple(bound_events(found.binding)), clock)
     properties = {"match_start": start, "match_end": end, "confidence": float(found.confidence)}
     return Context(found.binding, properties=properties)
 
 
-def times(events: Sequence[Event]) -> tuple[object, object]:
-    first = min(events, key=lambda event: event.start)
-    last = max(events, key=lambda event: event.end)
-    return first.times[0], last.times[1]
+def times(events: Sequence[Event], clock: Clock) -> tuple[object, object]:
+    start, end = min(event.start for event in events), max(event.end for event in events)
+    return moment(start, clock), moment(end, clock)
 
 
 def values(match: Match, context: Context) -> tuple[object, ...]:
@@ -108,4 +108,6 @@ def as_events(stream: Stream, match: Match, rows: Sequence[Row]) -> Iterator[Eve
             start, end = min(event.start for event in row.events), max(event.end for event in row.events)
             values = dict(zip(names, row.values, strict=True))
             attributes = {column.name: values[column.name] for column in stream.columns}
-            yield Event(stream.name, number, stream.name, start, end, attributes, times(row.events))
+            yield Event(
+                stream.name, number, stream.name, start, end, attributes, times(row.events, match.clock)
+            )

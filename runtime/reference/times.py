@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import datetime
 
-UNITS = {
-    "NANOSECOND": 1,
-    "MICROSECOND": 1_000,
-    "MILLISECOND": 1_000_000,
-    "SECOND": 1_000_000_000,
-    "MINUTE": 60_000_000_000,
-    "HOUR": 3_600_000_000_000,
-    "DAY": 86_400_000_000_000,
-    "WEEK": 604_800_000_000_000,
-}
+from neelc.ir.logical import Clock
+from neelc.ir.types import DATE, TIMESTAMP_NTZ
+from neelc.ir.units import LENGTHS
+
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 
@@ -30,10 +24,25 @@ def nanoseconds(value: object, unit: str) -> int | None:
         case bool():
             pass
         case int():
-            return value * UNITS[unit]
+            return value * LENGTHS[unit]
         case datetime.datetime():
             zoned = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-            return (zoned - EPOCH) // MICROSECOND * UNITS["MICROSECOND"]
+            return (zoned - EPOCH) // MICROSECOND * LENGTHS["MICROSECOND"]
         case datetime.date():
-            return (value - EPOCH.date()).days * UNITS["DAY"]
+            return (value - EPOCH.date()).days * LENGTHS["DAY"]
     raise TypeError(f"{value!r} is not a time: it requires an integer, a date or a datetime")
+
+
+def moment(instant: int, clock: Clock) -> object:
+    """Nanoseconds as a clock writes them: what `nanoseconds` reads.
+
+    >>> from neelc.ir.types import BIGINT
+    >>> moment(3_000_000_000, Clock(BIGINT, "SECOND")), moment(86_400_000_000_000, Clock(DATE))
+    (3, datetime.date(1970, 1, 2))
+    """
+    if clock.unit is not None:
+        return instant // LENGTHS[clock.unit]
+    written = EPOCH + instant // LENGTHS["MICROSECOND"] * MICROSECOND
+    if clock.type == DATE:
+        return written.date()
+    return written.replace(tzinfo=None) if clock.type == TIMESTAMP_NTZ else written

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from neelc.ir.expr import Literal
 from neelc.ir.pattern import Window
+from neelc.ir.units import LENGTHS
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.question import Question
 from neelc.runtime.reference.scopes import EVERYWHERE, Extent, Scope, extent
-from neelc.runtime.reference.times import UNITS
 
 
 def reach(question: Question, window: Window | None, events: Sequence[Event]) -> Scope | None:
@@ -66,5 +66,5 @@ def length(window: Window) -> int:
     >>> length(Window(Literal(2, INT), "SECOND"))
     2000000000
     """
-    assert window.unit in UNITS, f"a window of {window.unit} has no fixed length"
-    return size(window) * UNITS[window.unit]
+    assert window.unit in LENGTHS, f"a window of {window.unit} has no fixed length"
+    return size(window) * LENGTHS[window.unit]

@@ -12,6 +12,7 @@ from neelc.ir import pattern as p
 from neelc.ir.expr import Literal
 from neelc.ir.logical import Match
 from neelc.ir.node import walk
+from neelc.ir.units import LENGTHS
 from neelc.runtime.reference.candidates import candidates
 from neelc.runtime.reference.collapse import collapse
 from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
@@ -19,7 +20,6 @@ from neelc.runtime.reference.question import Question, again, question
 from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
 from neelc.runtime.reference.scopes import EVERYWHERE
-from neelc.runtime.reference.times import UNITS
 from neelc.runtime.reference.windows import length
 
 MAX_WORLDS = 100_000
@@ -43,7 +43,7 @@ def find_matches(match: Match, events: Iterable[Event]) -> list[Found]:
     Where all times are precise there is one world, and it is certain.
     """
     asked = question(match, events)
-    units = {stream.name: UNITS[stream.unit] for stream in match.streams if stream.latest is not None}
+    units = {stream.name: LENGTHS[stream.unit] for stream in match.streams if stream.latest is not None}
     if not units:
         found = [Found(binding, Fraction(1)) for binding in matches_in(asked)]
     else:
