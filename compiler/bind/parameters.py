@@ -79,7 +79,9 @@ def _window(node: Window, parameter: Parameter, text: str, findings: Findings) -
 
 def _no_constant(node: Parameter, value: object) -> tuple[str, Span | None, str]:
     if isinstance(value, int | Number):
-        message = f"the value of `:{node.name}` is no number of at most 38 digits, as a DECIMAL has"
+        finite = isinstance(value, int) or value.is_finite()
+        why = "has more than the 38 digits of a DECIMAL" if finite else f"is {value}, which no DECIMAL is"
+        message = f"the value of `:{node.name}` {why}"
         return message, node.span, "use a float: it is a DOUBLE"
     message = f"parameter `:{node.name}` has a value of type {type(value).__name__}, which no constant has"
     return message, node.span, "use a number, a string, a boolean, bytes, a date, a datetime or a timedelta"
