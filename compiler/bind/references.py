@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neelc.bind.event_types import why_no_attribute
+from neelc.bind.event_types import KnownType, why_no_attribute
 from neelc.bind.indexes import bind_index
 from neelc.bind.scopes import CLOSURE, EVENT, Declared
 from neelc.bind.structs import event_time, iteration_struct, struct_of, value_type
@@ -91,7 +91,7 @@ class References:
             and self.place.scopes.variable(name) is None
         ):
             return self.property(key, span)
-        variable = lookup(name, span, self.place)
+        variable = lookup(name, span, self.place, alone)
         if variable is None:
             return None
         self.used.append(Use(variable, span))
@@ -130,7 +130,7 @@ class References:
         if self.in_aggregate or self.place.in_return:
             better = f"{base.text}[].{name}" + ("" if self.in_aggregate else f", or {base.text}[last].{name}")
         else:
-            better = f"{base.text}[i].{name}"
+            better = f"{base.text}[{_likely_index(base)}].{name}"
         message = f"`{base.text}` is a list, and `{whole}` does not say of which element"
         self.findings.report("NEEL3011", message, node.span, f"write {better}")
         return None
@@ -156,9 +156,19 @@ class References:
         time = event_time(known, name)
         if time is not None and known.clock is not None:
             return e.EventTime(base.event, time, known.clock.type, span=node.span)
+        if time is not None:
+            self.report_clocks(base, known, span)
+            return None
         code, message, hint = why_no_attribute(known, name, base.text)
         self.findings.report(code, message, span, hint)
         return None
+
+    def report_clocks(self, base: Handle, known: KnownType, span: Span) -> None:
+        """The time of events that write it in different ways has no type."""
+        clocks = ", ".join(f"{entry.name} has {entry.clock}" for entry in known.entries)
+        columns = [entry.stream.start for entry in known.entries if entry.stream is not None]
+        hint = f"name the column that holds it: {base.text}.{written(columns[0])}"
+        self.findings.report("NEEL2011", f"the time of `{base.text}` has no one type: {clocks}", span, hint)
 
     def field(self, base: e.Expr, name: str, span: Span, node: e.Expr) -> e.Expr | None:
         kind = value_type(base)
@@ -232,7 +242,8 @@ class References:
     def whole(self, base: Handle, node: e.Expr) -> e.Expr | None:
         """The event itself, or the iteration, as a struct."""
         if base.reached == LIST:
-            better = f"{base.text}[]" if self.in_aggregate or self.place.in_return else f"{base.text}[i]"
+            every = self.in_aggregate or self.place.in_return
+            better = f"{base.text}[]" if every else f"{base.text}[{_likely_index(base)}]"
             message = f"`{base.text}` is a list: it needs an index"
             self.findings.report("NEEL3011", message, self.findings.at(node), f"write {better}")
             return None
@@ -241,3 +252,8 @@ class References:
             struct_of(variable, self.place) if base.reached == ONE else iteration_struct(variable, self.place)
         )
         return None if kind is None else e.Whole(base.event, kind, span=node.span)
+
+
+def _likely_index(base: Handle) -> str:
+    """The current element, unless `i` runs over another list already."""
+    return "last" if "[i" in base.text else "i"

@@ -29,7 +29,7 @@ def matched_columns(matcher: Matcher, source: Relation, findings: Findings) -> t
         _check_standard(matcher, variables, findings)
     symbols = tuple(
         Relation(bare(name), source.columns)
-        for name in (*variables, *(part.name for part in (*subsets, *matcher.definitions)))
+        for name in (*variables, *(s.name for s in subsets), *(d.name for d in matcher.definitions))
     )
     plain = Names((source,), findings)
     partition = [(str(x), typed(plain.resolved(x), findings.report)[1]) for x in matcher.partition_by]

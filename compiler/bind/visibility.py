@@ -46,8 +46,8 @@ def visible(place: Place) -> list[Declared]:
     return seen
 
 
-def lookup(name: str, span: Span, place: Place) -> Declared | None:
-    """The variable `name`, or None after a report."""
+def lookup(name: str, span: Span, place: Place, alone: bool = False) -> Declared | None:
+    """The variable `name`, or None after a report; `alone` if no attribute follows it."""
     meant = place.scopes.meant(name, place.at)
     if len(meant) > 1:
         message = f"`{name}` could be more than one component of the pattern"
@@ -55,7 +55,7 @@ def lookup(name: str, span: Span, place: Place) -> Declared | None:
         place.findings.report("NEEL2002", message, span, hint)
         return None
     if not meant:
-        _report_unknown(name, span, place)
+        _report_unknown(name, span, place, alone)
         return None
     found = meant[0]
     refusal = _refusal(found, place)
@@ -98,13 +98,15 @@ def _hidden_in_closure(v: Declared, path: Path, place: Place) -> tuple[str, str,
     return "NEEL3010", message, f"write {way}.{v.name}"
 
 
-def _report_unknown(name: str, span: Span, place: Place) -> None:
+def _report_unknown(name: str, span: Span, place: Place, alone: bool) -> None:
     if bare(name).casefold() in ("i", "last"):
         hint: str | None = "as an index it stands in brackets only: b[i], b[last]"
     else:
         hint = _owner_hint(name, place) or did_you_mean(
             name, [bare(v.name) for v in visible(place)], "variables in scope"
         )
+        if alone and hint is not None and not hint.startswith(("did you mean", "`", "an attribute")):
+            hint += f"; a string stands between quotes: '{bare(name)}'"
     place.findings.report("NEEL2001", f"unknown pattern variable `{name}`", span, hint)
 
 

@@ -46,7 +46,7 @@ def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Wind
         if count >= 1 and count == int(count):
             return _literal(int(count), "EVENT", window, findings)
         findings.report(
-            "NEEL3026", f"{window.count} is not a number of events", span, "for example WITHIN 50 EVENTS; 1 is the least"
+            "NEEL3026", f"{window.count} is not a number of events", span, "for example WITHIN 50 EVENTS"
         )
         return None
     if count < 0:

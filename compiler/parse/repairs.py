@@ -14,16 +14,21 @@ from neelc.parse.expected import is_word, spelling
 Reach = Callable[[Sequence[Any]], int]
 
 _WORDS = {spelling(kind): kind for kind in range(1, len(NeelParser.symbolicNames)) if is_word(kind)}
+_OPERATORS = (NeelParser.SEQ, NeelParser.SEQ_NEG, NeelParser.AND, NeelParser.AND_NEG, NeelParser.OR)
 _CLAUSES = (NeelParser.FROM, NeelParser.WHERE, NeelParser.WITHIN, NeelParser.USING, NeelParser.RETURN)
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A change of the tokens, and the hint that proposes it; `word` is a token that is misspelt."""
+    """A change of the tokens, and the hint that proposes it.
+
+    If the mistake is not where the parser stopped, `culprit` is its token and `message` says what it is.
+    """
 
     tokens: Sequence[Any]
     hint: str
-    word: Any = None
+    culprit: Any = None
+    message: str = ""
 
 
 def repair(tokens: Sequence[Any], at: int, reach: Reach) -> Repair | None:
@@ -41,27 +46,44 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     """What people most often mean; of two that help alike the first is chosen."""
     token, before = tokens[at], tokens[:at]
     yield from _misspelt(tokens, at)
+    yield from _pipes(tokens, at)
 
     def instead(hint: str, *kinds: int, drop: int = 1) -> Repair:
         new = [_like(token, kind) for kind in kinds]
         return Repair([*tokens[: at + 1 - drop], *new, *tokens[at + 1 :]], hint)
 
-    if is_word(token.type):
+    if is_word(token.type) and not _is_operator(tokens, at):
         name = f"`{token.text}` is a word of the language; as a name it needs backticks"
         yield instead(name, NeelParser.IDENTIFIER)
     match token.type:
         case NeelParser.COMMA:
-            yield instead("AND joins conditions", NeelParser.AND)
+            yield instead("write AND instead", NeelParser.AND)
         case NeelParser.AMPERSAND if before and before[-1].type == NeelParser.AMPERSAND:
-            yield instead("AND joins conditions", NeelParser.AND, drop=2)
+            yield instead("write AND instead", NeelParser.AND, drop=2)
         case NeelParser.BANG:
             yield instead("NOT negates a condition", NeelParser.NOT)
         case NeelParser.SELECT:
             yield instead("the columns of a PATTERN query stand after RETURN", NeelParser.RETURN)
+    if token.type == NeelParser.IDENTIFIER:
+        yield instead("AS might be missing before it", NeelParser.AS, token.type)
     yield instead("a comma might be missing before it", NeelParser.COMMA, token.type)
     opened = unclosed(before)
     if opened > 0 and is_word(token.type):
         yield instead(not_closed(opened), *[NeelParser.RPAREN] * opened, token.type)
+
+
+def _is_operator(tokens: Sequence[Any], at: int) -> bool:
+    """Whether an operator of patterns, with its list, begins at the token."""
+    opens = at + 1 < len(tokens) and tokens[at + 1].type == NeelParser.LPAREN
+    return opens and tokens[at].type in _OPERATORS
+
+
+def _pipes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """`a > 1 || b > 2`: the parser stops at the second comparison."""
+    place = next((i for i in reversed(range(at)) if tokens[i].type == NeelParser.CONCAT), None)
+    if place is not None:
+        changed = [*tokens[:place], _like(tokens[place], NeelParser.OR), *tokens[place + 1 :]]
+        yield Repair(changed, "write OR instead", tokens[place], "`||` joins strings, not conditions")
 
 
 def _misspelt(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
@@ -72,7 +94,8 @@ def _misspelt(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
             continue
         for word in difflib.get_close_matches(token.text.upper(), _WORDS, 3, 0.6):
             changed = [*tokens[:place], _like(token, _WORDS[word]), *tokens[place + 1 :]]
-            yield Repair(changed, f"did you mean {word}?", token)
+            message = f"found `{token.text}`, which is not a word of the language"
+            yield Repair(changed, f"did you mean {word}?", token, message)
 
 
 def _like(token: Any, kind: int) -> Any:
@@ -100,6 +123,8 @@ def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str
         return "this `)` closes nothing"
     if begins_statement:
         return "a `;` is missing before it"
+    if _is_operator(tokens, at):
+        return "a pattern stands after PATTERN only"
     is_pattern = tokens[0].type == NeelParser.PATTERN
     has_clauses = any(other.type in _CLAUSES for other in before)
     names = [other.type for other in before[-2:]] == [NeelParser.IDENTIFIER] * 2

@@ -50,10 +50,9 @@ def _complaint(error: RecognitionException, tokens: Sequence[Any], rule: str, en
     token = tokens[at]
     begins_statement = token.type in _BEGINNINGS and at > 0 and _reach(tokens[at:], rule) > len(tokens) - at
     mended = None if begins_statement else repair(tokens, at, lambda changed: _reach(changed, rule))
-    if mended is not None and mended.word is not None:
-        word = mended.word
-        message = f"found `{word.text}`, which is not a word of the language"
-        return Diagnostic("NEEL1001", message, Span(word.start, word.stop + 1), mended.hint)
+    if mended is not None and mended.culprit is not None:
+        span = Span(mended.culprit.start, mended.culprit.stop + 1)
+        return Diagnostic("NEEL1001", mended.message, span, mended.hint)
     hint = mended.hint if mended is not None else known_mistake(tokens, at, begins_statement)
     return Diagnostic("NEEL1001", f"found `{token.text}` {where}", Span(token.start, token.stop + 1), hint)
 
