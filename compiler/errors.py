@@ -17,10 +17,10 @@ from neelc.source import Source, Span
 CATALOGUE: dict[str, str] = {
     # 1xxx: syntax
     "NEEL1001": "the text is not a query",
-    "NEEL1002": "a character or an unfinished quote that no token begins with",
+    "NEEL1002": "a character that means nothing, or a quote that is not closed",
     "NEEL1003": "nested too deeply",
     "NEEL1004": "a clause is given twice",
-    "NEEL1005": "a malformed literal",
+    "NEEL1005": "a malformed constant, unit or type",
     "NEEL1006": "a malformed temporal pattern",
     "NEEL1007": "a list variable without a repetition, or a repetition without one",
     # 20xx: names

@@ -13,8 +13,12 @@ from neelc.errors import CATALOGUE
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 ERRORS = ROOT / "tests" / "cases" / "errors"
 CODE = re.compile(r"error\[(NEEL\d{4})\]")
+WHY = re.compile(r"^# Why: (.*)$", re.MULTILINE)
 
-# Our own bugs have no query that shows them; test_cli.py makes one happen.
+# The comment of a case that is the example of a code.
+SHOWN = "# Shown for {} in docs/reference/errors.md."
+
+# Our own bugs have no query that shows them; tests/cli/test_main.py makes one happen.
 WITHOUT_CASE = {code for code in CATALOGUE if code.startswith("NEEL9")}
 
 TITLES = {
@@ -28,15 +32,17 @@ TITLES = {
 
 
 def shown() -> dict[str, Path]:
-    """The case that shows a code: of several the one with the fewest errors and the shortest query."""
-    found: dict[str, list[tuple[int, int, str, Path]]] = {}
+    """The case that shows a code: one that says so, else one with few errors, a hint and a short query."""
+    found: dict[str, list[tuple[bool, int, bool, int, Path]]] = {}
     for path in sorted(path for path in ERRORS.rglob("*.case") if path.name != "wanted.case"):
         case = cases.load(path)
         if isinstance(case.expected, str):
             codes = CODE.findall(case.expected)
             for code in codes:
-                found.setdefault(code, []).append((len(codes), len(case.query.text), path.name, path))
-    return {code: min(candidates)[3] for code, candidates in sorted(found.items())}
+                chosen, hint = SHOWN.format(code) in case.text, "= hint:" in example(path, code)
+                rank = (not chosen, len(codes), not hint, len(case.query.text), path)
+                found.setdefault(code, []).append(rank)
+    return {code: min(candidates)[-1] for code, candidates in sorted(found.items())}
 
 
 def page() -> str:
@@ -54,14 +60,18 @@ def page() -> str:
         if codes:
             lines += ["", f"## {title}"]
         for code in codes:
-            lines += ["", f"### {code}", "", sentence(CATALOGUE[code])]
-            if code in cases_by_code:
-                lines += ["", "```text", *example(cases_by_code[code], code).split("\n"), "```"]
+            path = cases_by_code.get(code)
+            lines += ["", f"### {code}", "", sentence(CATALOGUE[code], path)]
+            if path is not None:
+                lines += ["", "```text", *example(path, code).split("\n"), "```"]
     return "\n".join(lines) + "\n"
 
 
-def sentence(title: str) -> str:
-    return title[0].upper() + title[1:] + "."
+def sentence(title: str, path: Path | None) -> str:
+    """What is wrong, and the rule that the example breaks."""
+    why = WHY.search(cases.load(path).text) if path is not None else None
+    rule = why[1] if why is not None else "no query shows it; the message asks to report it."
+    return f"{title[0].upper()}{title[1:]}. {rule[0].upper()}{rule[1:]}"
 
 
 def example(path: Path, code: str) -> str:
@@ -70,6 +80,11 @@ def example(path: Path, code: str) -> str:
     assert isinstance(expected, str)
     texts = re.split(r"\n\n(?=error\[)", expected)
     return next(text for text in texts if text.startswith(f"error[{code}]"))
+
+
+def test_every_case_says_which_rule_is_broken() -> None:
+    paths = [path for path in ERRORS.rglob("*.case") if path.name != "wanted.case"]
+    assert [path.name for path in paths if not WHY.search(path.read_text())] == []
 
 
 def test_every_code_has_a_case() -> None:

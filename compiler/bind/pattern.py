@@ -142,20 +142,6 @@ def can_be_empty(node: Pattern, dropped: tuple[str, ...] = ()) -> bool:
     return all(can_be_empty(part, dropped) for part in parts_of(node) if not isinstance(part, Not))
 
 
-def _can_bind(node: Pattern, dropped: tuple[str, ...] = ()) -> bool:
-    """Whether some match of the part binds an event."""
-    match node:
-        case Event(variable=variable) | Repeat(variable=variable) if variable is not None:
-            return find(variable, dropped) is None
-        case Exists(variables, part):
-            return _can_bind(part, (*dropped, *variables))
-        case Event():
-            return True
-    # A list without positive parts is an error of its own.
-    positive = [part for part in parts_of(node) if not isinstance(part, Not)]
-    return not positive or any(_can_bind(part, dropped) for part in positive)
-
-
 def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) -> None:
     """Report negative parts whose scope has no end; `left` and `right` say whether that of `node` has one."""
     if node.within is not None:

@@ -18,7 +18,7 @@ from neelc.ir.types import STRING
 from neelc.ir.units import LENGTHS
 from neelc.source import Source, Span
 
-UNITS = tuple(LENGTHS)
+UNITS = tuple(reversed(LENGTHS))
 _SHORT_UNITS = {"ns": "NANOSECOND", "us": "MICROSECOND", "ms": "MILLISECOND", "s": "SECOND"}
 
 

@@ -48,9 +48,8 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     yield from _misspelt(tokens, at)
     yield from _pipes(tokens, at)
 
-    def instead(hint: str, *kinds: int, drop: int = 1) -> Repair:
-        new = [_like(token, kind) for kind in kinds]
-        return Repair([*tokens[: at + 1 - drop], *new, *tokens[at + 1 :]], hint)
+    def instead(hint: str, *kinds: int) -> Repair:
+        return Repair([*before, *(_like(token, kind) for kind in kinds), *tokens[at + 1 :]], hint)
 
     if is_word(token.type) and not _is_operator(tokens, at):
         name = f"`{token.text}` is a word of the language; as a name it needs backticks"
@@ -59,7 +58,10 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
         case NeelParser.COMMA:
             yield instead("write AND instead", NeelParser.AND)
         case NeelParser.AMPERSAND if before and before[-1].type == NeelParser.AMPERSAND:
-            yield instead("write AND instead", NeelParser.AND, drop=2)
+            both = _like(before[-1], NeelParser.AND)
+            both.stop = token.stop
+            changed = [*before[:-1], both, *tokens[at + 1 :]]
+            yield Repair(changed, "write AND instead", both, "`&&` is not an operator")
         case NeelParser.BANG:
             yield instead("NOT negates a condition", NeelParser.NOT)
         case NeelParser.SELECT:
