@@ -1,6 +1,6 @@
 """What a pattern query means, once more and in the plainest way: every reading is tried and judged.
 
-A second opinion about `neelc.runtime.reference`, written from the language alone and only for tiny streams. It
+A second opinion about `neelc.runtime.reference`, written from the language alone and for tiny streams only. It
 shares events and the values of scalar expressions with the reference, and nothing of how matches are found.
 
 A *tree* says which events a pattern is read with: a branch for each OR, a list for each repetition. All trees

@@ -1,14 +1,14 @@
 """Which matches a selection strategy keeps, said about complete matches: no automaton, no runs.
 
-A *slot* is a place for one event: `("a",)`, `("b", 0)` for the first element of `b[]`, `("k", 1, "a")` for the
-`a` in the second iteration of `k[]`. A pattern allows certain sequences of slots, its *words*; a match is a
+A *slot* is a place for one event: `("a",)`, `("b", 0)` for the first element of `b[]`, `("k", 1, "a")` for
+the `a` in the second iteration of `k[]`. A pattern allows certain sequences of slots, its *words*; a match is a
 word whose slots have events.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from oracle_basics import Question, are_same, conditions, instances, own_attributes
@@ -112,7 +112,9 @@ class Known:
     def slots(self, reference: x.EventRef) -> set[Slot]:
         """The slots whose events make up what a reference means."""
         every = {*self.done, *self.coming}
-        return {slot for start in self.starts(reference, every) for slot in every if slot[: len(start)] == start}
+        return {
+            slot for start in self.starts(reference, every) for slot in every if slot[: len(start)] == start
+        }
 
     def starts(self, reference: x.EventRef, every: set[Slot]) -> set[Slot]:
         """What the slots of a reference begin with."""
@@ -123,9 +125,120 @@ class Known:
             case x.Inner(base, name):
                 return {(*start, name) for start in self.starts(base, every)}
             case x.At(base, index):
-                lists = self.starts(base, every)
-                return {place for start in lists for place in self.places(start, every, index.offset, index)}
+                lists = {start: self.place(start, index) for start in self.starts(base, every)}
+                return {one for start, place in lists.items() for one in at(start, place, every)}
             case x.Each(base, upper):
-                lists = self.starts(base, every)
-                return {place for start in lists for place in self.places(start, every, 0, upper, all=True)}
+                lists = {start: self.place(start, upper) for start in self.starts(base, every)}
+                return {
+                    one
+                    for start, place in lists.items()
+                    for one in at(start, None, every)
+                    if place is None or int(one[-1]) <= place
+                }
         raise AssertionError(reference)
+
+    def place(self, start: Slot, index: x.Index | None) -> int | None:
+        """An index in the list whose slots begin with `start`; None where any element may change it."""
+        if index is None:
+            return None
+        if index.anchor == "LAST":
+            filled = at(start, None, set(self.done))
+            return None if at(start, None, self.coming) - filled else len(filled) - 1 + index.offset
+        return index.offset + (self.context.current or 0 if index.anchor == "CURRENT" else 0)
+
+
+def at(start: Slot, place: int | None, slots: Iterable[Slot]) -> set[Slot]:
+    """The element at a place of the list whose slots begin with `start`; all of them without a place."""
+    if place is not None:
+        return {(*start, place)}
+    return {slot[: len(start) + 1] for slot in slots if slot[: len(start)] == start}
+
+
+def words(node: Pattern, most: int, path: Slot = ()) -> frozenset[Word]:
+    """The sequences of at most `most` slots that a pattern allows; negations filter afterwards.
+
+    Longer ones than the stream count too: an event may be taken for a run that comes to nothing.
+    """
+    match node:
+        case Event(variable=name):
+            return frozenset([((*path, name) if name else path,)] if most else [])
+        case Optional(part):
+            return words(part, most, path) | {()}
+        case Or(parts):
+            return frozenset(word for part in parts for word in words(part, most, path))
+        case Seq(parts):
+            return joined([(part, path) for part in parts if not isinstance(part, Not)], most)
+        case Repeat(part, least, limit, name):
+            counts = range(least, (most if limit is None else min(limit, most)) + 1)
+            times = [[(part, (*path, name or "", place)) for place in range(count)] for count in counts]
+            return frozenset(word for parts in times for word in joined(parts, most))
+    raise AssertionError(node)
+
+
+def joined(parts: Sequence[tuple[Pattern, Slot]], most: int) -> frozenset[Word]:
+    found: set[Word] = {()}
+    for part, path in parts:
+        found = {word + more for word in found for more in words(part, most - len(word), path)}
+    return frozenset(found)
+
+
+def shortest(node: Pattern) -> int:
+    """The length of the shortest word."""
+    match node:
+        case Event():
+            return 1
+        case Or(parts):
+            return min(shortest(part) for part in parts)
+        case Seq(parts):
+            return sum(shortest(part) for part in parts)
+        case Repeat(part, least):
+            return least * shortest(part)
+    return 0
+
+
+def type_at(node: Pattern, slot: Slot) -> str:
+    """The type of event that a slot takes."""
+    name = [part for part in slot if isinstance(part, str)][-1]
+    for part in walk(node):
+        match part:
+            case Event(kind, variable) | Repeat(Event(kind), variable=variable) if variable == name:
+                return kind
+    raise AssertionError(slot)
+
+
+def taken_by(node: Pattern, path: Slot, taken: Taken) -> list[Happening]:
+    """The events of a part that stands in the iteration `path`."""
+    names = {part.variable for part in walk(node) if isinstance(part, Event | Repeat)}
+    here = [slot for slot in taken if slot[: len(path)] == path]
+    return [taken[slot] for slot in here if slot[len(path)] in names]
+
+
+def present(node: Pattern, taken: Taken, path: Slot = ()) -> Iterator[tuple[Pattern, Slot]]:
+    """The parts whose conditions count, each with the iteration it stands in: of an OR the branch that was
+    taken, of an optional part what is there."""
+    if isinstance(node, Event | Optional) and not taken_by(node, path, taken):
+        return
+    yield node, path
+    match node:
+        case Optional(part):
+            yield from present(part, taken, path)
+        case Seq(parts):
+            for part in parts:
+                yield from [] if isinstance(part, Not) else present(part, taken, path)
+        case Or(parts):
+            for part in parts:
+                yield from present(part, taken, path) if taken_by(part, path, taken) else []
+        case Repeat(part, variable=name) if name and not isinstance(part, Event):
+            for iteration in at((*path, name), None, taken):
+                yield from present(part, taken, iteration)
+
+
+def bound(taken: Taken) -> dict[str, object]:
+    """The binding that slots with events make."""
+    found: dict[str, object] = {}
+    for name in dict.fromkeys(str(slot[0]) for slot in taken):
+        event = taken.get((name,))
+        count = len(at((name,), None, taken))
+        lists = [{slot[2:]: e for slot, e in taken.items() if slot[:2] == (name, i)} for i in range(count)]
+        found[name] = event or tuple(one.get(()) or bound(one) for one in lists)
+    return found

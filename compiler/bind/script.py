@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc.bind.catalog import Catalog, Concept, Entry
@@ -25,6 +25,7 @@ from neelc.ir.script import (
     RunQuery,
     Script,
     Statement,
+    Unread,
 )
 from neelc.source import Source
 
@@ -61,8 +62,10 @@ def examine(
 ) -> Bound:
     """As `bind`, with the diagnostics as a value."""
     state = _State(Findings(source), {stream.name: stream for stream in streams}, script)
+    unread = [s for s in script.statements if isinstance(s, Unread)]
+    state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
-        for statement in script.statements:
+        for statement in _judged(script):
             _bind_statement(with_arguments(statement, arguments or {}, state.findings), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"
@@ -71,6 +74,14 @@ def examine(
         return Bound(None, tuple(state.findings.diagnostics))
     declared = (entry.stream for entry in state.catalog.entries.values() if entry.kind == "stream")
     return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), ())
+
+
+def _judged(script: Script) -> Iterator[Statement]:
+    """The statements up to one that might have declared anything, because it could not be read."""
+    for statement in script.statements:
+        if isinstance(statement, Unread) and statement.declares is None:
+            return
+        yield statement
 
 
 @dataclass
@@ -106,6 +117,10 @@ def _bind_statement(statement: Statement, state: _State) -> None:
                 state.catalog.entries[entry.name] = entry
         case RunQuery(query):
             _bind_named(None, query, state)
+        case Unread(declares=name):
+            # Whatever uses the name is not judged.
+            if name and state.catalog.kind_of(name) is None:
+                state.catalog.entries[bare(name)] = Entry(bare(name), "stream", typed=statement.typed)
         case _:
             state.findings.report("NEEL4001", "not supported yet: this kind of statement", statement.span)
 

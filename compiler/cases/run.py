@@ -30,7 +30,7 @@ def run_case(case: Case) -> Outcome:
 def _actual(case: Case, backwards: bool = False) -> Result | str:
     """The rows of the last query, or the text of all diagnostics."""
     try:
-        script = parse.script(case.query)
+        script = parse.read(case.query)
         given = [events.given(script, backwards) for events in case.events]
         found = inputs.complete(script, case.query, given, case.path.parent)
         program = bind(found.script, case.query, found.streams, case.arguments)

@@ -69,5 +69,5 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     arguments = arguments_of(options.arg)
     # Paths in a script are relative to it, so that it can be run from anywhere.
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
-    inputs = complete(parse.script(source), source, given, directory)
+    inputs = complete(parse.read(source), source, given, directory)
     return inputs, bind(inputs.script, source, inputs.streams, arguments)

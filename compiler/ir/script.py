@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neelc.errors import Diagnostic
 from neelc.ir.expr import Expr
 from neelc.ir.node import Node
 from neelc.ir.pattern import Pattern, Window
@@ -92,6 +93,19 @@ class RunQuery(Statement):
     """A query without a name."""
 
     query: Query
+
+
+@dataclass(frozen=True)
+class Unread(Statement):
+    """A statement that could not be read, and why.
+
+    `declares` is the name it would have declared, "" for a query without a name, None if that is unclear:
+    then the statements after it cannot be judged. `typed` if it may declare a stream with a type column.
+    """
+
+    problems: tuple[Diagnostic, ...]
+    declares: str | None = None
+    typed: bool = False
 
 
 STRATEGIES = (

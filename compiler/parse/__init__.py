@@ -12,31 +12,48 @@ from typing import Any, TypeVar
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expr import Expr
 from neelc.ir.pattern import Pattern, Window
-from neelc.ir.script import Script, Statement
+from neelc.ir.script import Script, Statement, Unread
 from neelc.parse import expressions, patterns, statements
 from neelc.parse.problem import Problem
 from neelc.parse.syntax import parse_tree
-from neelc.parse.tokens import nesting_problem, statements_of, stray_tokens, tokens_of
+from neelc.parse.tokens import (
+    declared_name,
+    has_type_clause,
+    nesting_problem,
+    statements_of,
+    stray_tokens,
+    tokens_of,
+)
 from neelc.source import Source, Span
 
 T = TypeVar("T")
 
 
 def script(source: Source | str) -> Script:
-    """All statements of a script; raises `NeelError` with one error for each statement that has one."""
+    """All statements of a script; raises `NeelError` with the errors of all statements that have one."""
     source = Source(source) if isinstance(source, str) else source
-    tokens = tokens_of(source.text)
-    problems = stray_tokens(tokens)
+    found = read(source)
+    problems = [p for s in found.statements if isinstance(s, Unread) for p in s.problems]
     if problems:
         raise NeelError(problems, source)
+    return found
+
+
+def read(source: Source) -> Script:
+    """As `script`, but what cannot be read is an `Unread` statement: the others can still be judged."""
     found: list[Statement] = []
-    for part in statements_of(tokens):
+    for tokens in statements_of(tokens_of(source.text)):
+        problems = stray_tokens(tokens)
         try:
-            found.append(_built(part, "singleStatement", lambda tree: statements.statement(tree.statement())))
+            if not problems:
+                found.append(
+                    _built(tokens, "singleStatement", lambda tree: statements.statement(tree.statement()))
+                )
         except Problem as problem:
-            problems.append(problem.diagnostic)
-    if problems:
-        raise NeelError(problems, source)
+            problems = [problem.diagnostic]
+        if problems:
+            span = Span(tokens[0].start, tokens[-1].stop + 1)
+            found.append(Unread(tuple(problems), declared_name(tokens), has_type_clause(tokens), span=span))
     return Script(tuple(found), span=Span(0, len(source.text)))
 
 

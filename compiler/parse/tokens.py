@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from antlr4 import InputStream, Token
@@ -128,3 +129,20 @@ def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
         else:
             statements[-1].append(token)
     return [statement for statement in statements if statement]
+
+
+def declared_name(tokens: Sequence[Any]) -> str | None:
+    """The name that a statement declares as far as its tokens tell: "" for none, None if they do not tell."""
+    kinds = [token.type for token in tokens]
+    if kinds[0] in (NeelLexer.PATTERN, NeelLexer.SELECT, NeelLexer.LPAREN):
+        last = kinds[-2:] == [NeelLexer.AS, NeelLexer.IDENTIFIER]
+        return str(tokens[-1].text) if last else ""
+    is_create = kinds[0] == NeelLexer.CREATE or kinds[1:2] in ([NeelLexer.STREAM], [NeelLexer.TYPE])
+    names = (NeelLexer.IDENTIFIER, NeelLexer.QUOTED)
+    return str(tokens[2].text) if is_create and len(tokens) > 2 and kinds[2] in names else None
+
+
+def has_type_clause(tokens: Sequence[Any]) -> bool:
+    """Whether a statement says TYPE BY."""
+    kinds = [token.type for token in tokens]
+    return (NeelLexer.TYPE, NeelLexer.BY) in pairwise(kinds)
