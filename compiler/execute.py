@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from neelc.data.inputs import Inputs
 from neelc.data.table import Row
@@ -22,16 +21,6 @@ def execute(inputs: Inputs, program: Program, tables: Tables) -> list[tuple[str 
         return run(program, tables)
     except LimitReached as limit:
         queries = [s for s in inputs.script.statements if isinstance(s, CreateQuery | RunQuery)]
-        span = queries[_failing(program, tables)].span or Span(0, 1)
+        span = queries[limit.query or 0].span or Span(0, 1)
         hint = "a shorter window, more conditions or fewer events might help"
         raise NeelError([Diagnostic("NEEL5007", str(limit), span, hint)], inputs.source) from None
-
-
-def _failing(program: Program, tables: Tables) -> int:
-    """Which query reaches the limit: the first one that the script cannot be run up to."""
-    for count in range(1, len(program.queries)):
-        try:
-            run(replace(program, queries=program.queries[:count]), tables)
-        except LimitReached:
-            return count - 1
-    return len(program.queries) - 1
