@@ -1,4 +1,4 @@
-# Every target sets up what it needs; nothing outside .venv/ and build/ is written.
+# Every target sets up what it needs, in .venv/ and build/; a missing Java or venv module is installed with apt.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help

@@ -52,7 +52,7 @@ patternClause
     | WITH CONFIDENCE (GE | GT) expression           # withConfidence
     | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
     ;
-returnItem : expression (AS name)? ;
+returnItem : STAR | expression (AS name)? ;
 
 patternExpression : patternPart (OR patternPart)* ;
 patternPart

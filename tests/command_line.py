@@ -64,4 +64,4 @@ def break_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(source: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr("neelc.parse.script", fail)
+    monkeypatch.setattr("neelc.parse.read", fail)

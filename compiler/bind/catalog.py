@@ -92,6 +92,8 @@ class Catalog:
 
     entries: dict[str, Entry] = field(default_factory=dict)
     concepts: dict[str, Concept] = field(default_factory=dict)
+    later: list[str] = field(default_factory=list)
+    """Names, in source form, that the rest of the script declares."""
 
     def kind_of(self, name: str) -> str | None:
         """What `name`, whatever its case, already names."""

@@ -50,6 +50,10 @@ def resolve_type(
     """
     if catalog.is_broken(name):
         return None
+    if name not in catalog.names() and find(name, catalog.later) and catalog.kind_of(name) is None:
+        message = f"`{name}` is declared only after this query"
+        findings.report("NEEL2005", message, span, "declare it before: statements use what stands above them")
+        return None
     members: list[tuple[Entry, Member]] = []
     refused: list[str] = []
     for leaf in catalog.flattened(name):

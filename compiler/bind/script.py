@@ -65,7 +65,11 @@ def examine(
     unread = [s for s in script.statements if isinstance(s, Unread)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
-        for statement in _judged(script):
+        for place, statement in enumerate(_judged(script)):
+            rest = script.statements[place:]
+            state.catalog.later = [
+                s.name for s in rest if isinstance(s, CreateQuery | CreateStream | CreateType)
+            ]
             _bind_statement(with_arguments(statement, arguments or {}, state.findings), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"

@@ -18,7 +18,9 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     ('price', None, 'sym')
     """
     by_key = {candidate.casefold(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(name.casefold(), list(by_key), 1, 0.7)
+    # Two letters that changed places weigh more in a short name.
+    least = 0.6 if len(name) <= 4 else 0.7
+    found = difflib.get_close_matches(name.casefold(), list(by_key), 1, least)
     if not found:  # `symbol` for `sym`: an abbreviation, or what it is short for
         key = name.casefold()
         found = [k for k in by_key if min(len(k), len(key)) > 2 and (k.startswith(key) or key.startswith(k))]

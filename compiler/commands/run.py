@@ -28,7 +28,7 @@ EXAMPLES = """examples:
   neelc run network.neel --query Alarms --query Doubles
 """
 
-FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json"}
+FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".txt": "table", "": "table"}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.engine == "spark":
         raise CallError("run --engine spark: this engine does not exist yet; use --engine reference")
-    kind = options.format or FORMATS.get(Path(options.output or "").suffix.lower(), "table")
+    kind = options.format or format_of(options.output)
     if kind != "table" and len(options.query) > 1:
         raise CallError(f"run --format {kind}: the rows of one query only, here are {len(options.query)}")
     source = read_source(options.file)
@@ -65,14 +65,29 @@ def run(options: argparse.Namespace) -> int:
         return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
 
 
+def format_of(output: str | None) -> str:
+    """The format that the ending of a file tells.
+
+    >>> format_of("alarms.csv"), format_of(None)
+    ('csv', 'table')
+    """
+    ending = Path(output or "").suffix.lower()
+    if output is not None and ending not in FORMATS:
+        known = ", ".join(ending for ending in FORMATS if ending)
+        raise CallError(f"run -o {output}: its ending tells no format; say --format, or use {known}")
+    return FORMATS.get(ending, "table")
+
+
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
-    from neelc.commands.streams import bound
+    from neelc.commands.notes import missing_types
+    from neelc.commands.streams import bound, refuse_unused
     from neelc.commands.tables import written
     from neelc.data.inputs import read
     from neelc.execute import execute
 
     inputs, program = bound(source, options)
     positions = chosen(program, options.query)
+    refuse_unused(inputs, program, options)
     start = time.perf_counter()
     tables, failures = read(inputs, program)
     if failures:
@@ -86,6 +101,8 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
         write_whole(Path(options.output), text)
     else:
         sys.stdout.write(text)
+    for note in missing_types(program, tables):
+        print(f"note: {note}", file=sys.stderr)
     aggregated = any(program.queries[at].match.aggregated for at in positions)
     rows = sum(len(result.rows) for _, result in results)
     print(f"{counted(rows, aggregated)} in {seconds:.2f} s (reference engine)", file=sys.stderr)

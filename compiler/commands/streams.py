@@ -13,7 +13,11 @@ from neelc.data import delimited
 from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
 from neelc.data.location import Location
 from neelc.files import CallError
+from neelc.ir.expr import Parameter
 from neelc.ir.logical import Program
+from neelc.ir.names import bare, find
+from neelc.ir.node import walk
+from neelc.ir.script import CreateStream
 from neelc.source import Source, Span
 
 SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format")
@@ -66,8 +70,26 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     from neelc.bind import bind
 
     given = [given_stream(text) for text in options.stream]
+    for place, stream in enumerate(given):
+        if find(stream.name, [other.name for other in given[:place]]) is not None:
+            raise CallError(f"--stream {stream.name}=...: given twice")
     arguments = arguments_of(options.arg)
     # Paths in a script are relative to it, so that it can be run from anywhere.
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
     inputs = complete(parse.read(source), source, given, directory)
     return inputs, bind(inputs.script, source, inputs.streams, arguments)
+
+
+def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:
+    """What is given and used by nothing is most likely misspelt."""
+    read = sorted({stream.name for query in program.queries for stream in query.match.streams})
+    declared = [s.name for s in inputs.script.statements if isinstance(s, CreateStream)]
+    for given in inputs.given:
+        if find(given.name, [*read, *declared]) is None:
+            listed = ", ".join(read)
+            raise CallError(f"--stream {given.name}=...: no query reads it; streams that are read: {listed}")
+    parameters = {node.name for node in walk(inputs.script) if isinstance(node, Parameter)}
+    for name in arguments_of(options.arg):
+        if find(name, parameters) is None:
+            listed = ", ".join(f":{bare(p)}" for p in sorted(parameters)) or "none"
+            raise CallError(f"--arg {name}=...: the script has no parameter :{name}; parameters: {listed}")

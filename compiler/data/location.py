@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +116,9 @@ def declared_location(statement: CreateStream, source: Source, directory: Path) 
 def written_span(statement: CreateStream, source: Source, words: str) -> Span:
     """The place of some words of a statement, or of its first line."""
     whole = statement.span or Span(0, 1)
-    at = source.text.find(words, whole.start, whole.end) if words else -1
-    if at >= 0:
-        return Span(at, at + len(words))
+    # Whole words only: the `T` of `CREATE` is not the stream `T`.
+    found = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").search(source.text, whole.start, whole.end)
+    if words and found:
+        return Span(*found.span())
     end = source.text.find("\n", whole.start, whole.end)
     return Span(whole.start, end if end > whole.start else whole.end)

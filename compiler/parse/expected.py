@@ -26,6 +26,7 @@ _PLACES = {
     "arithmetic": "an expression",
     "unary": "an expression",
     "primary": "an expression",
+    "returnItem": "an expression",
     "rowPrimary": "a pattern variable",
     "name": "a name",
 }

@@ -9,7 +9,6 @@ from typing import Any
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import script as s
 from neelc.ir.names import bare
-from neelc.ir.rows import Output
 from neelc.parse import literals
 from neelc.parse.expressions import expression, expressions
 from neelc.parse.patterns import pattern_expression, window
@@ -140,10 +139,7 @@ def _confidence(context: Any) -> s.Confidence:
 
 
 def _returns(context: Any) -> s.Return:
-    items = tuple(
-        Output(expression(i.expression()), i.name().getText() if i.name() else None, span=span_of(i))
-        for i in context.returnItem()
-    )
+    items = tuple(output(i) for i in context.returnItem())
     if not items and not context.COLLAPSED():
         fail("NEEL1001", "RETURN lists nothing", context, "for example RETURN a.id, b.ts AS until")
     return s.Return(

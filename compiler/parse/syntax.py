@@ -46,7 +46,7 @@ def _complaint(error: RecognitionException, tokens: Sequence[Any], rule: str, en
     if at == len(tokens):
         opened = unclosed(tokens)
         hint = not_closed(opened) if opened > 0 else None
-        return Diagnostic("NEEL1001", f"the text ends {where}", Span(end, end + 1), hint)
+        return Diagnostic("NEEL1001", f"the statement ends {where}", Span(end, end + 1), hint)
     token = tokens[at]
     begins_statement = token.type in _BEGINNINGS and at > 0 and _reach(tokens[at:], rule) > len(tokens) - at
     mended = None if begins_statement else repair(tokens, at, lambda changed: _reach(changed, rule))

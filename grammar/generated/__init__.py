@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "4d83f5e1ac752f3c68e115a45779e9cdd66afc7b214f08b0dc54f93cffe68810"
+GRAMMAR_SHA256 = "36aa780dd30b992b72842b69744d289d770c0df459cb9dfd5a99f4ab783c5b63"

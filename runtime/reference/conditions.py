@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from neelc.ir.expr import At, Conjunction, Each, EventRef, Expr, Index, Inner, Same, Variable
@@ -80,16 +80,22 @@ def holds(condition: Condition, binding: Binding) -> bool:
     "A condition with `b[i-1]` or `b[..i-1]` holds for the first element by definition." Where there is no
     list, because its OR branch was not taken, there is no i either.
     """
+    return all(holds_at(condition, binding, current) for current in places_of(condition, binding))
+
+
+def places_of(condition: Condition, binding: Binding) -> Sequence[int | None]:
+    """What i stands for, one after the other; None, once, if there is no i."""
     if condition.ranged is None:
-        return evaluate(condition.expression, Context(binding)) is True
+        return (None,)
     elements = referred(condition.ranged, binding)
-    count = len(elements) if isinstance(elements, tuple) else 0
-    return all(holds_at(condition, binding, current) for current in range(count))
+    return range(len(elements)) if isinstance(elements, tuple) else ()
 
 
-def holds_at(condition: Condition, binding: Binding, current: int) -> bool:
+def holds_at(condition: Condition, binding: Binding, current: int | None) -> bool:
     """Whether the condition holds for one i."""
-    return current < condition.lag or evaluate(condition.expression, Context(binding, current)) is True
+    if current is not None and current < condition.lag:
+        return True
+    return evaluate(condition.expression, Context(binding, current)) is True
 
 
 def referred(reference: EventRef, binding: Binding) -> object:

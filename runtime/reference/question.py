@@ -23,14 +23,12 @@ ELEMENT = ""
 @dataclass(frozen=True)
 class Facts:
     """What is known of a part: the variables it binds, all names in it (those inside closures and those
-    that EXISTS drops too), its conditions, the attributes of its `[id]`s, and whether it can bind no event
-    at all."""
+    that EXISTS drops too), its conditions, and the attributes of its `[id]`s."""
 
     variables: frozenset[str]
     names: frozenset[str]
     conditions: tuple[Condition, ...]
     same: tuple[tuple[str, ...], ...]
-    can_be_empty: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +113,7 @@ def again(question: Question, events: Iterable[Event]) -> Question:
 
 
 def facts(part: p.Pattern) -> Facts:
-    return Facts(
-        variables(part), names(part), conditions(part.where), same_attributes(part.where), can_be_empty(part)
-    )
+    return Facts(variables(part), names(part), conditions(part.where), same_attributes(part.where))
 
 
 def variables(part: p.Pattern) -> frozenset[str]:
@@ -151,26 +147,6 @@ def names(part: p.Pattern) -> frozenset[str]:
         case p.Seq() | p.And() | p.AndNeg() | p.Or():
             return frozenset(name for inner in part.parts for name in names(inner))
     return variables(part)
-
-
-def can_be_empty(part: p.Pattern) -> bool:
-    """Whether a part can be satisfied without any event.
-
-    >>> can_be_empty(p.Seq((p.Optional(p.Event("A", "a")), p.Not(p.Event("B", "b")))))
-    True
-    """
-    match part:
-        case p.Event():
-            return False
-        case p.Repeat():
-            return part.least == 0
-        case p.Exists():
-            return can_be_empty(part.part)
-        case p.Or():
-            return any(can_be_empty(inner) for inner in part.parts)
-        case p.Seq() | p.And() | p.AndNeg():
-            return all(can_be_empty(inner) for inner in part.parts)
-    return True
 
 
 def iteration(part: p.Repeat, element: object) -> Binding:

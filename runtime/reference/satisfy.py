@@ -39,18 +39,24 @@ def satisfies(question: Question, part: p.Pattern, view: View) -> bool:
     """
     if isinstance(part, p.Optional) and is_absent(question, part, view.binding):
         return True
+    inside = within(question, part, view)
+    return inside is not None and is_satisfied_inside(question, part, inside)
+
+
+def within(question: Question, part: p.Pattern, view: View) -> View | None:
+    """What the parts of `part` are judged with; None when its window or one of its conditions does not
+    hold."""
     facts = question.facts(part)
     events = question.events_in(part, view.binding)
     reached = reach(question, part.within, events)
-    if reached is None:
-        return False
     same = tuple((attributes, events) for attributes in facts.same)
-    inside = View(view.binding, view.scope & reached, view.same + same)
-    return (
-        all(agree(attributes, concerned) for attributes, concerned in same)
-        and all(holds(condition, view.binding) for condition in facts.conditions)
-        and is_satisfied_inside(question, part, inside)
-    )
+    if (
+        reached is None
+        or not all(agree(attributes, concerned) for attributes, concerned in same)
+        or not all(holds(condition, view.binding) for condition in facts.conditions)
+    ):
+        return None
+    return View(view.binding, view.scope & reached, view.same + same)
 
 
 def is_satisfied_inside(question: Question, part: p.Pattern, view: View) -> bool:
@@ -131,11 +137,35 @@ def satisfies_not(question: Question, part: p.Not, view: View) -> bool:
     """
     if isinstance(part.part, p.Not):
         return not satisfies_not(question, part.part, view)
-    needs_an_event = not question.facts(part.part).can_be_empty
     return not any(
-        (events or needs_an_event) and satisfies(question, part.part, wider)
-        for wider, events in extensions(question, part.part, view)
+        satisfies(question, part.part, wider) and binds_an_event(question, part.part, wider)
+        for wider, _ in extensions(question, part.part, view)
     )
+
+
+def binds_an_event(question: Question, part: p.Pattern, view: View) -> bool:
+    """Whether a part that is satisfied is so by some event, be it one that EXISTS drops."""
+    if question.events_in(part, view.binding):
+        return True
+    inside = within(question, part, view)
+    if inside is None:
+        return False
+    match part:
+        case p.Exists():
+            wider = (wider for wider, _ in extensions(question, part.part, inside))
+            return any(
+                satisfies(question, part.part, view) and binds_an_event(question, part.part, view)
+                for view in wider
+            )
+        case p.Or():
+            return any(
+                satisfies(question, branch, inside) and binds_an_event(question, branch, inside)
+                for branch in part.parts
+            )
+        case p.Seq() | p.And() | p.AndNeg():
+            # Without events that are bound, nothing in it has less room than the whole.
+            return any(binds_an_event(question, inner, inside) for inner in part.parts)
+    return False
 
 
 def satisfies_repeat(question: Question, part: p.Repeat, view: View) -> bool:

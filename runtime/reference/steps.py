@@ -88,9 +88,23 @@ def steps_of_loop(question: Question, repeat: p.Repeat, run: Run, rest: Todo) ->
     elements = run.partial.binding[name]
     assert isinstance(elements, tuple), "a closure binds a list"
     if repeat.most is None or len(elements) < repeat.most:
-        yield from steps(question, replace(run, todo=(repeat.part, Finish(repeat), *rest)))
+        partial = run.partial if isinstance(repeat.part, p.Event) else begin_iteration(repeat, run.partial)
+        yield from steps(question, Run(partial, (repeat.part, Finish(repeat), *rest), run.last))
     if len(elements) >= repeat.least:
         yield from steps(question, Run(run.partial.bind(name, elements), rest, run.last))
+
+
+def begin_iteration(repeat: p.Repeat, partial: Partial) -> Partial:
+    """With an iteration of a composite that is not over."""
+    name = repeat.variable or ELEMENT
+    elements = partial.binding[name]
+    assert isinstance(elements, tuple), "a closure binds a list"
+    return replace(partial.bind(name, elements, may_grow(repeat, elements)), begun=repeat)
+
+
+def may_grow(repeat: p.Repeat, elements: tuple[object, ...]) -> bool:
+    """Whether the list may become longer by more than one element."""
+    return repeat.most is None or len(elements) + 1 < repeat.most
 
 
 def finish(question: Question, repeat: p.Repeat, partial: Partial) -> Partial | None:
@@ -113,4 +127,7 @@ def finish(question: Question, repeat: p.Repeat, partial: Partial) -> Partial | 
         Duty(duty.part, {**local, **duty.local}) if id(duty.part) in inside else duty
         for duty in partial.duties
     )
-    return replace(partial, binding=outer, duties=duties).bind(name, (*elements, value), grows=True)
+    over = replace(
+        partial, binding=outer, duties=duties, begun=None if repeat is partial.begun else partial.begun
+    )
+    return over.bind(name, (*elements, value), may_grow(repeat, elements))

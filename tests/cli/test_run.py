@@ -120,3 +120,29 @@ def test_data_that_cannot_tell_their_columns_fail_the_run(neelc: Here) -> None:
 def test_script_and_call_must_not_contradict_each_other(setting: str, message: str, neelc: Here) -> None:
     done = neelc("run", "script.neel", "--stream", f"trades=trades.csv,{setting}")
     assert done == Done(2, "", f"neelc: stream trades: {message}\n")
+
+
+def test_run_refuses_what_nothing_uses(neelc: Here) -> None:
+    neelc.write("other.csv", "ts,x\n1,2\n")
+    done = neelc("run", "script.neel", "--stream", "trdes=other.csv")
+    message = "neelc: --stream trdes=...: no query reads it; streams that are read: trades, up\n"
+    assert done == Done(2, "", message)
+    done = neelc("run", "script.neel", "--arg", "w=1")
+    assert done == Done(2, "", "neelc: --arg w=...: the script has no parameter :w; parameters: none\n")
+    twice = ("--stream", "x=other.csv", "--stream", "X=other.csv")
+    assert neelc("run", "script.neel", *twice) == Done(2, "", "neelc: --stream X=...: given twice\n")
+
+
+def test_run_tells_of_types_that_no_event_has(neelc: Here) -> None:
+    neelc.write("misspelt.csv", "ts,sym\n1,Login\n2,Payout\n")
+    neelc.write("script.neel", "PATTERN SEQ(Lgoin l, Payout p) RETURN l.ts AS l")
+    done = neelc("run", "script.neel", "--stream", "s=misspelt.csv,type=sym")
+    assert (done.status, done.out) == (0, "l\n")
+    assert done.err.startswith("note: no event is of type `Lgoin`; did you mean Login?\n0 matches in 0.")
+
+
+def test_run_writes_no_format_that_it_does_not_know(neelc: Here) -> None:
+    done = neelc("run", "script.neel", "-o", "out.parquet")
+    assert (done.status, done.out) == (2, "")
+    assert "its ending tells no format; say --format, or use .csv, .json, .jsonl, .txt" in done.err
+    assert not (neelc.directory / "out.parquet").exists()

@@ -1,8 +1,8 @@
 """Which matches a selection strategy keeps, said about complete matches: no automaton, no runs.
 
 A *slot* is a place for one event: `("a",)`, `("b", 0)` for the first element of `b[]`, `("k", 1, "a")` for
-the `a` in the second iteration of `k[]`. A pattern allows certain sequences of slots, its *words*; a match is a
-word whose slots have events.
+the `a` in the second iteration of `k[]`. A pattern allows certain sequences of slots, its *words*; a match
+is a word whose slots have events.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-from oracle_basics import Question, are_same, conditions, instances, own_attributes
+from functools import lru_cache
 
 from neelc.ir import expr as x
 from neelc.ir.node import walk
@@ -19,6 +18,7 @@ from neelc.ir.pattern import Event, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
 from neelc.runtime.reference.model import Event as Happening
+from oracle.basics import Question, are_same, conditions, instances, own_attributes
 
 Slot = tuple[str | int, ...]
 Word = tuple[Slot, ...]
@@ -33,9 +33,8 @@ def is_run(steps: Sequence[tuple[Slot, Happening]], question: Question) -> bool:
         case "SKIP TILL ANY MATCH":
             return True
         case "SKIP TILL NEXT MATCH":
-            allowed = words(question.match.pattern, len(others) + shortest(question.match.pattern) + 2)
-            point = [Point(question, dict(steps[:done]), allowed) for done in range(1, len(steps))]
-            return not any(p.passes_over(event) for p, event in zip(point, events[1:], strict=True))
+            points = [Point(question, dict(steps[:done])) for done in range(1, len(steps))]
+            return not any(p.passes_over(event) for p, event in zip(points, events[1:], strict=True))
         case "PARTITION CONTIGUITY":
             others = tuple(event for event in others if question.are_together([events[0], event]))
     pairs = itertools.pairwise(events)
@@ -52,12 +51,11 @@ class Point:
 
     question: Question
     taken: Taken
-    words: frozenset[Word]
 
-    def futures(self) -> list[Word]:
-        """What may still come."""
-        done = tuple(self.taken)
-        return [word[len(done) :] for word in self.words if word[: len(done)] == done]
+    def futures(self) -> frozenset[Word]:
+        # Longer words than the stream count too: an event may be taken for a run that comes to nothing.
+        pattern, count = self.question.match.pattern, len(self.question.events)
+        return futures(pattern, count + shortest(pattern) + 2, tuple(self.taken))
 
     def passes_over(self, following: Happening) -> bool:
         last = max(event.end for event in self.taken.values())
@@ -65,7 +63,7 @@ class Point:
         steps = {word[0] for word in self.futures() if word}
         kinds = {step: type_at(self.question.match.pattern, step) for step in steps}
         return any(
-            Point(self.question, {**self.taken, step: event}, self.words).qualifies()
+            Point(self.question, {**self.taken, step: event}).qualifies()
             for step in steps
             for event in self.question.of_type(kinds[step])
             if event in between
@@ -154,11 +152,17 @@ def at(start: Slot, place: int | None, slots: Iterable[Slot]) -> set[Slot]:
     return {slot[: len(start) + 1] for slot in slots if slot[: len(start)] == start}
 
 
-def words(node: Pattern, most: int, path: Slot = ()) -> frozenset[Word]:
-    """The sequences of at most `most` slots that a pattern allows; negations filter afterwards.
+@lru_cache(1000)
+def futures(pattern: Pattern, most: int, done: Word) -> frozenset[Word]:
+    """What may still come when the slots `done` are filled."""
+    if not done:
+        return words(pattern, most)
+    *before, last = done
+    return frozenset(word[1:] for word in futures(pattern, most, tuple(before)) if word[:1] == (last,))
 
-    Longer ones than the stream count too: an event may be taken for a run that comes to nothing.
-    """
+
+def words(node: Pattern, most: int, path: Slot = ()) -> frozenset[Word]:
+    """The sequences of at most `most` slots that a pattern allows; negations filter afterwards."""
     match node:
         case Event(variable=name):
             return frozenset([((*path, name) if name else path,)] if most else [])

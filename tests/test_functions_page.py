@@ -1,0 +1,41 @@
+"""docs/reference/functions.md lists the functions that the binder knows; `pytest --update` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "functions.md"
+
+TEXT = """# Functions
+
+With the arguments, types and results that Spark gives them, but NULL where Spark would fail
+([why](../decisions/0007-null-on-error.md)). This page is written by `pytest --update` from
+`compiler/bind/signatures.py`.
+
+## Scalar functions
+
+{scalars}
+
+## Aggregates
+
+{aggregates}
+
+Over the elements of a list, `sum(b[].price)`, in conditions and in RETURN; over all matches, `count(*)`,
+in RETURN only. `first` and `last` need a list: matches have no order.
+"""
+
+
+def page() -> str:
+    def listed(names: Iterable[str]) -> str:
+        return ", ".join(f"`{name}`" for name in sorted(names))
+
+    return TEXT.format(scalars=listed(SCALAR_SIGNATURES), aggregates=listed(AGGREGATE_SIGNATURES))
+
+
+def test_the_page_lists_every_function(update: bool) -> None:
+    if update:
+        PAGE.write_text(page())
+    assert PAGE.read_text() == page(), "run pytest --update"

@@ -1,0 +1,118 @@
+"""The reference interpreter against the oracle: two readings of the language, on random and chosen queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import oracle
+import pytest
+from generate import patterns, streams
+from generate.streams import Row
+from hypothesis import assume, given, reject, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from repository import ROOT
+
+from neelc import parse
+from neelc.bind import bind
+from neelc.ir import pattern as p
+from neelc.ir.logical import Match
+from neelc.ir.node import walk
+from neelc.ir.script import STRATEGIES, CreateStream, PatternQuery, RunQuery, Script, Timestamp
+from neelc.ir.show import format_script
+from neelc.ir.units import LENGTHS
+from neelc.runtime.reference import matches
+from neelc.runtime.reference.events import read_events
+from neelc.runtime.reference.model import binding_key
+from neelc.runtime.reference.worlds import find_matches
+from neelc.source import Source
+
+QUESTIONS = [
+    line
+    for line in (ROOT / "tests/oracle/questions.txt").read_text().splitlines()
+    if not line.startswith("--")
+]
+IMPRECISE = replace(streams.INTERVAL_STREAM, timestamp=Timestamp("ts", "te", "MILLISECOND"), end=None)
+
+
+def bound(query: PatternQuery, stream: CreateStream = streams.STREAM) -> Match:
+    script = Script((stream, RunQuery(query)))
+    return bind(script, Source(format_script(script))).queries[0].match
+
+
+@cache
+def asked(question: str) -> Match:
+    source = Source(f"{format_script(Script((streams.STREAM,)))}\nPATTERN {question};")
+    return bind(parse.script(source), source).queries[0].match
+
+
+def expected_matches(match: Match, rows: list[Row]) -> dict[object, oracle.Binding]:
+    try:
+        return oracle.matches(match, read_events(match.streams[0], rows))
+    except oracle.TooMany:
+        reject()
+
+
+def assert_agreement(match: Match, rows: list[Row]) -> None:
+    """Both find the same matches."""
+    found = {binding_key(binding) for binding in matches(match, {"S": rows})}
+    assert found == expected_matches(match, rows).keys()
+
+
+@st.composite
+def rows_in_order(draw: DrawFn) -> list[Row]:
+    """Events of A, B and C that come mostly in this order, so that sequences of them are found."""
+    rows = draw(streams.rows(most=7, types=("A", "B", "C")))
+    times = sorted(time for row in rows if isinstance(time := row["ts"], int))
+    kinds = sorted(str(row["kind"]) for row in rows)
+    for place in draw(st.sets(st.integers(1, 6), max_size=2)) if kinds else ():
+        kinds.append(kinds.pop(-place % len(kinds)))
+    return [{**row, "ts": time, "kind": kind} for row, time, kind in zip(rows, times, kinds, strict=True)]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(max_examples=2 * settings().max_examples)
+@given(data=st.data(), lasting=st.booleans())
+def test_random_queries(strategy: str, data: st.DataObject, lasting: bool) -> None:
+    query = data.draw(patterns.queries(strategies=[strategy] * 5))
+    rows = data.draw(streams.rows(most=6, lasting=lasting))
+    stream = streams.INTERVAL_STREAM if lasting else streams.STREAM
+    assert_agreement(bound(replace(query, returns=None), stream), rows)
+
+
+@settings(max_examples=4 * settings().max_examples)
+@given(st.sampled_from(QUESTIONS), rows_in_order())
+def test_questions_that_are_easily_misread(question: str, rows: list[Row]) -> None:
+    assert_agreement(asked(question), rows)
+
+
+@given(patterns.queries(), streams.rows(most=6))
+def test_collapsed(query: PatternQuery, rows: list[Row]) -> None:
+    lists = [node for node in walk(query.pattern) if isinstance(node, p.Repeat)]
+    # Iterations of composites cannot be joined.
+    assume(lists and all(isinstance(node.part, p.Event) for node in lists))
+    match = bound(replace(query, returns=None))
+    joined = oracle.collapsed(expected_matches(match, rows).values())
+    found = matches(replace(match, collapsed=True), {"S": rows})
+    assert {binding_key(binding) for binding in found} == {binding_key(binding) for binding in joined}
+    assert len(found) == len(joined)
+
+
+@given(patterns.queries(depth=1), streams.rows(most=4, lasting=True))
+def test_confidence(query: PatternQuery, rows: list[Row]) -> None:
+    """All worlds of all events are tried, those too that the reference knows not to matter."""
+    near = [{**row, "ts": low // 2, "te": low // 2 + min(high - low, 2)} for row, low, high in spans(rows)]
+    match = bound(replace(query, returns=None), IMPRECISE)
+    events = list(read_events(match.streams[0], near))
+    expected = oracle.confidences(match, events, LENGTHS["MILLISECOND"])
+    found = {binding_key(item.binding): item.confidence for item in find_matches(match, events)}
+    assert found == expected
+
+
+def spans(rows: list[Row]) -> Iterator[tuple[Row, int, int]]:
+    for row in rows:
+        low, high = row["ts"], row["te"]
+        assert isinstance(low, int) and isinstance(high, int)
+        yield row, low, high
