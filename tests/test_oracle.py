@@ -1,4 +1,4 @@
-"""The reference interpreter against the oracle: two readings of the language, on random and chosen queries."""
+"""The reference interpreter against the oracle: two readings of the language, compared on queries."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_script_and_call_must_not_contradict_each_other(setting: str, message: s
 def test_run_refuses_what_nothing_uses(neelc: Here) -> None:
     neelc.write("other.csv", "ts,x\n1,2\n")
     done = neelc("run", "script.neel", "--stream", "trdes=other.csv")
-    message = "neelc: --stream trdes=...: no query reads it; streams that are read: trades, up\n"
+    message = "neelc: --stream trdes=...: no query reads it; streams that are read: trades\n"
     assert done == Done(2, "", message)
     done = neelc("run", "script.neel", "--arg", "w=1")
     assert done == Done(2, "", "neelc: --arg w=...: the script has no parameter :w; parameters: none\n")
