@@ -20,7 +20,7 @@ demo: .venv/ready  ## check, format, test and run the example query
 	@$(BIN)/neelc check $(HOSPITAL)/hospital.neel
 	@echo; echo "== neelc fmt: the script in canonical form"
 	@$(BIN)/neelc fmt $(HOSPITAL)/hospital.neel
-	@echo; echo "== neelc test: the query on a small stream, compared with the expected matches"
+	@echo; echo "== neelc test: the query on the small stream of the papers, compared with the expected matches"
 	@$(BIN)/neelc test $(HOSPITAL)/hospital.case
 	@echo; echo "== neelc run: the query on hospital.csv, by the reference interpreter"
 	@$(BIN)/neelc run $(HOSPITAL)/hospital.neel --engine reference --format table
