@@ -25,6 +25,11 @@ class KnownType:
         found = find(name, [column.name for column in self.type.columns])
         return next((column for column in self.type.columns if column.name == found), None)
 
+    def is_everywhere(self, name: str) -> bool:
+        """Whether all streams have a column of that name."""
+        streams = [entry.stream for entry in self.entries if entry.stream is not None]
+        return all(find(name, [column.name for column in stream.columns]) for stream in streams)
+
     @property
     def clock(self) -> Clock | None:
         """How its events write their times; None when they do it in different ways."""

@@ -150,10 +150,11 @@ class References:
         known = self.place.types.get(base.variable.type or "")
         if known is None:
             return None
-        column = known.attribute(name)
-        if column is not None:
+        column, time = known.attribute(name), event_time(known, name)
+        # A time that only some of the streams have as a column is the time of the event for all of them.
+        is_column = time is None or known.clock is None or known.is_everywhere(name)
+        if column is not None and is_column:
             return e.Attribute(base.event, written(column.name), column.type, span=node.span)
-        time = event_time(known, name)
         if time is not None and known.clock is not None:
             return e.EventTime(base.event, time, known.clock.type, span=node.span)
         if time is not None:
