@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from neelc.ir import expr as e
 from neelc.ir import pattern as p
+from neelc.ir.conjuncts import names_in
 from neelc.ir.logical import Match
 from neelc.ir.node import Node, children, walk
+from neelc.ir.parts import inner_parts, targets
 from neelc.ir.script import STRATEGIES
 from neelc.ir.typeof import type_of
 from neelc.ir.types import BOOLEAN, VOID
@@ -30,33 +30,35 @@ def check(match: Match) -> None:
     _check_shape(match.pattern)
     for node in walk(match):
         _check_node(node)
-    _check_homes(match.pattern, frozenset(_targets(match.pattern)))
+    _check_homes(match.pattern, frozenset(targets(match.pattern)))
     for output in match.outputs:
-        _check_outputs(output, frozenset(_targets(match.pattern)))
+        _check_outputs(output, frozenset(targets(match.pattern)))
         kind = type_of(output.expression)
         assert kind == output.type, f"a column has the type of its expression: {output.name} {kind}"
     assert match.strategy in STRATEGIES, f"a strategy is one of STRATEGIES: {match.strategy}"
 
 
-def _check_names(pattern: p.Pattern) -> None:
-    seen: set[str] = set()
-    for node in walk(pattern):
-        match node:
-            case p.Repeat(part, variable=variable):
-                assert variable is not None, f"every Repeat has a variable: {node}"
-                assert not isinstance(part, p.Event) or part.variable is None, (
-                    f"a repeated event has no name: {node}"
-                )
-            case p.Event(variable=variable) if not _is_repeated(node, pattern):
-                assert variable is not None, f"every Event that is not repeated has a variable: {node}"
-            case _:
-                continue
-        assert variable not in seen, f"all variables differ: {variable} is declared twice"
-        seen.add(variable)
-
-
-def _is_repeated(event: p.Event, pattern: p.Pattern) -> bool:
-    return any(isinstance(node, p.Repeat) and node.part is event for node in walk(pattern))
+def _check_names(pattern: p.Pattern) -> dict[str, type[p.Pattern]]:
+    """All names declared in a part and what they are names of; only branches of an OR may share names."""
+    match pattern:
+        case p.Repeat(p.Event(variable=inner), variable=variable):
+            assert variable is not None, f"every Repeat has a variable: {pattern}"
+            assert inner is None, f"a repeated event has no name: {pattern}"
+            return {variable: p.Repeat}
+        case p.Event(variable=variable):
+            assert variable is not None, f"every Event that is not repeated has a variable: {pattern}"
+            return {variable: p.Event}
+    seen: dict[str, type[p.Pattern]] = {}
+    if isinstance(pattern, p.Repeat):
+        assert pattern.variable is not None, f"every Repeat has a variable: {pattern}"
+        seen[pattern.variable] = p.Repeat
+    for part in inner_parts(pattern):
+        for name, kind in _check_names(part).items():
+            assert name not in seen or isinstance(pattern, p.Or), (
+                f"all variables differ: {name} is declared twice"
+            )
+            assert seen.setdefault(name, kind) is kind, f"a variable is an event or a list: {name} is both"
+    return seen
 
 
 def _check_types(match: Match) -> None:
@@ -87,10 +89,10 @@ def _check_shape(pattern: p.Pattern) -> None:
                     f"no branch of OR is negative: {node}"
                 )
             case p.Exists(variables, part):
-                unknown = set(variables) - set(_targets(part))
+                unknown = set(variables) - set(targets(part))
                 assert not unknown, f"EXISTS drops variables of its part: {unknown}"
     assert not isinstance(pattern, p.Not), "a pattern is not negative"
-    assert set(_targets(pattern)), "a match binds at least one event"
+    assert set(targets(pattern)), "a match binds at least one event"
 
 
 def _check_node(node: Node) -> None:
@@ -112,18 +114,18 @@ def _check_homes(node: p.Pattern, above: frozenset[str]) -> None:
     if node.where is not None:
         assert type_of(node.where) == BOOLEAN, f"conditions are BOOLEAN: {node.where}"
         _check_casts(node.where)
-    for name in _names(node.where):
+    for name in names_in(node.where):
         assert name in above, f"each conjunct stands where its variables are visible: {name} in {node}"
     for same in walk(node.where) if node.where is not None else ():
         alone = same is node.where or (isinstance(node.where, e.Conjunction) and same in node.where.operands)
         assert not isinstance(same, e.Same) or alone, f"`[id]` is a conjunct of its own: {node}"
     match node:
         case p.Not(part):
-            _check_homes(part, above | set(_targets(part)))
+            _check_homes(part, above | set(targets(part)))
         case p.Repeat(part, variable=variable):
-            _check_homes(part, (above | set(_targets(part))) - {variable or ""})
+            _check_homes(part, (above | set(targets(part))) - {variable or ""})
         case p.Exists(_, part):
-            _check_homes(part, above | set(_targets(part)))
+            _check_homes(part, above | set(targets(part)))
         case _:
             for child in children(node):
                 if isinstance(child, p.Pattern):
@@ -139,27 +141,7 @@ def _check_casts(node: Node, inside: bool = False) -> None:
 
 
 def _check_outputs(node: Node, results: frozenset[str]) -> None:
-    for name in _names(node):
+    for name in names_in(node):
         assert name in results, f"results name variables that a match binds: {name}"
     for index in walk(node):
         assert not isinstance(index, e.Index) or index.anchor != "CURRENT", "`i` has no meaning in results"
-
-
-def _names(node: Node | None) -> Iterator[str]:
-    if node is not None:
-        yield from (found.name for found in walk(node) if isinstance(found, e.Variable))
-
-
-def _targets(node: p.Pattern) -> Iterator[str]:
-    """The variables a part binds: those of closures are in the closure."""
-    match node:
-        case p.Event(variable=variable) | p.Repeat(variable=variable):
-            yield variable or ""
-        case p.Not():
-            return
-        case p.Exists(variables, part):
-            yield from (name for name in _targets(part) if name not in variables)
-        case _:
-            for child in children(node):
-                if isinstance(child, p.Pattern):
-                    yield from _targets(child)

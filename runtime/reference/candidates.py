@@ -6,7 +6,7 @@ early. It may offer too much, never too little.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -67,11 +67,10 @@ def extend(search: Search, part: p.Pattern, partial: Partial, scope: Scope) -> I
             yield from extend_by_all(search, part.parts, begun, scope)
         case p.Or():
             for branch in part.parts:
-                others = (other for other in part.parts if other is not branch)
-                if without := leave_out(search, others, begun):
+                if without := leave_out(search, other_variables(search, part, branch), begun):
                     yield from extend(search, branch, without, scope)
         case p.Optional():
-            if without := leave_out(search, (part,), partial):
+            if without := leave_out(search, search.question.facts(part).variables, partial):
                 yield without
             yield from extend(search, part.part, begun, scope)
         case p.Exists():
@@ -153,9 +152,14 @@ def lengthen(
             yield passed
 
 
-def leave_out(search: Search, parts: Iterable[p.Pattern], partial: Partial) -> Partial | None:
-    """`partial` with all variables of these parts NULL; None when it has already bound one of them."""
-    names = {name for part in parts for name in search.question.facts(part).variables} - search.dropped
+def other_variables(search: Search, part: p.Or, branch: p.Pattern) -> frozenset[str]:
+    """The variables that are NULL when `branch` is taken: those it does not bind itself."""
+    return search.question.facts(part).variables - search.question.facts(branch).variables
+
+
+def leave_out(search: Search, names: frozenset[str], partial: Partial) -> Partial | None:
+    """`partial` with these variables NULL; None when it has already bound one of them."""
+    names = names - search.dropped
     if any(partial.binding.get(name) is not None for name in names):
         return None
     return partial.leave_out(names)

@@ -120,10 +120,13 @@ def satisfies_and_neg(question: Question, part: p.AndNeg, view: View) -> bool:
 
 
 def satisfies_or(question: Question, part: p.Or, view: View) -> bool:
-    """ "OR(q1..qn): one branch is satisfied; the variables of the other branches are NULL in that match." """
+    """ "OR(q1..qn): one branch is satisfied; the variables of the other branches are NULL in that match."
+
+    In a query all variables differ. In a rewritten one branches may share some: those are not NULL.
+    """
+    bound = {name for name in question.facts(part).variables if view.binding.get(name) is not None}
     return any(
-        all(is_absent(question, other, view.binding) for other in part.parts if other is not branch)
-        and satisfies(question, branch, view)
+        bound <= question.facts(branch).variables and satisfies(question, branch, view)
         for branch in part.parts
     )
 

@@ -1,0 +1,1 @@
+"""Statistics, estimates, sharing, and the choice between the forms of a query."""

@@ -1,0 +1,33 @@
+"""The forms a query can be executed in: alternatives that cost decides between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.logical import Match
+from neelc.rewrite.batches import NORMALISE, SIMPLIFY
+from neelc.rewrite.driver import rewrite
+from neelc.rewrite.rule import Batch, Rewriting
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to write a query: `name` says what was done to it after it was simplified."""
+
+    name: str
+    rewriting: Rewriting
+
+
+FORMS: dict[str, tuple[Batch, ...]] = {"simplified": (), "normal form": NORMALISE}
+
+
+def forms(query: Match) -> tuple[Form, ...]:
+    """The query simplified, and every other form that differs from those before it."""
+    simple = rewrite(query, SIMPLIFY)
+    found: list[Form] = []
+    for name, batches in FORMS.items():
+        more = rewrite(simple.query, batches)
+        refusals = tuple(dict.fromkeys((*simple.refusals, *more.refusals)))
+        if not any(known.rewriting.query == more.query for known in found):
+            found.append(Form(name, Rewriting(more.query, (*simple.steps, *more.steps), refusals)))
+    return tuple(found)
