@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench docs fmt clean java build/mypy
+.PHONY: help demo test check fuzz mutate bench docs fmt clean java build/mypy
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
@@ -36,6 +36,12 @@ check: .venv/ready build/mypy  ## lint, format and types
 	@echo "mypy: types"
 	@$(BIN)/mypy --no-error-summary build/mypy/neelc tests \
 	  | sed 's#^build/mypy/neelc/\(grammar\|runtime\)/#\1/#; s#^build/mypy/neelc/#compiler/#'
+
+fuzz: .venv/ready  ## compare rewriting with the reference on random queries: PAIRS=20000 SEED=1 RULES="..."
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)
+
+mutate: .venv/ready  ## break the guards of rules, one by one: each must be noticed; ONLY="RULE ..."
+	@PYTHONPATH=tests $(BIN)/python -m mutate --pairs $(or $(PAIRS),20000) --only $(ONLY)
 
 bench: .venv/ready java  ## measure; no test depends on a time
 	@PYTHONPATH=tests $(BIN)/python -m bench.run $(ONLY)

@@ -1,4 +1,4 @@
-"""The command line: `neelc check`, `fmt`, `test` and `run`.
+"""The command line: `neelc check`, `fmt`, `test`, `run` and `explain`.
 
 Exit codes: 0 fine, 1 the query is wrong (or a test failed), 2 the call is wrong, 3 the run failed.
 Data go to standard output, messages to standard error.
@@ -24,6 +24,7 @@ EPILOG = """examples:
   neelc fmt --write hospital.neel     bring it into canonical form
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
+  neelc explain hospital.neel         why its queries are executed as they are
 
 `neelc COMMAND --help` tells more about a command.
 exit codes: 0 fine, 1 the query is wrong, 2 the call is wrong, 3 the run failed
@@ -35,6 +36,7 @@ COMMANDS = {
     "fmt": ("format", "bring scripts into canonical form"),
     "test": ("test", "run case files"),
     "run": ("run", "run a script and print its matches"),
+    "explain": ("explain", "tell why queries are executed as they are"),
 }
 
 

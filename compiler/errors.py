@@ -1,8 +1,8 @@
 """Diagnostics: what is wrong, where, and what to do about it.
 
 Codes: 1xxx syntax, 2xxx names and types, 3xxx pattern semantics, 4xxx planning, 5xxx data and runs,
-9xxx our own bugs. A new code needs a line in `CATALOGUE`, a case in tests/cases/errors and a line in
-docs/reference/errors.md; a test compares the three.
+6xxx warnings, 9xxx our own bugs. A new code needs a line in `CATALOGUE`, a case in tests/cases/errors, for a
+warning in tests/cases/lints, and an entry in docs/reference/errors.md; a test compares the three.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ CATALOGUE: dict[str, str] = {
     "NEEL2213": "a query whose columns hide its times used as a stream",
     "NEEL2214": "a stream stands twice in FROM",
     "NEEL2215": "imprecise timestamps with an end",
+    "NEEL2216": "a statistic that no stream can have",
+    "NEEL2217": "a statistic is given twice",
+    "NEEL2218": "a statistic of a type in a stream without types",
+    "NEEL2219": "a selectivity of several conditions at once",
     # 30xx: the meaning of patterns
     "NEEL3001": "a list without a positive part",
     "NEEL3002": "a positive part that speaks of a negative one",
@@ -113,6 +117,12 @@ CATALOGUE: dict[str, str] = {
     "NEEL5005": "no data for a stream",
     "NEEL5006": "an unknown format, or an unknown option of one",
     "NEEL5007": "more work than the reference interpreter is made for",
+    # 6xxx: warnings; the query is right, but most likely not what is meant
+    "NEEL6001": "a leading variable that every event fits",
+    "NEEL6002": "a repetition without a limit that every event fits",
+    "NEEL6003": "a pattern without a window",
+    "NEEL6004": "a condition that is always or never TRUE",
+    "NEEL6005": "an order or a window that no events fit",
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
 }
@@ -123,7 +133,7 @@ MAX_LINE = 120
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One error, with the place it was found at and, where one can be given, a way out."""
+    """One error or warning, with the place it was found at and, where one can be given, a way out."""
 
     code: str
     message: str
@@ -132,6 +142,11 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         assert self.code in CATALOGUE, f"{self.code} is not in the catalogue"
+
+    @property
+    def severity(self) -> str:
+        """`warning` for a query that can be run as it is, else `error`."""
+        return "warning" if self.code.startswith("NEEL6") else "error"
 
 
 class NeelError(Exception):
@@ -161,7 +176,7 @@ def render(diagnostic: Diagnostic, source: Source) -> str:
     # Tabs stay tabs under the line, so that the caret stands where the eye expects it.
     indent = "".join("\t" if c == "\t" else " " * _width(c) for c in before)
     lines = [
-        f"error[{diagnostic.code}]: {diagnostic.message}",
+        f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}",
         f"{gutter}--> {source.name}:{place.line}:{place.column}",
         f"{gutter} |",
         f"{place.line} | {before}{marked}{after}",
@@ -170,6 +185,17 @@ def render(diagnostic: Diagnostic, source: Source) -> str:
     if diagnostic.hint:
         lines.append(f"{gutter} = hint: {diagnostic.hint}")
     return "\n".join(lines)
+
+
+def render_line(diagnostic: Diagnostic, source: Source) -> str:
+    """The diagnostic in one line.
+
+    >>> render_line(Diagnostic("NEEL6003", "nothing bounds this pattern", Span(8, 21)), Source("PATTERN ..."))
+    'query:1:9: warning[NEEL6003]: nothing bounds this pattern'
+    """
+    place = source.position(min(diagnostic.span.start, len(source.text)))
+    head = f"{source.name}:{place.line}:{place.column}"
+    return f"{head}: {diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
 
 
 def _width(character: str) -> int:
@@ -210,6 +236,7 @@ def as_record(diagnostic: Diagnostic, source: Source) -> dict[str, object]:
     place = source.position(min(diagnostic.span.start, len(source.text)))
     return {
         "code": diagnostic.code,
+        "severity": diagnostic.severity,
         "message": diagnostic.message,
         "file": source.name,
         "line": place.line,

@@ -32,8 +32,19 @@ streamClause
     | FROM STRING                                    # fromPath
     | FORMAT name                                    # formatName
     | OPTIONS LPAREN property (COMMA property)* RPAREN   # optionList
+    | WITH STATS LPAREN statistic (COMMA statistic)* RPAREN   # withStatistics
     ;
 property : name STRING ;
+statistic : (TYPE name)? measure ;
+measure
+    : (EVENTS | SHARE) signedNumber                  # plainMeasure
+    | RATE signedNumber PER name                     # rateMeasure
+    | SPAN signedNumber name                         # spanMeasure
+    | (DISTINCT | NULLS | MOST FREQUENT) name signedNumber   # columnMeasure
+    | RANGE name signedNumber TO signedNumber        # rangeMeasure
+    | SELECTIVITY LPAREN expression RPAREN signedNumber   # conditionMeasure
+    ;
+signedNumber : MINUS? NUMBER ;
 
 createType : TYPE name AS LPAREN name (COMMA name)* RPAREN ;
 createQuery : QUERY name AS query ;
@@ -206,10 +217,10 @@ typeArgument : (name COLON)? dataType ;
 name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
-    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | FINAL | FIRST | FORMAT
-    | ILIKE | JUMP | LAST | MATCH | MATCHES | NEXT | NULLS | OMIT | ONE | OPTIONS | PAST | PER | PERMUTE | QUERY
-    | RLIKE | ROW | ROWS | RUNNING | SHOW | SKIPPING | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT
-    | UNKNOWN | UNMATCHED
+    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FINAL | FIRST
+    | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | PAST
+    | PER | PERMUTE | QUERY | RANGE | RATE | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
+    | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED
     ;
 
 // Words ----------------------------------------------------------------------------------------------------
@@ -236,11 +247,13 @@ ELSE : 'ELSE' ;
 EMPTY : 'EMPTY' ;
 END : 'END' ;
 ESCAPE : 'ESCAPE' ;
+EVENTS : 'EVENTS' ;
 EXISTS : 'EXISTS' | '\u2203' ;
 FALSE : 'FALSE' ;
 FINAL : 'FINAL' ;
 FIRST : 'FIRST' ;
 FORMAT : 'FORMAT' ;
+FREQUENT : 'FREQUENT' ;
 FROM : 'FROM' ;
 GROUP : 'GROUP' ;
 HAVING : 'HAVING' ;
@@ -258,6 +271,7 @@ MATCH_RECOGNIZE : 'MATCH_RECOGNIZE' ;
 MATCH_RECOGNIZE_SEQUENTIAL : 'MATCH_RECOGNIZE_SEQUENTIAL' ;
 MATCH_RECOGNIZE_TEMPORAL : 'MATCH_RECOGNIZE_TEMPORAL' ;
 MEASURES : 'MEASURES' ;
+MOST : 'MOST' ;
 NEXT : 'NEXT' ;
 NOT : 'NOT' ;
 NULL : 'NULL' ;
@@ -273,16 +287,22 @@ PATTERN : 'PATTERN' ;
 PER : 'PER' ;
 PERMUTE : 'PERMUTE' ;
 QUERY : 'QUERY' ;
+RANGE : 'RANGE' ;
+RATE : 'RATE' ;
 RETURN : 'RETURN' ;
 RLIKE : 'RLIKE' | 'REGEXP' ;
 ROW : 'ROW' ;
 ROWS : 'ROWS' ;
 RUNNING : 'RUNNING' ;
 SELECT : 'SELECT' ;
+SELECTIVITY : 'SELECTIVITY' ;
 SEQ : 'SEQ' ;
 SEQ_NEG : 'SEQ_NEG' ;
+SHARE : 'SHARE' ;
 SHOW : 'SHOW' ;
 SKIPPING : 'SKIP' ;
+SPAN : 'SPAN' ;
+STATS : 'STATS' ;
 STREAM : 'STREAM' ;
 SUBSET : 'SUBSET' ;
 THEN : 'THEN' ;

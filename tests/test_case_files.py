@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from neelc import cases
+from neelc.ir.pattern import Or, Pattern
+from neelc.rewrite import forms
+from neelc.rewrite.facts import Facts
+from neelc.rewrite.rule import Batch
 
 GOOD = """\
 # Two in a row.
@@ -79,6 +84,14 @@ MALFORMED = {
         "some.case:3: `NUMBER` is not a type",
     ),
     "events twice": (GOOD + "events Trades\nt\n", "some.case:14: a second `events Trades`"),
+    "an unknown rule": (
+        GOOD + "\nfires flatten_sequence\n       flaten_sequence\n",
+        "some.case:16: no rule `flaten_sequence`; did you mean `flatten_sequence`? rules: ",
+    ),
+    "an unknown rule that is silent": (
+        GOOD + "\nsilent no_rule\n",
+        "some.case:15: no rule `no_rule`; rules: ",
+    ),
     "a script without a query": (
         GOOD.replace("PATTERN SEQ(A a, B b)\nRETURN a.t AS a, b.price AS price", "CREATE TYPE X AS (A, B)"),
         "some.case:7: the script has no query to run",
@@ -171,3 +184,43 @@ def test_update_keeps_types_in_the_header(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("a  price\n1  11", "a  price:BIGINT\n7  7"))
     cases.update(path)
     assert path.read_text() == GOOD.replace("a  price\n1  11", "a  price:BIGINT\n1  11")
+
+
+NESTED = GOOD.replace("SEQ(A a, B b)", "SEQ(A a, SEQ(B b))")
+
+
+def test_rules_that_fire_and_rules_that_do_not(tmp_path: Path) -> None:
+    rules = "\nfires   flatten_sequence  # names may be explained\nsilent  push_negation_into_sequence\n"
+    assert cases.run_case(cases.load(write(tmp_path, NESTED + rules))).passed
+
+
+def test_a_rule_that_should_have_fired(tmp_path: Path) -> None:
+    outcome = cases.run_case(cases.load(write(tmp_path, GOOD + "\nfires flatten_sequence\n")))
+    assert (outcome.passed, outcome.diff) == (
+        False,
+        "fires flatten_sequence: it did not fire; rules that did: none",
+    )
+
+
+def test_a_rule_that_says_why_it_did_not_fire(tmp_path: Path) -> None:
+    query = "SEQ(A a, !SEQ(B b, A c WHERE b.price = c.price), B b2)"
+    text = GOOD.replace("SEQ(A a, B b)", query).replace("b.price AS", "b2.price AS")
+    outcome = cases.run_case(cases.load(write(tmp_path, text + "\nfires push_negation_into_sequence\n")))
+    assert "it did not fire (b.price = c.price ties the negated events together" in outcome.diff
+
+
+def test_a_rule_that_should_have_been_silent(tmp_path: Path) -> None:
+    outcome = cases.run_case(cases.load(write(tmp_path, NESTED + "\nsilent flatten_sequence\n")))
+    assert not outcome.passed
+    assert outcome.diff.startswith("silent flatten_sequence: it fired\n  before SEQ(A a, SEQ(B b))\n  after ")
+
+
+def test_a_rule_that_changes_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget_last(part: Pattern, facts: Facts) -> Pattern | None:
+        return replace(part, parts=part.parts[:-1]) if isinstance(part, Or) and part.parts[1:] else None
+
+    broken = Batch("broken", "a rule that is wrong", parts=(forget_last,))
+    monkeypatch.setitem(forms.FORMS, "broken form", (broken,))
+    text = GOOD.replace("SEQ(A a, B b)", "OR(SEQ(B x, A y), SEQ(A a, B b))").replace("a.t", "a.ts")
+    outcome = cases.run_case(cases.load(write(tmp_path, text)))
+    assert outcome.diff == "rewritten (broken form) to\nOR(SEQ(B x, A y))\n:\n  a  price\n- 1  11"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from neelc.bind.catalog import Entry, clock_of, is_integer
 from neelc.bind.findings import Findings
+from neelc.bind.statistics import with_statistics
 from neelc.bind.suggest import did_you_mean, listing
 from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.names import bare, find, written
@@ -52,7 +53,10 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     if statement.type_by is not None:
         drafted = replace(drafted, type_column=statement.type_by)
     unit_said = timestamp is not None and timestamp.unit is not None
-    return checked_stream(drafted, statement, findings, unit_said)
+    entry = checked_stream(drafted, statement, findings, unit_said)
+    if entry.stream is None or not statement.statistics:
+        return entry
+    return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
 
 
 def _columns(statement: CreateStream, given: Stream | None, findings: Findings) -> tuple[Column, ...] | None:

@@ -16,7 +16,9 @@
     1  3       4
 
 Sections begin with their word in the first column; `matches none` says that there are none, and `error`
-holds the full text of the diagnostics. `fires` and `silent` name rewriting rules; nothing looks at them yet.
+holds the full text of the diagnostics. `warnings` holds the full text of all warnings, `warnings none` says
+that there are none; without it they are not looked at. `fires` and `silent` name rewriting rules that must,
+or must not, be used when the query is rewritten.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ SECTIONS = {
     "silent": re.compile(r"silent\s+\w+.*"),
     "matches": re.compile(r"matches(\s+none)?"),
     "error": re.compile(r"error"),
+    "warnings": re.compile(r"warnings(\s+none)?"),
 }
 
 
@@ -65,7 +68,9 @@ class Matches:
 
 @dataclass(frozen=True)
 class Case:
-    """One case file. `expected` is matches, the text of errors, or None when the file does not say yet."""
+    """One case file. `expected` is matches, the text of errors, or None when the file does not say yet;
+    `fires` and `silent` are names of rules, each with the line it stands in; `warnings` is the text of all
+    warnings, None when the file does not say."""
 
     path: Path
     title: str
@@ -75,6 +80,9 @@ class Case:
     expected: Matches | str | None
     sections: tuple[Section, ...]
     text: str
+    fires: tuple[tuple[str, int], ...] = ()
+    silent: tuple[tuple[str, int], ...] = ()
+    warnings: str | None = None
 
     def line_of(self, word: str) -> int:
         """The number of the line where a section begins."""
@@ -116,6 +124,9 @@ def parse(text: str, path: Path) -> Case:
         _expected(sections, path),
         sections,
         text,
+        fires=tuple(_words(_all("fires", sections))),
+        silent=tuple(_words(_all("silent", sections))),
+        warnings=_warnings(_all("warnings", sections), path),
     )
 
 
@@ -165,6 +176,14 @@ def _arguments(sections: Sequence[Section], path: Path) -> dict[str, object]:
     return given
 
 
+def _words(sections: Sequence[Section]) -> Iterator[tuple[str, int]]:
+    """The names in a section, from its first line on, and the line of each."""
+    for section in sections:
+        first = section.head.removeprefix(section.word)
+        for number, line in enumerate([first, *section.body], section.line):
+            yield from ((word, number) for word in line.partition("#")[0].split())
+
+
 def _expected(sections: Sequence[Section], path: Path) -> Matches | str | None:
     found = [section for section in sections if section.word in ("matches", "error")]
     if len(found) > 1:
@@ -180,6 +199,18 @@ def _expected(sections: Sequence[Section], path: Path) -> Matches | str | None:
             raise CaseError(path, section.line + 1, "`matches none` is followed by rows")
         return Matches()
     return _matches(body, section, path)
+
+
+def _warnings(sections: Sequence[Section], path: Path) -> str | None:
+    if not sections:
+        return None
+    if len(sections) > 1:
+        raise CaseError(path, sections[1].line, "a case has one `warnings` section")
+    section = sections[0]
+    body = _trimmed(section.body)
+    if body and section.head.endswith("none"):
+        raise CaseError(path, section.line + 1, "`warnings none` is followed by text")
+    return "\n".join(body)
 
 
 def _matches(body: Sequence[str], section: Section, path: Path) -> Matches | None:

@@ -2,33 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neelc import parse
 from neelc.bind import bind
 from neelc.cases.compare import Outcome, compare, names_of, rows_of
 from neelc.cases.file import Case, Matches, load
+from neelc.cases.file import parse as parse_case
 from neelc.cases.problem import CaseError
+from neelc.cases.rewritten import Forms, check_rule_names, forms_of, problems, programs
+from neelc.cases.warned import warning_problems, warnings_of, warnings_section
 from neelc.data import inputs
 from neelc.data.layout import aligned
 from neelc.errors import NeelError
-from neelc.execute import execute
+from neelc.execute import Tables, execute
 from neelc.files import CallError, write_whole
+from neelc.ir.logical import Program
 from neelc.runtime.reference import Result
 
 
+@dataclass(frozen=True)
+class Ready:
+    """A case whose script is bound and whose events are read."""
+
+    found: inputs.Inputs
+    program: Program
+    tables: Tables
+
+
 def run_case(case: Case) -> Outcome:
-    """Run a case on the reference interpreter, its events as written and in reverse: order never matters."""
-    for backwards in (False, True):
-        outcome = compare(case.expected, _actual(case, backwards))
-        if not outcome.passed:
-            note = "with the events in reverse order:\n" if backwards else ""
-            return Outcome(False, outcome.expected, outcome.actual, note + outcome.diff)
-    return outcome
+    """Run a case on the reference interpreter: as written; with its events in reverse, as order never
+    matters; and rewritten in every form. All must find what the case expects, by the rules that it names."""
+    check_rule_names(case)
+    ready = _ready(case)
+    program = ready.program if isinstance(ready, Ready) else Program((), ())
+    forms = forms_of(program)
+    outcome = compare(case.expected, _actual(ready))
+    if not outcome.passed:
+        return outcome
+    for how, result in _other_ways(case, ready, forms):
+        other = compare(case.expected, result)
+        if not other.passed:
+            return replace(other, diff=f"{how}:\n{other.diff}")
+    told = "\n".join((*problems(case, program, forms), *warning_problems(case, program)))
+    return replace(outcome, passed=not told, diff=told)
 
 
-def _actual(case: Case, backwards: bool = False) -> Result | str:
-    """The rows of the last query, or the text of all diagnostics."""
+def _other_ways(case: Case, ready: Ready | str, forms: Forms) -> Iterator[tuple[str, Result | str]]:
+    """How else a case is run, and the result."""
+    yield "with the events in reverse order", _actual(_ready(case, backwards=True))
+    if isinstance(ready, Ready):
+        for name, program in programs(ready.program, forms):
+            patterns = "\n".join(str(query.match.pattern) for query in program.queries)
+            yield f"rewritten ({name}) to\n{patterns}\n", _actual(replace(ready, program=program))
+
+
+def _ready(case: Case, backwards: bool = False) -> Ready | str:
+    """What is run, or the text of all diagnostics."""
     try:
         script = parse.read(case.query)
         given = [events.given(script, backwards) for events in case.events]
@@ -37,14 +69,22 @@ def _actual(case: Case, backwards: bool = False) -> Result | str:
         if not program.queries:
             raise CaseError(case.path, case.line_of("query"), "the script has no query to run")
         tables, failures = inputs.read(found, program)
-        if failures:
-            return _error_text(*failures)
-        *_, (_, result) = execute(found, program, tables)
-        return result
+        return _error_text(*failures) if failures else Ready(found, program, tables)
     except NeelError as error:
         return _error_text(error)
     except CallError as error:
         raise CaseError(case.path, case.line_of("query"), str(error)) from None
+
+
+def _actual(ready: Ready | str) -> Result | str:
+    """The rows of the last query, or the text of all diagnostics."""
+    if isinstance(ready, str):
+        return ready
+    try:
+        *_, (_, result) = execute(ready.found, ready.program, ready.tables)
+        return result
+    except NeelError as error:
+        return _error_text(error)
 
 
 def _error_text(*errors: NeelError) -> str:
@@ -56,16 +96,26 @@ def _error_text(*errors: NeelError) -> str:
 def update(path: Path | str) -> bool:
     """Write what comes out now into the file, unless it is what the file says; whether it was written."""
     case = load(path)
-    actual = _actual(case)
-    if compare(case.expected, actual).passed:
-        return False
+    ready = _ready(case)
+    actual = _actual(ready)
+    text = case.text
+    if not compare(case.expected, actual).passed:
+        text = _with_section(case, ("matches", "error"), _section(actual, case.expected))
+    found = warnings_of(case, ready.program) if isinstance(ready, Ready) else ""
+    if case.warnings not in (None, found):
+        text = _with_section(parse_case(text, case.path), ("warnings",), warnings_section(found))
+    if text != case.text:
+        write_whole(case.path, text)
+    return text != case.text
+
+
+def _with_section(case: Case, words: Sequence[str], new: Sequence[str]) -> str:
+    """The text of a case with these lines instead of the section that begins with one of the words."""
     lines = case.text.rstrip().split("\n")
-    section = next((s for s in case.sections if s.word in ("matches", "error")), None)
+    section = next((s for s in case.sections if s.word in words), None)
     before = lines[: section.line - 1] if section else [*lines, ""]
     after = lines[section.line + len(section.body) :] if section else []
-    new = _section(actual, case.expected)
-    write_whole(case.path, "\n".join([*before, *new, *(["", *after] if after else [])]) + "\n")
-    return True
+    return "\n".join([*before, *new, *(["", *after] if after else [])]) + "\n"
 
 
 def _section(actual: Result | str, expected: Matches | str | None) -> list[str]:

@@ -7,11 +7,12 @@ import json
 import sys
 
 from neelc.commands.options import add_inputs
-from neelc.errors import NeelError, as_record
+from neelc.errors import NeelError, as_record, render_all
 from neelc.files import CallError, read_source
 
-DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them. Nothing is run, and no
-data are read unless a stream's columns are known from nowhere else."""
+DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them, and warn of what is right but
+most likely not meant. Nothing is run, and no data are read unless a stream's columns are known from nowhere
+else."""
 
 EXAMPLES = """examples:
   neelc check hospital.neel
@@ -24,7 +25,7 @@ EXAMPLES = """examples:
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script; - is standard input")
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how errors are told (text)"
+        "--format", choices=("text", "json"), default="text", help="how errors and warnings are told (text)"
     )
     add_inputs(parser)
 
@@ -32,14 +33,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     records: list[dict[str, object]] = []
     status = 0
-    for name in options.files:
+    for place, name in enumerate(options.files, 1):
+        end = "\n\n" if place < len(options.files) else "\n"
         try:
-            print(_fine(name, options), file=sys.stderr)
+            records += _checked(name, options, end)
         except NeelError as error:
             status = max(status, 1)
             records.extend(as_record(diagnostic, error.source) for diagnostic in error.diagnostics)
             if options.format == "text":
-                print(error, end="\n\n" if name != options.files[-1] else "\n", file=sys.stderr)
+                print(error, end=end, file=sys.stderr)
         except CallError as error:
             status = 2
             print(f"neelc: {error}", file=sys.stderr)
@@ -48,10 +50,24 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
-def _fine(name: str, options: argparse.Namespace) -> str:
+def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str, object]]:
+    """Say that a script is right, and what might not be meant; gives the warnings as records."""
     from neelc.commands.streams import bound
+    from neelc.lints import lints
 
     source = read_source(name)
     _, program = bound(source, options)
-    count = len(program.queries)
-    return f"{source.name}: fine: {count or 'no'} {'query' if count == 1 else 'queries'}"
+    warnings = lints(program, source)
+    print(fine(source.name, len(program.queries), len(warnings)), file=sys.stderr)
+    if warnings and options.format == "text":
+        print(render_all(warnings, source), end=end, file=sys.stderr)
+    return [as_record(warning, source) for warning in warnings]
+
+
+def fine(name: str, queries: int, warnings: int) -> str:
+    """
+    >>> fine("up.neel", 1, 0), fine("down.neel", 0, 2)
+    ('up.neel: fine: 1 query', 'down.neel: fine: no queries, 2 warnings')
+    """
+    said = f"{name}: fine: {queries or 'no'} {'query' if queries == 1 else 'queries'}"
+    return said + (f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else "")

@@ -22,3 +22,12 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
     )
+
+
+def add_statistics(parser: argparse.ArgumentParser) -> None:
+    """Declare `--stats`."""
+    parser.add_argument(
+        "--stats",
+        metavar="FILE",
+        help="a JSON file with statistics of the streams; what WITH STATS says goes before it",
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.options import add_inputs
-from neelc.errors import NeelError
+from neelc.errors import NeelError, render_line
 from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
@@ -84,10 +84,13 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.commands.tables import written
     from neelc.data.inputs import read
     from neelc.execute import execute
+    from neelc.lints import lints
 
     inputs, program = bound(source, options)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
+    for warning in lints(program, source):
+        print(render_line(warning, source), file=sys.stderr)
     start = time.perf_counter()
     tables, failures = read(inputs, program)
     if failures:

@@ -53,6 +53,7 @@ def given_stream(text: str) -> Given:
         said.get("end"),
         said.get("type"),
         unit,
+        location,
     )
 
 

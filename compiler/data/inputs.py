@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neelc.data.infer import common_type, likely_timestamp
-from neelc.data.location import declared_location, written_span
+from neelc.data.location import Location, declared_location, written_span
 from neelc.data.table import Row, Table
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
@@ -26,7 +26,7 @@ _SHORT_UNITS = {"ns": "NANOSECOND", "us": "MICROSECOND", "ms": "MILLISECOND", "s
 class Given:
     """A stream given from outside: by `--stream`, or as the events of a case. Names are in source form.
 
-    `open` gives its tables; with True only the schema is needed.
+    `open` gives its tables; with True only the schema is needed. `location` is where they lie, if in files.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Given:
     end: str | None = None
     type_by: str | None = None
     unit: str | None = None
+    location: Location | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,15 @@ def _tables(inputs: Inputs, name: str) -> list[Table]:
     span = written_span(statement, inputs.source, statement.name) if statement else Span(0, 1)
     hint = f"say FROM 'path' in CREATE STREAM, or give the data with --stream {name}=path"
     raise NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
+
+
+def location_of(inputs: Inputs, name: str) -> Location | None:
+    """Where the data of a stream lie, if they lie in files."""
+    outside = _given(written(name), inputs.given)
+    if outside is not None:
+        return outside.location
+    statement = _statement(name, inputs.script)
+    return declared_location(statement, inputs.source, inputs.directory) if statement else None
 
 
 def _statement(name: str, script: Script) -> CreateStream | None:

@@ -80,7 +80,7 @@ class Location:
             self.fail("NEEL5001", f"{name}: not a Parquet file that can be read: {error}")
 
     def _format(self, path: Path) -> str:
-        kind = (bare(self.format) if self.format else _ENDINGS.get(path.suffix.lower(), "")).lower()
+        kind = kind_of(path, self.format)
         if kind not in _OPTIONS:
             message = (
                 f"`{self.format}` is not a format"
@@ -102,6 +102,15 @@ class Location:
                 hint = f"did you mean {known[close[0]]}?" if close else f"options of {kind}: {names}"
                 self.fail("NEEL5006", f"`{key}` is not an option of {kind} files", hint, key)
         return {known[key.casefold()]: value for key, value in self.options.items()}
+
+
+def kind_of(path: Path, format: str | None) -> str:
+    """The format that is said, or else what the ending of the file tells; "" if nothing does.
+
+    >>> kind_of(Path("a/b.tsv"), None), kind_of(Path("a/b"), "Parquet"), kind_of(Path("a/b"), None)
+    ('csv', 'parquet', '')
+    """
+    return (bare(format) if format else _ENDINGS.get(path.suffix.lower(), "")).lower()
 
 
 def declared_location(statement: CreateStream, source: Source, directory: Path) -> Location | None:

@@ -15,6 +15,7 @@ from neelc.ir.expr import Expr
 from neelc.ir.node import Node
 from neelc.ir.pattern import Pattern, Window
 from neelc.ir.script import Confidence, Property
+from neelc.ir.statistics import Statistic
 from neelc.ir.types import DataType
 
 
@@ -41,7 +42,7 @@ class Stream(Node):
     `start` holds `ts`; `end`, if any, holds `te`; with `latest`, the time is imprecise, uniform over
     start..latest. `unit` is the unit of integer timestamps (singular, upper case). `query` names the query
     that produces the stream: then `start` and `end` are `match_start` and `match_end`, which are
-    not among `columns`.
+    not among `columns`. `statistics` are those of WITH STATS.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Stream(Node):
     format: str | None = None
     options: tuple[Property, ...] = ()
     query: str | None = None
+    statistics: tuple[Statistic, ...] = ()
 
 
 @dataclass(frozen=True)

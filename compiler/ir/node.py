@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from neelc.source import Span
@@ -23,10 +24,16 @@ class Node:
         return show(self)
 
 
+@cache
+def _slots(kind: type[Node]) -> tuple[str, ...]:
+    """The fields that can hold children. Cached: walking trees asks for little else."""
+    return tuple(slot.name for slot in fields(kind) if slot.name != "span")
+
+
 def children(node: Node) -> Iterator[Node]:
     """The direct children of `node`, in the order of its fields."""
-    for slot in fields(node):
-        value = getattr(node, slot.name)
+    for slot in _slots(type(node)):
+        value = getattr(node, slot)
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):
@@ -50,8 +57,8 @@ def walk(node: Node) -> Iterator[Node]:
 def map_children(node: N, change: Callable[[Node], Node]) -> N:
     """`node` with `change` applied to each child; the same object when no child changed."""
     changed: dict[str, Any] = {}
-    for slot in fields(node):
-        value = getattr(node, slot.name)
+    for slot in _slots(type(node)):
+        value = getattr(node, slot)
         if isinstance(value, Node):
             new: Any = change(value)
         elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
@@ -61,7 +68,7 @@ def map_children(node: N, change: Callable[[Node], Node]) -> N:
         else:
             continue
         if new is not value:
-            changed[slot.name] = new
+            changed[slot] = new
     return replace(node, **changed) if changed else node
 
 

@@ -9,6 +9,7 @@ from neelc.ir.expr import Expr
 from neelc.ir.node import Node
 from neelc.ir.pattern import Pattern, Window
 from neelc.ir.rows import MatchRecognize, MatchSequential, Output, SortItem
+from neelc.ir.statistics import Statistic
 from neelc.ir.temporal import MatchTemporal
 from neelc.ir.types import DataType
 
@@ -65,6 +66,7 @@ class CreateStream(Statement):
     path: str | None = None
     format: str | None = None
     options: tuple[Property, ...] = ()
+    statistics: tuple[Statistic, ...] = ()
 
 
 @dataclass(frozen=True)

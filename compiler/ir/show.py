@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from neelc.ir import expr, logical, pattern, rows, script, temporal, types
+from neelc.ir import expr, logical, pattern, rows, script, statistics, temporal, types
 from neelc.ir.layout import flat, render
 from neelc.ir.node import Node
 from neelc.ir.show_expr import show_event, show_expr, show_index, show_interval_part, show_type, show_when
@@ -46,6 +46,7 @@ from neelc.ir.show_script import (
     show_wanted,
     statement_doc,
 )
+from neelc.ir.show_statistics import show_statistic
 
 __all__ = ["format_script", "show"]
 
@@ -79,6 +80,7 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     script.ColumnDefinition: show_column,
     script.Property: show_property,
     script.Timestamp: show_timestamp,
+    statistics.Statistic: show_statistic,
     script.Query: lambda node: flat(query_doc(node)),
     script.Confidence: show_confidence,
     script.Return: lambda node: flat(return_doc(node)),

@@ -20,6 +20,8 @@ QUERY Q
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neelc.ir import logical as p
 from neelc.ir.layout import Block, Doc, clause, commas, wrap
 from neelc.ir.names import written
@@ -66,6 +68,7 @@ def _stream_doc(node: p.Stream) -> Doc:
         path=node.path,
         format=node.format,
         options=node.options,
+        statistics=tuple(replace(s, column=written(s.column) if s.column else None) for s in node.statistics),
     )
     query = [f"OF QUERY {written(node.query)}"] if node.query else []
     return Block(columns, (*stream_clauses(declared), *query))

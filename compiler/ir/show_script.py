@@ -27,6 +27,7 @@ from neelc.ir.show_expr import NOT, show_expr, show_type
 from neelc.ir.show_literal import quoted
 from neelc.ir.show_pattern import root_doc, show_window
 from neelc.ir.show_rows import matcher_doc, show_output, show_sort_item
+from neelc.ir.show_statistics import show_statistic
 
 
 def format_script(script: s.Script) -> str:
@@ -68,7 +69,8 @@ def show_timestamp(time: s.Timestamp) -> str:
     return f"TIMESTAMP {columns}" + (f" UNIT {time.unit}S" if time.unit else "")
 
 
-def stream_clauses(node: s.CreateStream) -> tuple[str, ...]:
+def stream_clauses(node: s.CreateStream) -> tuple[Doc, ...]:
+    statistics = commas(list(map(show_statistic, node.statistics)))
     options = ", ".join(map(show_property, node.options))
     return (
         *([show_timestamp(node.timestamp)] if node.timestamp else []),
@@ -77,6 +79,7 @@ def stream_clauses(node: s.CreateStream) -> tuple[str, ...]:
         *([f"FROM {quoted(node.path)}"] if node.path is not None else []),
         *([f"FORMAT {node.format}"] if node.format else []),
         *([f"OPTIONS ({options})"] if options else []),
+        *([Block("WITH STATS (", statistics, ")")] if statistics else []),
     )
 
 

@@ -28,6 +28,7 @@ _PLACES = {
     "primary": "an expression",
     "returnItem": "an expression",
     "rowPrimary": "a pattern variable",
+    "statistic": "a statistic such as EVENTS 1000 or DISTINCT id 20",
     "name": "a name",
 }
 _MARKS = {

@@ -14,6 +14,7 @@ from neelc.parse.expressions import expression, expressions
 from neelc.parse.patterns import pattern_expression, window
 from neelc.parse.problem import fail, given_twice, span_of
 from neelc.parse.rows import matcher, output, sort_item
+from neelc.parse.statistics import statistic
 from neelc.parse.units import unit
 
 
@@ -61,6 +62,7 @@ def _create_stream(context: Any) -> s.CreateStream:
 
     path = found.get(NeelParser.FromPathContext)
     options = found.get(NeelParser.OptionListContext)
+    statistics = found.get(NeelParser.WithStatisticsContext)
     return s.CreateStream(
         context.name().getText(),
         tuple(
@@ -76,6 +78,7 @@ def _create_stream(context: Any) -> s.CreateStream:
             s.Property(o.name().getText(), literals.unquoted(o.STRING().getText()), span=span_of(o))
             for o in (options.property_() if options else ())
         ),
+        tuple(map(statistic, statistics.statistic())) if statistics else (),
     )
 
 

@@ -1,28 +1,130 @@
 """All rules, in the order they run: the page to read first.
 
-SIMPLIFY always helps: it makes a query smaller or lets conditions be judged earlier. The normal form does
-not always help: pushing negations down and distributing OR can multiply a query, so it is one of several
-`forms.py` offers, and cost decides. Within a batch the rules run until none fires.
+SIMPLIFY always helps: it makes a query smaller, or lets conditions be judged earlier. The other batches do
+not always help: pushing negations down and distributing OR can multiply a query. So each of them makes one
+of several forms (`forms.py`), and cost decides. Within a batch the rules run until none of them fires.
 """
 
 from __future__ import annotations
 
+from neelc.rewrite.close_equalities import close_equalities
+from neelc.rewrite.decorrelate_negation import decorrelate_negation
+from neelc.rewrite.distribute_conjunction import distribute_conjunction
+from neelc.rewrite.distribute_exists import distribute_exists
+from neelc.rewrite.distribute_sequence import distribute_sequence
+from neelc.rewrite.drop_duplicate_branch import drop_duplicate_branch
+from neelc.rewrite.drop_impossible_choice import drop_impossible_choice
+from neelc.rewrite.drop_impossible_part import drop_impossible_part
+from neelc.rewrite.drop_wider_window import drop_wider_window
+from neelc.rewrite.expand_concept import expand_concept
+from neelc.rewrite.find_contradiction import find_contradiction
+from neelc.rewrite.find_impossible_window import find_impossible_window
+from neelc.rewrite.flatten_conjunction import flatten_conjunction
+from neelc.rewrite.flatten_disjunction import flatten_disjunction
 from neelc.rewrite.flatten_sequence import flatten_sequence
+from neelc.rewrite.fold_constants import fold_constants
+from neelc.rewrite.fold_outputs import fold_outputs
+from neelc.rewrite.lift_condition import lift_condition
+from neelc.rewrite.lift_exists import lift_exists
+from neelc.rewrite.merge_exists import merge_exists
+from neelc.rewrite.name_partition_key import name_partition_key
+from neelc.rewrite.negated_closure_to_event import negated_closure_to_event
+from neelc.rewrite.order_conjunction import order_conjunction
+from neelc.rewrite.prune_disjunction import prune_disjunction
+from neelc.rewrite.push_condition import push_condition
+from neelc.rewrite.push_negation_into_conjunction import push_negation_into_conjunction
 from neelc.rewrite.push_negation_into_sequence import push_negation_into_sequence
+from neelc.rewrite.remove_double_negation import remove_double_negation
+from neelc.rewrite.require_optional_part import require_optional_part
 from neelc.rewrite.rule import Batch
+from neelc.rewrite.simplify_condition import simplify_condition
+from neelc.rewrite.split_negated_disjunction import split_negated_disjunction
+from neelc.rewrite.tighten_window import tighten_window
+from neelc.rewrite.unwrap_negated_exists import unwrap_negated_exists
+from neelc.rewrite.unwrap_negated_optional import unwrap_negated_optional
+from neelc.rewrite.unwrap_single_part import unwrap_single_part
 
-SIMPLIFY: tuple[Batch, ...] = (
-    Batch(
-        "flatten",
-        "First: other rules need not look through lists that only group.",
-        parts=(flatten_sequence,),
+WINDOWS = Batch(
+    "windows",
+    "Before lists are flattened: a list with a window of its own stays a list.",
+    queries=(drop_wider_window, tighten_window),
+)
+FLATTEN = Batch(
+    "flatten",
+    "Before conditions move: they should not have to move through lists that only group.",
+    parts=(
+        flatten_sequence,
+        flatten_conjunction,
+        flatten_disjunction,
+        unwrap_single_part,
+        merge_exists,
+        drop_duplicate_branch,
+        remove_double_negation,
+        unwrap_negated_optional,
+        unwrap_negated_exists,
+        negated_closure_to_event,
+        split_negated_disjunction,
     ),
 )
+PLACE = Batch(
+    "place conditions",
+    "Before equalities: they are found where conditions stand, each at the innermost part that binds it.",
+    parts=(lift_condition, push_condition),
+)
+EQUALITIES = Batch(
+    "equalities",
+    "Before truth: what follows from equalities may contradict other conditions.",
+    parts=(decorrelate_negation,),
+    queries=(close_equalities, name_partition_key),
+)
+TRUTH = Batch(
+    "truth",
+    "After equalities. What turns out to be impossible goes, and so the lists around it are flattened again.",
+    parts=(
+        fold_constants,
+        simplify_condition,
+        prune_disjunction,
+        require_optional_part,
+        find_contradiction,
+        find_impossible_window,
+        drop_impossible_part,
+    ),
+    queries=(fold_outputs, drop_impossible_choice),
+)
+
+SIMPLIFY: tuple[Batch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, TRUTH, FLATTEN, PLACE)
 
 NORMALISE: tuple[Batch, ...] = (
     Batch(
-        "push negations down",
-        "NEEL, III-C, step 1. Before OR is distributed: pushing a negation down makes new ORs.",
-        parts=(push_negation_into_sequence,),
+        "normal form",
+        "NEEL, III-C: negations are pushed down, OR is distributed, lists are flattened, until nothing changes. "
+        "Each step can make room for the others: an OR that leaves a negated SEQ leaves negations to push.",
+        parts=(
+            push_negation_into_sequence,
+            push_negation_into_conjunction,
+            distribute_sequence,
+            distribute_conjunction,
+            distribute_exists,
+            lift_exists,
+            *FLATTEN.parts,
+        ),
     ),
+)
+
+ORDER: tuple[Batch, ...] = (
+    Batch(
+        "orders of AND",
+        "Before the normal form, which moves the ORs that this makes to the root.",
+        parts=(order_conjunction,),
+    ),
+    *NORMALISE,
+)
+
+MEMBERS: tuple[Batch, ...] = (
+    Batch(
+        "members of concepts",
+        "Before the normal form, for the same reason.",
+        queries=(expand_concept,),
+    ),
+    *NORMALISE,
 )

@@ -47,12 +47,12 @@ def rewrite(query: Match, batches: Iterable[Batch]) -> Rewriting:
 def _run(batch: Batch, query: Match, log: Log) -> Match:
     for _ in range(batch.most):
         log.refusals.clear()
-        before = query
+        before, fired = query, len(log.steps)
         if batch.parts:
             query = replace(query, pattern=_visit(batch, query.pattern, _in(query), log))
         for rule in batch.queries:
             query = _apply_to_query(rule, query, log)
-        if query == before:
+        if len(log.steps) == fired:
             return before
     raise RuleLoop(_no_end(batch, log))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import count, product
 
 from neelc.ir.logical import EventType, Match, Member
-from neelc.ir.names import bare, same, written
+from neelc.ir.names import bare, is_quoted, written
 from neelc.ir.parts import declared, targets
 
 ANY_MATCH = "SKIP TILL ANY MATCH"
@@ -46,9 +46,19 @@ class Facts:
         return any(stream.end is not None or stream.query is not None for stream in streams)
 
     def may_overlap(self, left: str, right: str) -> bool:
-        """Whether one event can be of both types."""
+        """Whether one event can be of both types. A type that is not quoted is meant in any case.
+
+        >>> from neelc.rewrite.examples import query
+        >>> facts = Facts(lambda: query("SEQ(A a, `a` b, `A` c)"))
+        >>> facts.may_overlap("A", "`a`"), facts.may_overlap("`a`", "`A`")
+        (True, False)
+        """
         pairs = product(self.type(left).members, self.type(right).members)
         return any(_overlap(one, two) for one, two in pairs)
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        return frozenset(bare(known).casefold() for known in declared(self.query.pattern))
 
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
         """A name like `name` that nothing in the pattern has, and that is not in `taken`.
@@ -57,7 +67,7 @@ class Facts:
         >>> Facts(lambda: query("SEQ(A a, B a_2)")).fresh("a")
         'a_3'
         """
-        used = {bare(known).casefold() for known in (*declared(self.query.pattern), *taken)}
+        used = self._declared.union(bare(known).casefold() for known in taken)
         names = (f"{bare(name)}_{number}" for number in count(2))
         return written(next(candidate for candidate in names if candidate.casefold() not in used))
 
@@ -65,4 +75,8 @@ class Facts:
 def _overlap(left: Member, right: Member) -> bool:
     if left.stream != right.stream:
         return False
-    return left.value is None or right.value is None or same(left.value, right.value)
+    if left.value is None or right.value is None:
+        return True
+    if is_quoted(left.value) and is_quoted(right.value):
+        return bare(left.value) == bare(right.value)
+    return bare(left.value).casefold() == bare(right.value).casefold()

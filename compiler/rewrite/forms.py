@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.ir.logical import Match
-from neelc.rewrite.batches import NORMALISE, SIMPLIFY
+from neelc.rewrite.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.rule import Batch, Rewriting
 
@@ -18,7 +18,12 @@ class Form:
     rewriting: Rewriting
 
 
-FORMS: dict[str, tuple[Batch, ...]] = {"simplified": (), "normal form": NORMALISE}
+FORMS: dict[str, tuple[Batch, ...]] = {
+    "simplified": (),
+    "normal form": NORMALISE,
+    "every order of AND": ORDER,
+    "every member of a concept": MEMBERS,
+}
 
 
 def forms(query: Match) -> tuple[Form, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from itertools import repeat
 
 from neelc.ir import pattern as p
-from neelc.ir.conjuncts import conjoin, conjuncts, has_same, names_in
+from neelc.ir.conjuncts import conjoin
+from neelc.rewrite.constrained import constrained
+from neelc.rewrite.distribution import each_choice
 from neelc.rewrite.facts import Facts
 from neelc.rewrite.names import renamed
+from neelc.rewrite.negations import loose_same, obstacle_to_sequence, own_conditions, too_many_cases
 from neelc.rewrite.rule import Refused
 
 
@@ -24,88 +27,79 @@ def push_negation_into_sequence(part: p.Pattern, facts: Facts) -> p.Pattern | Re
     >>> print(after(push_negation_into_sequence, "SEQ(A a, !SEQ(B b, C c), D d)"))
     OR(SEQ(A a, !C c, D d), SEQ(A a, EXISTS c : SEQ(!B b, C c, !C c_2), D d))
 
-    Proof. Let the scope be fixed and q1 .. qn be the negated components, all of them point events. Choose
-    from the right: tn is the latest qn in the scope, and t(k) the latest q(k) before t(k+1). By induction
-    from the right, t(k) is at least as late as the k-th event of any occurrence s1 < .. < sn in the scope:
-    s(k) < s(k+1) <= t(k+1), so s(k) is among the candidates of which t(k) is the latest. Hence there is an
-    occurrence exactly if the choice succeeds down to t1; and if it fails, it fails at exactly one k: t(k+1)
-    .. tn exist and there is no q(k) before t(k+1). That is the k-th case. Of several latest candidates, all
-    simultaneous, any will do. The chosen events are dropped again by EXISTS, which takes no room in the
-    list, so the scopes of other negations stay as they were.
+    Proof. Let the scope be fixed and q1 .. qn be the negated components, all but q1 point events. Choose
+    from the right: tn is the latest qn in the scope, and t(k) the latest q(k) before t(k+1), for k > 1. By
+    induction from the right, t(k) is at least as late as the k-th event of any occurrence s1 < .. < sn in
+    the scope: s(k) < s(k+1) <= t(k+1), so s(k) is among the candidates of which t(k) is the latest. So s1 too
+    lies before t2. Hence there is an occurrence exactly if the choice succeeds down to t2 and there is a q1
+    before it; and if not, it fails at exactly one k: t(k+1) .. tn exist and there is no q(k) before t(k+1).
+    That is the k-th case. Of several latest candidates, all simultaneous, any will do. The chosen events are
+    dropped again by EXISTS, which takes no room in the list, so the scopes of other negations stay as they
+    were. The first component may be any part that must be there and that what follows cannot undo:
+
+    >>> print(after(push_negation_into_sequence, "SEQ(A a, !SEQ(AND(B b, E e), C c), D d)"))
+    OR(SEQ(A a, !C c, D d), SEQ(A a, EXISTS c : SEQ(!AND(B b, E e), C c, !C c_2), D d))
+    >>> print(after(push_negation_into_sequence, "SEQ(A a, !SEQ(SEQ(B b, !E e) WITHIN 5, C c), D d)"))
+    refused: whether SEQ(B b, !E e) WITHIN 5 MILLISECONDS occurs depends on what comes after it
 
     The argument needs that whether an event is a candidate does not depend on the other candidates. So not
     with a condition, an `[id]`, a window or a negation that ties the negated events to each other:
 
     >>> print(after(push_negation_into_sequence, "SEQ(A a, !SEQ(B b, C c WHERE b.id = c.id), D d)"))
-    refused: b.id = c.id ties the negated events together, so the latest need not be the right one
+    refused: b.id = c.id ties the negated events together
     >>> print(after(push_negation_into_sequence, "SEQ(A a, !(SEQ(B b, C c) WITHIN 5), D d)"))
     refused: its window ties the negated events together
 
     Conditions that compare a negated event with the match are no obstacle, and an `[id]` around all of it is
-    of that kind. Events that last would need the latest start, which `!C c_2` does not ask for:
+    of that kind, if the match has an event there. Events that last would need the latest start, which
+    `!C c_2` does not ask for:
 
+    >>> print(after(push_negation_into_sequence, "SEQ(A a, SEQ(B? b, !SEQ(C c, D d), E? e WHERE [id]), F f)"))
+    refused: an [id] ties the negated events together where the part around them binds none
     >>> print(after(push_negation_into_sequence, "SEQ(A a, !SEQ(B b, C c), D d)", LASTING))
-    refused: B events may last, and the latest to end need not be the latest to start
+    refused: C events may last, and the latest to end need not be the latest to start
 
-    Under a strategy other than SKIP TILL ANY MATCH there is no EXISTS.
+    Under a strategy other than SKIP TILL ANY MATCH there is no EXISTS. Each negation multiplies the branches,
+    so none is pushed when there would be more than MAX_BRANCHES in the end.
+
+    >>> text = ", ".join(f"A a{n}, !SEQ(B b{n}, C c{n})" for n in range(9))
+    >>> print(after(push_negation_into_sequence, f"SEQ({text}, D d)"))
+    refused: it would have 512 branches, and the limit MAX_BRANCHES is 256
     """
     if not isinstance(part, p.Seq | p.And):
         return None
     refused = None
-    for place, negative in enumerate(part.parts):
+    taken: set[str] = set()
+    choices: list[list[p.Pattern]] = []
+    for negative in part.parts:
+        choices.append([negative])
         match negative:
             case p.Not(p.Seq(parts) as inner) if len(parts) > 1:
-                if reason := _obstacle(inner, facts):
+                reason = obstacle_to_sequence(inner, facts) or loose_same(part, facts)
+                if reason := reason or too_many_cases(part, facts):
                     refused = Refused(reason, negative)
-                    continue
-                cases = [_replaced(part.parts, place, case) for case in _cases(inner, facts)]
-                branches = tuple(replace(part, parts=parts, where=None, within=None) for parts in cases)
-                return p.Or(branches, where=part.where, within=part.within, span=part.span)
-    return refused
+                else:
+                    choices[-1] = list(_cases(inner, facts, taken))
+    return each_choice(part, choices) if any(len(cases) > 1 for cases in choices) else refused
 
 
-def _replaced(parts: tuple[p.Pattern, ...], place: int, new: p.Pattern) -> tuple[p.Pattern, ...]:
-    return (*parts[:place], new, *parts[place + 1 :])
-
-
-def _obstacle(inner: p.Seq, facts: Facts) -> str | None:
-    """Why the latest candidates of a negated SEQ do not decide whether it occurs."""
-    if not facts.any_match:
-        return f"EXISTS has no meaning under {facts.query.strategy}"
-    if inner.within is not None:
-        return "its window ties the negated events together"
-    own = {event.variable for event in inner.parts if isinstance(event, p.Event)}
-    for event in inner.parts:
-        if not isinstance(event, p.Event):
-            return f"{event} is not a single event"
-        if event.within is not None:
-            return f"{event} has a window"
-        if facts.may_last(event.type):
-            return f"{event.type} events may last, and the latest to end need not be the latest to start"
-    if has_same(inner.where):
-        return "its [id] ties the negated events together"
-    for condition in (c for node in (inner, *inner.parts) for c in conjuncts(node.where)):
-        if len(names_in(condition) & own) > 1:
-            return f"{condition} ties the negated events together, so the latest need not be the right one"
-    return None
-
-
-def _cases(inner: p.Seq, facts: Facts) -> Iterator[p.Pattern]:
-    """How a negated SEQ of events can fail to occur: the case k is that the k-th event is missing."""
-    events = [_with_own_conditions(event, inner) for event in inner.parts if isinstance(event, p.Event)]
+def _cases(inner: p.Seq, facts: Facts, taken: set[str]) -> Iterator[p.Pattern]:
+    """How a negated SEQ can fail to occur: the case k is that the k-th component is missing. New names are
+    put into `taken`."""
     later: list[p.Pattern] = []
     dropped: list[str] = []
-    for event in reversed(events):
+    for event in map(_with_conditions, reversed(inner.parts), repeat(inner)):
         missing = p.Not(event)
         yield p.Exists(tuple(dropped), p.Seq((missing, *later))) if later else missing
-        another = facts.fresh(event.variable or event.type, dropped)
-        later = [event, p.Not(renamed(event, {event.variable or "": another})), *later]
-        dropped = [event.variable or event.type, *dropped]
+        if isinstance(event, p.Event):
+            name = event.variable or event.type
+            another = facts.fresh(name, taken)
+            taken.add(another)
+            later = [event, p.Not(renamed(event, {name: another})), *later]
+            dropped = [name, *dropped]
 
 
-def _with_own_conditions(event: p.Event, inner: p.Seq) -> p.Event:
-    """The event with the conditions of the SEQ that are about it. One that names no negated event at all
-    decides whether the negation applies: it may stand at any of them, so it stands at all."""
-    own = {other.variable for other in inner.parts if isinstance(other, p.Event)}
-    mine = [c for c in conjuncts(inner.where) if names_in(c) & own <= {event.variable}]
-    return replace(event, where=conjoin([event.where, *mine]))
+def _with_conditions(part: p.Pattern, inner: p.Seq) -> p.Pattern:
+    asked = constrained(part, conjoin(own_conditions(inner, part)))
+    assert asked is not None, "what is not optional can be asked for more"
+    return asked

@@ -96,9 +96,12 @@ def may_hold(condition: Condition, binding: Binding, duty: Duty, partial: Partia
     """False only when the condition can be judged and does not hold.
 
     "Qualifying means all conditions that can be judged with what is bound so far": those that speak only of
-    what can no longer change. Of a condition about each `b[i]`, that is asked for each i.
+    what can no longer change. Of a condition about each `b[i]`, that is asked for each i. One that names
+    nothing can be judged at once.
     """
-    if not condition.names & partial.fresh or not condition.names <= binding.keys():
+    if condition.names.isdisjoint(partial.fresh) and condition.names:
+        return True
+    if not condition.names <= binding.keys():
         return True
     growing = partial.growing - duty.local.keys()
     unsettled = condition.names & growing

@@ -14,7 +14,7 @@ def test_version(neelc: Here) -> None:
     assert neelc("--version") == Done(0, "neelc 0.1.0\n", "")
 
 
-@pytest.mark.parametrize("command", ["", "check", "fmt", "test", "run"])
+@pytest.mark.parametrize("command", ["", "check", "fmt", "test", "run", "explain"])
 def test_help_has_examples(command: str, neelc: Here) -> None:
     done = neelc(*([command] if command else []), "--help")
     assert (done.status, done.err) == (0, "")
@@ -33,7 +33,7 @@ def test_an_unknown_command(neelc: Here) -> None:
     assert "invalid choice: 'compute'" in done.err
 
 
-@pytest.mark.parametrize("command", ["check", "fmt", "run"])
+@pytest.mark.parametrize("command", ["check", "fmt", "run", "explain"])
 def test_files_that_cannot_be_read(command: str, neelc: Here) -> None:
     (neelc.directory / "latin.neel").write_bytes(b"-- \xe9\n")
     assert neelc(command, "none.neel") == Done(2, "", "neelc: none.neel: no such file\n")

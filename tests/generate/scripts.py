@@ -10,6 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from generate.expressions import UNITS, data_types, expressions, maybe, tuples_of
 from generate.names import any_text, identifiers
+from generate.statistics import statistics
 from generate.syntax import (
     match_recognizes,
     match_sequentials,
@@ -39,6 +40,7 @@ create_streams = st.builds(
     maybe(any_text),
     maybe(identifiers),
     tuples_of(_properties),
+    tuples_of(statistics, 0, 3),
 )
 create_types = st.builds(s.CreateType, identifiers, tuples_of(identifiers, 1))
 

@@ -1,0 +1,87 @@
+"""The script of a case, rewritten: in every form it finds the same, by the rules that the case names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from textwrap import indent
+
+from neelc.bind.suggest import did_you_mean
+from neelc.cases.file import Case
+from neelc.cases.problem import CaseError
+from neelc.ir.logical import Program
+from neelc.rewrite.batches import SIMPLIFY
+from neelc.rewrite.driver import rewrite
+from neelc.rewrite.forms import FORMS, forms
+from neelc.rewrite.rule import Rewriting
+
+Forms = Mapping[str, tuple[Rewriting, ...]]
+"""For each form, how each query of a script is rewritten."""
+
+
+def rule_names() -> tuple[str, ...]:
+    """The names of all rules that some form of a query is made with."""
+    batches = (*SIMPLIFY, *(batch for form in FORMS.values() for batch in form))
+    return tuple(sorted({rule.__name__ for batch in batches for rule in (*batch.parts, *batch.queries)}))
+
+
+def check_rule_names(case: Case) -> None:
+    """`CaseError` for the first name in `fires` or `silent` that no rule has."""
+    known = rule_names()
+    for name, line in (*case.fires, *case.silent):
+        if name not in known:
+            raise CaseError(case.path, line, f"no rule `{name}`; {did_you_mean(name, known, 'rules')}")
+
+
+def forms_of(program: Program) -> Forms:
+    """The forms of a script; a query that does not have one of them is simplified in it."""
+    found = [{form.name: form.rewriting for form in forms(query.match)} for query in program.queries]
+    return {
+        name: tuple(known.get(name, next(iter(known.values()))) for known in found)
+        for name in FORMS
+        if any(name in known for known in found)
+    }
+
+
+def programs(program: Program, found: Forms) -> Iterator[tuple[str, Program]]:
+    """The script in each form that differs from the script as it was written."""
+    for name, made in found.items():
+        pairs = zip(program.queries, made, strict=True)
+        queries = tuple(replace(query, match=rewriting.query) for query, rewriting in pairs)
+        if queries != program.queries:
+            yield name, replace(program, queries=queries)
+
+
+def problems(case: Case, program: Program, found: Forms) -> Iterator[str]:
+    """What a case says about rules and is not so."""
+    changes = _changes(program, found)
+    for name, _ in case.fires:
+        if name not in changes:
+            others = ", ".join(sorted(changes)) or "none"
+            yield f"fires {name}: it did not fire{_why_not(name, program)}; rules that did: {others}"
+    for name, _ in case.silent:
+        if name in changes:
+            yield f"silent {name}: it fired\n{indent(changes[name], '  ')}"
+
+
+def _changes(program: Program, found: Forms) -> dict[str, str]:
+    """What each rule that fired has changed, the first time it did."""
+    changes: dict[str, str] = {}
+    for made in found.values():
+        for query, rewriting in zip(program.queries, made, strict=True):
+            before = query.match
+            for step in rewriting.steps:
+                change = f"before {step.before or before}\nafter  {step.after or step.query}"
+                changes.setdefault(step.rule, change)
+                before = step.query
+    return changes
+
+
+def _why_not(rule: str, program: Program) -> str:
+    """The reason a rule gives for not firing, if it gives one."""
+    for query in program.queries:
+        for batches in FORMS.values():
+            for refusal in rewrite(query.match, (*SIMPLIFY, *batches)).refusals:
+                if refusal.rule == rule:
+                    return f" ({refusal.reason})"
+    return ""

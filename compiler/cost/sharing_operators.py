@@ -1,0 +1,164 @@
+"""How a group of expressions is executed together, and what that costs (NEEL, IV and V-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from neelc.cost.sharing_cost import Building, Model, building_of
+from neelc.cost.sharing_expression import Expression, Slice
+from neelc.cost.sharing_marking import Marking
+from neelc.cost.sharing_slices import Numbers, SharedSlice, shared_slices
+
+Members = frozenset[int]
+"""Expressions, by their numbers."""
+
+SINGLE = "single"
+PREFIX = "prefix caching"
+SUFFIX = "suffix clustering"
+MIDDLE = "shared middle"
+MARKING = "bit-marking"
+APART = "apart"
+"""The operators of a group; a group to which none applies is executed apart, at the cost of its members."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """The cheapest operator for a group, its cost, and what is shared."""
+
+    operator: str
+    cost: float
+    shared: Slice | None = None
+
+
+@dataclass(frozen=True)
+class Shareable:
+    """A slice that several expressions can share: what it costs, and what is left to do for each of them."""
+
+    slice: SharedSlice
+    work: float
+    rests: dict[int, float]
+
+    def cost(self, group: Members) -> float:
+        return self.work + sum(map(self.rests.__getitem__, group))
+
+
+@dataclass
+class Workload:
+    """Expressions, and the cost of every group of them that was asked for.
+
+    `effort` is what it took to find these costs: a number for each term that was added up.
+    """
+
+    expressions: Sequence[Expression]
+    model: Model
+    costs: dict[Members, float] = field(default_factory=dict)
+    effort: int = 0
+
+    @cached_property
+    def buildings(self) -> list[Building]:
+        return [building_of(expression, self.model) for expression in self.expressions]
+
+    @cached_property
+    def alone(self) -> list[float]:
+        """What each expression costs alone."""
+        return [building.alone for building in self.buildings]
+
+    @cached_property
+    def positives(self) -> list[int]:
+        """The positive part of each expression: equal numbers for equal parts."""
+        return list(map(Numbers(), (expression.positive for expression in self.expressions)))
+
+    @cached_property
+    def marking(self) -> Marking:
+        return Marking(self.expressions, self.model)
+
+    @cached_property
+    def slices(self) -> list[Shareable]:
+        """What can be shared, without what is never better than something longer that the same share."""
+        found = [self._shareable(slice) for slice in shared_slices(self.expressions)]
+        longer = {
+            (one, start, shareable.slice.length): shareable
+            for shareable in found
+            for one, starts in shareable.slice.starts.items()
+            for start in starts
+        }
+        return [
+            shareable
+            for shareable in found
+            if not any(_never_worse(other, shareable) for other in _extensions(shareable, longer))
+        ]
+
+    def _shareable(self, slice: SharedSlice) -> Shareable:
+        one, (start, *_) = next(iter(slice.starts.items()))
+        rests = {
+            number: min(self.buildings[number].rest(start, start + slice.length) for start in starts)
+            for number, starts in slice.starts.items()
+        }
+        return Shareable(slice, self.buildings[one].part(start, start + slice.length), rests)
+
+    @cached_property
+    def owned(self) -> list[Members]:
+        """The slices of each expression, by number."""
+        found: list[set[int]] = [set() for _ in self.expressions]
+        for place, shareable in enumerate(self.slices):
+            for number in shareable.rests:
+                found[number].add(place)
+        return [frozenset(slices) for slices in found]
+
+    def cost(self, group: Members) -> float:
+        """What a group costs when it is executed in the cheapest way."""
+        known = self.costs.get(group)
+        if known is None:
+            known = self.costs[group] = min(cost for cost, _, _ in self._options(group))
+        return known
+
+    def cost_apart(self, group: Members) -> float:
+        return sum(self.alone[number] for number in group)
+
+    def price(self, group: Members) -> Price:
+        """The cheapest way to execute a group."""
+        cost, operator, place = min(self._options(group), key=lambda option: option[0])
+        first = min(group)
+        if place is not None:
+            slice = self.slices[place].slice
+            start = slice.starts[first][0]
+            shared = self.expressions[first].slice(start, start + slice.length)
+            return Price(self._name(slice, group), cost, shared)
+        return Price(operator, cost, self.expressions[first].positive if operator == MARKING else None)
+
+    def _options(self, group: Members) -> Iterator[tuple[float, str, int | None]]:
+        """The operators that apply, each with its cost and the slice that is shared."""
+        yield self.cost_apart(group), SINGLE if len(group) == 1 else APART, None
+        if len(group) == 1:
+            return
+        common = frozenset.intersection(*(self.owned[number] for number in group))
+        self.effort += len(group) * (1 + len(common))
+        if common:
+            yield min((self.slices[slice].cost(group), MIDDLE, slice) for slice in common)
+        if len({self.positives[number] for number in group}) == 1:
+            self.effort += 5 * len(group)
+            yield self.marking.cost(group), MARKING, None
+
+    def _name(self, slice: SharedSlice, group: Members) -> str:
+        """A slice with which all members begin is a prefix, one with which all end a suffix."""
+        if all(0 in slice.starts[number] for number in group):
+            return PREFIX
+        ends = {number: len(self.expressions[number].components) - slice.length for number in group}
+        return SUFFIX if all(end in slice.starts[number] for number, end in ends.items()) else MIDDLE
+
+
+def _extensions(shareable: Shareable, known: dict[tuple[int, int, int], Shareable]) -> Iterator[Shareable]:
+    """The slices that are longer by one, to either side, and belong to the same expressions."""
+    one, (start, *_) = next(iter(shareable.slice.starts.items()))
+    for place in (start - 1, start):
+        found = known.get((one, place, shareable.slice.length + 1))
+        if found and found.rests.keys() == shareable.rests.keys():
+            yield found
+
+
+def _never_worse(longer: Shareable, shorter: Shareable) -> bool:
+    """Whether what two members save with the longer slice already pays for it."""
+    more = (longer.work - shorter.work) / 2
+    return all(shorter.rests[number] - rest >= more * (1 - 1e-12) for number, rest in longer.rests.items())

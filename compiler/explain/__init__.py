@@ -1,0 +1,1 @@
+"""Why a query is executed as it is: values first, then one renderer for each format."""

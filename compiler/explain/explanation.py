@@ -1,0 +1,130 @@
+"""What there is to say about a query: values, without any formatting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.cost.estimate import Estimate
+from neelc.cost.facts import Fact
+from neelc.errors import Diagnostic
+from neelc.explain.bounds import Bounds
+from neelc.plan.automaton import Automaton
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    """One operation of a plan. `kind` is in KINDS; `details` are pairs of a label and a text.
+
+    `rows` is how many rows it is expected to give; None where nobody knows.
+    """
+
+    kind: str
+    title: str
+    details: tuple[tuple[str, str], ...] = ()
+    rows: float | None = None
+    inputs: tuple[PlanNode, ...] = ()
+
+
+KINDS = ("project", "aggregate", "match", "sort", "shuffle", "scan")
+
+
+@dataclass(frozen=True)
+class ShownStep:
+    """A rule that fired: its law in one sentence, what it changed, and the whole query before and after."""
+
+    rule: str
+    law: str
+    before: str
+    after: str
+    query_before: str
+    query_after: str
+
+
+@dataclass(frozen=True)
+class ShownRefusal:
+    """A rule that must not fire, why, and what it looked at."""
+
+    rule: str
+    law: str
+    reason: str
+    part: str | None = None
+
+
+@dataclass(frozen=True)
+class ShownShortcut:
+    """Events that could be dropped early, because what they must be equal to has few values."""
+
+    text: str
+    taken: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class ShownAlternative:
+    """A form of the query, or a `baseline`: a way that is there for comparison only.
+
+    `ratio` is its work by that of the chosen one; `query` is the form's text, empty for a baseline.
+    """
+
+    name: str
+    chosen: bool
+    estimate: Estimate
+    ratio: float
+    query: str = ""
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
+class SharedMember:
+    """A sequence that a query looks for. `name` is E1, E2 and so on."""
+
+    name: str
+    query: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SharedGroup:
+    """Expressions that are executed together, and what is built once for all of them.
+
+    `saving` is what they cost apart by what they cost together. `marks` is the table that bit-marking keeps.
+    """
+
+    operator: str
+    members: tuple[SharedMember, ...]
+    shared: str
+    saving: float
+    marks: str | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All about one query. `text` is the query as `neelc fmt` prints it; `chosen` names the form taken;
+    `held` is how many partial matches there are expected to be at a time; `hopeless` if these, in the whole
+    input, are too many for any machine."""
+
+    name: str
+    text: str
+    chosen: str
+    why: str
+    plan: PlanNode
+    bounds: Bounds
+    held: float
+    hopeless: bool
+    steps: tuple[ShownStep, ...]
+    refusals: tuple[ShownRefusal, ...]
+    shortcuts: tuple[ShownShortcut, ...]
+    alternatives: tuple[ShownAlternative, ...]
+    facts: tuple[Fact, ...]
+    automaton: Automaton
+    lints: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """All queries of a script in order, what they share, and what there is to know about the statistics."""
+
+    file: str
+    queries: tuple[Explanation, ...]
+    sharing: tuple[SharedGroup, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,168 @@
+"""An explanation as one HTML file that works offline: style, script, pictures and data are in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+
+from neelc.explain import numbers
+from neelc.explain.explanation import Explanation, PlanNode, Report, SharedGroup
+from neelc.explain.page_cost import cost_panel
+from neelc.explain.page_steps import steps_panel
+from neelc.explain.records import report_record
+from neelc.explain.svg import automaton_svg
+from neelc.explain.tags import escape, tag
+from neelc.explain.text import held, legend
+
+TABS = {"simple": "Plan", "rewrite": "Rewriting", "cost": "Cost", "nfa": "Automaton"}
+
+
+def as_html(report: Report, mode: str) -> str:
+    """The whole report; the mode says which of its tabs is open at first."""
+    first = mode if mode in TABS else "simple"
+    articles = [_article(query, _anchor(query), first) for query in report.queries]
+    notes = [tag("p", escape(note), class_="hint") for note in report.notes]
+    # `</script>` in a string would end the script, so no `<` stands in it as such.
+    data = json.dumps(report_record(report, "all"), ensure_ascii=False).replace("<", "\\u003c")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(report.file)}: explained</title>
+<style>
+{_file("page.css")}</style>
+</head>
+<body>
+{_header(report)}
+<main>
+{"".join(articles)}{_sharing(report.sharing)}{"".join(notes)}
+</main>
+<script type="application/json" id="explanation">{data}</script>
+<script>
+{_file("page.js")}</script>
+</body>
+</html>
+"""
+
+
+def _file(name: str) -> str:
+    return files("neelc.explain").joinpath(name).read_text("utf-8")
+
+
+def _header(report: Report) -> str:
+    links = [tag("a", escape(query.name), href=f"#{_anchor(query)}") for query in report.queries]
+    nav = tag("nav", *links, class_="only-js", aria_label="queries") if len(links) > 1 else ""
+    theme = tag("button", "Light / dark", type="button", class_="theme only-js")
+    return tag("header", tag("h1", escape(report.file)), nav, theme, class_="top")
+
+
+def _anchor(query: Explanation) -> str:
+    return "".join(c if c.isalnum() else "-" for c in query.name)
+
+
+def _article(query: Explanation, anchor: str, first: str) -> str:
+    panels = {
+        "simple": tag("ul", _operation(query.plan), class_="plan"),
+        "rewrite": steps_panel(query),
+        "cost": cost_panel(query),
+        "nfa": _automaton(query, anchor),
+    }
+    states = len(query.automaton.states)
+    counts = {"rewrite": len(query.steps), "cost": len(query.alternatives), "nfa": states}
+    tabs = [_tab(name, title, counts.get(name)) for name, title in TABS.items()]
+    return tag(
+        "article",
+        tag("h2", escape(query.name)),
+        _summary(query),
+        tag("div", *tabs, role="tablist", class_="only-js"),
+        *(
+            tag("section", content, role="tabpanel", data_tab=name, aria_label=TABS[name])
+            for name, content in panels.items()
+        ),
+        id=anchor,
+        data_first=first,
+    )
+
+
+def _tab(name: str, title: str, count: int | None) -> str:
+    number = "" if count is None else " " + tag("span", str(count), class_="count")
+    return tag("button", title, number, type="button", role="tab", data_tab=name, aria_selected="false")
+
+
+def _summary(query: Explanation) -> str:
+    found = query.bounds
+    growth = tag("span", found.growth, class_=f"growth {found.growth}")
+    work = (
+        f"at worst {tag('code', escape(found.work))}, {growth}. {escape(found.reason)} {legend(found.work)}"
+    )
+    terms = {"form": escape(query.chosen), "state": escape(f"{found.state} {held(query)}"), "work": work}
+    lints = [
+        tag(
+            "p",
+            tag("b", lint.code),
+            f" {escape(lint.message)}{escape(f'; {lint.hint}' if lint.hint else '')}",
+        )
+        for lint in query.lints
+    ]
+    return tag(
+        "section",
+        tag("div", tag("pre", escape(query.text)), class_="panel"),
+        tag(
+            "div",
+            tag("p", escape(query.why), class_="why"),
+            tag("dl", *(tag("dt", term) + tag("dd", text) for term, text in terms.items())),
+            tag("div", *lints, class_="lint") if lints else "",
+            class_="panel",
+        ),
+        class_="summary",
+    )
+
+
+def _operation(node: PlanNode) -> str:
+    details = [tag("dt", escape(label)) + tag("dd", escape(text)) for label, text in node.details]
+    rows = "" if node.rows is None else tag("span", f"about {numbers.rows(node.rows)}", class_="flow")
+    return tag(
+        "li",
+        rows,
+        tag(
+            "div",
+            tag("h4", escape(node.title)),
+            tag("dl", *details) if details else "",
+            class_="operation",
+        ),
+        tag("ul", *map(_operation, node.inputs)) if node.inputs else "",
+        class_=f"plan-{node.kind}",
+    )
+
+
+def _automaton(query: Explanation, anchor: str) -> str:
+    found = query.automaton
+    window = f" A run ends after {found.window}." if found.window else ""
+    help = (
+        f"{found.strategy}.{window} An edge is taken by an event of its type for which all its lines hold; "
+        "a match may end in a state with a double line. "
+    )
+    fit = tag("button", "Fit to width", type="button", class_="fit-picture only-js")
+    return tag("p", escape(help), fit, class_="hint") + tag(
+        "div", automaton_svg(found, anchor), class_="picture"
+    )
+
+
+def _sharing(groups: Sequence[SharedGroup]) -> str:
+    if not groups:
+        return ""
+    return tag("section", tag("h3", "Shared work"), *map(_group, groups), id="sharing")
+
+
+def _group(group: SharedGroup) -> str:
+    lines = [("once", group.shared), *((f"{one.name}, {one.query}", one.text) for one in group.members)]
+    return tag(
+        "div",
+        tag("b", escape(group.operator)),
+        f", {numbers.times(group.saving)} less work than apart",
+        tag("dl", *(tag("dt", escape(name)) + tag("dd", tag("code", escape(text))) for name, text in lines)),
+        tag("pre", escape(group.marks)) if group.marks else "",
+        class_="panel shared",
+    )

@@ -1,0 +1,37 @@
+"""Warnings about queries that are right, but most likely not what is meant."""
+
+from __future__ import annotations
+
+from neelc.errors import Diagnostic
+from neelc.ir.logical import Match, Program
+from neelc.lints.closure_of_every_event import closure_of_every_event
+from neelc.lints.condition_against_order import condition_against_order
+from neelc.lints.condition_always_true import condition_always_true
+from neelc.lints.conditions_never_true import conditions_never_true
+from neelc.lints.leading_variable_matches_everything import leading_variable_matches_everything
+from neelc.lints.lint import Asked, Lint
+from neelc.lints.window_missing import window_missing
+from neelc.lints.window_too_short import window_too_short
+from neelc.source import Source
+
+LINTS: tuple[Lint, ...] = (
+    leading_variable_matches_everything,  # NEEL6001
+    closure_of_every_event,  # NEEL6002
+    window_missing,  # NEEL6003
+    condition_always_true,  # NEEL6004
+    conditions_never_true,  # NEEL6004
+    condition_against_order,  # NEEL6005
+    window_too_short,  # NEEL6005
+)
+
+
+def lints(program: Program, source: Source) -> list[Diagnostic]:
+    """All warnings about the queries of a script, in the order of the text."""
+    return [warning for query in program.queries for warning in query_lints(query.match, source)]
+
+
+def query_lints(match: Match, source: Source) -> tuple[Diagnostic, ...]:
+    """All warnings about one query, in the order of the text."""
+    asked = Asked(match, source)
+    found = dict.fromkeys(warning for lint in LINTS for warning in lint(asked))
+    return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

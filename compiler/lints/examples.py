@@ -1,0 +1,27 @@
+"""What lints say about queries that are written as text: for examples in docstrings and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from neelc.bind import bind
+from neelc.lints.lint import Asked, Lint
+from neelc.parse import script
+from neelc.rewrite.examples import STREAM
+from neelc.source import Source
+
+
+def asked(text: str, head: str = STREAM, arguments: Mapping[str, object] | None = None) -> Asked:
+    """The query `PATTERN text` over the stream S of `head`."""
+    source = Source(f"{head}PATTERN {text};")
+    return Asked(bind(script(source), source, arguments=arguments).queries[-1].match, source)
+
+
+def told(lint: Lint, text: str, head: str = STREAM) -> str | None:
+    """What a lint says about a query, each warning after the words it points at; None when it is silent."""
+    query = asked(text, head)
+    found = [
+        f"{query.source.text[warning.span.start : warning.span.end]}: {warning.message}"
+        for warning in lint(query)
+    ]
+    return "\n".join(found) or None

@@ -1,0 +1,52 @@
+"""The lint `window_too_short`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neelc.errors import Diagnostic
+from neelc.ir.parts import all_parts
+from neelc.ir.pattern import Pattern, Window
+from neelc.lints.consequence import consequence
+from neelc.lints.lint import Asked
+from neelc.rewrite.find_impossible_window import is_too_small
+from neelc.rewrite.least import least_events, least_sequence
+
+
+def window_too_short(asked: Asked) -> Iterator[Diagnostic]:
+    """A window that the events of its part do not fit in, whatever their times are.
+
+    >>> from neelc.lints.examples import told
+    >>> print(told(window_too_short, "SEQ(A a, B+ b[], C c) WITHIN 2 EVENTS"))
+    2 EVENTS: 3 events or more do not fit in a window of 2 EVENTS: the query finds nothing
+    >>> print(told(window_too_short, "SEQ(A a, !(SEQ(B b, C c) WITHIN 0), D d)"))
+    0: 2 events in a row do not fit in a window of 0 MILLISECONDS: the negative part excludes nothing
+
+    Days are counted whole: what follows on another day follows one day later at least.
+
+    >>> head = "CREATE STREAM S (day DATE, kind STRING) TIMESTAMP BY day TYPE BY kind; "
+    >>> print(told(window_too_short, "SEQ(A a, B b) WITHIN 12 HOURS", head))
+    12 HOURS: 2 events in a row do not fit in a window of 12 HOURS: the query finds nothing
+    >>> told(window_too_short, "SEQ(A a, B b) WITHIN 1 DAY", head)
+
+    The parts of an AND may be simultaneous, and what may be absent needs no room.
+
+    >>> told(window_too_short, "AND(A a, B b) WITHIN 0")
+    >>> told(window_too_short, "SEQ(A a, B? b, C* c[]) WITHIN 1 EVENT")
+    """
+    for window, part in _windows(asked):
+        if is_too_small(window, part, asked.match):
+            if window.unit == "EVENT":
+                what, hint = f"{least_events(part)} events or more", "allow more events"
+            else:
+                what, hint = f"{least_sequence(part)} events in a row", "allow more time"
+            message = f"{what} do not fit in a window of {window}: {consequence(part, asked)}"
+            yield asked.warning("NEEL6005", message, window, hint)
+
+
+def _windows(asked: Asked) -> Iterator[tuple[Window, Pattern]]:
+    if asked.match.within is not None:
+        yield asked.match.within, asked.match.pattern
+    for part in all_parts(asked.match.pattern):
+        if part.within is not None:
+            yield part.within, part

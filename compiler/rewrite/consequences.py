@@ -1,0 +1,192 @@
+"""What follows from equalities: which ones are worth adding where a region is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from neelc.ir import pattern as p
+from neelc.ir.conjuncts import conjuncts, names_in
+from neelc.ir.expr import At, Attribute, Binary, Each, Expr, Index, Same, Variable
+from neelc.ir.names import same
+from neelc.ir.node import Node, transform, walk
+from neelc.ir.parts import declared
+from neelc.rewrite.equalities import Equality, classes, equalities
+from neelc.rewrite.judging import range_of
+from neelc.rewrite.regions import region_conjuncts, spots
+from neelc.rewrite.roles import CURRENT, Role, Roles, plain
+
+
+@dataclass(frozen=True)
+class Known:
+    """What must hold where a region is judged, by its own conditions and by those around it.
+
+    `equal` are equalities; `each` those said of each element of a list, the element's side first; `chains`
+    terms of an element that equal the same of the one before; `same` the attributes of an `[id]`, each with
+    the variables concerned.
+    """
+
+    roles: Roles
+    equal: tuple[Equality, ...] = ()
+    each: tuple[Equality, ...] = ()
+    chains: tuple[Expr, ...] = ()
+    same: tuple[tuple[str, frozenset[str]], ...] = ()
+
+    def and_of(self, part: p.Pattern) -> Known:
+        """With the conditions of the region of `part`."""
+        return replace(self.and_that(region_conjuncts(part)), same=(*self.same, *alike_in(part)))
+
+    def and_that(self, conditions: Iterable[Expr]) -> Known:
+        conditions = tuple(conditions)
+        equal = (*self.equal, *equalities(conditions))
+        each, chains = (*self.each, *_of_elements(conditions)), (*self.chains, *_chains(conditions))
+        return replace(self, equal=equal, each=each, chains=chains)
+
+    def has(self, one: Expr, other: Expr) -> bool:
+        """Whether it is said that the two are equal, not only to be concluded."""
+        sides = {one, other}
+        if any(sides == set(equal.sides) for equal in (*self.equal, *self.each)):
+            return True
+        match plain(one), plain(other):
+            case Attribute(name=name) as left, Attribute(name=also) as right if same(name, also):
+                named = names_in(left) | names_in(right)
+                return any(same(name, key) and named <= names for key, names in self.same)
+        return False
+
+    def classes(self) -> tuple[tuple[Expr, ...], ...]:
+        """The terms that are equal, class by class; those that an `[id]` concerns too."""
+        return classes((*self.equal, *self._alike()))
+
+    def _alike(self) -> Iterator[Equality]:
+        for name, variables in self.same:
+            for first, others in self._concerned(name, variables):
+                yield from (Equality(first, other) for other in others)
+
+    def _concerned(self, name: str, variables: frozenset[str]) -> Iterator[tuple[Expr, list[Expr]]]:
+        """The attribute of all single events that an `[id]` concerns: of those with one type, the first, and
+        the others."""
+        roles = [role for role in self.roles.all if role.variable in variables and not role.is_list]
+        terms = dict.fromkeys(term for role in roles if (term := role.attribute(name)))
+        for kind in dict.fromkeys(term.type for term in terms):
+            first, *others = [term for term in terms if term.type == kind]
+            yield first, list[Expr](others)
+
+    def elements(self) -> Iterator[Equality]:
+        """What each element of a list is equal to."""
+        yield from self.each
+        for name, variables in self.same:
+            for first, _ in self._concerned(name, variables):
+                lists = (role for role in self.roles.all if role.is_list and role.variable in variables)
+                yield from (Equality(term, first) for role in lists if (term := _like(role, name, first)))
+
+
+def alike_in(part: p.Pattern) -> Iterator[tuple[str, frozenset[str]]]:
+    """The attributes of every `[id]` in the region of `part`, each with the variables it concerns."""
+    for spot in spots(part):
+        yield from ((name, declared(spot.part)) for name in same_at(spot.part))
+
+
+def same_at(part: p.Pattern) -> Iterator[str]:
+    """The attributes of the `[id]`s at a part."""
+    for conjunct in conjuncts(part.where):
+        if isinstance(conjunct, Same):
+            yield from conjunct.attributes
+
+
+def _like(role: Role, name: str, other: Expr) -> Expr | None:
+    term = role.attribute(name)
+    return term if term is not None and isinstance(other, Attribute) and term.type == other.type else None
+
+
+def _of_elements(conditions: Iterable[Expr]) -> Iterator[Equality]:
+    """The equalities said of each element of a list. Not of `b[i-1]`: the last element is none before."""
+    for condition in conditions:
+        match condition:
+            case Binary("=", left, right):
+                for one, other in ((left, right), (right, left)):
+                    if is_of_element(one) and range_of(other)[0] is None:
+                        yield Equality(one, other)
+
+
+def is_of_element(term: Expr) -> bool:
+    """Whether a term speaks of the element `b[i]` of a list, or of `k[i].a`, and of no other event."""
+    nodes = tuple(walk(term))
+    variables = sum(isinstance(node, Variable) for node in nodes)
+    elements = sum(isinstance(node, At) and _is_current(node) for node in nodes)
+    return 0 < elements == variables and not any(isinstance(node, Each) for node in nodes)
+
+
+def _is_current(reference: At) -> bool:
+    return isinstance(reference.base, Variable) and reference.index == CURRENT
+
+
+def _chains(conditions: Iterable[Expr]) -> Iterator[Expr]:
+    """The terms `b[i].x` of conditions `b[i].x = b[i-1].x`."""
+    for condition in conditions:
+        match condition:
+            case Binary("=", left, right):
+                pairs = ((left, right), (right, left))
+                yield from (one for one, other in pairs if is_of_element(one) and other == _before(one))
+
+
+def _before(term: Expr) -> Expr | None:
+    """A term of `b[i]` as one of `b[i-1]`; None if it is no such term."""
+
+    def change(node: Node) -> Node | None:
+        return (
+            replace(node, index=Index("CURRENT", -1))
+            if isinstance(node, At) and node.index == CURRENT
+            else None
+        )
+
+    changed = transform(term, change)
+    return changed if isinstance(changed, Expr) and changed is not term else None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where equalities are to be added: `own` are the variables of the region, `sure` those that are bound
+    whenever it is judged; `visible` may be named; `lifts` if what concerns no own variable is of use too."""
+
+    own: frozenset[str]
+    sure: frozenset[str]
+    visible: frozenset[str]
+    lifts: bool = False
+
+
+def missing(known: Known, place: Place) -> Iterator[Expr]:
+    """The equalities worth adding, as conditions."""
+    named = {side for equal in known.equal for side in equal.sides}
+    groups = known.classes()
+    for group in groups:
+        yield from _missing_in(group, known, place, named)
+    for equal in known.elements():
+        group = next((group for group in groups if equal.right in group), ())
+        if names_in(equal.left) <= place.own:
+            for constant in (term for term in group if not names_in(term)):
+                if not known.has(equal.left, constant):
+                    yield Equality(equal.left, constant).condition()
+
+
+def _missing_in(group: tuple[Expr, ...], known: Known, place: Place, named: set[Expr]) -> Iterator[Expr]:
+    order = known.roles.order
+
+    def in_text(term: Expr) -> int:
+        return max(order[name] for name in names_in(term))
+
+    constants = [term for term in group if not names_in(term)]
+    bound = (term for term in group if names_in(term) <= place.visible)
+    # A term that only an `[id]` speaks of may be one of a variable that is NULL.
+    terms = [term for term in bound if names_in(term) and (term in named or names_in(term) <= place.sure)]
+    inner = sorted((term for term in terms if names_in(term) <= place.own), key=in_text)
+    outer = sorted((term for term in terms if term not in inner), key=in_text)
+    pairs: list[tuple[Expr, Expr]] = []
+    if constants:
+        pairs += [(term, constant) for term in (*inner, *outer * place.lifts) for constant in constants]
+    elif outer:
+        pairs += [(term, outer[0]) for term in inner if not any(known.has(term, o) for o in outer)]
+        pairs += [*pairwise(outer)] if place.lifts else []
+    else:
+        pairs += pairwise(inner)
+    yield from (Equality(*pair).condition() for pair in pairs if not known.has(*pair))

@@ -1,0 +1,80 @@
+"""How good the plans are that the plan finder finds, and how long it takes.
+
+Quality is measured against trying all plans, on random workloads of 8 expressions: the fewer types there are, the
+more the expressions share and the more opportunities exclude each other. Time is measured on random workloads, and on
+200 expressions that all share one thing. Costs are for random rates.
+"""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+from generate.workloads import MIXED, PAPER_GROUPS, expression, groups_of, workload
+
+from bench.row import Row
+from neelc.cost.plan_finder import cost_of, find_plan
+from neelc.cost.sharing_cost import Model
+from neelc.cost.sharing_exhaustive import best_plan
+from neelc.cost.sharing_expressions import expressions
+from neelc.cost.sharing_operators import Workload
+from neelc.rewrite.examples import query
+
+WORKLOADS = 300
+WITHIN = 1.05
+SECONDS = 2.0
+MANY = 200
+
+
+def quality(types: str) -> list[Row]:
+    ratios = []
+    for seed in range(WORKLOADS):
+        found = workload(Random(seed), 8, types)
+        ratios.append(cost_of(found, find_plan(found)) / cost_of(found, best_plan(found)))
+    optimal = sum(ratio < 1 + 1e-9 for ratio in ratios) / WORKLOADS
+    name = f"{WORKLOADS} workloads of 8 expressions over {len(types)} types"
+    return [
+        Row(f"{name}: optimum found", f"{optimal:.1%}"),
+        Row(f"{name}: worst, by the optimum", f"{max(ratios):.3f}", f"<= {WITHIN}", max(ratios) <= WITHIN),
+    ]
+
+
+def duration(name: str, found: Workload) -> Row:
+    start = time.perf_counter()
+    plan = find_plan(found)
+    seconds = time.perf_counter() - start
+    saved = 1 - cost_of(found, plan) / sum(found.alone)
+    shown = f"{seconds * 1000:.0f} ms, {len(plan)} groups, {saved:.0%} saved"
+    return Row(name, shown, f"< {SECONDS:.0f} s", seconds < SECONDS)
+
+
+def alike(texts: list[str]) -> Workload:
+    return Workload(
+        [expression(text, number) for number, text in enumerate(texts)], Model(lambda component: 10)
+    )
+
+
+def mixed(spread: float) -> Row:
+    """How often the paper's groups are found when the rates differ by up to a factor of `spread`."""
+    found = expressions(query(MIXED))
+    tries, hits = 100, 0
+    for seed in range(tries):
+        chance, sizes = Random(seed), dict[str, float]()
+        for component in (component for one in found for component in one.components):
+            sizes.setdefault(component.text, 10 * spread ** chance.uniform(-0.5, 0.5))
+        asked = Workload(found, Model(lambda component, sizes=sizes: sizes[component.text]))
+        hits += groups_of(asked, find_plan(asked)) == PAPER_GROUPS
+    return Row(f"mixed workload, rates differ by {spread:.0f}: the paper's groups", f"{hits / tries:.0%}")
+
+
+def run() -> list[Row]:
+    rows = [row for types in ("ABCDE", "ABC", "AB") for row in quality(types)]
+    rows += [mixed(spread) for spread in (2.0, 10.0, 1000.0)]
+    rows += [
+        duration(f"{count} expressions", workload(Random(count), count)) for count in (10, 20, 50, 100, MANY)
+    ]
+    long = " ".join(f"T{place}" for place in range(29))
+    rows.append(duration(f"{MANY} with one positive part", alike([f"A B !X{n} C" for n in range(MANY)])))
+    rows.append(duration(f"{MANY} with a prefix of 4", alike([f"A B C D X{n}" for n in range(MANY)])))
+    rows.append(duration(f"{MANY} with a prefix of 29", alike([f"{long} X{n}" for n in range(MANY)])))
+    return rows

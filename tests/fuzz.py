@@ -1,0 +1,134 @@
+"""`make fuzz`: rewriting compared with the reference on many random queries and streams.
+
+    make fuzz                             20,000 pairs of a query and a stream
+    make fuzz PAIRS=100000 SEED=7         more, and others
+    make fuzz RULES="flatten_sequence"    only these rules, each alone
+
+A query depends on its number only: a counter-example that was found once is found again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import count
+
+from generate.rewritable import sample
+from rewriting import Broken, Tally, check_sample, rules
+from shrinking import counter_example
+
+from neelc.data.layout import aligned
+
+STREAMS = 4
+"""Streams for each query: to rewrite it takes time too."""
+ROUND = 50
+"""Queries that a process takes at a time."""
+
+
+@dataclass
+class Round:
+    """What was seen in a row of queries; of each rule that breaks one, the first that it breaks."""
+
+    tally: Tally = field(default_factory=Tally)
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+def run_round(first: int, rules: Sequence[str] = (), known: Collection[str] = ()) -> Round:
+    """Check the queries from number `first` on. Rules in `known` are known to be broken."""
+    done = Round()
+    for number in range(first, first + ROUND):
+        found = sample(number, STREAMS)
+        try:
+            check_sample(found, done.tally, rules or None)
+        except Broken as broken:
+            if broken.rule not in {*known, *done.broken}:
+                small = counter_example(found, broken, rules or None)
+                done.broken[broken.rule] = f"query {number}: {small}"
+    return done
+
+
+def run_rounds(first: int, pairs: int, rules: Sequence[str], processes: int) -> Iterator[Round]:
+    """Rounds as they come to an end, until there are enough pairs."""
+    numbers = count(first, ROUND)
+    known: set[str] = set()
+    with ProcessPoolExecutor(processes) as pool:
+        waiting = {pool.submit(run_round, next(numbers), rules) for _ in range(processes)}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for round in (future.result() for future in done):
+                yield round
+                known.update(round.broken)
+                pairs -= round.tally.pairs
+                if pairs > len(waiting) * ROUND * STREAMS:
+                    waiting.add(pool.submit(run_round, next(numbers), rules, known))
+
+
+def until_broken(first: int, pairs: int, rules: Sequence[str]) -> int:
+    """One query after the other until a rule breaks one; says after how many pairs."""
+    tally = Tally()
+    for number in count(first):
+        try:
+            check_sample(sample(number, STREAMS), tally, rules or None)
+        except Broken as broken:
+            print(f"{broken}\nafter {tally.pairs:,} pairs")
+            return 1
+        if tally.pairs >= pairs:
+            print(f"in {tally.pairs:,} pairs")
+            return 0
+    raise AssertionError("numbers come to no end")
+
+
+def table(tally: Tally, seconds: float) -> str:
+    """What was seen, for people."""
+    share = 100 * tally.with_matches / max(1, tally.pairs)
+    head = [
+        ("queries", f"{tally.queries:,}"),
+        ("pairs of a query and a stream", f"{tally.pairs:,}"),
+        ("of these with matches", f"{tally.with_matches:,} ({share:.0f} %)"),
+        ("comparisons after a step", f"{tally.comparisons:,}"),
+        ("left out as too large", f"{tally.too_large:,}"),
+        ("seconds", f"{seconds:.0f}"),
+    ]
+    columns = (tally.fired, tally.steps, tally.tested, tally.refused)
+    lines = [["rule", "queries it fired on", "steps", "pairs with matches", "queries it refused"]]
+    lines += [[name, *(f"{column[name]:,}" for column in columns)] for name in rules()]
+    return "\n".join([*aligned(head), "", *aligned(lines)])
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="fuzz", description="compare rewriting with the reference")
+    parser.add_argument("--pairs", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rules", nargs="*", default=[], metavar="RULE")
+    parser.add_argument("--until-broken", action="store_true", help="stop at the first counter-example")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.rules) - set(rules()):
+        parser.error(f"no rule {', '.join(sorted(unknown))}; rules: {', '.join(rules())}")
+    if options.until_broken:
+        return until_broken(options.seed * 1_000_000, options.pairs, options.rules)
+    tally, start = Tally(), time.monotonic()
+    broken: dict[str, str] = {}
+    for round in run_rounds(options.seed * 1_000_000, options.pairs, options.rules, options.processes):
+        tally.add(round.tally)
+        broken = {**round.broken, **broken}
+        show_progress(tally.pairs, options.pairs)
+    print(table(tally, time.monotonic() - start))
+    print("\n".join(["", *broken.values()]) if broken else "\nno counter-example was found")
+    return 1 if broken else 0
+
+
+def show_progress(done: int, all: int) -> None:
+    """One line that is written over, for people; elsewhere a line now and then."""
+    if sys.stderr.isatty():
+        print(f"\r{done:,} of {all:,} pairs ", end="\n" if done >= all else "", file=sys.stderr, flush=True)
+    elif done * 10 // all != (done - ROUND * STREAMS) * 10 // all:
+        print(f"{done:,} of {all:,} pairs", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,163 @@
+"""Queries on which rewriting rules fire, and streams in which these queries have matches.
+
+    for number in range(1000):
+        found = sample(number)
+        found.match                # the bound query
+        found.tables               # streams: rows of S and T, for the reference interpreter
+
+A sample depends on its number only. It is not drawn by hypothesis, which would make five of six examples by
+copying pieces of the one before, and take longer than all the rest: see `shrinking.py` for what is lost.
+
+The world is small: point events, or events that last, of the types A, B, C, D in the stream S; two concepts,
+AB and BC; events that last in a second stream T. Attributes are `id` and `x`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from random import Random
+
+from generate.conditions import Seen, number, seen_in, together
+from generate.few_conditions import attribute, conjuncts, with_conditions
+from generate.nested import MEMBERS, SHARED, TYPES, flat_shape, named, shape, small_shape
+from generate.patterns import needs_window
+from generate.streams import INTERVAL_STREAM, STREAM
+from generate.witnesses import Tables, tables
+from neelc.bind import bind
+from neelc.ir import expr as e
+from neelc.ir import pattern as p
+from neelc.ir.logical import Match
+from neelc.ir.node import walk
+from neelc.ir.rows import Output
+from neelc.ir.script import (
+    STRATEGIES,
+    Confidence,
+    CreateStream,
+    CreateType,
+    PatternQuery,
+    Return,
+    RunQuery,
+    Script,
+    Timestamp,
+)
+from neelc.ir.script import ColumnDefinition as Column
+from neelc.ir.show import format_script
+from neelc.ir.types import BIGINT, DOUBLE, INT
+from neelc.source import Source
+
+IMPRECISE = replace(INTERVAL_STREAM, timestamp=Timestamp("ts", "te", "MILLISECOND"), end=None)
+OTHER = CreateStream(
+    "T",
+    (Column("ts", BIGINT), Column("te", BIGINT), Column("id", INT), Column("x", INT)),
+    Timestamp("ts", unit="MILLISECOND"),
+    end="te",
+)
+WORLDS = {"points": STREAM, "lasting": INTERVAL_STREAM, "imprecise": IMPRECISE}
+_FREQUENT = ["points"] * 14 + ["lasting"] * 5 + ["imprecise"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A script with one query, and streams to ask it of."""
+
+    script: Script
+    tables: tuple[Tables, ...]
+
+    @cached_property
+    def match(self) -> Match:
+        return bind(self.script, Source(format_script(self.script))).queries[0].match
+
+    @property
+    def query(self) -> PatternQuery:
+        """The query as it is written."""
+        run = self.script.statements[-1]
+        assert isinstance(run, RunQuery) and isinstance(run.query, PatternQuery)
+        return run.query
+
+
+def sample(number: int, streams: int = 4) -> Sample:
+    """The query with this number, and streams for it."""
+    chance = Random(number)
+    world = chance.choice(_FREQUENT)
+    asked = query(chance, imprecise=world == "imprecise")
+    script = script_of(asked, Script((WORLDS[world],)))
+    found = (tables(chance, asked.pattern, world == "lasting", world == "imprecise") for _ in range(streams))
+    return Sample(script, tuple(found))
+
+
+def script_of(query: PatternQuery, world: Script) -> Script:
+    """The query, over the stream S that `world` declares, after the declarations it needs."""
+    first = world.statements[0]
+    stream = first if isinstance(first, CreateStream) and first.name == "S" else STREAM
+    return Script((*_declared(query.pattern, stream), RunQuery(query)))
+
+
+def _declared(pattern: p.Pattern, stream: CreateStream) -> Iterator[CreateStream | CreateType]:
+    """What the pattern uses."""
+    used = {node.type for node in walk(pattern) if isinstance(node, p.Event)}
+    if used != {"T"}:
+        yield stream
+    if "T" in used:
+        yield OTHER
+    for name in ("AB", "BC"):
+        if name in used:
+            yield CreateType(name, MEMBERS[name])
+
+
+def query(chance: Random, imprecise: bool = False) -> PatternQuery:
+    """A pattern query that the binder accepts."""
+    strategy = chance.choice([None] * 9 + list(STRATEGIES[1:]))
+    is_shared = chance.random() < 0.25 and not imprecise
+    types = SHARED if is_shared else TYPES[: chance.choice([3, 4])]
+    if strategy:
+        pattern = named(flat_shape(chance, types))
+    elif chance.random() < 0.6:
+        pattern = named(small_shape(chance, types))
+    else:
+        pattern = named(shape(chance, types, 4 if imprecise else 7))
+    seen = seen_in(pattern)
+    where = conjuncts(chance, seen, seen) if chance.random() < 0.4 else []
+    is_partitioned = strategy == "PARTITION CONTIGUITY" or chance.random() < 0.12
+    threshold = Confidence(">=", e.Literal(0.5, DOUBLE)) if imprecise and chance.random() < 0.5 else None
+    return PatternQuery(
+        with_conditions(chance, pattern, chance.choice([0, 0, 1, 1, 2])),
+        where=together(where),
+        partition_by=("id",) if is_partitioned else (),
+        within=_window(chance, needs_window(pattern)),
+        strategy=strategy,
+        confidence=threshold,
+        returns=_returns(chance, seen),
+    )
+
+
+def _window(chance: Random, is_needed: bool) -> p.Window | None:
+    match chance.choice("none none wide wide wide wide narrow count".split()):
+        case "none" if not is_needed:
+            return None
+        case "narrow":
+            return p.Window(number(chance.randint(1, 5)))
+        case "count":
+            return p.Window(number(chance.randint(3, 9)), "EVENT")
+    return p.Window(number(chance.randint(6, 14)))
+
+
+def _returns(chance: Random, seen: Sequence[Seen]) -> Return | None:
+    """None, some variables, some DISTINCT, COLLAPSED lists, or aggregates over all matches."""
+    kind = chance.choice("none none plain plain distinct distinct distinct collapsed aggregate".split())
+    lists = [variable for variable in seen if variable.is_list]
+    if kind == "collapsed" and lists and not any(variable.inner for variable in lists):
+        return Return((), collapsed=True)
+    if kind in ("none", "collapsed") or not seen:
+        return None
+    chosen = chance.sample(seen, min(len(seen), chance.choice([1, 1, 2])))
+    items = [attribute(chance, variable) for variable in chosen]
+    if kind == "aggregate":
+        over: e.Expr = e.Star() if chosen[0].is_list or chance.random() < 0.3 else items[0]
+        name = "count" if isinstance(over, e.Star) else chance.choice(["count", "max", "min", "sum"])
+        items[0] = e.Call(name, (over,))
+    if chance.random() < 0.1:
+        items[-1] = e.Binary("+", items[-1], e.Binary("+", e.Literal(1, INT), e.Literal(1, INT)))
+    outputs = tuple(Output(item, f"r{place}") for place, item in enumerate(items))
+    return Return(outputs, distinct=kind == "distinct")

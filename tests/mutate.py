@@ -1,0 +1,140 @@
+"""`make mutate`: guards of the rules broken one by one, to see that `make fuzz` would have noticed each.
+
+    make mutate                              every guard
+    make mutate ONLY=flatten_sequence        those of one rule
+
+The guards are in tests/mutations/RULE.txt, one small block of text each:
+
+    the inner SEQ has no window
+    - isinstance(part, Seq) and part.within is None and not has_same(part.where)
+    + isinstance(part, Seq) and not has_same(part.where)
+
+A block says which guard it breaks, then what stands in compiler/rewrite/RULE.py, exactly once, and what to
+put in its place; there may be several such changes. A line `in rewrite/names.py` names another file; a line
+`with all rules` asks for all forms and rules to be checked, where the rule alone would not show it. Each is
+tried on a copy of the package, on queries in the order of `make fuzz`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from repository import PACKAGES, ROOT
+
+from neelc.data.layout import aligned
+
+MUTATIONS = ROOT / "tests" / "mutations"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A guard of a rule, and how to break it: in `file`, a path below compiler/, texts become others."""
+
+    rule: str
+    guard: str
+    file: str
+    changes: tuple[tuple[str, str], ...]
+    with_all: bool = False
+
+
+def mutations(only: Sequence[str] = ()) -> Iterator[Mutation]:
+    """All that are written down, or those of some rules."""
+    for path in sorted(MUTATIONS.glob("*.txt")):
+        if not only or path.stem in only:
+            for block in path.read_text().split("\n\n"):
+                if block.strip():
+                    yield parse(path.stem, block.strip("\n"))
+
+
+def parse(rule: str, block: str) -> Mutation:
+    """
+    >>> found = parse("some_rule", "the window\\n-     if part.within:\\n+     if True:")
+    >>> found.guard, found.file, found.changes
+    ('the window', 'rewrite/some_rule.py', (('    if part.within:', '    if True:'),))
+    """
+    guard, *lines = block.split("\n")
+    file, with_all = f"rewrite/{rule}.py", False
+    changes: list[tuple[list[str], list[str]]] = []
+    for line in lines:
+        mark, text = line[:1], line[2:]
+        if mark == "-":
+            if not changes or changes[-1][1]:
+                changes.append(([], []))
+            changes[-1][0].append(text)
+        elif mark == "+":
+            changes[-1][1].append(text)
+        elif line == "with all rules":
+            with_all = True
+        elif line.startswith("in "):
+            file = line.removeprefix("in ")
+        else:
+            raise ValueError(f"{rule}: expected `- `, `+ `, `in FILE` or `with all rules`, found: {line}")
+    return Mutation(rule, guard, file, tuple(("\n".join(o), "\n".join(n)) for o, n in changes), with_all)
+
+
+def problem(mutation: Mutation) -> str | None:
+    """Why a mutation cannot be made, if it cannot."""
+    path = ROOT / "compiler" / mutation.file
+    if not path.exists():
+        return f"there is no compiler/{mutation.file}"
+    for old, new in mutation.changes:
+        times = path.read_text().count(old)
+        if times != 1 or old == new:
+            return f"in compiler/{mutation.file} this stands {times} times: {old}"
+    return None if mutation.changes else "it changes nothing"
+
+
+def try_out(mutation: Mutation, pairs: int) -> str:
+    """What became of a mutation: `caught ...` or `NOT caught ...`."""
+    if reason := problem(mutation):
+        return f"NOT tried: {reason}"
+    with tempfile.TemporaryDirectory(prefix="neelc-mutation-") as directory:
+        copy(Path(directory))
+        changed = Path(directory, "neelc", mutation.file)
+        for old, new in mutation.changes:
+            changed.write_text(changed.read_text().replace(old, new))
+        command = [sys.executable, "-m", "fuzz", "--until-broken", "--pairs", str(pairs), "--rules"]
+        command += [] if mutation.with_all else [mutation.rule]
+        environment = {**os.environ, "PYTHONPATH": f"{directory}:{ROOT / 'tests'}"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode not in (0, 1) or not done.stdout:
+        return f"NOT tried: {done.stderr[-500:]}"
+    return ("caught " if done.returncode else "NOT caught ") + done.stdout.splitlines()[-1]
+
+
+def copy(directory: Path) -> None:
+    """The package `neelc`, put together in a directory that comes before the installed one."""
+    leave_out = shutil.ignore_patterns("__pycache__")
+    for package, origin in PACKAGES.items():
+        shutil.copytree(origin, directory / package.replace(".", "/"), ignore=leave_out)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="mutate", description="break guards, one by one")
+    parser.add_argument("--pairs", type=int, default=20_000, help="how long to look for a counter-example")
+    parser.add_argument("--only", nargs="*", default=[], metavar="RULE")
+    options = parser.parse_args(arguments)
+    known = list(mutations(options.only))
+    lines: list[list[str]] = []
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = pool.map(lambda mutation: try_out(mutation, options.pairs), known)
+        for mutation, outcome in zip(known, outcomes, strict=True):
+            print(f"{mutation.rule}: {mutation.guard}: {outcome}", file=sys.stderr, flush=True)
+            lines.append([mutation.rule, mutation.guard, outcome])
+    print("\n".join(aligned([["rule", "guard that was broken", "outcome"], *lines])))
+    missed = sum(not outcome.startswith("caught") for *_, outcome in lines)
+    print(f"\n{len(lines) - missed} of {len(lines)} caught")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""What expressions, slices and groups mean, put together again from what they were taken apart into.
+
+The patterns made here are asked of the reference interpreter: what shares must find what it found alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from answers import answer
+from generate.witnesses import Tables
+
+from neelc.cost.bit_marking import RVI, EMap, emap_of
+from neelc.cost.sharing_expression import Constraint, Expression
+from neelc.ir import pattern as p
+from neelc.ir.conjuncts import conjoin
+from neelc.ir.expr import Expr, Same
+from neelc.ir.logical import Match
+from neelc.rewrite.names import renamed
+from neelc.runtime.reference import read, worlds
+from neelc.runtime.reference.model import Binding, binding_key
+
+Bindings = frozenset[object]
+
+
+def pattern_of(
+    expression: Expression, start: int = 0, stop: int | None = None, gaps: Iterable[Constraint] | None = None
+) -> p.Pattern:
+    """The components from `start` up to `stop` with what they decide; `gaps` in place of what was in the gaps."""
+    components = expression.components[start:stop]
+    last = start + len(components)
+    inside = [c for c in expression.constraints if start <= c.needs[0] and c.needs[-1] < last]
+    columns = [c for c in inside if c.gap is not None] if gaps is None else list(gaps)
+    parts: list[p.Pattern] = []
+    for place in range(start, last + 1):
+        parts += [c.said for c in columns if c.gap == place and isinstance(c.said, p.Pattern)]
+        parts += [component.said for component in expression.components[place : min(place + 1, last)]]
+    context = components[0].context
+    conditions: list[Expr] = [c.said for c in inside if isinstance(c.said, Expr)]
+    same = [Same(context.key)] if context.key else []
+    own, *others = [w for w in context.windows if w != components[0].query.within] or [None]
+    found: p.Pattern = p.Seq(tuple(parts), where=conjoin([*conditions, *same]), within=own)
+    for window in others:
+        found = p.And((found,), within=window)
+    return found
+
+
+def found_by(query: Match, pattern: p.Pattern, tables: Tables) -> list[Binding] | None:
+    """What a pattern binds, in place of the query's; None when that would take too long."""
+    asked = replace(query, pattern=pattern, outputs=())
+    return (
+        None
+        if answer(asked, tables) is None
+        else [each.binding for each in worlds.find_matches(asked, read(asked, tables, {}))]
+    )
+
+
+def keys(bindings: Iterable[Binding]) -> Bindings:
+    return frozenset(map(binding_key, bindings))
+
+
+def by_bit_marking(query: Match, members: list[Expression], tables: Tables) -> list[Binding] | None:
+    """The results of expressions with the same positive part, by their EMap.
+
+    A column holds for a match of the positive part if the match is one with that column alone.
+    """
+    emap, first = emap_of(members), members[0]
+    matches = found_by(query, pattern_of(first, gaps=()), tables)
+    holding: list[Bindings] = []
+    for place, column in enumerate(emap.columns):
+        owner = next(member for member in members if column in member.columns)
+        said = next(c.said for c in owner.columns if c == column)
+        names = dict(zip(owner.variables, first.variables, strict=True))
+        own = replace(column, said=renamed(said, names))
+        held = found_by(query, pattern_of(first, gaps=(own,)), tables)
+        if held is None:
+            return None
+        holding.append(keys(held))
+    if matches is None:
+        return None
+    variables = {member.name: member.variables for member in members}
+    return [
+        dict(zip(variables[row], (match[name] for name in first.variables), strict=True))
+        for match in matches
+        for row in _rows(emap, [binding_key(match) in held for held in holding])
+    ]
+
+
+def _rows(emap: EMap, holds: list[bool]) -> Iterator[str]:
+    """Judges columns one by one, as long as they matter (lemma 1)."""
+    rvi = RVI()
+    while wanted := emap.wanted(rvi):
+        rvi = rvi.marked(wanted[-1], holds[wanted[-1]])
+    yield from (row.name for row in emap.results(rvi))

@@ -1,0 +1,208 @@
+"""Conditions mean what they meant: before and after rules, on random events and on expressions Spark agrees on.
+
+A condition may change its value where that is UNKNOWN or FALSE, never where it is TRUE or becomes so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from expressions import ROWS, check, context
+from generate import streams
+from generate.conditions import Seen, comparisons, conditions, number, terms, together
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from neelc.bind import bind
+from neelc.bind.signatures import SCALARS
+from neelc.errors import NeelError
+from neelc.ir import expr as e
+from neelc.ir import pattern as p
+from neelc.ir.conjuncts import conjuncts
+from neelc.ir.logical import Match
+from neelc.ir.node import Node, transform
+from neelc.ir.script import PatternQuery
+from neelc.ir.show import format_script
+from neelc.ir.typeof import type_of
+from neelc.ir.types import BOOLEAN
+from neelc.rewrite import claims, contradiction, find_contradiction, judging, simplify_condition, truth
+from neelc.rewrite.always import always
+from neelc.rewrite.constants import FALSE, TRUE, UNKNOWN, as_literal, folded
+from neelc.rewrite.driver import rewrite
+from neelc.rewrite.facts import Facts
+from neelc.rewrite.fold_constants import fold_constants
+from neelc.rewrite.rule import Batch
+from neelc.runtime.reference.conditions import conditions as judged
+from neelc.runtime.reference.conditions import holds
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Binding, Event
+from neelc.source import Source
+
+LINES = (Path(__file__).parent / "spark" / "expressions.txt").read_text().splitlines()
+TEXTS = [line.lstrip("!@ ").partition(" => ")[0] for line in LINES if line and not re.match("#|@?\\?", line)]
+
+
+@pytest.mark.parametrize("row", range(3))
+def test_folding_keeps_values_and_types(row: int) -> None:
+    """Each expression that is compared with Spark, as it is and with constants for the event's attributes."""
+
+    def constant(node: Node) -> Node | None:
+        if isinstance(node, e.Attribute) and node.event == e.Variable("a"):
+            return as_literal(ROWS[row][node.name], node.type)
+        return None
+
+    for text in TEXTS:
+        found = check(text).expression
+        with_constants = transform(found, constant)
+        assert isinstance(with_constants, e.Expr)
+        for expression in (found, with_constants):
+            for changed in (folded(expression), truth.simpler(expression), truth.simpler(folded(expression))):
+                assert type_of(changed) == type_of(expression), text
+                assert repr(evaluate(changed, context(row))) == repr(evaluate(expression, context(row))), text
+
+
+def test_no_function_depends_on_more_than_its_arguments() -> None:
+    """What does must never be folded: `is_constant` would have to know it."""
+    names = {line.partition("(")[0] for line in SCALARS.split("\n")}
+    assert not [name for name in names if re.match("rand|now|current|uuid|shuffle|monotonic|input_file", name)]
+
+
+# Random conditions on SEQ(A a, B b[], C? c), and random events for them: `c` may be absent, `b` empty.
+
+A, B, C = Seen("a"), Seen("b", True), Seen("c")
+_CONSTANTS: SearchStrategy[e.Expr] = st.integers(0, 3).map(number) | st.just(UNKNOWN)
+
+
+@st.composite
+def larger(draw: DrawFn, inner: SearchStrategy[e.Expr]) -> e.Expr:
+    """A condition made of others, or of one term and constants."""
+    term = draw(terms(draw(st.sampled_from([A, B, C]))))
+    operands = tuple(draw(st.lists(inner, min_size=2, max_size=3)))
+    inverse = draw(st.booleans())
+    match draw(st.integers(0, 7)):
+        case 0:
+            return e.Conjunction(operands)
+        case 1 | 2:
+            return e.Disjunction(operands)
+        case 3:
+            return e.Negation(operands[0])
+        case 4:
+            return e.IsTruth(operands[0], draw(st.sampled_from([True, False, None])), inverse)
+        case 5:
+            return e.InList(term, tuple(draw(st.lists(_CONSTANTS, min_size=1, max_size=3))), inverse)
+        case 6:
+            return e.Between(term, draw(_CONSTANTS), draw(_CONSTANTS), inverse)
+    other = draw(st.sampled_from([term, draw(_CONSTANTS), draw(terms(A))]))
+    op = draw(st.sampled_from(e.COMPARISONS))
+    return e.IsDistinct(term, other, inverse) if draw(st.booleans()) else e.Binary(op, term, other)
+
+
+SIMPLE: SearchStrategy[e.Expr] = st.one_of(
+    st.sampled_from([A, B, C]).flatmap(lambda first: conditions(first, [A, B, C])),
+    st.sampled_from([A, C]).flatmap(lambda first: comparisons(first, [A])),
+    st.sampled_from([TRUE, FALSE, UNKNOWN]),
+)
+CONDITIONS = st.recursive(SIMPLE, larger, max_leaves=4)
+LEAST = st.sampled_from([0, 1, 2])
+VALUES: SearchStrategy[object] = st.sampled_from([0, 1, 2, 3, None])
+
+
+@st.composite
+def queries(draw: DrawFn) -> Match:
+    """A bound query with random conditions; those that the binder refuses, as they range over two lists, do
+    not count."""
+    parts = (p.Event("A", "a"), p.Repeat(p.Event("B"), draw(LEAST), None, "b"), p.Optional(p.Event("C", "c")))
+    where = together(draw(st.lists(CONDITIONS, min_size=1, max_size=3)))
+    script = streams.script_of(PatternQuery(p.Seq(parts), where=where))
+    try:
+        return bind(script, Source(format_script(script))).queries[0].match
+    except NeelError:
+        return draw(queries())
+
+
+@st.composite
+def bindings(draw: DrawFn, query: Match) -> Binding:
+    """Events for the variables of a query, in the order of the SEQ."""
+    assert isinstance(query.pattern, p.Seq) and isinstance(query.pattern.parts[1], p.Repeat)
+    least = query.pattern.parts[1].least
+    times = iter(range(9))
+
+    def event() -> Event:
+        time = next(times)
+        return Event("S", time, "A", time, time, {"x": draw(VALUES), "id": draw(VALUES)}, (time, time))
+
+    first = event()
+    elements = tuple(event() for _ in range(draw(st.integers(least, least + 2))))
+    return {"a": first, "b": elements, "c": event() if draw(st.booleans()) else None}
+
+
+@st.composite
+def judgements(draw: DrawFn) -> tuple[Match, Sequence[Binding]]:
+    query = draw(queries())
+    return query, draw(st.lists(bindings(query), min_size=3, max_size=6))
+
+
+RULES = (fold_constants, simplify_condition.simplify_condition, find_contradiction.find_contradiction)
+
+
+def is_true(where: e.Expr | None, binding: Binding) -> bool:
+    return all(holds(condition, binding) for condition in judged(where))
+
+
+def is_kept(judgement: tuple[Match, Sequence[Binding]]) -> bool:
+    """Whether the condition is TRUE for the same events after each step."""
+    query, events = judgement
+    steps = rewrite(query, [Batch("conditions", "under test", parts=RULES)]).steps
+    wheres = [query.pattern.where, *(step.query.pattern.where for step in steps)]
+    return all(len({is_true(where, binding) for where in wheres}) == 1 for binding in events)
+
+
+@settings(max_examples=400)
+@given(judgements())
+def test_conditions_are_true_for_the_same_events(judgement: tuple[Match, Sequence[Binding]]) -> None:
+    assert is_kept(judgement)
+
+
+@settings(max_examples=200)
+@given(judgements())
+def test_what_is_always_true_or_never_is(judgement: tuple[Match, Sequence[Binding]]) -> None:
+    query, events = judgement
+    for conjunct in conjuncts(query.pattern.where):
+        expected = always(conjunct, query.pattern, Facts(lambda: query))
+        assert expected is None or all(is_true(conjunct, binding) is expected for binding in events)
+
+
+def only(function: Callable[..., object], **changed: object) -> Callable[..., object]:
+    """`function` as it was, but for some of its arguments."""
+    return lambda *given, **named: function(*given, **{**named, **changed})
+
+
+BROKEN: dict[str, tuple[object, str, object]] = {
+    "NOT > is <": (truth, "OPPOSITE", {**truth.OPPOSITE, ">": "<"}),
+    "UNKNOWN is FALSE below NOT": (truth, "UNKNOWN", FALSE),
+    "an empty list is like any other": (judging, "range_of", lambda conjunct: (None, 0)),
+    "a conjunct may lose its i": (simplify_condition, "is_judged_alike", lambda old, new, timed: True),
+    "what is FALSE for an element is FALSE": (simplify_condition, "range_of", lambda conjunct: (None, 0)),
+    "all lists have elements": (find_contradiction, "range_of", lambda conjunct: (None, 0)),
+    "OR takes its first operand": (contradiction, "claims", lambda c: claims.claims(first(c))),
+}
+
+
+def first(condition: e.Expr) -> e.Expr:
+    return condition.operands[0] if isinstance(condition, e.Disjunction) else condition
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_law_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above would see it."""
+    module, attribute, value = BROKEN[name]
+    monkeypatch.setattr(module, attribute, value)
+    try:
+        find(judgements(), lambda judgement: not is_kept(judgement), settings=settings(max_examples=3000))
+    except NoSuchExample:
+        pytest.fail(f"{name}: no condition shows it")

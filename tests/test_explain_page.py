@@ -1,0 +1,117 @@
+"""The HTML page in a browser, where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Page, browser, page
+from explaining import explain
+
+from neelc.explain.page import as_html
+from neelc.rewrite.examples import STREAM
+
+SCRIPT = STREAM + (
+    "CREATE QUERY first AS PATTERN SEQ(A a, SEQ(B b, SEQ(C c, SEQ(D d, E e)))) WHERE [id] WITHIN 1 MINUTE;\n"
+    "CREATE QUERY second AS PATTERN SEQ(A a, SEQ(B b, C c)+ k[], AND(D d, E e)) WITHIN 1 MINUTE;\n"
+)
+
+pytestmark = pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    path = tmp_path_factory.mktemp("page") / "plan.html"
+    path.write_text(as_html(explain(SCRIPT), "rewrite"))
+    with page() as found:
+        found.open(path, dark=request.param == "dark")
+        yield found
+
+
+def visible(shown: Page, selector: str) -> list[str]:
+    """The texts of the elements that can be seen."""
+    script = f"all({selector!r}).filter(e => e.getClientRects().length).map(e => e.textContent.trim())"
+    found: list[str] = shown.value(script)
+    return found
+
+
+def click(shown: Page, selector: str) -> None:
+    shown.value(f"all({selector!r}).find(e => e.getClientRects().length).click()")
+
+
+def test_one_query_at_a_time(shown: Page) -> None:
+    assert visible(shown, "h2") == ["first"]
+    click(shown, "nav a:nth-child(2)")
+    assert visible(shown, "h2") == ["second"]
+    click(shown, "nav a:nth-child(1)")
+    assert visible(shown, "h2") == ["first"]
+
+
+def test_steps_are_walked_through_with_buttons_and_keys(shown: Page) -> None:
+    click(shown, "[data-tab=rewrite]")
+    count = shown.value("all('article')[0].querySelectorAll('.step').length")
+    assert count >= 3
+    assert visible(shown, ".place") == [f"step 1 of {count}"]
+    click(shown, "[data-go='1']")
+    shown.press("ArrowRight")
+    assert visible(shown, ".place") == [f"step 3 of {count}"]
+    shown.press("ArrowLeft")
+    click(shown, "[data-go='-1']")
+    shown.press("ArrowLeft")
+    assert visible(shown, ".place") == [f"step 1 of {count}"]
+    assert len(visible(shown, ".step")) == 1
+    click(shown, ".stepper ol li:nth-child(2) button")
+    assert visible(shown, ".place") == [f"step 2 of {count}"]
+
+
+def test_what_changed_is_marked_in_the_part_and_in_the_whole(shown: Page) -> None:
+    click(shown, ".stepper ol li:nth-child(1) button")
+    assert "SEQ(" in "".join(visible(shown, ".before .part mark"))
+    assert visible(shown, ".before .all") == []
+    click(shown, ".controls input")
+    assert visible(shown, ".before .all")[0].startswith("PATTERN")
+    assert visible(shown, ".before .part") == []
+    click(shown, ".controls input")
+
+
+def test_each_tab_shows_its_panel(shown: Page) -> None:
+    for name, inside in {"simple": ".plan", "cost": ".bars", "nfa": "svg.automaton"}.items():
+        click(shown, f"[role=tab][data-tab={name}]")
+        assert len(visible(shown, "[role=tabpanel]")) == 1
+        assert len(visible(shown, inside)) == 1
+
+
+def test_texts_of_the_automaton_do_not_leave_their_frames(shown: Page) -> None:
+    click(shown, "[role=tab][data-tab=nfa]")
+    script = """all("svg .edge").filter(e => e.getClientRects().length).map(e => {
+      const text = e.querySelector("text").getBBox(), frame = e.querySelector("rect").getBBox();
+      return text.x >= frame.x - 1 && text.x + text.width <= frame.x + frame.width + 1;
+    })"""
+    found = shown.value(script)
+    assert found and all(found)
+
+
+def test_light_and_dark(shown: Page) -> None:
+    before = shown.value("getComputedStyle(document.body).backgroundColor")
+    click(shown, ".theme")
+    assert shown.value("getComputedStyle(document.body).backgroundColor") != before
+    click(shown, ".theme")
+    assert shown.value("getComputedStyle(document.body).backgroundColor") == before
+
+
+def test_no_page_is_wider_than_the_window(shown: Page) -> None:
+    assert shown.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_page_complains_about_nothing(shown: Page) -> None:
+    assert shown.problems == []
+
+
+def test_without_scripts_everything_is_there(tmp_path: Path) -> None:
+    (tmp_path / "plan.html").write_text(as_html(explain(SCRIPT), "simple"))
+    with page() as found:
+        found.open(tmp_path / "plan.html", scripts=False)
+        assert found.value("document.querySelectorAll('.step').length") >= 3
+        script = "[...document.querySelectorAll('.step, .plan, svg')].every(e => e.getClientRects().length)"
+        assert found.value(script)
