@@ -19,7 +19,7 @@ def explain(text: str, name: str = "script.neel") -> Report:
     source = Source(text, name)
     parsed = script(source)
     program = bind(parsed, source)
-    return report(name, parsed, program, Statistics(), range(len(program.queries)))
+    return report(name, parsed, program, Statistics(), range(len(program.queries)), source)
 
 
 def explain_pattern(text: str) -> Explanation:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import count
@@ -74,7 +74,7 @@ def until_broken(first: int, pairs: int, rules: Sequence[str]) -> int:
         try:
             check_sample(sample(number, STREAMS), tally, rules or None)
         except Broken as broken:
-            print(f"{broken}\nafter {tally.pairs:,} pairs")
+            print(f"{broken}\n{number} after {tally.pairs:,} pairs")
             return 1
         if tally.pairs >= pairs:
             print(f"in {tally.pairs:,} pairs")
@@ -82,7 +82,7 @@ def until_broken(first: int, pairs: int, rules: Sequence[str]) -> int:
     raise AssertionError("numbers come to no end")
 
 
-def table(tally: Tally, seconds: float) -> str:
+def table(tally: Tally, seconds: float, names: Iterable[str]) -> str:
     """What was seen, for people."""
     share = 100 * tally.with_matches / max(1, tally.pairs)
     head = [
@@ -95,7 +95,7 @@ def table(tally: Tally, seconds: float) -> str:
     ]
     columns = (tally.fired, tally.steps, tally.tested, tally.refused)
     lines = [["rule", "queries it fired on", "steps", "pairs with matches", "queries it refused"]]
-    lines += [[name, *(f"{column[name]:,}" for column in columns)] for name in rules()]
+    lines += [[name, *(f"{column[name]:,}" for column in columns)] for name in names]
     return "\n".join([*aligned(head), "", *aligned(lines)])
 
 
@@ -103,21 +103,23 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description="compare rewriting with the reference")
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, help="the number of the first query")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--rules", nargs="*", default=[], metavar="RULE")
     parser.add_argument("--until-broken", action="store_true", help="stop at the first counter-example")
     options = parser.parse_args(arguments)
     if unknown := set(options.rules) - set(rules()):
         parser.error(f"no rule {', '.join(sorted(unknown))}; rules: {', '.join(rules())}")
+    first = options.first or options.seed * 1_000_000
     if options.until_broken:
-        return until_broken(options.seed * 1_000_000, options.pairs, options.rules)
+        return until_broken(first, options.pairs, options.rules)
     tally, start = Tally(), time.monotonic()
     broken: dict[str, str] = {}
-    for round in run_rounds(options.seed * 1_000_000, options.pairs, options.rules, options.processes):
+    for round in run_rounds(first, options.pairs, options.rules, options.processes):
         tally.add(round.tally)
         broken = {**round.broken, **broken}
         show_progress(tally.pairs, options.pairs)
-    print(table(tally, time.monotonic() - start))
+    print(table(tally, time.monotonic() - start, options.rules or rules()))
     print("\n".join(["", *broken.values()]) if broken else "\nno counter-example was found")
     return 1 if broken else 0
 

@@ -33,6 +33,8 @@ from repository import PACKAGES, ROOT
 from neelc.data.layout import aligned
 
 MUTATIONS = ROOT / "tests" / "mutations"
+FIRST = 1_000_000
+"""The number of the first query: that of `make fuzz`."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,9 @@ def parse(rule: str, block: str) -> Mutation:
     return Mutation(rule, guard, file, tuple(("\n".join(o), "\n".join(n)) for o, n in changes), with_all)
 
 
-def problem(mutation: Mutation) -> str | None:
+def problem(mutation: Mutation, compiler: Path = ROOT / "compiler") -> str | None:
     """Why a mutation cannot be made, if it cannot."""
-    path = ROOT / "compiler" / mutation.file
+    path = compiler / mutation.file
     if not path.exists():
         return f"there is no compiler/{mutation.file}"
     for old, new in mutation.changes:
@@ -93,22 +95,38 @@ def problem(mutation: Mutation) -> str | None:
     return None if mutation.changes else "it changes nothing"
 
 
-def try_out(mutation: Mutation, pairs: int) -> str:
-    """What became of a mutation: `caught ...` or `NOT caught ...`."""
-    if reason := problem(mutation):
+def try_out(mutation: Mutation, plain: Path, pairs: int) -> str:
+    """What became of a mutation of the copy in `plain`: `caught ...`, `NOT caught ...`, or why it is not
+    known. It is caught by a query that is not broken without it."""
+    if reason := problem(mutation, plain / "neelc"):
         return f"NOT tried: {reason}"
+    rules = [] if mutation.with_all else [mutation.rule]
     with tempfile.TemporaryDirectory(prefix="neelc-mutation-") as directory:
-        copy(Path(directory))
-        changed = Path(directory, "neelc", mutation.file)
+        broken = shutil.copytree(plain, Path(directory, "copy"))
+        changed = broken / "neelc" / mutation.file
         for old, new in mutation.changes:
             changed.write_text(changed.read_text().replace(old, new))
-        command = [sys.executable, "-m", "fuzz", "--until-broken", "--pairs", str(pairs), "--rules"]
-        command += [] if mutation.with_all else [mutation.rule]
-        environment = {**os.environ, "PYTHONPATH": f"{directory}:{ROOT / 'tests'}"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode not in (0, 1) or not done.stdout:
-        return f"NOT tried: {done.stderr[-500:]}"
-    return ("caught " if done.returncode else "NOT caught ") + done.stdout.splitlines()[-1]
+        found = _fuzz(broken, pairs, rules, FIRST)
+    if found.returncode != 1:
+        return f"NOT caught: {_last(found)}"
+    number, _, after = _last(found).partition(" ")
+    if not number.isdigit():
+        return f"NOT judged: {_last(found)}"
+    if _fuzz(plain, 1, rules, int(number)).returncode:
+        return f"NOT judged: query {number} is broken without the mutation"
+    return f"caught {after}"
+
+
+def _fuzz(package: Path, pairs: int, rules: Sequence[str], first: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fuzz", "--until-broken", "--first", str(first), "--pairs", str(pairs)]
+    environment = {**os.environ, "PYTHONPATH": f"{package}:{ROOT / 'tests'}"}
+    command += ["--rules", *rules]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line that was written."""
+    return (done.stderr + done.stdout).rstrip().rpartition("\n")[2]
 
 
 def copy(directory: Path) -> None:
@@ -125,8 +143,9 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     known = list(mutations(options.only))
     lines: list[list[str]] = []
-    with ThreadPoolExecutor(2) as pool:
-        outcomes = pool.map(lambda mutation: try_out(mutation, options.pairs), known)
+    with tempfile.TemporaryDirectory(prefix="neelc-") as directory, ThreadPoolExecutor(2) as pool:
+        copy(Path(directory))
+        outcomes = pool.map(lambda mutation: try_out(mutation, Path(directory), options.pairs), known)
         for mutation, outcome in zip(known, outcomes, strict=True):
             print(f"{mutation.rule}: {mutation.guard}: {outcome}", file=sys.stderr, flush=True)
             lines.append([mutation.rule, mutation.guard, outcome])

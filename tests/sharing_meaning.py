@@ -5,18 +5,20 @@ The patterns made here are asked of the reference interpreter: what shares must 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from answers import answer
 from generate.witnesses import Tables
 
 from neelc.cost.bit_marking import RVI, EMap, emap_of
 from neelc.cost.sharing_expression import Constraint, Expression
+from neelc.cost.sharing_slices import SharedSlice
 from neelc.ir import pattern as p
 from neelc.ir.conjuncts import conjoin
 from neelc.ir.expr import Expr, Same
 from neelc.ir.logical import Match
+from neelc.ir.parts import targets
 from neelc.rewrite.names import renamed
 from neelc.runtime.reference import read, worlds
 from neelc.runtime.reference.model import Binding, binding_key
@@ -27,7 +29,7 @@ Bindings = frozenset[object]
 def pattern_of(
     expression: Expression, start: int = 0, stop: int | None = None, gaps: Iterable[Constraint] | None = None
 ) -> p.Pattern:
-    """The components from `start` up to `stop` with what they decide; `gaps` in place of what was in the gaps."""
+    """The components from `start` up to `stop` with what they decide; `gaps` replace what was in the gaps."""
     components = expression.components[start:stop]
     last = start + len(components)
     inside = [c for c in expression.constraints if start <= c.needs[0] and c.needs[-1] < last]
@@ -39,9 +41,10 @@ def pattern_of(
     context = components[0].context
     conditions: list[Expr] = [c.said for c in inside if isinstance(c.said, Expr)]
     same = [Same(context.key)] if context.key else []
-    own, *others = [w for w in context.windows if w != components[0].query.within] or [None]
+    windows = [window for window in context.windows if window != components[0].query.within]
+    own = windows[0] if windows else None
     found: p.Pattern = p.Seq(tuple(parts), where=conjoin([*conditions, *same]), within=own)
-    for window in others:
+    for window in windows[1:]:
         found = p.And((found,), within=window)
     return found
 
@@ -60,6 +63,21 @@ def keys(bindings: Iterable[Binding]) -> Bindings:
     return frozenset(map(binding_key, bindings))
 
 
+def by_slice(
+    query: Match, found: Sequence[Expression], shared: SharedSlice, tables: Tables
+) -> list[set[object]]:
+    """What a shared slice finds, for each place it has: events in order, whatever their variables."""
+    results: list[set[object]] = []
+    for number, starts in shared.starts.items():
+        for start in starts:
+            stop = start + shared.length
+            names = [name for part in found[number].components[start:stop] for name in targets(part.said)]
+            bindings = found_by(query, pattern_of(found[number], start, stop), tables)
+            if bindings is not None:
+                results.append({tuple(binding_key(binding[name]) for name in names) for binding in bindings})
+    return results
+
+
 def by_bit_marking(query: Match, members: list[Expression], tables: Tables) -> list[Binding] | None:
     """The results of expressions with the same positive part, by their EMap.
 
@@ -68,7 +86,7 @@ def by_bit_marking(query: Match, members: list[Expression], tables: Tables) -> l
     emap, first = emap_of(members), members[0]
     matches = found_by(query, pattern_of(first, gaps=()), tables)
     holding: list[Bindings] = []
-    for place, column in enumerate(emap.columns):
+    for column in emap.columns:
         owner = next(member for member in members if column in member.columns)
         said = next(c.said for c in owner.columns if c == column)
         names = dict(zip(owner.variables, first.variables, strict=True))

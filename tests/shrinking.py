@@ -57,6 +57,8 @@ def _is_accepted(sample: Sample) -> bool:
 
 def _smaller(sample: Sample) -> Iterator[Sample]:
     """Every sample with one thing less."""
+    if sample.shared:
+        yield replace(sample, shared=False)
     if len(sample.tables) > 1:
         yield from (replace(sample, tables=(table,)) for table in sample.tables)
     for query in _smaller_queries(sample.query):

@@ -24,7 +24,7 @@ from neelc.explain.text import as_text
 from neelc.rewrite.examples import STREAM, query
 from neelc.rewrite.keys import partition_keys
 
-PLANS = sorted((ROOT / "tests" / "plans").glob("*.plan"))
+GOLDEN = sorted((ROOT / "tests" / "explanations").glob("*.txt"))
 LINE = "----\n"
 
 NASTY = STREAM + (
@@ -35,19 +35,15 @@ NASTY = STREAM + (
 )
 
 
-@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
-def test_plans(path: Path, update: bool) -> None:
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_explanations(path: Path, update: bool) -> None:
     """A script, a line, and all that is said about it."""
     text, _, expected = path.read_text().partition(LINE)
     found = as_text(explain(text, path.stem), "all")
     if update:
         path.write_text(text + LINE + found)
     else:
-        assert found == expected
-
-
-def test_plans_are_there() -> None:
-    assert len(PLANS) >= 3
+        assert found == expected, "pytest --update writes what is said now"
 
 
 CONSOLE = re.compile(r"```console\n\$ neelc ([^\n]*)\n(.*?)```", re.DOTALL)
@@ -173,6 +169,16 @@ def test_reasons_why_a_rule_must_not_fire_are_told() -> None:
     assert "Rewriting (" in text
     found = explain_pattern("SEQ(A a, !SEQ(B b, C c WHERE b.id = c.id), D d) WITHIN 9")
     assert all(refusal.reason and refusal.law for refusal in found.refusals)
+
+
+def test_warnings_are_told_with_their_codes() -> None:
+    script = STREAM + "PATTERN SEQ(A a, B+ b[]);"
+    found = explain(script)
+    assert found.queries[0].lints
+    code = found.queries[0].lints[0].code
+    assert f"Warning {code}: " in as_text(found, "simple")
+    assert f"<b>{code}</b>" in as_html(found, "simple")
+    assert json.loads(as_json(found, "simple"))["queries"][0]["lints"][0]["code"] == code
 
 
 def test_json_has_the_keys_that_are_documented() -> None:

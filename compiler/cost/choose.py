@@ -56,8 +56,9 @@ class Choice:
     baselines: tuple[Baseline, ...] = ()
 
 
-def choose(query: Match, statistics: Statistics) -> Choice:
-    """Prices every form of a query and takes the one with the least work; of equals, the first.
+def choose(query: Match, statistics: Statistics, compare: bool = True) -> Choice:
+    """Prices every form of a query and takes the one with the least work; of equals, the first. With
+    `compare` also the baselines, which only a reader of the explanation needs.
 
     >>> from neelc.rewrite.examples import query
     >>> found = choose(query("SEQ(A a, SEQ(B b, C c)) WHERE [id] WITHIN 1 MINUTE"), Statistics())
@@ -83,7 +84,8 @@ def choose(query: Match, statistics: Statistics) -> Choice:
             chosen = alternative
     named = [(one.form.name, one.estimate) for one in alternatives]
     why = reason(named, chosen.form.name)
-    return Choice(query, tuple(alternatives), chosen, why, baselines(query, statistics, rows))
+    compared = baselines(query, statistics, rows) if compare else ()
+    return Choice(query, tuple(alternatives), chosen, why, compared)
 
 
 def priced(form: Form, statistics: Statistics, rows: float | None = None) -> Alternative:

@@ -36,6 +36,9 @@ def compared(op: str, left: Expr, right: Expr, ledger: Ledger) -> Truth:
     unknown = 1 - (1 - _nulls(one, ledger)) * (1 - _nulls(two, ledger))
     if isinstance(two, Literal) and two.value is None and op != "<=>":
         return Truth(0.0, 0.0)
+    if one == two:  # the same value of the same event
+        null = _nulls(one, ledger)
+        return Truth.of(float(op in ("=", "<=", ">=", "<=>")), 0.0 if op == "<=>" else null)
     if op == "<=>":
         both = _nulls(one, ledger) * _nulls(two, ledger)
         share = (1 - unknown) * _equal(one, two, ledger) + both

@@ -82,9 +82,9 @@ class Growth:
                 own = events(self.setting.count(type) * at.window)
                 return self._repeated(region, part, own, at)
             case p.Repeat(inner):
-                grown = self._inner(region, inner, at)
+                grown = self._inner(region, inner, self._under(part, at))
                 return self._repeated(region, part, grown.ways, at)
-        ways = self._composite(region, part, at)
+        ways = self._composite(region, part, self._under(part, at))
         found = region.bind(*targets(part), composite=True)
         self._judge(region, found, f"conditions on {part}", ways, at)
         return ways
@@ -112,6 +112,11 @@ class Growth:
         """A part that is a region of its own, in the place of a part of this one."""
         inner = Region(self.setting, part, frozenset(region.bound), at.same, region.fixed)
         return self.region(inner, at.inside(Frame(log=region.log)))
+
+    def _under(self, part: p.Pattern, at: Place) -> Place:
+        """The place of the parts of `part`, of whose `[id]`s they must take note."""
+        same = (c.attributes for c in conjuncts(part.where) if isinstance(c, e.Same))
+        return replace(at, same=at.same.union(bare(name) for names in same for name in names))
 
     def _event(self, region: Region, part: p.Event, at: Place, latest: bool = False) -> Ways:
         name = part.variable or ""
@@ -181,7 +186,6 @@ class Growth:
 
     def _place_inside(self, region: Region, part: p.Pattern, at: Place) -> tuple[Place, Gap]:
         """Where the parts of a list stand, and the gap in which its negations look."""
-        same = {bare(n) for c in conjuncts(part.where) if isinstance(c, e.Same) for n in c.attributes}
         window = min(at.window, self.setting.share(part.within))
         span = min(at.span, window)
         size = max(1.0, room(part))
@@ -194,7 +198,7 @@ class Growth:
             span *= (size + 1) / max(size, at.pieces)
             pieces = 0.0
             gap = Gap(span, 3.0) if isinstance(part, p.AndNeg) else Gap(span)
-        place = replace(at, span=span, pieces=pieces, same=at.same | same, window=window)
+        place = replace(self._under(part, at), span=span, pieces=pieces, window=window)
         return place.inside(Frame(window=window / at.window)), gap
 
     def _checked(
@@ -202,9 +206,11 @@ class Growth:
     ) -> tuple[float, float]:
         """The share of matches that a negation or a pure EXISTS leaves, and the work to check one match."""
         negative, sought = False, part
-        while isinstance(sought, p.Not | p.Exists):
+        while isinstance(sought, p.Not | p.Exists | p.Optional):
             negative = negative != isinstance(sought, p.Not)
             sought = constrained(sought.part, sought.where)
+        if isinstance(sought, p.Repeat):
+            sought = replace(sought, least=max(1, sought.least))  # what is found binds an event
         search = Growth(self.setting)
         inner = Region(self.setting, sought, frozenset(region.bound | region.own), same, fixed=True)
         found = search.region(inner, Place(span=gap.mean, same=same)).ways

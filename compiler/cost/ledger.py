@@ -85,7 +85,10 @@ class Ledger:
         """The least and the greatest value of an attribute, where they are known."""
         if variable not in self.types:
             return None
-        found = self.statistics.bounds(self.query, self.types[variable], attribute)
+        key = self.types[variable], attribute
+        if key not in self._bounds:
+            self._bounds[key] = self.statistics.bounds(self.query, *key)
+        found = self._bounds[key]
         return None if found is None else (self.note(found[0]), self.note(found[1]))
 
     def declared(self, condition: Expr) -> float | None:
@@ -106,6 +109,10 @@ class Ledger:
             whole = EventType(quote(stream.name), (Member(stream.name),), stream.columns)
             self._streams[stream.name] = replace(self.query, types=(whole,)), whole.name
         return self._streams[stream.name]
+
+    @cached_property
+    def _bounds(self) -> dict[tuple[str, str], tuple[Fact, Fact] | None]:
+        return {}
 
     @cached_property
     def _streams(self) -> dict[str, tuple[Match, str]]:

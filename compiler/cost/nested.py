@@ -49,10 +49,10 @@ def nested_estimate(
     if rows is None:
         found = Growth(setting).region(Region(setting, query.pattern), Place()).ways
         rows = limited(setting.occurrences(found), setting)
-    work = setting.occurrences(Ways(logarithm(computed(query.pattern, setting)), room(query.pattern)))
-    built = Ways(logarithm(computed(query.pattern, setting) / (TRY + HOLD)), room(query.pattern))
+    work = Ways(logarithm(computed(query.pattern, setting)), room(query.pattern))
+    built = work.times(1 / (TRY + HOLD))
     step = Step(EXTEND, "iterative nested execution", built, built)
-    return assembled(setting, [step], [Item("iterative nested execution", work)], rows)
+    return assembled(setting, [step], [Item(step.what, setting.occurrences(work))], rows)
 
 
 def computed(part: p.Pattern, setting: Setting, around: tuple[Same, ...] = ()) -> float:

@@ -38,7 +38,7 @@ class Stop:
 
     rounds: int = 100
     patience: int = 20
-    effort: int = 60_000
+    effort: int = 40_000
 
 
 def find_plan(workload: Workload, seed: int = 0, stop: Stop | None = None) -> Plan:

@@ -16,7 +16,7 @@ from neelc.cost.region import Judged, Region
 from neelc.cost.steps import EXTEND, Place, Step
 from neelc.cost.ways import NOTHING, Ways, either, events, in_sequence, logarithm
 from neelc.ir import pattern as p
-from neelc.ir.parts import targets
+from neelc.ir.parts import may_be_empty, targets
 
 NEXT_MATCH = "SKIP TILL NEXT MATCH"
 
@@ -46,7 +46,9 @@ class Runs(Growth):
         return self._chain(region, (part,), at)
 
     def _chain(self, region: Region, parts: tuple[p.Pattern, ...], at: Place) -> Ways:
-        steps = tuple(part for part in parts if not is_filter(part))
+        present = tuple(part for part in parts if not is_filter(part))
+        # What may be absent neither starts a run nor ends it, unless there is nothing else.
+        steps = tuple(part for part in present if not may_be_empty(part)) or present
         gap = Gap(at.span, max(1.0, sum(map(room, steps))))
         region.filters += [(part, gap, at.same) for part in parts if is_filter(part)]
         looked = sum(self._count(part) for part in steps)
@@ -60,7 +62,7 @@ class Runs(Growth):
                 tried = start
             else:
                 tried = alive.plus(self._looks(looked))
-                chance, waiting = self._reached(part, count, waiting, counts)
+                chance, waiting = self._reached(count, waiting, counts)
                 alive = start.times(chance)
             is_last = place == len(steps) - 1
             alive = alive.times(self._elements(part, count, is_last))
@@ -68,13 +70,10 @@ class Runs(Growth):
             region.necessary.append(count)
         return alive
 
-    def _reached(
-        self, part: p.Pattern, count: float, waiting: Ways, counts: list[float]
-    ) -> tuple[float, Ways]:
+    def _reached(self, count: float, waiting: Ways, counts: list[float]) -> tuple[float, Ways]:
         """The chance that a run comes as far as this component, and what it has waited for."""
-        if not isinstance(part, p.Optional) and not (isinstance(part, p.Repeat) and part.least == 0):
-            counts.append(count)
-            waiting = in_sequence(waiting, events(count))
+        counts.append(count)
+        waiting = in_sequence(waiting, events(count))
         if self.setting.query.strategy == NEXT_MATCH:
             return occurs(waiting, counts, 1.0), waiting
         next_one = [min(1.0, one / self._all) for one in counts]

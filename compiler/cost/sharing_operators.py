@@ -22,6 +22,9 @@ MARKING = "bit-marking"
 APART = "apart"
 """The operators of a group; a group to which none applies is executed apart, at the cost of its members."""
 
+ROUNDING = 1e-9
+"""How much sums may differ that were added up in another order."""
+
 
 @dataclass(frozen=True)
 class Price:
@@ -115,7 +118,7 @@ class Workload:
         return known
 
     def cost_apart(self, group: Members) -> float:
-        return sum(self.alone[number] for number in group)
+        return sum(map(self.alone.__getitem__, group))
 
     def price(self, group: Members) -> Price:
         """The cheapest way to execute a group."""
@@ -159,6 +162,9 @@ def _extensions(shareable: Shareable, known: dict[tuple[int, int, int], Shareabl
 
 
 def _never_worse(longer: Shareable, shorter: Shareable) -> bool:
-    """Whether what two members save with the longer slice already pays for it."""
+    """Whether what two members save with the longer slice already pays for it, but for errors of rounding."""
     more = (longer.work - shorter.work) / 2
-    return all(shorter.rests[number] - rest >= more * (1 - 1e-12) for number, rest in longer.rests.items())
+    return all(
+        shorter.rests[number] * (1 + ROUNDING) - rest >= more * (1 - ROUNDING)
+        for number, rest in longer.rests.items()
+    )

@@ -54,4 +54,7 @@ def _alternatives(choice: Choice) -> Iterator[ShownAlternative]:
 
 def _shortcut(decision: ShortcutDecision) -> ShownShortcut:
     outer, inner = decision.shortcut.outer, decision.shortcut.inner
-    return ShownShortcut(f"{outer} only with a value that {inner} has", decision.taken, decision.reason)
+    text = f"only events for which {outer} is a value that {inner} has somewhere"
+    if decision.shortcut.negative:
+        text = f"nothing is looked for where {outer} is a value that {inner} has nowhere"
+    return ShownShortcut(text, decision.taken, decision.reason)

@@ -6,6 +6,7 @@ least; then heights at which edges are straight, without any overlap.
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -50,8 +51,12 @@ def layered(boxes: Mapping[str, Box], links: Sequence[Link], across: float = 28,
     ((5.0, 19.0), (43.0, 5.0), (43.0, 33.0))
     """
     layers, chains = _layers(boxes, links)
+    best = _crossings(layers), [*map(list, layers.order)]
     for sweep in range(SWEEPS):
         _reorder(layers, sweep % 2 == 0)
+        if (count := _crossings(layers)) < best[0]:
+            best = count, [*map(list, layers.order)]
+    layers.order = best[1]
     heights = _heights(layers, down)
     lefts, width = _columns(layers, across)
     centres = {
@@ -108,8 +113,23 @@ def _reorder(layers: _Layers, forward: bool) -> None:
     """Each node where the mean of its neighbours is; equal ones stay as they are."""
     near = layers.before if forward else layers.after
     for names in layers.order if forward else reversed(layers.order):
-        places = {name: at for others in layers.order for at, name in enumerate(others)}
+        # As shares of the layer's length: layers with few nodes must not draw all of them to the top.
+        places = {name: (at + 0.5) / len(others) for others in layers.order for at, name in enumerate(others)}
         names.sort(key=lambda name: _mean([places[other] for other in near.get(name, [])], places[name]))
+
+
+def _crossings(layers: _Layers) -> int:
+    """How many pairs of edges cross: those whose ends are in another order than their beginnings."""
+    count = 0
+    for left, right in pairwise(layers.order):
+        places = {name: at for at, name in enumerate(right)}
+        ends: list[int] = []
+        for name in left:
+            own = sorted(places[other] for other in layers.after.get(name, []))
+            count += sum(len(ends) - bisect_right(ends, end) for end in own)
+            for end in own:
+                insort(ends, end)
+    return count
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from neelc.ir.layout import render
+from neelc.ir.layout import render, wrap
 from neelc.ir.logical import Match
 from neelc.ir.pattern import Pattern
 from neelc.ir.show_pattern import pattern_doc
 from neelc.ir.show_plan import show_event_type, show_output_column
 
-MARGIN = " " * 12
+MARGIN = " " * 14
 """What renderers may put before a line without making it too long."""
 LONGEST = 20_000
 """Characters of a query that is still shown as a whole, step by step."""
 
 
-def pattern_text(part: Pattern) -> str:
-    """A part of a pattern, on several lines where it is long.
+def pattern_text(part: Pattern, before: str = "") -> str:
+    """A part of a pattern, on several lines where it is long; `before` stands before it.
 
     >>> from neelc.rewrite.examples import query
-    >>> print(pattern_text(query("SEQ(A a, B b)").pattern))
-    SEQ(A a, B b)
+    >>> print(pattern_text(query("SEQ(A a, B b)").pattern, "PATTERN "))
+    PATTERN SEQ(A a, B b)
     """
-    lines = render(pattern_doc(part), MARGIN).split("\n")
+    lines = render(wrap(before, pattern_doc(part)), MARGIN).split("\n")
     return "\n".join(line.removeprefix(MARGIN) for line in lines)
 
 
@@ -30,7 +30,7 @@ def clauses(query: Match) -> dict[str, str]:
     flags = [word.upper() for word in ("distinct", "collapsed", "aggregated") if getattr(query, word)]
     outputs = ",\n  ".join(map(show_output_column, query.outputs))
     found = {
-        "PATTERN": pattern_text(query.pattern),
+        "PATTERN": pattern_text(query.pattern, "PATTERN ").removeprefix("PATTERN "),
         "TYPES": ", ".join(map(show_event_type, query.types)),
         "PARTITION BY": ", ".join(query.partition),
         "WITHIN": str(query.within) if query.within else "",

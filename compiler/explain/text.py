@@ -43,7 +43,8 @@ def _simple(explanation: Explanation) -> Iterator[str]:
         "Work", f"at worst {bounds.work}, {bounds.growth}. {bounds.reason} {legend(bounds.work)}"
     )
     for lint in explanation.lints:
-        yield from _paragraph(f"Note {lint.code}", lint.message + (f"; {lint.hint}" if lint.hint else ""))
+        text = lint.message + (f"; {lint.hint}" if lint.hint else "")
+        yield from folded(text, f"Warning {lint.code}: ", "       ")
 
 
 def held(explanation: Explanation) -> str:
@@ -52,8 +53,8 @@ def held(explanation: Explanation) -> str:
     text = f"About {count} partial match{'' if count == '1' else 'es'} at a time."
     if explanation.hopeless:
         text += (
-            " If the numbers below are right, no machine gets through that: a shorter window, a condition "
-            "that ties the events together, or another strategy is needed."
+            " If the statistics are right, which --mode cost shows, no machine gets through that: a shorter "
+            "window, a condition that ties the events together, or another strategy is needed."
         )
     return text
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from neelc.ir import pattern as p
 from neelc.ir.parts import inner_parts
 from neelc.lints.lint import Asked
@@ -19,18 +17,23 @@ def consequence(part: p.Pattern, asked: Asked) -> str:
     ('the query finds nothing', 'the query finds nothing')
     >>> consequence(c.parts[1], query), consequence(e.part, query), consequence(g, query)
     ('this branch finds nothing', 'the negative part excludes nothing', 'this part is always absent')
+    >>> twice = asked("SEQ(A a, !!(B b : b.x > 1), C c)")
+    >>> consequence(twice.match.pattern.parts[1].part.part, twice)
+    'the query finds nothing'
     """
     way = _way(asked.match.pattern, part)
-    for outer, inner in reversed(list(pairwise(way))):
-        match outer:
-            case p.Not():
+    while way:
+        match way:
+            case [*around, p.Not(), p.Not()]:  # `!!q` asks for q
+                way = around
+                continue
+            case [*_, p.Not()]:
                 return "the negative part excludes nothing"
-            case p.Or():
+            case [*_, p.Or(), _]:
                 return "this branch finds nothing"
-            case p.Optional() | p.Repeat(least=0):
+            case [*_, p.Optional() | p.Repeat(least=0)]:
                 return "this part is always absent"
-        if isinstance(inner, p.Optional) or (isinstance(inner, p.Repeat) and inner.least == 0):
-            return "this part is always absent"
+        way = way[:-1]
     return "the query finds nothing"
 
 

@@ -9,7 +9,7 @@ from neelc.ir.parts import all_parts
 from neelc.ir.pattern import Pattern, Window
 from neelc.lints.consequence import consequence
 from neelc.lints.lint import Asked
-from neelc.rewrite.find_impossible_window import is_too_small
+from neelc.rewrite.find_impossible_window import finest_unit, is_too_small
 from neelc.rewrite.least import least_events, least_sequence
 
 
@@ -18,7 +18,7 @@ def window_too_short(asked: Asked) -> Iterator[Diagnostic]:
 
     >>> from neelc.lints.examples import told
     >>> print(told(window_too_short, "SEQ(A a, B+ b[], C c) WITHIN 2 EVENTS"))
-    2 EVENTS: 3 events or more do not fit in a window of 2 EVENTS: the query finds nothing
+    2 EVENTS: 3 events do not fit in a window of 2 EVENTS: the query finds nothing
     >>> print(told(window_too_short, "SEQ(A a, !(SEQ(B b, C c) WITHIN 0), D d)"))
     0: 2 events in a row do not fit in a window of 0 MILLISECONDS: the negative part excludes nothing
 
@@ -36,12 +36,19 @@ def window_too_short(asked: Asked) -> Iterator[Diagnostic]:
     """
     for window, part in _windows(asked):
         if is_too_small(window, part, asked.match):
-            if window.unit == "EVENT":
-                what, hint = f"{least_events(part)} events or more", "allow more events"
-            else:
-                what, hint = f"{least_sequence(part)} events in a row", "allow more time"
+            counted = window.unit == "EVENT"
+            count = least_events(part) if counted else least_sequence(part)
+            what = f"{count} events" if counted else f"{count} events in a row"
             message = f"{what} do not fit in a window of {window}: {consequence(part, asked)}"
-            yield asked.warning("NEEL6005", message, window, hint)
+            yield asked.warning("NEEL6005", message, window, None if counted else _hint(count, asked))
+
+
+def _hint(count: int, asked: Asked) -> str:
+    """Why the events take longer."""
+    unit = finest_unit(asked.match)
+    times = f"times are whole {unit}S, so that" if unit != "NANOSECOND" else ""
+    least = f"{count - 1} {unit}{'S' if count > 2 else ''}"
+    return f"{times} they take at least {least}; AND(...) allows events at the same time".strip()
 
 
 def _windows(asked: Asked) -> Iterator[tuple[Window, Pattern]]:

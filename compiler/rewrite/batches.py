@@ -16,6 +16,7 @@ from neelc.rewrite.drop_duplicate_branch import drop_duplicate_branch
 from neelc.rewrite.drop_impossible_choice import drop_impossible_choice
 from neelc.rewrite.drop_impossible_part import drop_impossible_part
 from neelc.rewrite.drop_wider_window import drop_wider_window
+from neelc.rewrite.exists_for_unused_variable import exists_for_unused_variable
 from neelc.rewrite.expand_concept import expand_concept
 from neelc.rewrite.find_contradiction import find_contradiction
 from neelc.rewrite.find_impossible_window import find_impossible_window
@@ -94,11 +95,21 @@ TRUTH = Batch(
 
 SIMPLIFY: tuple[Batch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, TRUTH, FLATTEN, PLACE)
 
+UNUSED: tuple[Batch, ...] = (
+    Batch(
+        "unused variables",
+        "After SIMPLIFY, which sees more in a pattern without EXISTS. Not for a query that others read as a "
+        "stream: its times are those of all events of a match.",
+        queries=(exists_for_unused_variable,),
+    ),
+    FLATTEN,
+)
+
 NORMALISE: tuple[Batch, ...] = (
     Batch(
         "normal form",
-        "NEEL, III-C: negations are pushed down, OR is distributed, lists are flattened, until nothing changes. "
-        "Each step can make room for the others: an OR that leaves a negated SEQ leaves negations to push.",
+        "NEEL, III-C: negations are pushed down, OR is distributed, lists are flattened, until nothing "
+        "changes. Each step can make room for the others: OR that leaves a negated SEQ leaves negations.",
         parts=(
             push_negation_into_sequence,
             push_negation_into_conjunction,

@@ -108,7 +108,7 @@ def _named(expression: Expr, query: Match) -> frozenset[str]:
 def _deciding(property: MatchProperty, query: Match) -> frozenset[str]:
     """The variables that decide when a match starts or ends. Imprecise times have no order of their own."""
     imprecise = any(stream.latest is not None for stream in query.streams)
-    if not isinstance(query.pattern, Seq) or imprecise or property.name == "confidence":
+    if not isinstance(query.pattern, Seq) or imprecise:
         return frozenset(targets(query.pattern))
     found: set[str] = set()
     for part in query.pattern.parts if property.name == "match_start" else reversed(query.pattern.parts):

@@ -44,8 +44,13 @@ def is_too_small(window: Window, part: Pattern, query: Match) -> bool:
     assert isinstance(window.count, Literal) and isinstance(window.count.value, int), "a bound window"
     if window.unit == "EVENT":
         return window.count.value < least_events(part)
-    tick = min(LENGTHS[_tick(stream)] for stream in query.streams)
+    tick = LENGTHS[finest_unit(query)]
     return window.count.value * LENGTHS[window.unit or ""] < (least_sequence(part) - 1) * tick
+
+
+def finest_unit(query: Match) -> str:
+    """The unit that all times are whole numbers of."""
+    return min(map(_tick, query.streams), key=LENGTHS.__getitem__)
 
 
 def _tick(stream: Stream) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.ir.logical import Match
-from neelc.rewrite.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY
+from neelc.rewrite.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.rule import Batch, Rewriting
 
@@ -26,9 +26,12 @@ FORMS: dict[str, tuple[Batch, ...]] = {
 }
 
 
-def forms(query: Match) -> tuple[Form, ...]:
-    """The query simplified, and every other form that differs from those before it."""
-    simple = rewrite(query, SIMPLIFY)
+def forms(query: Match, is_stream: bool = False) -> tuple[Form, ...]:
+    """The query simplified, and every other form that differs from those before it.
+
+    `is_stream` says that other queries read the query as a stream.
+    """
+    simple = rewrite(query, SIMPLIFY if is_stream else (*SIMPLIFY, *UNUSED))
     found: list[Form] = []
     for name, batches in FORMS.items():
         more = rewrite(simple.query, batches)

@@ -23,6 +23,7 @@ from generate.conditions import Seen, number, seen_in, together
 from generate.few_conditions import attribute, conjuncts, with_conditions
 from generate.nested import MEMBERS, SHARED, TYPES, flat_shape, named, shape, small_shape
 from generate.patterns import needs_window
+from generate.shared_variables import with_shared_variables
 from generate.streams import INTERVAL_STREAM, STREAM
 from generate.witnesses import Tables, tables
 from neelc.bind import bind
@@ -60,14 +61,17 @@ _FREQUENT = ["points"] * 14 + ["lasting"] * 5 + ["imprecise"]
 
 @dataclass(frozen=True)
 class Sample:
-    """A script with one query, and streams to ask it of."""
+    """A script with one query, and streams to ask it of; with `shared`, branches of OR share variables."""
 
     script: Script
     tables: tuple[Tables, ...]
+    shared: bool = False
 
     @cached_property
     def match(self) -> Match:
-        return bind(self.script, Source(format_script(self.script))).queries[0].match
+        """The bound query."""
+        bound = bind(self.script, Source(format_script(self.script))).queries[0].match
+        return with_shared_variables(bound) if self.shared else bound
 
     @property
     def query(self) -> PatternQuery:
@@ -84,7 +88,8 @@ def sample(number: int, streams: int = 4) -> Sample:
     asked = query(chance, imprecise=world == "imprecise")
     script = script_of(asked, Script((WORLDS[world],)))
     found = (tables(chance, asked.pattern, world == "lasting", world == "imprecise") for _ in range(streams))
-    return Sample(script, tuple(found))
+    has_branches = any(isinstance(node, p.Or) for node in walk(asked.pattern))
+    return Sample(script, tuple(found), shared=has_branches and chance.random() < 0.25)
 
 
 def script_of(query: PatternQuery, world: Script) -> Script:

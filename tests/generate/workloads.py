@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from neelc.cost.plan_finder import Plan
 from neelc.cost.sharing_cost import Model
 from neelc.cost.sharing_expression import Component, Constraint, Context, Expression
+from neelc.cost.sharing_expressions import expressions
 from neelc.cost.sharing_operators import Workload
 from neelc.ir.logical import Member
 from neelc.ir.pattern import Event, Not, Seq
@@ -61,7 +63,7 @@ def workload(random: Random, count: int, types: str = "ABCDE") -> Workload:
             texts.append(new)
     found = [expression(" ".join(words), number) for number, words in enumerate(texts)]
     sizes = {type: 10 ** random.uniform(-0.5, 1.5) for type in types}
-    return Workload(found, Model(lambda component: sizes[component.text]))
+    return Workload(found, sized(sizes))
 
 
 def _negated(random: Random, words: list[str], types: str) -> list[str]:
@@ -85,3 +87,18 @@ PAPER_GROUPS = [["E1", "E2", "E3"], ["E4", "E5"], ["E6", "E7"]]
 def groups_of(workload: Workload, plan: Plan) -> list[list[str]]:
     """The names of the expressions, group by group."""
     return [[workload.expressions[number].name for number in sorted(group)] for group in plan]
+
+
+def mixed_workloads(spread: float, count: int = 30) -> Iterator[Workload]:
+    """The mixed workload with rates that differ by up to a factor of `spread`."""
+    found = expressions(query(MIXED))
+    for seed in range(count):
+        chance = Random(seed)
+        names = dict.fromkeys(component.text for one in found for component in one.components)
+        sizes = {name: 10 * spread ** chance.uniform(-0.5, 0.5) for name in names}
+        yield Workload(found, sized(sizes))
+
+
+def sized(sizes: dict[str, float]) -> Model:
+    """Costs for components of these sizes."""
+    return Model(lambda component: sizes[component.text])

@@ -1,0 +1,79 @@
+"""How long a query takes from text to a chosen plan, as patterns grow.
+
+The compile time is that of parsing, binding, all forms, their prices and the choice, in a process that has
+loaded everything.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+from bench.row import Row
+
+from neelc.bind import bind
+from neelc.cost.choose import choose
+from neelc.cost.statistics import Statistics
+from neelc.parse import script
+from neelc.source import Source
+
+HEAD = "CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, x DOUBLE) TIMESTAMP BY ts TYPE BY kind;\n"
+GOAL = 2.0
+
+
+def components(number: int) -> str:
+    """A SEQ of events, every third of them negative, with conditions between neighbours."""
+    parts = [f"{'!' if place % 3 == 2 else ''}T{place} v{place}" for place in range(number - 1)]
+    positive = [place for place in range(number - 1) if place % 3 != 2]
+    conditions = [f"v{one}.x < v{two}.x" for one, two in pairwise(positive)]
+    return f"SEQ({', '.join(parts)}, T{number} v{number}) WHERE [id] AND {' AND '.join(conditions)}"
+
+
+def nested(depth: int) -> str:
+    """SEQ, AND, OR and negated SEQ in each other, `depth` deep."""
+    inner = "Z z"
+    for level in range(depth):
+        kinds = ("SEQ(A{0} a{0}, {1}, B{0} b{0})", "AND(A{0} a{0}, {1})", "OR(A{0} a{0}, {1})")
+        kinds += ("SEQ(A{0} a{0}, !SEQ(C{0} c{0}, D{0} d{0}), {1})",)
+        inner = kinds[level % 4].format(level, inner)
+    return inner
+
+
+def disjuncts(number: int) -> str:
+    """An OR of sequences that begin alike."""
+    sequences = (f"SEQ(A a{place}, !N{place % 7} n{place}, B{place} b{place})" for place in range(number))
+    return f"OR({', '.join(sequences)})"
+
+
+def chain(length: int) -> str:
+    """A negated SEQ that is long: pushed down it has as many branches as parts."""
+    return f"SEQ(A a, !SEQ({', '.join(f'N{place} n{place}' for place in range(length))}), B b)"
+
+
+SERIES: tuple[tuple[str, Callable[[int], str], tuple[int, ...]], ...] = (
+    ("components of a SEQ", components, (10, 20, 30)),
+    ("levels of nesting", nested, (4, 7, 10)),
+    ("branches of an OR", disjuncts, (50, 100, 200)),
+    ("events in a negated SEQ", chain, (5, 10, 20)),
+)
+
+
+def seconds(pattern: str) -> float:
+    source = Source(f"{HEAD}PATTERN {pattern} WITHIN 1 MINUTE;")
+    begin = time.perf_counter()
+    (query,) = bind(script(source), source).queries
+    choose(query.match, Statistics())
+    return time.perf_counter() - begin
+
+
+def run() -> list[Row]:
+    seconds("SEQ(A a, B b)")  # what is loaded late is loaded now
+    rows = []
+    for what, make, sizes in SERIES:
+        for size in sizes:
+            taken = min(seconds(make(size)) for _ in range(3))
+            last = size == sizes[-1]
+            goal = f"< {GOAL:.0f} s" if last else ""
+            rows.append(Row(f"{size} {what}", f"{taken:.2f} s", goal, taken < GOAL if last else None))
+    return rows

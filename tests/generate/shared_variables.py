@@ -1,0 +1,57 @@
+"""Queries as rewriting leaves them: branches of an OR that share variables, which no script can write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neelc.ir import pattern as p
+from neelc.ir.check import check
+from neelc.ir.conjuncts import names_in
+from neelc.ir.logical import Match
+from neelc.ir.node import walk
+from neelc.ir.parts import all_parts, targets
+from neelc.rewrite.names import renamed
+from neelc.rewrite.replaced import replaced
+
+
+def with_shared_variables(match: Match) -> Match:
+    """The query with the events of each OR's later branches named as those of its first, where that can be.
+
+    >>> from neelc.rewrite.examples import query
+    >>> print(with_shared_variables(query("SEQ(A a, OR(SEQ(B b, C c), (B d : d.x > a.x)))")).pattern)
+    SEQ(A a, OR(SEQ(B b, C c), (B b : b.x > a.x)))
+    """
+    for part in list(all_parts(match.pattern)):
+        if isinstance(part, p.Or):
+            changed = _shared(match, part)
+            match = changed if _is_right(changed) else match
+    return match
+
+
+def _shared(match: Match, part: p.Or) -> Match:
+    first, *others = part.parts
+    pattern, gone = match.pattern, set[str]()
+    for branch in others:
+        names = dict(zip(_events(branch), _events(first), strict=False))
+        gone.update(names)
+        pattern = replaced(pattern, branch, renamed(branch, names))
+    outputs = tuple(output for output in match.outputs if not names_in(output) & gone)
+    return replace(match, pattern=pattern, outputs=outputs)
+
+
+def _events(part: p.Pattern) -> Iterator[str]:
+    """The variables of single events that a part binds."""
+    bound = targets(part)
+    for node in walk(part):
+        if isinstance(node, p.Event) and node.variable in bound:
+            yield node.variable or ""
+
+
+def _is_right(match: Match) -> bool:
+    """Whether a result is left, and all conditions still name what is there."""
+    try:
+        check(match)
+    except AssertionError:
+        return False
+    return bool(match.outputs)

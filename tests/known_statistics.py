@@ -1,0 +1,12 @@
+"""Statistics for tests of the cost model, as short tuples."""
+
+from __future__ import annotations
+
+from neelc.cost.statistics import Statistics
+from neelc.cost.statistics_known import Known
+
+
+def known(*facts: tuple[str, float] | tuple[str, float, str] | tuple[str, float, str, str]) -> Statistics:
+    """Statistics of the stream S: a measure, its number, a column, a type."""
+    rows = [(*fact, "", "")[:4] for fact in facts]
+    return Statistics(tuple(Known("S", m, float(v), "declared", t or None, c) for m, v, c, t in rows))

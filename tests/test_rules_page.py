@@ -1,0 +1,75 @@
+"""docs/reference/rules.md lists the rewriting rules with their laws; `pytest --update` writes it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from repository import ROOT
+from rewriting import rules
+
+from neelc.rewrite.batches import MEMBERS, ORDER, SIMPLIFY, UNUSED
+from neelc.rewrite.rule import Batch
+
+PAGE = ROOT / "docs" / "reference" / "rules.md"
+
+HEAD = """# Rewriting rules
+
+In the order they run. Each rule is a function in a file of its name in `compiler/rewrite/`; its docstring has
+the proof and more examples. [Rewriting](../explanation/rewriting.md) explains the whole. This page is written
+by `pytest --update` from the docstrings.
+"""
+
+
+def page() -> str:
+    return "\n".join([HEAD, *chain.from_iterable(section(batch) for batch in batches())])
+
+
+def batches() -> list[Batch]:
+    """Each batch once, where it runs first."""
+    return list(dict.fromkeys((*SIMPLIFY, *UNUSED, *ORDER, *MEMBERS)))
+
+
+def section(batch: Batch) -> Iterator[str]:
+    yield f"## {batch.name.capitalize()}\n\n{batch.why}\n"
+    for rule in (*batch.parts, *batch.queries):
+        if rule not in seen_before(batch):
+            yield entry(rule)
+
+
+def seen_before(batch: Batch) -> set[Callable[..., object]]:
+    earlier = batches()[: batches().index(batch)]
+    return {rule for other in earlier for rule in (*other.parts, *other.queries)}
+
+
+def entry(rule: Callable[..., object]) -> str:
+    """The law, and the first example and the first refusal or silence of the docstring."""
+    text = inspect.getdoc(rule) or ""
+    law = text.partition("\n\n")[0].replace("\n", " ")
+    shown = [f"{before}\n    -> {after}" for before, after in examples(rule.__name__, text)]
+    block = "\n```text\n" + "\n".join(shown) + "\n```\n" if shown else ""
+    return f"### `{rule.__name__}`\n\n{law}\n{block}"
+
+
+def examples(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Queries given to the rule in its docstring, and what came out: the first that changed, and one that
+    was left as it was."""
+    call = rf'>>> (?:print\()?after\({name},\s*"([^"]+)"\)\)?\n(?!\.\.\.)([^\n]*)'
+    found = [(before, after.strip()) for before, after in re.findall(call, text)]
+    changed = [pair for pair in found if pair[1] and not pair[1].startswith((">>>", "refused"))]
+    kept = [(before, after) for before, after in found if after.startswith("refused")]
+    silent = [(before, "(left as it is)") for before, after in found if not after or after.startswith(">>>")]
+    return iter([*changed[:1], *[*kept, *silent][:1]])
+
+
+def test_the_page_lists_every_rule(update: bool) -> None:
+    if update:
+        PAGE.write_text(page())
+    assert PAGE.read_text() == page(), "run pytest --update"
+
+
+def test_every_rule_runs_in_some_batch() -> None:
+    listed = {rule.__name__ for batch in batches() for rule in (*batch.parts, *batch.queries)}
+    assert sorted(rules().keys() - listed) == []
