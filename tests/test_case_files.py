@@ -96,6 +96,14 @@ MALFORMED = {
         GOOD.replace("PATTERN SEQ(A a, B b)\nRETURN a.t AS a, b.price AS price", "CREATE TYPE X AS (A, B)"),
         "some.case:7: the script has no query to run",
     ),
+    "two sections of warnings": (
+        GOOD + "\nwarnings none\n\nwarnings none\n",
+        "some.case:17: a case has one `warnings` section",
+    ),
+    "no warnings and some": (
+        GOOD + "\nwarnings none\nwarning[NEEL6003]: no window\n",
+        "some.case:16: `warnings none` is followed by text",
+    ),
 }
 
 
@@ -224,3 +232,36 @@ def test_a_rule_that_changes_the_result(tmp_path: Path, monkeypatch: pytest.Monk
     text = GOOD.replace("SEQ(A a, B b)", "OR(SEQ(B x, A y), SEQ(A a, B b))").replace("a.t", "a.ts")
     outcome = cases.run_case(cases.load(write(tmp_path, text)))
     assert outcome.diff == "rewritten (broken form) to\nOR(SEQ(B x, A y))\n:\n  a  price\n- 1  11"
+
+
+WARNED = GOOD.replace(
+    "PATTERN SEQ(A a, B b)", "PATTERN SEQ(A a, B b) WHERE a.price > 9 OR a.price <= 9 WITHIN 5 SECONDS"
+)
+WARNING = """\
+warnings
+warning[NEEL6004]: `a.price > 9 OR a.price <= 9` is TRUE for all values but NULL
+ --> query:1:29
+  |
+1 | PATTERN SEQ(A a, B b) WHERE a.price > 9 OR a.price <= 9 WITHIN 5 SECONDS
+  |                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  = hint: is another variable or value meant? otherwise write a.price IS NOT NULL
+"""
+
+
+def test_warnings_are_compared_where_a_case_speaks_of_them(tmp_path: Path) -> None:
+    assert cases.run_case(cases.load(write(tmp_path, WARNED))).passed
+    assert cases.run_case(cases.load(write(tmp_path, f"{WARNED}\n{WARNING}"))).passed
+    outcome = cases.run_case(cases.load(write(tmp_path, f"{WARNED}\nwarnings none\n")))
+    assert not outcome.passed
+    assert outcome.diff.startswith("warnings differ:\n- no warnings\n+ warning[NEEL6004]: `a.price > 9")
+
+
+def test_update_writes_warnings(tmp_path: Path) -> None:
+    for before in ("warnings\n", "warnings none\n", WARNING.replace("9 OR", "8 OR")):
+        path = write(tmp_path, f"{WARNED.replace('1  11', '7  7')}\n{before}")
+        assert cases.update(path)
+        assert path.read_text() == f"{WARNED}\n{WARNING}"
+        assert not cases.update(path)
+    path = write(tmp_path, f"{GOOD.replace('B b)', 'B b) WITHIN 5')}\n{WARNING}")
+    cases.update(path)
+    assert path.read_text().endswith("1  11\n\nwarnings none\n")

@@ -12,7 +12,8 @@ from neelc.errors import CATALOGUE
 
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 ERRORS = ROOT / "tests" / "cases" / "errors"
-CODE = re.compile(r"error\[(NEEL\d{4})\]")
+LINTS = ROOT / "tests" / "cases" / "lints"
+CODE = re.compile(r"(?:error|warning)\[(NEEL\d{4})\]")
 WHY = re.compile(r"^# Why: (.*)$", re.MULTILINE)
 
 # The comment of a case that is the example of a code.
@@ -27,21 +28,39 @@ TITLES = {
     "3": "Meaning of patterns",
     "4": "Planning, and what is not supported yet",
     "5": "Data and runs",
+    "6": "Warnings",
     "9": "Bugs of neelc",
 }
+
+
+INTRODUCTIONS = {
+    "6": "A query with warnings is right and can be run, but it is most likely not what is meant. "
+    "`neelc check` and `neelc explain` show its warnings, `neelc run` has a line for each; the exit code stays "
+    "0. A warning is certain of what it says by the form of the query alone, whatever the events are.",
+}
+
+
+def paths() -> list[Path]:
+    """The cases that are about diagnostics."""
+    found = sorted((*ERRORS.rglob("*.case"), *LINTS.rglob("*.case")))
+    return [path for path in found if path.name != "wanted.case"]
+
+
+def diagnostics(case: cases.Case) -> str:
+    """The errors that a case expects, or the warnings."""
+    return case.expected if isinstance(case.expected, str) else case.warnings or ""
 
 
 def shown() -> dict[str, Path]:
     """The case that shows a code: one that says so, else one with few errors, a hint and a short query."""
     found: dict[str, list[tuple[bool, int, bool, int, Path]]] = {}
-    for path in sorted(path for path in ERRORS.rglob("*.case") if path.name != "wanted.case"):
+    for path in paths():
         case = cases.load(path)
-        if isinstance(case.expected, str):
-            codes = CODE.findall(case.expected)
-            for code in codes:
-                chosen, hint = SHOWN.format(code) in case.text, "= hint:" in example(path, code)
-                rank = (not chosen, len(codes), not hint, len(case.query.text), path)
-                found.setdefault(code, []).append(rank)
+        codes = CODE.findall(diagnostics(case))
+        for code in codes:
+            chosen, hint = SHOWN.format(code) in case.text, "= hint:" in example(path, code)
+            rank = (not chosen, len(codes), not hint, len(case.query.text), path)
+            found.setdefault(code, []).append(rank)
     return {code: min(candidates)[-1] for code, candidates in sorted(found.items())}
 
 
@@ -52,13 +71,14 @@ def page() -> str:
         "",
         "Every error has a code, a place and a sentence, and a hint where one can be given; "
         "`neelc check --format json` gives the same as records.",
-        "This page is written by `pytest --update` from `compiler/errors.py` and `tests/cases/errors/`.",
+        "This page is written by `pytest --update` from `compiler/errors.py` and the cases in "
+        "`tests/cases/errors/` and `tests/cases/lints/`.",
     ]
     cases_by_code = shown()
     for first, title in TITLES.items():
         codes = [code for code in sorted(CATALOGUE) if code[4] == first]
         if codes:
-            lines += ["", f"## {title}"]
+            lines += ["", f"## {title}", *(("", INTRODUCTIONS[first]) if first in INTRODUCTIONS else ())]
         for code in codes:
             path = cases_by_code.get(code)
             lines += ["", f"### {code}", "", sentence(CATALOGUE[code], path)]
@@ -76,15 +96,12 @@ def sentence(title: str, path: Path | None) -> str:
 
 def example(path: Path, code: str) -> str:
     """The diagnostic with this code in the case's text."""
-    expected = cases.load(path).expected
-    assert isinstance(expected, str)
-    texts = re.split(r"\n\n(?=error\[)", expected)
-    return next(text for text in texts if text.startswith(f"error[{code}]"))
+    texts = re.split(r"\n\n(?=(?:error|warning)\[)", diagnostics(cases.load(path)))
+    return next(text for text in texts if f"[{code}]:" in text.partition("\n")[0])
 
 
 def test_every_case_says_which_rule_is_broken() -> None:
-    paths = [path for path in ERRORS.rglob("*.case") if path.name != "wanted.case"]
-    assert [path.name for path in paths if not WHY.search(path.read_text())] == []
+    assert [path.name for path in paths() if not WHY.search(path.read_text())] == []
 
 
 def test_every_code_has_a_case() -> None:
@@ -98,7 +115,12 @@ def test_the_page_lists_every_error(update: bool) -> None:
 
 
 def test_no_unknown_code_appears() -> None:
-    places = [*ERRORS.rglob("*.case"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "compiler").rglob("*.py")]
+    places = [
+        *ERRORS.rglob("*.case"),
+        *LINTS.rglob("*.case"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "compiler").rglob("*.py"),
+    ]
     found = {code for place in places for code in re.findall(r"NEEL\d{4}\b", place.read_text())}
     assert sorted(found - set(CATALOGUE)) == []
 

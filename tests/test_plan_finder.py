@@ -12,6 +12,7 @@ from generate.workloads import MIXED, PAPER_GROUPS, expression, groups_of, mixed
 from repository import ROOT
 
 from neelc.cost.plan_finder import Stop, cost_of, find_plan
+from neelc.cost.sharing import share_expressions
 from neelc.cost.sharing_cost import Model
 from neelc.cost.sharing_exhaustive import best_plan
 from neelc.cost.sharing_expressions import expressions
@@ -119,3 +120,10 @@ def test_networkx_is_loaded_only_for_a_search() -> None:
     program = "import sys, neelc.cost.sharing; print('networkx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_the_page_about_sharing_shows_this_plan() -> None:
+    page = (ROOT / "docs/explanation/sharing.md").read_text()
+    found = share_expressions(expressions(query(MIXED)), TEN)
+    assert f"```text\n{found}\n```" in page
+    assert f"```text\n{found.groups[2].emap}\n```" in page

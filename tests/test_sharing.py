@@ -43,6 +43,7 @@ def columns(text: str) -> list[list[str]]:
         ("SEQ((A a : a.x > 1), B b)", "SEQ(A u, B v) WHERE u.x > 1"),
         ("SEQ(A a, B b WHERE a.x = b.x)", "SEQ(A b, B a WHERE b.x = a.x)"),
         ("SEQ(A a, B b) WHERE a.x > 1 AND a.n > 2", "SEQ(A a, B b) WHERE a.n > 2 AND a.x > 1"),
+        ("SEQ(A a, B b WHERE a.x = b.x AND a.n < b.n)", "SEQ(A a, B b WHERE b.n > a.n AND b.x = a.x)"),
         ("SEQ(A a, !B b, C c)", "SEQ(A a, !B x, C c)"),
         ("EXISTS b : SEQ(A a, !D d, B b, C c)", "SEQ(A a, EXISTS x : SEQ(!D y, B x), C c)"),
         ("SEQ(A a, B b) WHERE [id]", "SEQ(A a, B b WHERE [id])"),
@@ -77,6 +78,21 @@ def test_the_contents_of_gaps() -> None:
     assert columns("SEQ(A a, !N n, EXISTS c : SEQ(!B b, C c, !C e), D d)") == [["!N", "(!B, C latest)"]]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(A a, B? b, C c)",  # which gap is which?
+        "EXISTS b, d : SEQ(A a, B b, C c, D d, E e WHERE b.x = d.x)",  # two gaps tied together
+        "EXISTS b : (SEQ(A a, B b, C c) WITHIN 5)",  # a window that counts what is dropped
+        "SEQ(A a, AND(B b, !N n), C c)",  # a negation whose scope depends on the neighbours
+        "SEQ(A a, AND(B b, D d WHERE b.x > a.x), C c)",  # a condition inside on what is outside
+    ],
+)
+def test_what_cannot_be_taken_apart_is_one_component(text: str) -> None:
+    (found,) = expressions(query(text))
+    assert len(found.components) == 1 and found.constraints == ()
+
+
 def test_leaves_of_nested_and_seq_expressions() -> None:
     found = expressions(query("SEQ(X x, AND(SEQ(A a, B b), SEQ(C c, D d)), Y y)"))
     assert [len(one.components) for one in found] == [3, 2, 2]
@@ -109,6 +125,20 @@ def test_shared_middle_and_what_prevents_it() -> None:
     assert sharing("SEQ(X, A, B, C, Y) OR SEQ(A, B, C, Z)") == ["shared middle: E1 E2 SEQ(A, B, C)"]
     assert sharing("SEQ(X, A, !N, B, Y) OR SEQ(A, B, Z)") == ["single: E1", "single: E2"]
     assert sharing("SEQ(X, A, !N, B, Y) OR SEQ(A, !N, B, Z)") == ["shared middle: E1 E2 SEQ(A, !N, B)"]
+
+
+def test_what_lies_before_and_after_is_judged_on_the_whole_match() -> None:
+    assert sharing("SEQ(!N, A, B, C) OR SEQ(!N, A, B, D) WITHIN 9") == ["prefix caching: E1 E2 SEQ(A, B)"]
+    assert sharing("SEQ(C, A, B, !N) OR SEQ(D, A, B, !M) WITHIN 9") == ["suffix clustering: E1 E2 SEQ(A, B)"]
+
+
+def test_bit_marking_asks_for_the_same_conditions() -> None:
+    alike = "SEQ(A a, !X x, B b WHERE a.x = b.x) OR SEQ(A c, !Y y, B d WHERE c.x = d.x)"
+    assert sharing(alike) == ["bit-marking: E1 E2 SEQ(A, B WHERE a.x = b.x)"]
+    assert sharing("SEQ(A a, !X x, B b WHERE a.x = b.x) OR SEQ(A c, !Y y, B d)") == [
+        "single: E1",
+        "single: E2",
+    ]
 
 
 def test_a_prefix_is_not_cached_where_the_end_is_rare() -> None:

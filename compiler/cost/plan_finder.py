@@ -33,12 +33,12 @@ MANY = 8
 @dataclass(frozen=True)
 class Stop:
     """When the search of an island ends: after `rounds`, after `patience` rounds in a row that found nothing
-    better, or when the `effort` is made: so much and as much again for every ten expressions. A step that is
-    looked at is an effort of 50, and so are the terms that had to be added up for it."""
+    better, or when the `effort` is made: so much for each expression, as if there were a hundred more. To look
+    at a step is an effort of 50, to add up a term of a cost one of 1."""
 
     rounds: int = 100
     patience: int = 20
-    effort: int = 40_000
+    effort: int = 4_000
 
 
 def find_plan(workload: Workload, seed: int = 0, stop: Stop | None = None) -> Plan:
@@ -100,7 +100,7 @@ class Search:
     parts: dict[Members, list[Members]] = field(default_factory=dict)
 
     def run(self, island: Sequence[int]) -> set[Members]:
-        self.effort = self.stop.effort * (10 + len(island)) // 10
+        self.effort = self.stop.effort * (100 + len(island))
         best = self.improved(self.start(island))
         lowest, patience = cost_of(self.workload, best), self.stop.patience
         for _ in range(self.stop.rounds):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from neelc.cost.sharing_cost import Building, Model, building_of
-from neelc.cost.sharing_expression import Constraint, Expression
+from neelc.cost.sharing_expression import Constraint, Expression, Slice
 
 
 @dataclass
@@ -25,7 +25,8 @@ class Marking:
     model: Model
     columns: list[Constraint] = field(init=False)
     wanted: list[frozenset[int]] = field(init=False)
-    positive: dict[int, Building] = field(default_factory=dict)
+    positives: dict[Slice, Building] = field(default_factory=dict)
+    buildings: dict[int, Building] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         numbers: dict[Constraint, int] = {}
@@ -37,7 +38,7 @@ class Marking:
         self.chances = [self.model.chances(column) for column in self.columns]
 
     def cost(self, group: Iterable[int]) -> float:
-        building = self._positive(min(group))
+        building = self.building(min(group))
         count = len(building.sizes)
         alive = dict.fromkeys(group, 1.0)
         left = float(len(alive))  # a partial match goes on while an expression is live
@@ -54,10 +55,14 @@ class Marking:
                     left -= self._lose(alive, column)
         return work + building.results * self._results(alive)
 
-    def _positive(self, number: int) -> Building:
-        if number not in self.positive:
-            self.positive[number] = building_of(self.expressions[number], self.model, gaps=False)
-        return self.positive[number]
+    def building(self, number: int) -> Building:
+        """What the positive part of an expression costs."""
+        if number not in self.buildings:
+            one = self.expressions[number]
+            if one.positive not in self.positives:
+                self.positives[one.positive] = building_of(one, self.model, gaps=False)
+            self.buildings[number] = self.positives[one.positive]
+        return self.buildings[number]
 
     def _lose(self, alive: dict[int, float], column: int) -> float:
         """Take from the expressions that ask for a column what it rejects; gives how much that is."""

@@ -70,9 +70,8 @@ def sequence(part: p.Pattern, around: Around) -> Expression | None:
     taken = Taken(around.inside(part))
     if not all(_place(taken, inner, dropped) for inner in part.parts):
         return None
-    conditions = (*taken.around.judged, *_said_of_components(taken))
-    if not all(_assign(taken, condition) for condition in conditions):
-        return None
+    for condition in (*taken.around.judged, *_said_of_components(taken)):
+        _assign(taken, condition)
     columns = list(_columns(taken))
     if None in columns:
         return None
@@ -118,22 +117,19 @@ def _said_of_components(taken: Taken) -> Iterator[Expr]:
             taken.kept[place] = replace(part, where=conjoin(own))
 
 
-def _assign(taken: Taken, condition: Expr) -> bool:
-    """Put a condition where it is judged; whether that could be done."""
+def _assign(taken: Taken, condition: Expr) -> None:
+    """Put a condition where it is judged."""
     names = names_in(condition)
     places = {taken.places[name] for name in names & taken.places.keys()}
     holes = {taken.holes[name] for name in names & taken.holes.keys()}
     if taken.around.leaf and not names <= taken.places.keys() | taken.holes.keys():
-        return True  # the AND judges it
-    if len(holes) > 1:
-        return False
+        return  # the AND judges it
     for hole in holes:
         taken.dropped.setdefault(hole, []).append(condition)
     if not holes and len(places) == 1 and isinstance(taken.kept[min(places)], p.Event):
         taken.single.setdefault(min(places), []).append(condition)
     elif not holes:
         taken.conditions.append(condition)
-    return True
 
 
 def _columns(taken: Taken) -> Iterator[Constraint | None]:

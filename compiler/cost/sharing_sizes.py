@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from neelc.cost.ledger import Ledger
-from neelc.cost.selectivity import selectivity
+from neelc.cost.selectivity import truth
 from neelc.cost.setting import Setting
 from neelc.cost.sharing_cost import IN_ORDER, Model
 from neelc.cost.sharing_expression import Component, Constraint
@@ -65,7 +65,7 @@ class _Known:
         return prod(max(1.0, values) for values in found)
 
     def _share(self, condition: Expr | None, query: Match) -> float:
-        return 1.0 if condition is None else selectivity(condition, query, self.statistics).value
+        return 1.0 if condition is None else truth(condition, self.setting(query).ledger).true
 
     def _ways(self, part: p.Pattern, setting: Setting, seconds: float) -> float:
         """How many bindings of a part there are in so much time, roughly."""

@@ -8,9 +8,9 @@ from typing import TypeVar
 from neelc.cost.sharing_expression import Component, Context
 from neelc.ir import pattern as p
 from neelc.ir.conjuncts import conjoin, conjuncts, names_in
-from neelc.ir.expr import Expr, Same
+from neelc.ir.expr import Binary, Expr, Same
 from neelc.ir.logical import Match, Member
-from neelc.ir.node import Node, walk
+from neelc.ir.node import Node, transform, walk
 from neelc.ir.parts import all_parts, declared
 from neelc.rewrite.facts import ANY_MATCH
 from neelc.rewrite.names import renamed
@@ -81,13 +81,30 @@ def foreign_names(node: Node) -> frozenset[str]:
 
 
 def neutral(node: N, outer: dict[str, str]) -> N:
-    """`node` with neutral names: its own variables v1, v2 ..., those of other parts as `outer` says.
+    """`node` with neutral names: its own variables v1, v2 ..., those of other parts as `outer` says. Of a
+    comparison and its mirror image one is taken.
 
     >>> from neelc.rewrite.examples import query
     >>> part = query("SEQ(A a, !(B b : b.x > a.x), C c)").pattern
     >>> print(neutral(part.parts[1], {"a": "1"}))
-    !(B v1 : v1.x > 1.x)
+    !(B v1 : 1.x < v1.x)
     """
     own = own_names(node) if isinstance(node, p.Pattern) else ()
     names = {name: outer.get(name, NOWHERE) for name in foreign_names(node)}
-    return renamed(node, names | {name: f"v{place}" for place, name in enumerate(own, start=1)})
+    named = renamed(node, names | {name: f"v{place}" for place, name in enumerate(own, start=1)})
+    turned = transform(named, _turned)
+    assert isinstance(turned, type(node))
+    return turned
+
+
+MIRRORED = {">": "<", ">=": "<="}
+EITHER_WAY = ("=", "<>", "<=>")
+
+
+def _turned(node: Node) -> Node | None:
+    match node:
+        case Binary(op, left, right) if op in MIRRORED:
+            return replace(node, op=MIRRORED[op], left=right, right=left)
+        case Binary(op, left, right) if op in EITHER_WAY and str(right) < str(left):
+            return replace(node, left=right, right=left)
+    return None

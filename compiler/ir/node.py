@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from typing import Any, TypeVar
 
 from neelc.source import Span
@@ -24,15 +23,20 @@ class Node:
         return show(self)
 
 
-@cache
-def _slots(kind: type[Node]) -> tuple[str, ...]:
-    """The fields that can hold children. Cached: walking trees asks for little else."""
-    return tuple(slot.name for slot in fields(kind) if slot.name != "span")
+_SLOTS: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _slots(node: Node) -> tuple[str, ...]:
+    """The fields that can hold children. Kept for each kind: walking trees asks for little else."""
+    kind = type(node)
+    if kind not in _SLOTS:
+        _SLOTS[kind] = tuple(slot.name for slot in fields(kind) if slot.name != "span")
+    return _SLOTS[kind]
 
 
 def children(node: Node) -> Iterator[Node]:
     """The direct children of `node`, in the order of its fields."""
-    for slot in _slots(type(node)):
+    for slot in _slots(node):
         value = getattr(node, slot)
         if isinstance(value, Node):
             yield value
@@ -57,7 +61,7 @@ def walk(node: Node) -> Iterator[Node]:
 def map_children(node: N, change: Callable[[Node], Node]) -> N:
     """`node` with `change` applied to each child; the same object when no child changed."""
     changed: dict[str, Any] = {}
-    for slot in _slots(type(node)):
+    for slot in _slots(node):
         value = getattr(node, slot)
         if isinstance(value, Node):
             new: Any = change(value)

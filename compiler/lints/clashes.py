@@ -8,11 +8,13 @@ from typing import TypeVar
 
 from neelc.ir import pattern as p
 from neelc.ir.expr import Expr, Variable
+from neelc.ir.logical import Match
 from neelc.ir.parts import inner_parts
-from neelc.lints.lint import Asked
+from neelc.lints.times import times_in
 from neelc.rewrite.claims import AtMost
 from neelc.rewrite.constants import folded
 from neelc.rewrite.contradiction import contradict
+from neelc.rewrite.facts import Facts
 from neelc.rewrite.judging import range_of
 from neelc.rewrite.order_in_time import times_in_order
 from neelc.rewrite.regions import TOGETHER, is_member, region_conjuncts, spots
@@ -34,24 +36,26 @@ class Clash:
     region: p.Pattern
 
 
-def clashes(asked: Asked) -> Iterator[Clash]:
-    """
+def clashes(query: Match) -> Iterator[Clash]:
+    """All that clashes in a query, one after the other.
+
     >>> from neelc.lints.examples import asked
     >>> text = "SEQ(A a, !(B b : a.x < 3), C c) WHERE a.x > 5 AND c.ts <= a.ts AND c.n = NULL"
-    >>> for clash in clashes(asked(text)):
+    >>> for clash in clashes(asked(text).match):
     ...     print(*clash.conditions, *(f"{claim.left} < {claim.right}" for claim in clash.order), sep=", ")
     c.ts <= a.ts, a.ts < c.ts
     c.n = NULL
     a.x > 5, a.x < 3
     """
-    return _Search(asked).region(asked.match.pattern)
+    return _Search(query, Facts(lambda: query)).region(query.pattern)
 
 
 @dataclass(frozen=True)
 class _Search:
     """What is known around a part: conditions, and for lists how many elements they have at least."""
 
-    asked: Asked
+    query: Match
+    facts: Facts
     known: tuple[Expr, ...] = ()
     least: Mapping[str, int] = field(default_factory=dict)
 
@@ -65,7 +69,7 @@ class _Search:
         inside = replace(self, least={**self.least, **lists})
         own = sorted((one for one in region_conjuncts(part) if one not in self.known), key=_place)
         left = [condition for condition in (*self.known, *own) if inside.is_asked(condition)]
-        while found := inside.clash(left, part):
+        while own and (found := inside.clash(left, part)):
             yield found
             left.remove(found.conditions[-1])  # the others may clash as well
         yield from replace(inside, known=tuple(left)).below(part)
@@ -90,13 +94,17 @@ class _Search:
         least = [single] if single else _needed(conditions, self.fails)
         if contradict(map(_plain, least)):
             return Clash(tuple(least), (), region)
-        order = tuple(times_in_order(self.asked.match.pattern, least, self.asked.facts))
+        order = self.order(least)
         needed = _needed(order, lambda claims: contradict(map(_plain, least), order=claims))
         return Clash(tuple(least), tuple(needed), region)
 
     def fails(self, conditions: Sequence[Expr]) -> bool:
-        order = times_in_order(self.asked.match.pattern, conditions, self.asked.facts)
-        return contradict(map(_plain, conditions), order=order)
+        return contradict(map(_plain, conditions), order=self.order(conditions))
+
+    def order(self, conditions: Sequence[Expr]) -> tuple[AtMost, ...]:
+        """What the pattern says about the times that conditions speak of."""
+        timed = [one for one in conditions if times_in(one, self.query.streams)]
+        return tuple(times_in_order(self.query.pattern, timed, self.facts)) if timed else ()
 
 
 def _plain(condition: Expr) -> Expr:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from neelc.errors import Diagnostic
 from neelc.ir import expr as e
-from neelc.lints.clashes import clashes
 from neelc.lints.consequence import consequence
 from neelc.lints.lint import Asked
 from neelc.rewrite.claims import AtMost
@@ -25,7 +24,7 @@ def condition_against_order(asked: Asked) -> Iterator[Diagnostic]:
 
     >>> told(condition_against_order, "AND(A a, B b) WHERE b.ts < a.ts WITHIN 5")
     """
-    for clash in clashes(asked):
+    for clash in asked.clashes:
         if clash.order:
             *others, last = clash.conditions
             named = " and ".join(f"`{asked.text(other)}`" for other in others)

@@ -8,7 +8,8 @@ from neelc.errors import Diagnostic
 from neelc.ir import expr as e
 from neelc.ir.node import walk
 from neelc.lints.lint import Asked
-from neelc.rewrite.always import always, untrue
+from neelc.lints.times import times_in
+from neelc.rewrite.always import untrue
 from neelc.rewrite.claims import Present
 from neelc.rewrite.constants import TRUE, folded
 from neelc.rewrite.contradiction import contradict
@@ -38,17 +39,19 @@ def condition_always_true(asked: Asked) -> Iterator[Diagnostic]:
     for conjunct, part in asked.conditions:
         if asked.has_parameter(conjunct) or _is_on_purpose(conjunct):
             continue
+        whatever = _is_true_unless_null(conjunct)
+        if not whatever and not times_in(conjunct, asked.match.streams):
+            continue
         text = asked.text(conjunct)
-        if always(conjunct) is True:
-            yield asked.warning("NEEL6004", f"`{text}` is always TRUE", conjunct, "leave it out")
-        elif asked.is_always_true(conjunct, part):
-            message = f"`{text}` is always TRUE: the order of the pattern says the same"
-            yield asked.warning("NEEL6004", message, conjunct, "leave it out")
-        elif terms := _always_unless_null(conjunct):
-            message = f"`{text}` is TRUE for all values but NULL"
-            wanted = " AND ".join(f"{asked.text(term)} IS NOT NULL" for term in terms)
-            hint = f"is another variable or value meant? otherwise write {wanted}"
-            yield asked.warning("NEEL6004", message, conjunct, hint)
+        if asked.is_always_true(conjunct, part):
+            why = "" if whatever else ": the order of the pattern says the same"
+            yield asked.warning("NEEL6004", f"`{text}` is always TRUE{why}", conjunct, "leave it out")
+        elif whatever:
+            first, *others = _terms(conjunct)
+            hint = "is another variable or value meant?"
+            if not others:  # of several, one may be enough
+                hint += f" otherwise write {asked.text(first)} IS NOT NULL"
+            yield asked.warning("NEEL6004", f"`{text}` is TRUE for all values but NULL", conjunct, hint)
 
 
 def _is_on_purpose(conjunct: e.Expr) -> bool:
@@ -58,9 +61,12 @@ def _is_on_purpose(conjunct: e.Expr) -> bool:
     return conjunct == TRUE
 
 
-def _always_unless_null(conjunct: e.Expr) -> tuple[e.Expr, ...]:
-    """The attributes that a condition asks for nothing else of than to be there; none if it does more."""
+def _is_true_unless_null(conjunct: e.Expr) -> bool:
+    """Whether a condition is TRUE wherever the attributes it names are not NULL."""
     condition = simpler(folded(conjunct))
-    terms = dict.fromkeys(node for node in walk(condition) if isinstance(node, e.Attribute | e.EventTime))
-    known = [Present(term) for term in terms]
-    return tuple(terms) if contradict([untrue(condition)], known) else ()
+    return contradict([untrue(condition)], [Present(term) for term in _terms(condition)])
+
+
+def _terms(condition: e.Expr) -> tuple[e.Expr, ...]:
+    found = (node for node in walk(condition) if isinstance(node, e.Attribute | e.EventTime))
+    return tuple(dict.fromkeys(found))

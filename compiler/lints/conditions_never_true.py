@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from neelc.errors import Diagnostic
 from neelc.ir import expr as e
 from neelc.ir.node import walk
-from neelc.lints.clashes import Clash, clashes
+from neelc.lints.clashes import Clash
 from neelc.lints.consequence import consequence
 from neelc.lints.lint import Asked
 from neelc.rewrite.constants import is_constant
@@ -31,7 +31,7 @@ def conditions_never_true(asked: Asked) -> Iterator[Diagnostic]:
     >>> told(conditions_never_true, "SEQ(A a, OR((B b : a.x > 5), (C c : a.x < 3)))")
     >>> told(conditions_never_true, "SEQ(A a, B* b[]) WHERE b[i].x > 5 AND b[i].x < 3")
     """
-    for clash in clashes(asked):
+    for clash in asked.clashes:
         if not clash.order and not _is_switch(clash, asked):
             yield _warning(clash, asked)
 

@@ -17,6 +17,8 @@ from neelc.ir.conjuncts import conjuncts
 from neelc.ir.logical import Match
 from neelc.ir.node import Node, walk
 from neelc.ir.parts import all_parts
+from neelc.lints.clashes import Clash, clashes
+from neelc.lints.times import times_in
 from neelc.rewrite.always import always
 from neelc.rewrite.facts import Facts
 from neelc.source import Source, Span
@@ -45,9 +47,16 @@ class Asked:
             if not isinstance(conjunct, e.Same)
         )
 
+    @cached_property
+    def clashes(self) -> tuple[Clash, ...]:
+        """What cannot be TRUE together."""
+        return tuple(clashes(self.match))
+
     def is_always_true(self, conjunct: e.Expr, part: p.Pattern) -> bool:
-        """Whether a conjunct excludes nothing."""
-        return always(conjunct, part, self.facts) is True
+        """Whether a conjunct excludes nothing. The part it stands at matters only for times."""
+        if times_in(conjunct, self.match.streams):
+            return always(conjunct, part, self.facts) is True
+        return always(conjunct) is True
 
     def warning(self, code: str, message: str, place: Node | None, hint: str | None = None) -> Diagnostic:
         """A warning that points at a node of the query, or at the whole query if that has no place."""

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from neelc.errors import Diagnostic
 from neelc.ir import expr as e
 from neelc.ir import pattern as p
-from neelc.ir.logical import Stream
-from neelc.ir.names import same
 from neelc.ir.node import Node, walk
 from neelc.ir.parts import inner_parts
 from neelc.lints.lint import Asked
+from neelc.lints.times import times_in
 from neelc.rewrite.facts import ANY_MATCH
 from neelc.rewrite.judging import NEXT_MATCH
 
@@ -67,22 +66,12 @@ def _is_bounded(part: p.Pattern) -> bool:
 
 def _is_about_time(conjunct: e.Expr, part: p.Pattern, asked: Asked) -> bool:
     """Whether a conjunct might bound how far events lie apart: it compares a time, or speaks of two."""
-    times = {node for node in walk(conjunct) if _is_time(node, asked.match.streams)}
-    events = {time.event for time in times if isinstance(time, e.Attribute | e.EventTime)}
+    times = times_in(conjunct, asked.match.streams)
+    events = {time.event for time in times}
     compared = [side for node in walk(conjunct) for side in _compared(node)]
     return (len(events) > 1 or any(side in times for side in compared)) and not asked.is_always_true(
         conjunct, part
     )
-
-
-def _is_time(node: Node, streams: tuple[Stream, ...]) -> bool:
-    match node:
-        case e.EventTime():
-            return True
-        case e.Attribute(name=name):
-            columns = (column for stream in streams for column in (stream.start, stream.end, stream.latest))
-            return any(same(name, column) for column in columns if column)
-    return False
 
 
 def _compared(node: Node) -> Iterator[e.Expr]:

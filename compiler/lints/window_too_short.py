@@ -44,11 +44,10 @@ def window_too_short(asked: Asked) -> Iterator[Diagnostic]:
 
 
 def _hint(count: int, asked: Asked) -> str:
-    """Why the events take longer."""
+    """How long the events take, and what takes less."""
     unit = finest_unit(asked.match)
-    times = f"times are whole {unit}S, so that" if unit != "NANOSECOND" else ""
     least = f"{count - 1} {unit}{'S' if count > 2 else ''}"
-    return f"{times} they take at least {least}; AND(...) allows events at the same time".strip()
+    return f"times are whole {unit}S, so that they take {least} at least; AND(...) allows simultaneous events"
 
 
 def _windows(asked: Asked) -> Iterator[tuple[Window, Pattern]]:

@@ -105,14 +105,21 @@ UNUSED: tuple[Batch, ...] = (
     FLATTEN,
 )
 
+PUSH = (push_negation_into_sequence, push_negation_into_conjunction)
+
 NORMALISE: tuple[Batch, ...] = (
     Batch(
-        "normal form",
-        "NEEL, III-C: negations are pushed down, OR is distributed, lists are flattened, until nothing "
-        "changes. Each step can make room for the others: OR that leaves a negated SEQ leaves negations.",
+        "push negations down",
+        "NEEL, III-C, step 1. Before OR is distributed: `!AND(OR(B, C), D)` has two cases, and four if the "
+        "OR is moved first.",
+        parts=(*PUSH, *FLATTEN.parts),
+    ),
+    Batch(
+        "move OR to the root",
+        "NEEL, III-C, steps 2 and 3. With the rules of step 1, as an OR that leaves a negated SEQ leaves "
+        "negations to push.",
         parts=(
-            push_negation_into_sequence,
-            push_negation_into_conjunction,
+            *PUSH,
             distribute_sequence,
             distribute_conjunction,
             distribute_exists,

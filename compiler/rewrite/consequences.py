@@ -12,10 +12,11 @@ from neelc.ir.expr import At, Attribute, Binary, Each, Expr, Index, Same, Variab
 from neelc.ir.names import same
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.parts import declared
+from neelc.ir.types import DataType
 from neelc.rewrite.equalities import Equality, classes, equalities
 from neelc.rewrite.judging import range_of
 from neelc.rewrite.regions import region_conjuncts, spots
-from neelc.rewrite.roles import CURRENT, Role, Roles, plain
+from neelc.rewrite.roles import CURRENT, Roles, plain
 
 
 @dataclass(frozen=True)
@@ -54,31 +55,29 @@ class Known:
                 return any(same(name, key) and named <= names for key, names in self.same)
         return False
 
-    def classes(self) -> tuple[tuple[Expr, ...], ...]:
-        """The terms that are equal, class by class; those that an `[id]` concerns too."""
-        return classes((*self.equal, *self._alike()))
+    def classes(self, near: frozenset[str]) -> tuple[tuple[Expr, ...], ...]:
+        """The terms that are equal, class by class; with those of the variables `near` that an `[id]`
+        concerns."""
+        return classes((*self.equal, *(equal for equal, is_list in self._alike(near) if not is_list)))
 
-    def _alike(self) -> Iterator[Equality]:
-        for name, variables in self.same:
-            for first, others in self._concerned(name, variables):
-                yield from (Equality(first, other) for other in others)
-
-    def _concerned(self, name: str, variables: frozenset[str]) -> Iterator[tuple[Expr, list[Expr]]]:
-        """The attribute of all single events that an `[id]` concerns: of those with one type, the first, and
-        the others."""
-        roles = [role for role in self.roles.all if role.variable in variables and not role.is_list]
-        terms = dict.fromkeys(term for role in roles if (term := role.attribute(name)))
-        for kind in dict.fromkeys(term.type for term in terms):
-            first, *others = [term for term in terms if term.type == kind]
-            yield first, list[Expr](others)
-
-    def elements(self) -> Iterator[Equality]:
-        """What each element of a list is equal to."""
+    def elements(self, near: frozenset[str]) -> Iterator[Equality]:
+        """What each element of a list is equal to; of the lists `near`, also by an `[id]`."""
         yield from self.each
+        yield from (equal for equal, is_list in self._alike(near) if is_list)
+
+    def _alike(self, near: frozenset[str]) -> Iterator[tuple[Equality, bool]]:
+        """The attribute of each event that an `[id]` concerns, with that of the first of the same type; and
+        whether the event is the element of a list."""
+        near = near.union(*(names_in(side) for equal in self.equal for side in equal.sides))
         for name, variables in self.same:
-            for first, _ in self._concerned(name, variables):
-                lists = (role for role in self.roles.all if role.is_list and role.variable in variables)
-                yield from (Equality(term, first) for role in lists if (term := _like(role, name, first)))
+            first: dict[DataType, Expr] = {}
+            roles = self.roles.of_variables(near & variables)
+            for role in sorted(roles, key=lambda role: role.is_list):
+                term = role.attribute(name)
+                if term is not None and not role.is_list:
+                    yield Equality(first.setdefault(term.type, term), term), False
+                elif term is not None and term.type in first:
+                    yield Equality(term, first[term.type]), True
 
 
 def alike_in(part: p.Pattern) -> Iterator[tuple[str, frozenset[str]]]:
@@ -92,11 +91,6 @@ def same_at(part: p.Pattern) -> Iterator[str]:
     for conjunct in conjuncts(part.where):
         if isinstance(conjunct, Same):
             yield from conjunct.attributes
-
-
-def _like(role: Role, name: str, other: Expr) -> Expr | None:
-    term = role.attribute(name)
-    return term if term is not None and isinstance(other, Attribute) and term.type == other.type else None
 
 
 def _of_elements(conditions: Iterable[Expr]) -> Iterator[Equality]:
@@ -158,10 +152,10 @@ class Place:
 def missing(known: Known, place: Place) -> Iterator[Expr]:
     """The equalities worth adding, as conditions."""
     named = {side for equal in known.equal for side in equal.sides}
-    groups = known.classes()
+    groups = known.classes(place.own)
     for group in groups:
         yield from _missing_in(group, known, place, named)
-    for equal in known.elements():
+    for equal in known.elements(place.own):
         group = next((group for group in groups if equal.right in group), ())
         if names_in(equal.left) <= place.own:
             for constant in (term for term in group if not names_in(term)):

@@ -16,8 +16,7 @@ from neelc.ir.expr import Attribute, Expr, Same, Variable
 from neelc.ir.names import same
 from neelc.ir.parts import targets
 from neelc.rewrite.consequences import Known, alike_in
-from neelc.rewrite.elements import element_of, inside_closure
-from neelc.rewrite.equalities import Equality
+from neelc.rewrite.elements import concerns, element_of, inside_closure
 from neelc.rewrite.regions import TOGETHER, spots
 from neelc.rewrite.roles import Role, Roles, plain
 
@@ -37,11 +36,21 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: bool) -> 
 
     `known` is what must hold around the region. With `timed` it must be clear as soon as an event is bound,
     from the events bound before it: SKIP TILL NEXT MATCH takes an event that cannot be judged yet.
+
+    >>> from neelc.rewrite.examples import query
+    >>> found = query("SEQ(A a, !(B b : b.n = a.id), C+ c[], D d) WHERE c[i].id = d.id AND a.id = d.id")
+    >>> roles = Roles(found)
+    >>> seed = next(sure_roles(found.pattern, roles)).term("id")
+    >>> print(*cover(found.pattern, (seed,), Known(roles), timed=False).values())
+    a.id d.id b.n c.id
+    >>> cover(found.pattern, (seed,), Known(roles), timed=True)
+    Loose(variable='c')
     """
     known = _with_region(known, part, timed)
-    key = _spread(key, known, timed)
+    sure = tuple(sure_roles(part, known.roles))
+    key = _spread(key, known, frozenset(role.variable for role in sure), timed)
     found: Terms = {}
-    for role in sure_roles(part, known.roles):
+    for role in sure:
         term = _term_of(role, key)
         if term is None:
             return Loose(role.variable)
@@ -108,40 +117,36 @@ def _cover_inside(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: b
     raise AssertionError(f"{type(part).__name__} has no region inside")
 
 
-def _spread(key: tuple[Expr, ...], known: Known, timed: bool) -> tuple[Expr, ...]:
-    """All terms that equal those in `key`."""
+def _spread(key: tuple[Expr, ...], known: Known, near: frozenset[str], timed: bool) -> tuple[Expr, ...]:
+    """All terms that equal those in `key`; of what an `[id]` makes equal, those of the variables `near`."""
     found = dict.fromkeys(key)
-    order = known.roles.order
-
-    def earlier(one: Expr, other: Expr) -> bool:
-        names, others = names_in(one), names_in(other)
-        return bool(names and others) and max(map(order.__getitem__, names)) < min(
-            map(order.__getitem__, others)
-        )
-
     edges = [
-        (plain(left), plain(right))
+        (plain(one), plain(other))
         for equal in known.equal
-        for left, right in (equal.sides, equal.sides[::-1])
+        for one, other in (equal.sides, equal.sides[::-1])
+        if not timed or _is_earlier(one, other, known.roles)
     ]
+    near = near.union(*(names_in(one) for one, _ in edges))
     before = 0
     while len(found) > before:
         before = len(found)
         for one, other in edges:
-            if one in found and (not timed or earlier(one, other)):
+            if one in found:
                 found[other] = None
-        for equal in _alike(known):
-            if equal.left in found:
-                found[equal.right] = None
+        for name, variables in known.same:
+            if any(concerns(name, variables, term) for term in found):
+                roles = known.roles.of_variables(near & variables)
+                terms = (role.attribute(name) for role in roles if not role.is_list)
+                found.update(dict.fromkeys(term for term in terms if term is not None))
     return tuple(found)
 
 
-def _alike(known: Known) -> Iterator[Equality]:
-    """What every `[id]` makes equal: on single events, each with each."""
-    for name, variables in known.same:
-        roles = [role for role in known.roles.all if role.variable in variables and not role.is_list]
-        terms = dict.fromkeys(term for role in roles if (term := role.attribute(name)))
-        yield from (Equality(one, other) for one in terms for other in terms)
+def _is_earlier(one: Expr, other: Expr, roles: Roles) -> bool:
+    """Whether the events of a term are bound before those of another; constants are no events."""
+    names, others = names_in(one), names_in(other)
+    return bool(names and others) and max(map(roles.order.__getitem__, names)) < min(
+        map(roles.order.__getitem__, others)
+    )
 
 
 def _term_of(role: Role, key: tuple[Expr, ...]) -> Expr | None:

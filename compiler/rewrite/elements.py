@@ -28,7 +28,7 @@ def element_of(role: Role, key: tuple[Expr, ...], known: Known, timed: bool) -> 
             return _as_single(equal.left, CURRENT)
     for name, variables in known.same:
         term = role.attribute(name)
-        if term and role.variable in variables and any(_concerns(name, variables, other) for other in key):
+        if term and role.variable in variables and any(concerns(name, variables, other) for other in key):
             return _as_single(term, CURRENT)
     for chained in known.chains:
         if names_in(chained) == mine and any(plain(_at(chained, place)) in key for place in _ends(timed)):
@@ -41,7 +41,8 @@ def _ends(timed: bool) -> tuple[Index, ...]:
     return (Index("FIRST"),) if timed else (Index("FIRST"), Index("LAST"))
 
 
-def _concerns(name: str, variables: frozenset[str], term: Expr) -> bool:
+def concerns(name: str, variables: frozenset[str], term: Expr) -> bool:
+    """Whether a term is that attribute of one of the variables."""
     match term:
         case Attribute(Variable(variable), also):
             return variable in variables and same(name, also)

@@ -71,12 +71,15 @@ def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
     a.x b.x c.x
     a.id 5
     """
-    found: list[dict[Expr, None]] = []
+    groups: dict[Expr, dict[Expr, None]] = {}
+    number: dict[Expr, int] = {}
     for equal in known:
-        together = [terms for terms in found if equal.left in terms or equal.right in terms]
-        merged: dict[Expr, None] = {term: None for terms in together for term in terms}
-        merged.update(dict.fromkeys(equal.sides))
-        place = found.index(together[0]) if together else len(found)
-        found = [terms for terms in found if terms not in together]
-        found.insert(place, merged)
-    return tuple(tuple(terms) for terms in found)
+        for side in equal.sides:
+            number.setdefault(side, len(number))
+        sides = [groups.setdefault(side, {side: None}) for side in equal.sides]
+        first, second = sorted(sides, key=lambda group: number[next(iter(group))])
+        if first is not second:
+            first.update(second)
+            groups.update(dict.fromkeys(second, first))
+    found = {id(group): group for group in groups.values()}
+    return tuple(tuple(group) for group in found.values())

@@ -71,7 +71,7 @@ class _Search:
         """`part`, the root of a region, with FALSE where conditions contradict each other."""
         own = tuple(region_conjuncts(part))
         if FALSE in own:
-            return part
+            return part  # what follows is for `drop_impossible_part` to say
         inside = _Search(self.root, self.facts, (*self.known, *own), {**self.least, **_lists(part)})
         if own and inside.fails():
             return impossible(part, self.facts) or part

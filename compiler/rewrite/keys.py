@@ -8,17 +8,16 @@ from itertools import combinations
 
 from neelc.bind.coercion import cast_to, common_of
 from neelc.ir import pattern as p
-from neelc.ir.conjuncts import names_in
-from neelc.ir.expr import Attribute, Binary, Expr, Same, Variable
+from neelc.ir.expr import Attribute, Expr, Variable
 from neelc.ir.logical import Match
 from neelc.ir.names import bare
-from neelc.ir.node import Node, transform, walk
+from neelc.ir.node import Node, transform
 from neelc.ir.parts import all_parts
 from neelc.ir.typeof import type_of
 from neelc.rewrite.consequences import Known, same_at
 from neelc.rewrite.coverage import Loose, Terms, cover, sure_roles
 from neelc.rewrite.facts import Facts
-from neelc.rewrite.judging import NEXT_MATCH, range_of
+from neelc.rewrite.judging import NEXT_MATCH
 from neelc.rewrite.regions import spots
 from neelc.rewrite.roles import Role, Roles, plain
 
@@ -120,24 +119,18 @@ def _coverings(part: p.Pattern, known: Known, timed: bool) -> dict[str, Terms]:
         return {name: terms for name, terms in covers.items() if not isinstance(terms, Loose)}
     if not isinstance(part, p.Or):
         return {}
-    branches = [_coverings(branch, known.and_of(part), timed) for branch in part.parts]
+    around = known.and_of(part)
+    branches = [_coverings(branch, around, timed) for branch in part.parts]
     shared = [name for name in branches[0] if all(name in branch for branch in branches)]
     return {
         name: {role: term for branch in branches for role, term in branch[name].items()} for name in shared
     }
 
 
-def _seeds(role: Role, roles: Roles) -> dict[Expr, None]:
+def _seeds(role: Role, roles: Roles) -> Iterator[Expr]:
     """The terms of a role that something is compared with."""
-    found: dict[Expr, None] = {}
-    for node in walk(roles.query.pattern):
-        match node:
-            case Binary("=", left, right):
-                sides = (plain(side) for side in (left, right) if range_of(side)[0] is None)
-                found |= dict.fromkeys(side for side in sides if names_in(side) == {role.variable})
-            case Same(attributes):
-                found |= dict.fromkeys(term for name in attributes if (term := role.term(name)))
-    return found
+    yield from roles.compared.get(role.variable, ())
+    yield from (term for name in roles.same if (term := role.term(name)))
 
 
 def _name(seed: Expr) -> str:
@@ -158,10 +151,10 @@ def _is_unambiguous(key: Key, roles: Roles) -> bool:
     """Whether no event could have two values of the key, as one variable or as another."""
     facts = Facts(lambda: roles.query)
     terms = dict(key.terms)
+    shapes = dict.fromkeys((role.type.name, _shape(terms[role.variable])) for role in roles.all)
     return all(
-        _shape(terms[one.variable]) == _shape(terms[other.variable])
-        or not facts.may_overlap(one.type.name, other.type.name)
-        for one, other in combinations(roles.all, 2)
+        one[1] == other[1] or not facts.may_overlap(one[0], other[0])
+        for one, other in combinations(shapes, 2)
     )
 
 

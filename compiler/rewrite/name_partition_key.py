@@ -86,7 +86,8 @@ def _loose_end(part: p.Pattern, name: str, known: Known) -> str | None:
     """Why the events of a match of `part` need not have the same value; nothing around it speaks of them."""
     first = next(sure_roles(part, known.roles), None)
     if first is None and isinstance(part, p.Or):
-        ends = (_loose_end(branch, name, known.and_of(part)) for branch in part.parts)
+        around = known.and_of(part)
+        ends = (_loose_end(branch, name, around) for branch in part.parts)
         return next(filter(None, ends), None)
     seed = None if first is None else first.term(name)
     if first is None or seed is None:

@@ -138,10 +138,10 @@ def variables(part: p.Pattern) -> frozenset[str]:
 
 
 def names(part: p.Pattern) -> frozenset[str]:
-    """Every positive name in a part."""
+    """Every positive name in a part. The element of a list has none: its name is every list's."""
     match part:
         case p.Repeat():
-            return variables(part) | names(part.part)
+            return variables(part) | (names(part.part) - {ELEMENT})
         case p.Exists() | p.Optional():
             return names(part.part)
         case p.Seq() | p.And() | p.AndNeg() | p.Or():

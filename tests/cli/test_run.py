@@ -135,7 +135,7 @@ def test_run_refuses_what_nothing_uses(neelc: Here) -> None:
 
 def test_run_tells_of_types_that_no_event_has(neelc: Here) -> None:
     neelc.write("misspelt.csv", "ts,sym\n1,Login\n2,Payout\n")
-    neelc.write("script.neel", "PATTERN SEQ(Lgoin l, Payout p) RETURN l.ts AS l")
+    neelc.write("script.neel", "PATTERN SEQ(Lgoin l, Payout p) WITHIN 9 RETURN l.ts AS l")
     done = neelc("run", "script.neel", "--stream", "s=misspelt.csv,type=sym")
     assert (done.status, done.out) == (0, "l\n")
     assert done.err.startswith("note: no event is of type `Lgoin`; did you mean Login?\n0 matches in 0.")

@@ -1,0 +1,186 @@
+"""Warnings: each lint has its place, is certain of what it says, and leaves the papers' queries alone."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from answers import answer
+from generate.rewritable import sample
+from repository import ROOT
+
+import neelc.lints
+from neelc import cases, parse
+from neelc.bind import bind
+from neelc.data.inputs import complete
+from neelc.errors import CATALOGUE
+from neelc.ir.conjuncts import conjoin, conjuncts
+from neelc.ir.logical import Match
+from neelc.ir.node import map_children
+from neelc.ir.parts import Listing, all_parts
+from neelc.ir.pattern import Not, Pattern
+from neelc.ir.show import format_script
+from neelc.lints import LINTS, lints, query_lints
+from neelc.lints.condition_always_true import condition_always_true
+from neelc.lints.consequence import consequence
+from neelc.lints.examples import asked
+from neelc.lints.lint import Asked
+from neelc.rewrite.examples import STREAM
+from neelc.source import Source
+
+CASES = ROOT / "tests" / "cases"
+HOSPITAL = ROOT / "docs" / "examples" / "hospital" / "hospital.neel"
+
+
+def warnings(text: str, **arguments: object) -> list[tuple[str, str]]:
+    """Each warning about `PATTERN text`: its code and the words it points at."""
+    query = asked(text, arguments=arguments)
+    found = query_lints(query.match, query.source)
+    return [(w.code, query.source.text[w.span.start : w.span.end]) for w in found]
+
+
+def test_every_lint_is_in_the_list() -> None:
+    """A module of a lint says so, and has its name."""
+    names = [module.name for module in pkgutil.iter_modules(neelc.lints.__path__)]
+    modules = {name: importlib.import_module(f"neelc.lints.{name}") for name in names}
+    found = [
+        name for name, module in modules.items() if (module.__doc__ or "").startswith(f"The lint `{name}`")
+    ]
+    assert sorted(lint.__name__ for lint in LINTS) == found
+    assert all(lint is getattr(modules[lint.__name__], lint.__name__) for lint in LINTS)
+
+
+def test_warnings_come_in_the_order_of_the_text() -> None:
+    text = f"{STREAM}PATTERN SEQ(S a, B+ b[]) WHERE a.x = a.x;\nPATTERN A a WHERE a.x > 1 AND a.x < 0;"
+    source = Source(text)
+    found = lints(bind(parse.script(source), source), source)
+    assert [warning.code for warning in found] == ["NEEL6003", "NEEL6002", "NEEL6004", "NEEL6004"]
+    assert [warning.span for warning in found] == sorted(warning.span for warning in found)
+    assert {warning.severity for warning in found} == {"warning"}
+
+
+def test_only_warnings_have_codes_of_warnings() -> None:
+    text = "".join(path.read_text() for path in (ROOT / "compiler" / "lints").glob("*.py"))
+    mentioned = {code for code in CATALOGUE if f'"{code}"' in text}
+    assert mentioned == {code for code in CATALOGUE if code.startswith("NEEL6")}
+
+
+def test_a_query_with_nothing_to_say_about() -> None:
+    assert warnings("SEQ(A a, B b) WHERE a.x < b.x AND [id] WITHIN 5 SECONDS") == []
+
+
+def test_a_parameter_is_not_a_constant() -> None:
+    text = "SEQ(A a, B b) WHERE (:on OR a.x > 1) AND a.x > :low AND a.x < :high WITHIN 5 SECONDS"
+    assert warnings(text, on=True, low=1, high=5) == []
+    # Which values contradict each other is worth a word whoever gave them.
+    assert warnings(text, on=True, low=5, high=1) == [("NEEL6004", "a.x < :high")]
+
+
+def test_a_condition_is_named_as_it_was_written() -> None:
+    query = asked("A a WHERE a.x  >\n 1 AND\ta.x <   0")
+    assert "`a.x < 0` contradicts `a.x > 1`" in query_lints(query.match, query.source)[0].message
+    long = " OR ".join(f"a.x = {number}" for number in range(40))
+    query = asked(f"A a WHERE ({long}) AND a.x > 50")
+    (warning,) = query_lints(query.match, query.source)
+    assert len(warning.message) < 120 and "..." in warning.message
+
+
+def test_every_contradiction_is_told_once() -> None:
+    text = "SEQ(A a, B b) WHERE a.x > 5 AND a.x < 3 AND b.x = 1 AND b.x = 2 AND a.x < 4 WITHIN 5 SECONDS"
+    assert [words for _, words in warnings(text)] == ["a.x < 3", "b.x = 2", "a.x < 4"]
+    # What is said of the whole is not said again of its branches.
+    text = "SEQ(A a, OR((B b : b.x > 1), C c)) WHERE a.x > 5 AND a.x < 3 WITHIN 5 SECONDS"
+    assert [words for _, words in warnings(text)] == ["a.x < 3"]
+
+
+def test_the_place_of_a_contradiction_is_the_inner_part() -> None:
+    text = "SEQ(A a, OR((B b : a.x < 3), C c)) WHERE a.x > 5 WITHIN 5 SECONDS"
+    assert warnings(text) == [("NEEL6004", "a.x < 3")]
+
+
+PAPERS = [*sorted(CASES.glob("papers/*.case")), *sorted(CASES.glob("sase/*.case"))]
+
+
+@pytest.mark.parametrize("path", PAPERS, ids=lambda path: path.stem)
+def test_queries_of_the_papers_lack_nothing_but_windows(path: Path) -> None:
+    case = cases.load(path)
+    script = parse.script(case.query)
+    given = [events.given(script) for events in case.events]
+    found = complete(script, case.query, given, path.parent)
+    program = bind(found.script, case.query, found.streams, case.arguments)
+    assert {warning.code for warning in lints(program, case.query)} <= {"NEEL6003"}
+
+
+def test_the_example_has_no_warnings() -> None:
+    source = Source(HOSPITAL.read_text())
+    assert lints(bind(parse.script(source), source), source) == []
+
+
+Claim = tuple[str, Match | None]
+"""A warning, and a query that must find the same; None when it finds nothing."""
+
+
+def claims(query: Asked) -> Iterator[Claim]:
+    """What warnings about a query say that can be put to the test."""
+    for clash in query.clashes:
+        match consequence(clash.region, query):
+            case "the query finds nothing" as said:
+                yield said, None
+            case "the negative part excludes nothing" as said:
+                yield said, replace(query.match, pattern=without_negation(query.match.pattern, clash.region))
+    spans = [warning.span for warning in condition_always_true(query)]
+    for conjunct, part in query.conditions:
+        if conjunct.span in spans and query.is_always_true(conjunct, part):
+            kept = conjoin(one for one in conjuncts(part.where) if one is not conjunct)
+            changed = replaced(query.match.pattern, part, replace(part, where=kept))
+            yield f"{conjunct} is always TRUE", replace(query.match, pattern=changed)
+    for warning in query_lints(query.match, query.source):
+        if "do not fit" in warning.message and "the query finds nothing" in warning.message:
+            yield warning.message, None
+
+
+def replaced(node: Pattern, old: Pattern, new: Pattern) -> Pattern:
+    if node is old:
+        return new
+    return map_children(
+        node, lambda child: replaced(child, old, new) if isinstance(child, Pattern) else child
+    )
+
+
+def without_negation(node: Pattern, region: Pattern) -> Pattern:
+    """The pattern without the innermost negative part around the region."""
+    if isinstance(node, Listing):
+        node = replace(node, parts=tuple(part for part in node.parts if not is_innermost(part, region)))
+    return map_children(
+        node, lambda child: without_negation(child, region) if isinstance(child, Pattern) else child
+    )
+
+
+def is_innermost(part: Pattern, region: Pattern) -> bool:
+    around = [inner for inner in all_parts(part) if any(one is region for one in all_parts(inner))]
+    return isinstance(part, Not) and not any(isinstance(inner, Not) for inner in around[1:])
+
+
+QUERIES = 250
+
+
+def test_warnings_are_certain() -> None:
+    """On random queries and streams: what finds nothing finds nothing, and what excludes nothing can go."""
+    told: Counter[str] = Counter()
+    for number in range(QUERIES):
+        found = sample(2_000_000 + number, 2)
+        source = Source(format_script(found.script))
+        query = Asked(bind(parse.script(source), source).queries[-1].match, source)
+        for said, other in claims(query):
+            told[said.rpartition(" is ")[-1]] += 1
+            for tables in found.tables:
+                before = answer(query.match, tables)
+                after = answer(other, tables) if other else None
+                bindings = after.bindings if after else frozenset()
+                assert before is None or before.bindings == bindings, f"{source.text}\n{said}\n{tables}"
+    assert len(told) >= 3, told
