@@ -15,11 +15,13 @@ CODE := compiler grammar runtime tests
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
 
-demo: .venv/ready  ## check, format, test and run the example query
+demo: .venv/ready  ## check, format, explain, test and run the example query
 	@echo; echo "== neelc check: is the script right?"
 	@$(BIN)/neelc check $(HOSPITAL)/hospital.neel
 	@echo; echo "== neelc fmt: the script in canonical form"
 	@$(BIN)/neelc fmt $(HOSPITAL)/hospital.neel
+	@echo; echo "== neelc explain: the plan, and why"
+	@$(BIN)/neelc explain $(HOSPITAL)/hospital.neel
 	@echo; echo "== neelc test: the query on the small stream of the papers, compared with the expected matches"
 	@$(BIN)/neelc test $(HOSPITAL)/hospital.case
 	@echo; echo "== neelc run: the query on hospital.csv, by the reference interpreter"

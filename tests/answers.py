@@ -48,9 +48,7 @@ def case_text(sample: Sample, tables: Tables, rule: str = "") -> str:
     """The sample as a case file; what it expects is what the reference finds without rewriting."""
     lines = [f"# {rule or 'rewriting'} keeps what this query finds."]
     if sample.shared:
-        lines.append(
-            f"# No script says what it was, branches of OR with shared variables: {sample.match.pattern}"
-        )
+        lines.append(f"# No script can say what it was, with shared variables: {sample.match.pattern}")
     for stream in sample.script.statements:
         if isinstance(stream, CreateStream):
             rows = [

@@ -20,12 +20,15 @@ from generate.rewritable import Sample
 from generate.witnesses import Tables
 
 import neelc.rewrite
+from neelc.bind.findings import Findings
+from neelc.bind.strategies import check_strategy
 from neelc.ir.check import check
 from neelc.ir.logical import Match
 from neelc.ir.parts import targets
 from neelc.rewrite.driver import RuleLoop, rewrite
 from neelc.rewrite.forms import forms
 from neelc.rewrite.rule import Batch, Rewriting, Step
+from neelc.source import Source
 
 
 @dataclass
@@ -114,7 +117,7 @@ def check_sample(sample: Sample, tally: Tally, alone: Collection[str] | None = N
     except (RuleLoop, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
         report = f"rewriting fails: {type(error).__name__} {error}\n\n{case_text(sample, sample.tables[0])}"
         raise Broken("", report) from error
-    places = _places(sample.match, known)
+    places = _places(sample.match, known, alone)
     for place in places:
         check_promises(sample, place)
     tally.queries += 1
@@ -130,25 +133,29 @@ def check_sample(sample: Sample, tally: Tally, alone: Collection[str] | None = N
             tally.tested.update(fired)
 
 
-def _places(match: Match, known: Sequence[Way]) -> list[Place]:
-    """All steps of all ways, without those whose query was there before."""
+def _places(match: Match, known: Sequence[Way], alone: Collection[str] | None) -> list[Place]:
+    """All steps of all ways, or those of some rules, without those whose query was there before."""
     seen = {match}
     found: list[Place] = []
     for way in known:
         for number, step in enumerate(way.rewriting.steps):
-            if step.query not in seen:
+            if step.query not in seen and (alone is None or step.rule in alone):
                 seen.add(step.query)
                 found.append(Place(way, number))
     return found
 
 
 def check_promises(sample: Sample, place: Place) -> None:
-    """After every step the promises of a plan hold, and the columns are those of the query as written."""
+    """After every step the promises of a plan hold, the columns are those of the query as written, and the
+    selection strategy is still defined for the pattern."""
     columns = [(output.name, output.type) for output in sample.match.outputs]
+    query, findings = place.step.query, Findings(Source(""))
     try:
-        check(place.step.query)
-        found = [(output.name, output.type) for output in place.step.query.outputs]
+        check(query)
+        found = [(output.name, output.type) for output in query.outputs]
         assert found == columns, f"the columns were {columns} and are {found}"
+        check_strategy(query.strategy, query.pattern, findings)
+        assert not findings.diagnostics, findings.diagnostics[0].message
     except AssertionError as error:
         problem = f"breaks a promise of the plan: {error}"
         raise _broken(problem, sample, sample.tables[0], place) from error

@@ -33,11 +33,11 @@ MANY = 8
 @dataclass(frozen=True)
 class Stop:
     """When the search of an island ends: after `rounds`, after `patience` rounds in a row that found nothing
-    better, or when the `effort` is made: so much for each expression, as if there were a hundred more. To look
-    at a step is an effort of 50, to add up a term of a cost one of 1."""
+    better, or when the `effort` is made: so much for each expression, as if there were a hundred more. To
+    look at a step is an effort of 50, to add up a term of a cost one of 1."""
 
-    rounds: int = 100
-    patience: int = 20
+    rounds: int = 500
+    patience: int = 50
     effort: int = 4_000
 
 
@@ -103,7 +103,7 @@ class Search:
         self.effort = self.stop.effort * (100 + len(island))
         best = self.improved(self.start(island))
         lowest, patience = cost_of(self.workload, best), self.stop.patience
-        for _ in range(self.stop.rounds):
+        for _ in range(self.stop.rounds if len(island) > 1 else 0):
             if not patience or self.effort <= 0:
                 break
             found = self.improved(self.disturbed(best))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from neelc.ir.layout import render, wrap
 from neelc.ir.logical import Match
 from neelc.ir.pattern import Pattern
-from neelc.ir.show_pattern import pattern_doc
+from neelc.ir.show_pattern import as_written, pattern_doc
 from neelc.ir.show_plan import show_event_type, show_output_column
 
 MARGIN = " " * 14
@@ -20,8 +20,13 @@ def pattern_text(part: Pattern, before: str = "") -> str:
     >>> from neelc.rewrite.examples import query
     >>> print(pattern_text(query("SEQ(A a, B b)").pattern, "PATTERN "))
     PATTERN SEQ(A a, B b)
+
+    A component that has no name but its type's is shown as it was written.
+
+    >>> print(pattern_text(query("SEQ(A, B+, A)").pattern))
+    SEQ(A, B+ B[], A A_2)
     """
-    lines = render(wrap(before, pattern_doc(part)), MARGIN).split("\n")
+    lines = render(wrap(before, pattern_doc(as_written(part))), MARGIN).split("\n")
     return "\n".join(line.removeprefix(MARGIN) for line in lines)
 
 

@@ -11,9 +11,12 @@ SEQ(A a, !B b, C+ c[])
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neelc.ir import pattern as p
 from neelc.ir.expr import Literal
 from neelc.ir.layout import Block, Doc, commas, flat, wrap
+from neelc.ir.node import Node, transform
 from neelc.ir.show_expr import show_expr
 
 _OPERATORS: dict[type[p.Pattern], str] = {p.Seq: "SEQ", p.And: "AND", p.AndNeg: "AND_NEG", p.Or: "OR"}
@@ -22,6 +25,24 @@ _SIGNS: dict[tuple[int, int | None], str] = {(1, None): "+", (0, None): "*"}
 
 def show_pattern(node: p.Pattern) -> str:
     return flat(pattern_doc(node))
+
+
+def as_written(part: p.Pattern) -> p.Pattern:
+    """A bound part in which a component whose only name is its type's has no name again.
+
+    >>> print(as_written(p.Seq((p.Event("A", "A"), p.Event("A", "A_2")))))
+    SEQ(A, A A_2)
+    """
+
+    def change(node: Node) -> Node | None:
+        match node:
+            case p.Event(type, variable) if variable == type:
+                return replace(node, variable=None)
+        return None
+
+    changed = transform(part, change)
+    assert isinstance(changed, p.Pattern)
+    return changed
 
 
 def show_window(window: p.Window) -> str:

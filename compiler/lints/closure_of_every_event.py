@@ -38,10 +38,14 @@ def closure_of_every_event(asked: Asked) -> Iterator[Diagnostic]:
     >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 EVENTS")
 
     Nor if the lists are not told apart: by the strategy, by COLLAPSED, by DISTINCT, in EXISTS or `!`.
+    They are told apart where they are counted.
 
     >>> told(lint, "SEQ(A a, B+ b[]) WITHIN 5 SECONDS USING SKIP TILL NEXT MATCH")
     >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN COLLAPSED a.x, count(b[])")
     >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN DISTINCT a.x")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN max(a.x)")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN count(*)") is None
+    False
     >>> told(lint, "EXISTS b : SEQ(A a, B+ b[], !D+ d[], C c) WITHIN 5 SECONDS")
     """
     match = asked.match

@@ -12,7 +12,7 @@ from neelc.ir import pattern as p
 from neelc.ir.conjuncts import conjuncts
 from neelc.ir.logical import Match
 from neelc.ir.parts import declared, targets
-from neelc.ir.show_pattern import show_window
+from neelc.ir.show_pattern import as_written, show_window
 from neelc.plan import neighbours
 from neelc.plan.fragments import Fragment, Leave, Move, Place, Token, in_any_order, in_sequence, one_of
 from neelc.plan.judged import Judge, Judged, Region, judged
@@ -197,7 +197,7 @@ def _remark(part: p.Pattern, around: Around) -> Fragment:
     word = "some"
     while isinstance(part, p.Not):
         word, part = {"some": "no", "no": "some"}[word], part.part
-    text = str(part)
+    text = str(as_written(part))
     return Fragment(around=Leave((f"{word} {text} {neighbours.where(around.left, around.right)}",)))
 
 

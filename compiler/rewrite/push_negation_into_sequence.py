@@ -66,8 +66,11 @@ def push_negation_into_sequence(part: p.Pattern, facts: Facts) -> p.Pattern | Re
     >>> print(after(push_negation_into_sequence, f"SEQ({text}, D d)"))
     refused: it would have 512 branches, and the limit MAX_BRANCHES is 256
     """
-    if not isinstance(part, p.Seq | p.And):
-        return None
+    return _pushed(part, facts) if isinstance(part, p.Seq | p.And) else None
+
+
+def _pushed(part: p.Seq | p.And, facts: Facts) -> p.Pattern | Refused | None:
+    """One branch for each way in which all negated SEQs of the list can fail to occur."""
     refused = None
     taken: set[str] = set()
     choices: list[list[p.Pattern]] = []

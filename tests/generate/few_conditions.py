@@ -14,7 +14,7 @@ from neelc.ir import pattern as p
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import BOOLEAN, VOID
 
-_KINDS = "same same chain chain pair pair pair constant constant constant pinned fold other".split()
+_KINDS = "same same chain chain chain pair pair pair constant constant constant pinned fold other".split()
 # Comparisons that hold more often than not, on few different values.
 _LOOSE = ["<=", "<=", ">=", ">=", "=", "=", "=", "<>", "<", ">"]
 
