@@ -74,9 +74,14 @@ PLACE = Batch(
 )
 EQUALITIES = Batch(
     "equalities",
-    "Before truth: what follows from equalities may contradict other conditions.",
+    "Before keys, which are found among them, and before truth: what follows may contradict conditions.",
+    queries=(close_equalities,),
+)
+KEYS = Batch(
+    "keys",
+    "Apart from equalities: what is said once of the match, these take away from where it was said before.",
     parts=(decorrelate_negation,),
-    queries=(close_equalities, name_partition_key),
+    queries=(name_partition_key,),
 )
 TRUTH = Batch(
     "truth",
@@ -93,7 +98,7 @@ TRUTH = Batch(
     queries=(fold_outputs, drop_impossible_choice),
 )
 
-SIMPLIFY: tuple[Batch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, TRUTH, FLATTEN, PLACE)
+SIMPLIFY: tuple[Batch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, KEYS, TRUTH, FLATTEN, PLACE)
 
 UNUSED: tuple[Batch, ...] = (
     Batch(

@@ -52,7 +52,7 @@ def close_equalities(query: Match) -> Match | None:
 
     >>> close_equalities(query("SEQ(A a, B b, C c) WHERE a.x = c.x AND b.x = c.x USING SKIP TILL NEXT MATCH"))
     """
-    known = Known(Roles(query))
+    known = Known.around(Roles(query))
     visible = frozenset(targets(query.pattern))
     timed = query.strategy == NEXT_MATCH
     pattern = _closed(query.pattern, known, Place(visible, visible, visible), timed)

@@ -34,6 +34,12 @@ class Known:
     chains: tuple[Expr, ...] = ()
     same: tuple[tuple[str, frozenset[str]], ...] = ()
 
+    @classmethod
+    def around(cls, roles: Roles) -> Known:
+        """What is known around the whole pattern: PARTITION BY asks for an `[id]`."""
+        everything = declared(roles.query.pattern)
+        return cls(roles, same=tuple((name, everything) for name in roles.query.partition))
+
     def and_of(self, part: p.Pattern) -> Known:
         """With the conditions of the region of `part`."""
         return replace(self.and_that(region_conjuncts(part)), same=(*self.same, *alike_in(part)))

@@ -107,7 +107,7 @@ def _keys(query: Match, roles: Roles) -> Iterator[Key | None]:
     for name in (*query.partition, *same_at(query.pattern)):
         terms: Terms = {role: term for role in roles.all if (term := role.term(name))}
         yield _key(bare(name), terms) if len(terms) == len(roles.all) else None
-    for name, found in _coverings(query.pattern, Known(roles), query.strategy == NEXT_MATCH).items():
+    for name, found in _coverings(query.pattern, Known.around(roles), query.strategy == NEXT_MATCH).items():
         yield _key(name, found)
 
 

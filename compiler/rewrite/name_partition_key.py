@@ -52,7 +52,7 @@ def name_partition_key(query: Match) -> Match | Refused | None:
         named = any(same(name, known) for known in (*query.partition, *same_at(query.pattern)))
         if _is_rounded(name, roles):
             continue
-        reason = None if named else _loose_end(query.pattern, name, Known(roles))
+        reason = None if named else _loose_end(query.pattern, name, Known.around(roles))
         if reason is not None:
             refused = refused or Refused(reason)
             continue
