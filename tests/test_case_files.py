@@ -194,7 +194,7 @@ def test_update_keeps_types_in_the_header(tmp_path: Path) -> None:
     assert path.read_text() == GOOD.replace("a  price\n1  11", "a  price:BIGINT\n1  11")
 
 
-NESTED = GOOD.replace("SEQ(A a, B b)", "SEQ(A a, SEQ(B b))")
+NESTED = GOOD.replace("SEQ(A a, B b)", "SEQ(A a, SEQ(!A c, B b))")
 
 
 def test_rules_that_fire_and_rules_that_do_not(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_rule_that_says_why_it_did_not_fire(tmp_path: Path) -> None:
 def test_a_rule_that_should_have_been_silent(tmp_path: Path) -> None:
     outcome = cases.run_case(cases.load(write(tmp_path, NESTED + "\nsilent flatten_sequence\n")))
     assert not outcome.passed
-    assert outcome.diff.startswith("silent flatten_sequence: it fired\n  before SEQ(A a, SEQ(B b))\n  after ")
+    assert outcome.diff.startswith("silent flatten_sequence: it fired\n  before SEQ(A a, SEQ(!A c, B b))\n  after ")
 
 
 def test_a_rule_that_changes_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,8 +35,8 @@ TITLES = {
 
 INTRODUCTIONS = {
     "6": "A query with warnings is right and can be run, but it is most likely not what is meant. "
-    "`neelc check` and `neelc explain` show its warnings, `neelc run` has a line for each; the exit code stays "
-    "0. A warning is certain of what it says by the form of the query alone, whatever the events are.",
+    "`neelc check` and `neelc explain` show its warnings, `neelc run` has a line for each; the exit code "
+    "stays 0. A warning is certain of what it says by the form of the query alone, whatever the events are.",
 }
 
 

@@ -163,7 +163,7 @@ def without_negation(node: Pattern, region: Pattern) -> Pattern:
 
 def is_innermost(part: Pattern, region: Pattern) -> bool:
     around = [inner for inner in all_parts(part) if any(one is region for one in all_parts(inner))]
-    return isinstance(part, Not) and not any(isinstance(inner, Not) for inner in around[1:])
+    return isinstance(part, Not) and [inner for inner in around if isinstance(inner, Not)] == [part]
 
 
 QUERIES = 250

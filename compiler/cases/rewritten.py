@@ -10,9 +10,9 @@ from neelc.bind.suggest import did_you_mean
 from neelc.cases.file import Case
 from neelc.cases.problem import CaseError
 from neelc.ir.logical import Program
-from neelc.rewrite.batches import SIMPLIFY
+from neelc.rewrite.batches import SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
-from neelc.rewrite.forms import FORMS, forms
+from neelc.rewrite.forms import FORMS, forms, has_readers
 from neelc.rewrite.rule import Rewriting
 
 Forms = Mapping[str, tuple[Rewriting, ...]]
@@ -21,7 +21,7 @@ Forms = Mapping[str, tuple[Rewriting, ...]]
 
 def rule_names() -> tuple[str, ...]:
     """The names of all rules that some form of a query is made with."""
-    batches = (*SIMPLIFY, *(batch for form in FORMS.values() for batch in form))
+    batches = (*SIMPLIFY, *UNUSED, *(batch for form in FORMS.values() for batch in form))
     return tuple(sorted({rule.__name__ for batch in batches for rule in (*batch.parts, *batch.queries)}))
 
 
@@ -35,7 +35,10 @@ def check_rule_names(case: Case) -> None:
 
 def forms_of(program: Program) -> Forms:
     """The forms of a script; a query that does not have one of them is simplified in it."""
-    found = [{form.name: form.rewriting for form in forms(query.match)} for query in program.queries]
+    found = [
+        {form.name: form.rewriting for form in forms(query.match, has_readers(query, program))}
+        for query in program.queries
+    ]
     return {
         name: tuple(known.get(name, next(iter(known.values()))) for known in found)
         for name in FORMS

@@ -10,9 +10,9 @@ from neelc.commands.options import add_inputs
 from neelc.errors import NeelError, as_record, render_all
 from neelc.files import CallError, read_source
 
-DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them, and warn of what is right but
-most likely not meant. Nothing is run, and no data are read unless a stream's columns are known from nowhere
-else."""
+DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them, and warn of what is right
+but most likely not meant. Nothing is run, and no data are read unless a stream's columns are known from
+nowhere else."""
 
 EXAMPLES = """examples:
   neelc check hospital.neel

@@ -56,9 +56,10 @@ class Choice:
     baselines: tuple[Baseline, ...] = ()
 
 
-def choose(query: Match, statistics: Statistics, compare: bool = True) -> Choice:
+def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream: bool = False) -> Choice:
     """Prices every form of a query and takes the one with the least work; of equals, the first. With
-    `compare` also the baselines, which only a reader of the explanation needs.
+    `compare` also the baselines, which only a reader of the explanation needs. `is_stream` says that other
+    queries read it as a stream.
 
     >>> from neelc.rewrite.examples import query
     >>> found = choose(query("SEQ(A a, SEQ(B b, C c)) WHERE [id] WITHIN 1 MINUTE"), Statistics())
@@ -74,7 +75,7 @@ def choose(query: Match, statistics: Statistics, compare: bool = True) -> Choice
     """
     alternatives: list[Alternative] = []
     rows: float | None = None
-    for form in forms(query):
+    for form in forms(query, is_stream):
         alternatives.append(priced(form, statistics, rows))
         # Forms of a query have the same rows; the estimate for the simplest is the least rough.
         rows = alternatives[0].estimate.rows_produced

@@ -14,6 +14,7 @@ from neelc.ir.logical import Program
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.ir.show import format_script
 from neelc.lints import query_lints
+from neelc.rewrite.forms import has_readers
 from neelc.source import Source
 
 
@@ -52,7 +53,7 @@ def report(
     choices: list[Choice] = []
     texts = written_queries(script, program)
     for place, (query, written) in enumerate(zip(program.queries, texts, strict=True)):
-        choice = choose(query.match, statistics)
+        choice = choose(query.match, statistics, is_stream=has_readers(query, program))
         if place in places:
             lints = query_lints(query.match, source) if source else ()
             found.append(explained(written.name, written.text, choice, statistics, lints))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neelc.ir.logical import Match
+from neelc.ir.logical import Match, NamedMatch, Program
 from neelc.rewrite.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.rule import Batch, Rewriting
@@ -26,10 +26,16 @@ FORMS: dict[str, tuple[Batch, ...]] = {
 }
 
 
+def has_readers(query: NamedMatch, program: Program) -> bool:
+    """Whether other queries of a script read the query as a stream."""
+    readers = (stream.query for other in program.queries for stream in other.match.streams)
+    return query.name is not None and query.name in readers
+
+
 def forms(query: Match, is_stream: bool = False) -> tuple[Form, ...]:
     """The query simplified, and every other form that differs from those before it.
 
-    `is_stream` says that other queries read the query as a stream.
+    `is_stream` says that other queries read it as a stream: see `has_readers`.
     """
     simple = rewrite(query, SIMPLIFY if is_stream else (*SIMPLIFY, *UNUSED))
     found: list[Form] = []

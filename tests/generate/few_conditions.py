@@ -49,7 +49,7 @@ def places(node: p.Pattern, scope: tuple[Seen, ...]) -> Iterator[Place]:
             yield from places(part, scope)
         case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
             # A list gets a condition more often than each of its parts.
-            yield from [Place(node, seen_in(node), scope)] * 2
+            yield from [Place(node, seen_in(node), scope)] * 4
             for part in parts:
                 yield from places(part, scope)
 
@@ -75,7 +75,7 @@ def _placed(node: Node, found: Mapping[Node, Sequence[e.Expr]]) -> Node:
 def conjuncts(chance: Random, own: Sequence[Seen], scope: Sequence[Seen]) -> list[e.Expr]:
     """What one WHERE says about `own` variables."""
     kind = chance.choice(_KINDS)
-    if kind == "same" or not own or (len(own) > 1 and chance.random() < 0.15):
+    if kind == "same" or not own or (len(own) > 1 and chance.random() < 0.25):
         return [e.Same(("id",))]
     first, other = chance.choice(own), chance.choice([*own, *scope])
     match kind:

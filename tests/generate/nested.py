@@ -50,6 +50,8 @@ def small_shape(chance: Random, types: Sequence[str]) -> p.Pattern:
         larger: p.Pattern = p.Not(_shape(chance, types, 2, 1, _NEGATED[2:]))
     else:
         larger = _shape(chance, types, 2, 1, _INNER[3:])
+    if chance.random() < 0.2 and not isinstance(larger, p.Not):
+        larger = replace(larger, within=p.Window(number(chance.randint(1, 6))))
     parts.insert(chance.choice([1, 1, 0, 2]), larger)
     return _LISTS[word](tuple(parts), within=_window(chance, 0.1))
 

@@ -123,7 +123,7 @@ def query(chance: Random, imprecise: bool = False) -> PatternQuery:
     else:
         pattern = named(shape(chance, types, 4 if imprecise else 7))
     seen = seen_in(pattern)
-    where = conjuncts(chance, seen, seen) if chance.random() < 0.4 else []
+    where = conjuncts(chance, seen, seen) if chance.random() < 0.3 else []
     is_partitioned = strategy == "PARTITION CONTIGUITY" or chance.random() < 0.12
     threshold = Confidence(">=", e.Literal(0.5, DOUBLE)) if imprecise and chance.random() < 0.5 else None
     return PatternQuery(

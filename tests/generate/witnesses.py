@@ -6,7 +6,7 @@ something that looks like them; then a few events are added, lost or moved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from generate.nested import MEMBERS, TYPES
@@ -75,14 +75,14 @@ def tables(chance: Random, pattern: p.Pattern, lasting: bool = False, imprecise:
 
 
 def _rows(chance: Random, types: Sequence[str], lasting: bool, imprecise: bool) -> list[tuple[str, Row]]:
-    """Rows in order of time, now and then at the same time; most have one id in common."""
-    ids: list[int | None] = chance.choice([[1], [1], [1, 1, 1, 1, 1, 1, 2, None], [1, 1, 2]])
-    values: list[int | None] = chance.choice([[1, 1, 1, 1, 2, 0, None], [1, 1, 1, 2], [0, 1, 2, 3, None]])
+    """Rows in order of time, now and then at the same time."""
+    ids = _values(chance, chance.choice([[1], [1], [1, 1, 1, 2, None], [1, 2]]))
+    values = _values(chance, chance.choice([[1, 1, 1, 1, 2, 0, None], [1, 1, 1, 2], [0, 1, 2, 3, None]]))
     steps = chance.choice([[1], [1, 1, 1, 2, 0], [1, 2, 3], [1, 0]])
     time = 0
     found: list[tuple[str, Row]] = []
     for place, kind in enumerate(types):
-        row: Row = {"ts": time, "id": chance.choice(ids), "x": chance.choice(values)}
+        row: Row = {"ts": time, "id": next(ids), "x": next(values)}
         length = 0
         if lasting or kind == "T":
             length = chance.choice([0, 0, 0, 1, 2, 4])
@@ -93,3 +93,12 @@ def _rows(chance: Random, types: Sequence[str], lasting: bool, imprecise: bool) 
         # Mostly after the end of the one before, so that sequences are found.
         time += chance.choice(steps) + (length if chance.random() < 0.6 else 0)
     return found
+
+
+def _values(chance: Random, known: Sequence[int | None]) -> Iterator[int | None]:
+    """Values that may stay the same for a while: then some neighbours agree and others do not."""
+    stays = chance.choice([0.0, 0.5, 0.75])
+    value = chance.choice(known)
+    while True:
+        yield value
+        value = value if chance.random() < stays else chance.choice(known)
