@@ -34,14 +34,13 @@ def batches() -> list[Batch]:
 
 def section(batch: Batch) -> Iterator[str]:
     yield f"## {batch.name.capitalize()}\n\n{batch.why}\n"
-    for rule in (*batch.parts, *batch.queries):
-        if rule not in seen_before(batch):
-            yield entry(rule)
-
-
-def seen_before(batch: Batch) -> set[Callable[..., object]]:
     earlier = batches()[: batches().index(batch)]
-    return {rule for other in earlier for rule in (*other.parts, *other.queries)}
+    seen = {rule for other in earlier for rule in rules_of(other)}
+    yield from (entry(rule) for rule in rules_of(batch) if rule not in seen)
+
+
+def rules_of(batch: Batch) -> list[Callable[..., object]]:
+    return [*batch.parts, *batch.queries]
 
 
 def entry(rule: Callable[..., object]) -> str:
@@ -71,5 +70,5 @@ def test_the_page_lists_every_rule(update: bool) -> None:
 
 
 def test_every_rule_runs_in_some_batch() -> None:
-    listed = {rule.__name__ for batch in batches() for rule in (*batch.parts, *batch.queries)}
+    listed = {rule.__name__ for batch in batches() for rule in rules_of(batch)}
     assert sorted(rules().keys() - listed) == []

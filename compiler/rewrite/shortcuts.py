@@ -16,7 +16,7 @@ from neelc.rewrite.facts import ANY_MATCH
 
 @dataclass(frozen=True)
 class Shortcut:
-    """`outer`, a term of a variable, is compared with `inner`, a term of one in a part nested beside it.
+    """`outer`, a term of a variable, is compared with `inner`, a term of one beside it or nested beside it.
 
     An event for the outer variable whose value is not among the values of the events of the inner
     variable's type can be in no match; or, if the part is `negative`, nothing needs to be looked for.
@@ -31,14 +31,18 @@ class Shortcut:
 
 
 def shortcuts(query: Match) -> tuple[Shortcut, ...]:
-    """The inter-query predicates of a query by which the values of a nested part can filter events outside.
+    """The predicates of a query by which the values of one event's type can filter those of another.
 
-    NEEL+'s example query 6, where `r` is nested and `i` is not:
+    NEEL+'s example query 6, where `r` is nested and `i` is not. The thesis has shortcuts for predicates
+    between queries and their sub-queries. What is flattened was one before, so parts of one list count too;
+    there either side can filter the other, and the statistics decide.
 
     >>> from neelc.rewrite.examples import query
     >>> for found in shortcuts(query("SEQ(DELL d, SEQ(RIMM r, CSCO c), INTC i) WHERE r.x = i.x")):
     ...     print(found)
     i.x IN r.x
+    >>> print(*shortcuts(query("SEQ(DELL d, RIMM r, INTC i) WHERE r.x = i.x")), sep="; ")
+    r.x IN i.x; i.x IN r.x
     >>> print(*shortcuts(query("SEQ(A a, !SEQ(B b, (C c : c.id = a.id)), D d)")))
     a.id NOT IN c.id
 
@@ -88,17 +92,17 @@ def _of(conjunct: Expr, at: Way, events: Mapping[str | None, Way]) -> Iterator[S
         return
     for outer, inner in (equal.sides, equal.sides[::-1]):
         way, nested = (events.get(next(iter(names_in(side)), None)) for side in (outer, inner))
-        if way is None or nested is None or not _is_nested(nested, way):
+        if way is None or nested is None or not _is_beside(nested, way):
             continue
         negations = _negations_between(way, at)
         if negations is not None:
             yield Shortcut(outer, inner, negations > 0)
 
 
-def _is_nested(inner: Way, outer: Way) -> bool:
-    """Whether an event stands in a list inside the one that the other event is a part of."""
+def _is_beside(inner: Way, outer: Way) -> bool:
+    """Whether an event stands in the list that the other event is a part of, or in a list inside it."""
     around, inside = _list_around(outer), _list_around(inner)
-    return 0 < len(around) < len(inside) and _in_common(around, inside) == len(around)
+    return 0 < len(around) <= len(inside) and _in_common(around, inside) == len(around)
 
 
 def _list_around(way: Way) -> Way:

@@ -32,10 +32,14 @@ def components(number: int) -> str:
 
 def nested(depth: int) -> str:
     """SEQ, AND, OR and negated SEQ in each other, `depth` deep."""
+    kinds = (
+        "SEQ(A{0} a{0}, {1}, B{0} b{0})",
+        "AND(A{0} a{0}, {1})",
+        "OR(A{0} a{0}, {1})",
+        "SEQ(A{0} a{0}, !SEQ(C{0} c{0}, D{0} d{0}), {1})",
+    )
     inner = "Z z"
     for level in range(depth):
-        kinds = ("SEQ(A{0} a{0}, {1}, B{0} b{0})", "AND(A{0} a{0}, {1})", "OR(A{0} a{0}, {1})")
-        kinds += ("SEQ(A{0} a{0}, !SEQ(C{0} c{0}, D{0} d{0}), {1})",)
         inner = kinds[level % 4].format(level, inner)
     return inner
 

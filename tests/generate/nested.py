@@ -30,6 +30,7 @@ _LISTS: dict[str, type[p.Seq | p.And | p.Or | p.AndNeg]] = {
 _ROOT = "seq seq seq seq seq seq and and and or or or exists optional closure".split()
 _INNER = "event event event seq seq seq and and or or or exists exists optional closure and_neg".split()
 _NEGATED = "event event events events events events seq and or or not exists optional closure".split()
+_BODY = "seq seq seq and or event".split()
 _SINGLE = "event event event event event event event event list optional".split()
 
 
@@ -71,11 +72,11 @@ def _shape(chance: Random, types: Sequence[str], size: int, depth: int, kinds: S
             return p.Optional(inner or p.Event(chance.choice(types)), within=_window(chance, 0.05))
         case "exists":
             # `named` says which variables; here, how many.
-            dropped = ("",) * chance.randint(1, 3)
-            body = _shape(chance, types, size, depth - 1, _INNER)
-            if chance.random() < 0.15:
-                body = p.Exists(("",), body)
-            return p.Exists(dropped, body, within=_window(chance, 0.1))
+            dropped = ("",) * chance.choice([1, 1, 1, 2, 3])
+            body = _shape(chance, types, size, depth, _BODY)
+            if chance.random() < 0.2:
+                body = p.Exists(("",), body, within=_window(chance, 0.3))
+            return p.Exists(dropped, body, within=_window(chance, 0.15))
         case "events":
             kind = _LISTS[chance.choice(["seq", "seq", "seq", "and", "or"])]
             parts = (p.Event(chance.choice(types)) for _ in range(chance.choice([2, 2, 3])))
