@@ -11,7 +11,7 @@ from neelc.ir.parts import may_be_empty, targets
 from neelc.rewrite.constants import FALSE
 from neelc.rewrite.constrained import constrained
 from neelc.rewrite.facts import Facts
-from neelc.rewrite.judging import NEXT_MATCH
+from neelc.rewrite.judging import NEXT_MATCH, range_of
 from neelc.rewrite.missing import conjunct_without
 from neelc.rewrite.truth import as_condition, simpler
 
@@ -31,7 +31,7 @@ def require_optional_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
     event, for an optional part has one:
 
     >>> after(require_optional_part, "SEQ(A a, B? b, C c) WHERE b.x > a.x OR a.x > 1")
-    >>> after(require_optional_part, "SEQ(A a, (B+ b[])?) WHERE b[i].x > a.x")
+    >>> after(require_optional_part, "SEQ(A a, B* b[], C? c) WHERE b[i].x > c.x")
     >>> after(require_optional_part, "SEQ(A a, (B* b[])?) WHERE size(b[].x) >= 0")
 
     Nor under SKIP TILL NEXT MATCH, where a run that leaves the part out takes the next event, and is lost
@@ -39,9 +39,14 @@ def require_optional_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
     """
     if not isinstance(part, p.Seq | p.And | p.AndNeg) or facts.query.strategy == NEXT_MATCH:
         return None
-    wanted = [conjunct for conjunct in conjuncts(part.where) if not isinstance(conjunct, Same)]
+    wanted = [conjunct for conjunct in conjuncts(part.where) if _is_judged(conjunct)]
     parts = tuple(_required(inner, wanted) for inner in part.parts)
     return None if parts == part.parts else replace(part, parts=parts)
+
+
+def _is_judged(conjunct: Expr) -> bool:
+    """Whether a condition is judged in every match: one with `i` is not, if the list is empty."""
+    return not isinstance(conjunct, Same) and range_of(conjunct)[0] is None
 
 
 def _required(part: p.Pattern, wanted: list[Expr]) -> p.Pattern:

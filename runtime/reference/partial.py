@@ -16,10 +16,12 @@ from neelc.runtime.reference.windows import reach
 @dataclass(frozen=True)
 class Duty:
     """A part that was begun, so that its conditions must hold. `local` are the values of a closure's inner
-    variables in the iteration it belongs to, once that iteration is over."""
+    variables in the iteration it belongs to, once that iteration is over. What is `new` has not been judged
+    since it was begun."""
 
     part: p.Pattern
     local: Binding = field(default_factory=dict)
+    new: bool = True
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def judged(question: Question, partial: Partial) -> Partial | None:
         if not all(may_hold(condition, binding, duty, partial) for condition in facts.conditions):
             return None
     # Of an iteration that is over, only what waits for variables still to come will be judged again.
-    duties = tuple(duty for duty in partial.duties if not duty.local or is_open(question, duty, partial))
+    open = (duty for duty in partial.duties if not duty.local or is_open(question, duty, partial))
+    duties = tuple(replace(duty, new=False) if duty.new else duty for duty in open)
     return replace(partial, duties=duties, fresh=frozenset())
 
 
@@ -97,9 +100,9 @@ def may_hold(condition: Condition, binding: Binding, duty: Duty, partial: Partia
 
     "Qualifying means all conditions that can be judged with what is bound so far": those that speak only of
     what can no longer change. Of a condition about each `b[i]`, that is asked for each i. One that names
-    nothing can be judged at once.
+    nothing new can be judged as soon as its part is begun.
     """
-    if condition.names.isdisjoint(partial.fresh) and condition.names:
+    if not duty.new and condition.names.isdisjoint(partial.fresh):
         return True
     if not condition.names <= binding.keys():
         return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from neelc.ir import pattern as p
 from neelc.ir.node import walk
 from neelc.runtime.reference.model import Event, bound_events
-from neelc.runtime.reference.partial import Duty, Partial
+from neelc.runtime.reference.partial import Partial
 from neelc.runtime.reference.question import ELEMENT, Question, element
 
 
@@ -124,7 +124,7 @@ def finish(question: Question, repeat: p.Repeat, partial: Partial) -> Partial | 
     outer = {key: bound for key, bound in partial.binding.items() if key not in inner}
     inside = {id(part) for part in walk(repeat.part)}
     duties = tuple(
-        Duty(duty.part, {**local, **duty.local}) if id(duty.part) in inside else duty
+        replace(duty, local={**local, **duty.local}) if id(duty.part) in inside else duty
         for duty in partial.duties
     )
     over = replace(
