@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from unittest.mock import patch
 
@@ -17,7 +18,7 @@ from neelc.ir.script import CreateStream
 from neelc.ir.show import format_script
 from neelc.runtime.reference import LimitReached, Result, candidates, results, worlds
 from neelc.runtime.reference import read as read_tables
-from neelc.runtime.reference.model import binding_key, comparable
+from neelc.runtime.reference.model import Binding, binding_key, comparable
 
 MAX_CANDIDATES = 20_000
 """Queries that need more are left out: they tell no more than smaller ones."""
@@ -41,7 +42,21 @@ def answer(match: Match, tables: Tables) -> Answer | None:
             return None
     result = results.result(match, results.rows_of(match, found))
     rows = Counter(comparable(row) for row in result.rows)
-    return Answer(result, rows, frozenset(binding_key(each.binding) for each in found))
+    return Answer(result, rows, frozenset(binding_key(bound(each.binding)) for each in found))
+
+
+def bound(binding: Binding) -> Binding:
+    """A binding without what is NULL in it: a variable that can never be bound need not be declared."""
+    return {name: _bound(value) for name, value in binding.items() if value is not None}
+
+
+def _bound(value: object) -> object:
+    match value:
+        case tuple():
+            return tuple(map(_bound, value))
+        case Mapping():
+            return bound(value)
+    return value
 
 
 def case_text(sample: Sample, tables: Tables, rule: str = "") -> str:

@@ -1,4 +1,7 @@
-"""Plan files: a query, `----`, and how it is rewritten. `pytest --update` writes what comes out now."""
+"""Plan files: a query, `----`, and how it is rewritten. `pytest --update` writes what comes out now.
+
+All forms are there, with every step; of the one that cost chooses, tests/explanations has the explanation.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from repository import ROOT
 from neelc import parse
 from neelc.bind import bind
 from neelc.ir.logical import Match
-from neelc.rewrite.batches import SIMPLIFY
+from neelc.rewrite.batches import SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.forms import FORMS
 from neelc.rewrite.rule import Rewriting
@@ -33,7 +36,7 @@ def plan_text(script: str) -> str:
 def _plan(match: Match) -> Iterator[str]:
     yield "== logical plan"
     yield str(match).rstrip()
-    simple = rewrite(match, SIMPLIFY)
+    simple = rewrite(match, (*SIMPLIFY, *UNUSED))
     yield from _rewriting("simplified", simple, match)
     for name, batches in FORMS.items():
         if batches:
