@@ -46,8 +46,15 @@ def test_queries_have_matches(tally: Tally) -> None:
 
 
 def test_rules_fire(tally: Tally) -> None:
-    """Random queries that no rule fires on test nothing."""
-    assert sorted(set(rewriting.rules()) - set(tally.fired)) == []
+    """Random queries that no rule fires on test nothing. Rare rules may need more queries than these."""
+    silent = set(rewriting.rules()) - set(tally.fired)
+    assert len(silent) <= 2, sorted(silent)
+    for number in range(QUERIES, 8 * QUERIES):
+        if not silent:
+            break
+        found = rewriting.ways(sample(1_000_000 + number, 1).match, silent)
+        silent -= {step.rule for way in found for step in way.rewriting.steps}
+    assert sorted(silent) == []
 
 
 def test_a_sample_depends_on_its_number_only() -> None:
@@ -90,7 +97,7 @@ def test_a_wrong_rule_is_found_and_the_counter_example_is_small(wrong_rules: Non
     head, _, text = str(small).partition("\n\n")
     assert re.match(
         r"forget_negation changes what a query finds: .* added \(forget_negation alone, step 1\)\n"
-        r"before: SEQ\(.*!.*\)\nafter:  SEQ\([^!]*\)\nwhole:  ",
+        r"before: SEQ\(.*!.*\).*\nafter:  SEQ\([^!]*\).*\nwhole:  ",
         head,
     ), head
     path = tmp_path / "found.case"
