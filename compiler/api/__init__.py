@@ -1,0 +1,1 @@
+"""neelc as a library: `sql`, `Session` and what they give back."""

@@ -1,0 +1,1 @@
+"""Kernels: programs executed on columns of events, with NumPy."""

@@ -1,0 +1,187 @@
+"""Programs: what a kernel executes, flat and printable. This is what travels to Spark's workers.
+
+A program builds matches step by step. Its state is a table with one row for each partial match and one column for
+each variable, which holds an event, or nothing where the variable is absent. It starts with one row that has
+nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the branches of an OR,
+`Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with a `when` concerns only the rows with these
+choices; the others pass by unchanged.
+
+All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ALL, EARLIEST, LATEST, ANY = "ALL", "EARLIEST", "LATEST", "ANY"
+
+When = tuple[tuple[str, int], ...]
+"""Marks of `Choose` and the choices that a step is for."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A computed column of the event that a variable is bound to; NULL where the variable is absent."""
+
+    variable: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number or a truth value; None is NULL."""
+
+    value: bool | int | float | None
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation on values, with SQL's NULLs. `kernels/operations.py` has the table of operations.
+
+    `agrees` is `[id]` between two events: true where one is absent, else equality. `type` is the type of an
+    arithmetic result (`int`, `bigint`, `double` ...): what does not fit is NULL.
+    """
+
+    operation: str
+    operands: tuple[Value, ...]
+    type: str | None = None
+
+
+Value = Column | Constant | Apply
+
+
+@dataclass(frozen=True)
+class Within:
+    """The event lies inside what a window of `width` leaves around `events`: it starts no earlier than the
+    latest end of them less `width`, and ends no later than their earliest start plus `width`.
+
+    `counted` windows are measured in places instead of times: see `Events.first`. A `member` must itself
+    fit into the window: it is one of the events that the window is for.
+    """
+
+    events: tuple[str, ...]
+    width: int
+    counted: bool = False
+    member: bool = False
+
+
+@dataclass(frozen=True)
+class Between:
+    """AND_NEG: strictly between the two groups of events, whichever comes first. Where they overlap, or one
+    group has no event, there is no room."""
+
+    one: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where an event may lie: it starts after the end of each of `after`, ends before the start of each of
+    `before`, and keeps to each of the other limits."""
+
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    within: tuple[Within, ...] = ()
+    between: tuple[Between, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choose:
+    """Each row once for each of `count` choices: 0, 1, ... under the name `mark`."""
+
+    mark: str
+    count: int
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Take:
+    """Bind `variable` to each event of `role` that lies within `bounds`, differs from the events of `differs`
+    and meets all conditions of `where`; a row without such an event is dropped.
+
+    `pick` other than ALL keeps at most one of the events for each row: the one that ends EARLIEST, or starts
+    LATEST, or ANY. The compiler says so where the others cannot matter, inside `Absent` and `Present` only.
+    """
+
+    variable: str
+    role: str
+    bounds: Bounds = Bounds()
+    differs: tuple[str, ...] = ()
+    where: tuple[Value, ...] = ()
+    pick: str = ALL
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Keep the rows for which the condition is true."""
+
+    condition: Value
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class AnyBound:
+    """Keep the rows in which one of the variables at least is bound."""
+
+    variables: tuple[str, ...]
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Keep the rows that `steps` cannot extend."""
+
+    steps: tuple[Step, ...]
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Present:
+    """Keep the rows that `steps` can extend, each once. What the steps bind is dropped."""
+
+    steps: tuple[Step, ...]
+    when: When = ()
+
+
+Step = Choose | Take | Filter | AnyBound | Absent | Present
+
+
+@dataclass(frozen=True)
+class Output:
+    """A variable of the result: a struct `name` whose `fields` are (field, column of the input)."""
+
+    variable: str
+    name: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Program:
+    """A pattern for a kernel, and the columns of the table it reads and writes.
+
+    The input has `start` (and `end` where events last), `roles`: bit i is set where the event can play
+    `roles[i]`; the `keys`, in whose order and then in that of `start` the rows come; and the columns that
+    conditions and outputs name. Conditions compare columns of one of the `codings` by the order of their values.
+    All others are numbers or truth values.
+
+    `reach` is the widest window of time around the whole match, None if there is none: what lies further from
+    the start of a match does not concern it. `looks_back` says that events before the start can.
+    `leader` is a variable whose event starts every match, if there is one. `unique` says that
+    two ways through the program can find the same match.
+    """
+
+    steps: tuple[Step, ...]
+    outputs: tuple[Output, ...]
+    roles: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    codings: tuple[tuple[str, ...], ...] = ()
+    lasting: bool = False
+    counted: bool = False
+    reach: int | None = None
+    looks_back: bool = True
+    leader: str | None = None
+    unique: bool = False
+    chunk: int | None = None
+    labels: tuple[tuple[str, str], ...] = field(default=())
+    """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""
