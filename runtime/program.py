@@ -1,10 +1,10 @@
 """Programs: what a kernel executes, flat and printable. This is what travels to Spark's workers.
 
-A program builds matches step by step. Its state is a table with one row for each partial match and one column for
-each variable, which holds an event, or nothing where the variable is absent. It starts with one row that has
-nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the branches of an OR,
-`Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with a `when` concerns only the rows with these
-choices; the others pass by unchanged.
+A program builds matches step by step. Its state is a table with one row for each partial match and one
+column for each variable, which holds an event, or nothing where the variable is absent. It starts with one
+row that has nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the
+branches of an OR, `Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with a `when` concerns
+only the rows with these choices; the others pass by unchanged.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
 """
@@ -85,6 +85,9 @@ class Bounds:
     between: tuple[Between, ...] = ()
 
 
+EVERYWHERE = Bounds()
+
+
 @dataclass(frozen=True)
 class Choose:
     """Each row once for each of `count` choices: 0, 1, ... under the name `mark`."""
@@ -105,7 +108,7 @@ class Take:
 
     variable: str
     role: str
-    bounds: Bounds = Bounds()
+    bounds: Bounds = EVERYWHERE
     differs: tuple[str, ...] = ()
     where: tuple[Value, ...] = ()
     pick: str = ALL
@@ -162,8 +165,8 @@ class Program:
 
     The input has `start` (and `end` where events last), `roles`: bit i is set where the event can play
     `roles[i]`; the `keys`, in whose order and then in that of `start` the rows come; and the columns that
-    conditions and outputs name. Conditions compare columns of one of the `codings` by the order of their values.
-    All others are numbers or truth values.
+    conditions and outputs name. Conditions compare columns of one of the `codings` by the order of their
+    values. All others are numbers or truth values.
 
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
     the start of a match does not concern it. `looks_back` says that events before the start can.

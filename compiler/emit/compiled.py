@@ -1,0 +1,131 @@
+"""From a bound script to PySpark source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from neelc.cost.choose import Choice, choose
+from neelc.cost.statistics import Statistics
+from neelc.emit.kernel_relations import kernel_relations
+from neelc.emit.literals import spark_type
+from neelc.emit.python import python_source
+from neelc.emit.relations import Let, Read, Relations
+from neelc.emit.scans import Sources, free
+from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
+from neelc.ir.names import bare
+from neelc.plan.kernel_plan import kernel_plan
+from neelc.plan.widths import unit_of
+
+STRATEGIES = ("kernel", "join", "window", "nested")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a script is compiled. `strategy` None is the cheapest that can execute a query."""
+
+    strategy: str | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A script as relations, and as source. `strategies` has the strategy of each query that is executed."""
+
+    relations: Relations
+    title: str
+    columns: tuple[Column, ...]
+    strategies: tuple[tuple[str, str], ...]
+    choices: tuple[Choice, ...] = field(default=(), repr=False)
+
+    @property
+    def source(self) -> str:
+        return python_source(self.relations, self.title)
+
+
+def compile_script(
+    program: Program,
+    positions: Sequence[int],
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+) -> Compiled:
+    """Source for the last of the queries at `positions`, and for all queries that it reads."""
+    wanted = positions[-1]
+    compiling = _Compiling(program, options or Options(), statistics or Statistics())
+    for query in _needed(program, wanted):
+        compiling.add(query, is_last=query is program.queries[wanted])
+    last = program.queries[wanted].match
+    return Compiled(
+        Relations(tuple(compiling.lets)),
+        str(last.pattern),
+        tuple(Column(output.name, output.type) for output in last.outputs),
+        tuple(compiling.strategies),
+        tuple(compiling.choices),
+    )
+
+
+def _needed(program: Program, wanted: int) -> list[NamedMatch]:
+    """The query and those that it reads, in the order of the script."""
+    names: set[str | None] = set()
+    found = []
+    for position in range(wanted, -1, -1):
+        query = program.queries[position]
+        if position == wanted or query.name in names:
+            found.append(query)
+            names |= {stream.query for stream in query.match.streams if stream.query}
+    return found[::-1]
+
+
+@dataclass
+class _Compiling:
+    program: Program
+    options: Options
+    statistics: Statistics
+    lets: list[Let] = field(default_factory=list)
+    strategies: list[tuple[str, str]] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=lambda: {"spark", "streams", "kernel", "query", "F"})
+
+    def add(self, named: NamedMatch, is_last: bool) -> None:
+        """Add the relations of one query."""
+        choice = choose(named.match, self.statistics, compare=False, is_stream=not is_last)
+        query = choice.chosen.form.rewriting.query
+        self.lets += self._reads(query)
+        unit = unit_of(query, self.units)
+        name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
+        planned = kernel_plan(query, choice.chosen.keys, unit)
+        sources = Sources(dict(self.names), dict(self.units))
+        self.lets += kernel_relations(query, planned, sources, self.taken, name, not is_last)
+        self.strategies.append((named.name or "", "kernel"))
+        self.choices.append(choice)
+        if named.name is not None:
+            self.names[named.name] = name
+            self.units[named.name] = unit
+
+    def _reads(self, query: Match) -> Iterator[Let]:
+        for stream in query.streams:
+            if stream.name not in self.names:
+                self.names[stream.name] = free(variable_name(stream.name), self.taken)
+                yield Let(self.names[stream.name], _read(stream), f"The stream {stream.name}.")
+
+
+def _read(stream: Stream) -> Read:
+    known = {"header": "true"} if (stream.format or "").lower() == "csv" else {}
+    options: Mapping[str, str] = known | {bare(option.key): option.value for option in stream.options}
+    schema = ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in stream.columns)
+    return Read(stream.name, stream.path, stream.format, schema, tuple(options.items()))
+
+
+def variable_name(name: str) -> str:
+    """A name for a Python variable.
+
+    >>> variable_name("Trades"), variable_name("2 fast"), variable_name("class")
+    ('trades', 'stream_2_fast', 'stream_class')
+    """
+    import keyword
+    import re
+
+    plain = re.sub(r"\W", "_", name.lower(), flags=re.ASCII)
+    safe = plain.isidentifier() and not keyword.iskeyword(plain) and not plain.startswith("__")
+    return plain if safe else f"stream_{plain}"

@@ -1,0 +1,97 @@
+"""The kernel strategy: events of a key together and in order, and one program that walks over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neelc.emit.literals import identifier, spark_type
+from neelc.emit.relations import Extend, Kernel, Let, Sorted
+from neelc.emit.results import Matches, results
+from neelc.emit.scans import Sources, Wanted, free, scans
+from neelc.emit.times import floor_divided
+from neelc.ir.logical import Match
+from neelc.ir.types import BIGINT
+from neelc.plan.event_columns import NUMBER
+from neelc.plan.kernel_plan import KernelPlan
+from neelc.plan.plan_to_program import may_be_absent
+from neelc.runtime.program import Program
+
+CHUNK = 8
+"""How many windows make a chunk of time. Events near its ends are read by two chunks: about an eighth, or a
+quarter where a pattern looks back."""
+
+
+def kernel_relations(
+    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], name: str, as_stream: bool
+) -> Iterator[Let]:
+    """The relations of a query that the kernel executes."""
+    program = planned.program
+    if not program.keys and program.reach is not None:
+        program = replace(program, keys=("chunk",), chunk=CHUNK * max(1, program.reach))
+    wanted = Wanted(
+        query,
+        planned.plan.unit,
+        planned.plan.roles,
+        planned.columns,
+        planned.keys,
+        program.lasting,
+        program.counted,
+    )
+    lets = list(scans(wanted, sources, taken))
+    yield from lets
+    events = lets[-1].name
+    if program.chunk is not None:
+        chunked = free("chunked", taken)
+        yield Let(chunked, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program))
+        events = chunked
+    ordered = free("ordered", taken)
+    keys = tuple(map(identifier, program.keys))
+    yield Let(ordered, Sorted(events, keys, (*keys, "start")), _order_comment(program))
+    found = free("matches", taken)
+    yield Let(found, Kernel(ordered, program, _schema(planned)), f"Matches of {planned.text}")
+    matches = Matches(
+        found,
+        query,
+        planned.plan.unit,
+        planned.struct,
+        planned.field,
+        frozenset(may_be_absent(planned.plan.steps)),
+    )
+    yield from results(matches, planned.residual, taken, name, as_stream)
+
+
+def _chunks(program: Program) -> str:
+    """The chunks of time that an event is needed in: where a match may start that it can concern."""
+    assert program.chunk is not None and program.reach is not None
+    last = f"start + {program.reach}L" if program.looks_back else "start"
+    first = floor_divided(f"(start - {program.reach}L)", program.chunk)
+    return f"explode(sequence({first}, {floor_divided(f'({last})', program.chunk)}))"
+
+
+def _chunk_comment(program: Program) -> str:
+    return "No key: time is cut into chunks, and each match belongs to the chunk that it starts in."
+
+
+def _order_comment(program: Program) -> str:
+    if program.chunk is not None:
+        return "The events of a chunk together, in the order of time."
+    if program.keys:
+        return "The events of a key together, in the order of time."
+    return "All events together, in the order of time."
+
+
+def _schema(planned: KernelPlan) -> str:
+    """The columns that the kernel gives back, as Spark writes a schema."""
+    types = {
+        column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
+        for column in planned.columns
+    }
+    columns = [
+        f"{identifier(output.name)} STRUCT<"
+        + ", ".join(f"{identifier(field)}: {types[column]}" for field, column in output.fields)
+        + ">"
+        for output in planned.program.outputs
+        if output.name
+    ]
+    return ", ".join([*columns, "match_start BIGINT", "match_end BIGINT"])

@@ -1,0 +1,120 @@
+"""The physical plan as text: named relations, one after the other, each built from those before it.
+
+Expressions are Spark SQL, so that one plan can be written as PySpark source and as SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.runtime.program import Program
+
+Items = tuple[tuple[str, str], ...]
+"""Expressions and the names of their columns."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A stream: given by the caller, or else read from `path`."""
+
+    stream: str
+    path: str | None = None
+    format: str | None = None
+    schema: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Select:
+    """Columns of a relation: of the rows that meet `where`, kept if they meet `having`, which sees the new
+    columns."""
+
+    source: str
+    items: Items
+    where: str | None = None
+    having: str | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Extend:
+    """A relation with more columns."""
+
+    source: str
+    items: Items
+
+
+@dataclass(frozen=True)
+class Where:
+    """The rows of a relation that meet a condition."""
+
+    source: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class Union:
+    """The rows of all relations; their columns have the same names."""
+
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two relations under other names, for the condition: INNER, LEFT SEMI or LEFT ANTI."""
+
+    left: tuple[str, str]
+    right: tuple[str, str]
+    on: str
+    kind: str = "INNER"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Groups of rows. Without `groups` there is one row, even if there are none."""
+
+    source: str
+    groups: Items
+    items: Items
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows of equal keys in one partition, in the order of keys and times. Without keys: all in one
+    partition."""
+
+    source: str
+    keys: tuple[str, ...]
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The matches that a program finds among sorted events."""
+
+    source: str
+    program: Program
+    schema: str
+
+
+Relation = Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel
+
+
+@dataclass(frozen=True)
+class Let:
+    """A relation, its name, and what it is for."""
+
+    name: str
+    relation: Relation
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Relations:
+    """A plan: the last relation is the result."""
+
+    lets: tuple[Let, ...]
+
+    @property
+    def is_relational(self) -> bool:
+        return not any(isinstance(let.relation, Kernel) for let in self.lets)

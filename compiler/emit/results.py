@@ -1,0 +1,98 @@
+"""RETURN: from matches, one struct for each variable, to the columns of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from neelc.emit.expressions import sql
+from neelc.emit.literals import identifier, literal
+from neelc.emit.relations import Aggregate, Items, Let, Select, Where
+from neelc.emit.scans import free
+from neelc.emit.times import as_time
+from neelc.ir.expr import Attribute, EventTime, Expr, MatchProperty, Variable, Whole
+from neelc.ir.logical import Match
+from neelc.ir.names import bare
+from neelc.ir.types import STRING, Struct
+from neelc.runtime.reference.results import is_over_matches
+
+Field = Callable[[Expr, str], str]
+"""The field of a variable's struct that holds an attribute."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """A relation of matches: a struct for each variable, `match_start` and `match_end` as numbers of `unit`.
+
+    `absent` are variables that may have no event.
+    """
+
+    name: str
+    query: Match
+    unit: str
+    struct: Callable[[str], str]
+    field: Field
+    absent: frozenset[str]
+
+    def sql(self, expression: Expr) -> str:
+        return sql(expression, self._reference)
+
+    def _reference(self, node: Expr) -> str | None:
+        match node:
+            case Attribute(Variable(name)) | EventTime(Variable(name)):
+                return self._value(node, name)
+            case Whole(Variable(name), Struct() as type):
+                return self._whole(name, type)
+            case MatchProperty(name) if bare(name).lower() == "confidence":
+                return "1.0D"
+            case MatchProperty(name):
+                return as_time(bare(name).lower(), self.unit, self.query.clock)
+        return None
+
+    def _value(self, reference: Expr, variable: str) -> str:
+        return f"{identifier(self.struct(variable))}.{identifier(self.field(reference, variable))}"
+
+    def _whole(self, name: str, type: Struct) -> str:
+        attributes = [(bare(f.name), Attribute(Variable(name), f.name, f.type)) for f in type.fields]
+        fields = [
+            f"{literal(field, STRING)}, {self._value(attribute, name)}" for field, attribute in attributes
+        ]
+        struct = f"named_struct({', '.join(fields)})"
+        event = identifier(self.struct(name))
+        return f"IF({event} IS NULL, NULL, {struct})" if name in self.absent else struct
+
+
+def results(
+    matches: Matches, residual: tuple[Expr, ...], taken: set[str], name: str, as_stream: bool
+) -> Iterator[Let]:
+    """The relations that make the result out of matches. One that is read as a stream has its times as
+    numbers."""
+    source = matches.name
+    if residual:
+        source = free("complete", taken)
+        condition = " AND ".join(f"({matches.sql(conjunct)})" for conjunct in residual)
+        yield Let(source, Where(matches.name, condition), "What is judged on complete matches.")
+    items: Items = tuple((matches.sql(output.expression), output.name) for output in matches.query.outputs)
+    own: Items = (
+        (("match_start", "match_start_number"), ("match_end", "match_end_number")) if as_stream else ()
+    )
+    query = matches.query
+    if query.aggregated:
+        yield Let(name, _aggregated(query, source, items), "RETURN: aggregates over all matches.")
+    elif query.distinct and as_stream:
+        selected = free("rows", taken)
+        yield Let(selected, Select(source, items + own), "RETURN")
+        groups = tuple((identifier(column), column) for _, column in items)
+        times = (("min(match_start_number)", own[0][1]), ("max(match_end_number)", own[1][1]))
+        yield Let(
+            name, Aggregate(selected, groups, times), "DISTINCT: a row stands for all matches equal to it."
+        )
+    else:
+        comment = "RETURN DISTINCT" if query.distinct else "RETURN"
+        yield Let(name, Select(source, items + own, distinct=query.distinct), comment)
+
+
+def _aggregated(query: Match, source: str, items: Items) -> Aggregate | Select:
+    over = [is_over_matches(output.expression) for output in query.outputs]
+    groups = tuple(item for item, many in zip(items, over, strict=True) if not many)
+    return Aggregate(source, groups, tuple(item for item, many in zip(items, over, strict=True) if many))

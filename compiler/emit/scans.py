@@ -1,0 +1,216 @@
+"""What is read of each stream: events of the pattern's types that can play a role, and the columns that are
+used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from neelc.emit.expressions import sql
+from neelc.emit.literals import identifier, literal, spark_type
+from neelc.emit.relations import Let, Select, Union
+from neelc.emit.times import as_number
+from neelc.ir.expr import Attribute, EventTime, Expr, Variable
+from neelc.ir.logical import Match, Member, Stream
+from neelc.ir.names import bare, find, is_quoted, written
+from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, DataType
+from neelc.plan.event_columns import EVENT, NUMBER, EventColumn
+from neelc.plan.event_roles import renamed
+from neelc.plan.kernel_plan import KeyColumn
+from neelc.plan.steps import Role
+from neelc.plan.unsupported import Unsupported
+
+MOST_ROLES = 62
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a strategy reads of the events of a query. `everything`: events without a role are read too."""
+
+    query: Match
+    unit: str
+    roles: tuple[Role, ...]
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...] = ()
+    lasting: bool = False
+    everything: bool = False
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where streams come from: the relation of each, and the unit in which the times of earlier queries
+    are."""
+
+    names: Mapping[str, str]
+    units: Mapping[str, str]
+
+
+def scans(wanted: Wanted, sources: Sources, taken: set[str]) -> Iterator[Let]:
+    """The relations that read all streams; the last of them, `events`, has all events."""
+    if len(wanted.roles) > MOST_ROLES:
+        raise Unsupported(f"a pattern with more than {MOST_ROLES} kinds of events")
+    read = [stream for stream in wanted.query.streams if wanted.everything or _members(wanted, stream)]
+    names = []
+    for stream in read:
+        name = free(f"{sources.names[stream.name]}_events" if len(read) > 1 else "events", taken)
+        names.append(name)
+        yield Let(name, _scan(wanted, stream, sources), _comment(wanted, stream))
+    if len(names) > 1:
+        yield Let(free("events", taken), Union(tuple(names)), "All events together.")
+
+
+def free(name: str, taken: set[str]) -> str:
+    """A name that is not taken, and taken from now on."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found
+
+
+def _members(wanted: Wanted, stream: Stream) -> list[Member]:
+    used = {role.type for role in wanted.roles}
+    types = [known for known in wanted.query.types if known.name in used]
+    return [member for known in types for member in known.members if member.stream == stream.name]
+
+
+def _comment(wanted: Wanted, stream: Stream) -> str:
+    if wanted.everything:
+        return f"All events of {stream.name}: those of other types count too."
+    types = dict.fromkeys(bare(m.value) for m in _members(wanted, stream) if m.value is not None)
+    listed = f"events of {', '.join(types)}" if types else "all events"
+    return f"{stream.name}: {listed} that can be part of a match."
+
+
+def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
+    on = _Events(wanted, stream, sources)
+    having = ["start IS NOT NULL"]
+    if wanted.lasting:
+        having.append("start <= end")
+    if not wanted.everything:
+        having.append("roles <> 0")
+    return Select(
+        sources.names[stream.name],
+        tuple(on.items()),
+        None if wanted.everything else on.types(),
+        " AND ".join(having),
+    )
+
+
+@dataclass(frozen=True)
+class _Events:
+    """The columns of one stream's events."""
+
+    wanted: Wanted
+    stream: Stream
+    sources: Sources
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        yield self._time(self.stream.start), "start"
+        if self.wanted.lasting:
+            yield self._time(self.stream.end or self.stream.start), "end"
+        yield " + ".join(self._roles()) or "0", "roles"
+        yield from ((self._key(key), key.name) for key in self.wanted.keys if not key.is_column)
+        for column in self.wanted.columns:
+            yield self._column(column), column.name
+
+    def types(self) -> str | None:
+        """The condition that an event is of one of the pattern's types."""
+        members = _members(self.wanted, self.stream)
+        return self._is_member(members)
+
+    def _is_member(self, members: list[Member]) -> str | None:
+        """None if all events are."""
+        if any(member.value is None for member in members):
+            return None
+        column = identifier(self.stream.type_column or "")
+        exact = dict.fromkeys(bare(m.value or "") for m in members if is_quoted(m.value or ""))
+        loose = dict.fromkeys((m.value or "").casefold() for m in members if not is_quoted(m.value or ""))
+        texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
+        return " OR ".join(text for text in texts if text) or "FALSE"
+
+    def _roles(self) -> Iterator[str]:
+        for number, role in enumerate(self.wanted.roles):
+            members = self._members_of(role.type)
+            if members:
+                tests = [self._is_member(members), *(self.sql(c, role.variable) for c in role.conditions)]
+                known = [f"({test})" for test in tests if test]
+                bit = f"{2**number}L" if len(self.wanted.roles) > 30 else str(2**number)
+                yield f"IF({' AND '.join(known)}, {bit}, 0)" if known else bit
+
+    def _members_of(self, type: str) -> list[Member]:
+        found = next(known for known in self.wanted.query.types if known.name == type)
+        return [member for member in found.members if member.stream == self.stream.name]
+
+    def _column(self, column: EventColumn) -> str:
+        type = spark_type(BIGINT if column.form == NUMBER else column.type)
+        if not any(self._members_of(known) for known in column.types):
+            return f"CAST(NULL AS {type})"
+        text = self.sql(column.expression, EVENT)
+        if column.form == NUMBER:
+            unit = "DAY" if column.type == DATE else "MICROSECOND"
+            return as_number(text, column.type, unit, unit)
+        return text
+
+    def _key(self, key: KeyColumn) -> str:
+        """What events are partitioned by; for events of different types it may be something else."""
+        branches = []
+        for term, types in key.terms:
+            members = [member for type in types for member in self._members_of(type)]
+            if members:
+                branches.append((self._is_member(members), self._normal(self.sql(term, EVENT), key.type)))
+        if not branches:
+            return f"CAST(NULL AS {spark_type(key.type)})"
+        if len(branches) == 1:
+            return branches[0][1]
+        whens = " ".join(f"WHEN {test or 'TRUE'} THEN {text}" for test, text in branches)
+        return f"CASE {whens} END"
+
+    def _normal(self, text: str, type: DataType) -> str:
+        """Equal numbers must be equal as keys: zero has two forms, and NaN many."""
+        return f"nanvl({text} + 0.0D, double('NaN'))" if type in (FLOAT, DOUBLE) else text
+
+    def sql(self, expression: Expr, variable: str) -> str:
+        return sql(renamed(expression, variable, EVENT), self._reference)
+
+    def _reference(self, node: Expr) -> str | None:
+        match node:
+            case Attribute(Variable(), name, type):
+                columns = {written(column.name): column for column in self.stream.columns}
+                found = find(name, columns)
+                if found is None:
+                    return f"CAST(NULL AS {spark_type(type)})"
+                return _as_type(identifier(columns[found].name), columns[found].type, type)
+            case EventTime(Variable(), name, type):
+                column_name = (
+                    self.stream.start if bare(name).lower() == "ts" else self.stream.end or self.stream.start
+                )
+                return _as_type(identifier(column_name), self._type(column_name), type)
+        return None
+
+    def _type(self, name: str) -> DataType:
+        return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
+
+    def _time(self, name: str) -> str:
+        if self.stream.query is not None:  # a query's own times come as numbers already
+            own = self.sources.units[self.stream.query]
+            return as_number(number_of(name), BIGINT, own, self.wanted.unit)
+        return as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit)
+
+
+def number_of(name: str) -> str:
+    """The column of a query's result that has `match_start` or `match_end` as a number."""
+    return identifier(f"{name}_number")
+
+
+def _as_type(text: str, have: DataType, want: DataType) -> str:
+    return text if have == want else f"CAST({text} AS {spark_type(want)})"
+
+
+def _one_of(text: str, values: list[str]) -> str:
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{text} = {literal(values[0], STRING)}"
+    return f"{text} IN ({', '.join(literal(value, STRING) for value in values)})"

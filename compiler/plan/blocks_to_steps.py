@@ -1,0 +1,222 @@
+"""Blocks as steps: variables in an order, each condition and each check as soon as it can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from neelc.bind.coercion import cast_to, common_of
+from neelc.ir.expr import Binary, Disjunction, Expr, IsNull
+from neelc.ir.names import bare
+from neelc.ir.typeof import type_of
+from neelc.plan.blocks import Block, Condition, Item
+from neelc.plan.event_roles import EventRoles, attribute
+from neelc.plan.known import Known, exclude_each_other, in_bound, see_each_other
+from neelc.plan.names_of_steps import names_of_step
+from neelc.plan.picks import with_picks
+from neelc.plan.steps import Absent, AnyBound, Choose, Filter, Present, Step, Take
+from neelc.plan.tight_bounds import tight_bounds
+from neelc.runtime.program import When
+
+
+@dataclass
+class Order:
+    """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
+    `chosen` are the marks of choices that are made."""
+
+    block: Block
+    known: Known
+    roles: EventRoles
+    around: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
+    steps: list[Step] = field(default_factory=list)
+    judged: set[int] = field(default_factory=set)
+    checks: list[tuple[Block, Absent | Present]] = field(default_factory=list)
+    taken: set[Item] = field(default_factory=set)
+
+    def bound(self, when: When) -> frozenset[str]:
+        """The variables that are settled in rows with these choices: their events are taken, or they have
+        none. Branches of an OR may share a variable, which is then taken in each."""
+        waiting = {
+            item.variable
+            for item in self.block.items
+            if item not in self.taken and not exclude_each_other(item.when, when)
+        }
+        return self.around | (set(self.block.variables) - waiting)
+
+
+def blocks_to_steps(block: Block, known: Known, roles: EventRoles) -> tuple[Step, ...]:
+    """The steps that find all matches."""
+    return tuple(_steps(Order(block, known, roles)))
+
+
+def _steps(order: Order) -> list[Step]:
+    block = order.block
+    order.checks = [(check, _check(order, check)) for check in block.checks]
+    _judge(order)
+    for place, item in enumerate(_in_order(block.items)):
+        _choose(order, item.when)
+        order.steps.append(_take(order, item))
+        order.taken.add(item)
+        _judge(order)
+        if place == 0 and block.wanted is None:
+            order.steps += _feasible(order, block.items[1:])
+    for choice in block.choices:
+        _choose(order, (*choice.when, (choice.mark, 0)))
+    _judge(order)
+    order.steps += [AnyBound(some.variables, some.when) for some in block.bound]
+    return order.steps
+
+
+def _in_order(items: list[Item]) -> list[Item]:
+    """The order of the text, but what must lie around other events comes after them: they do not know of
+    it."""
+    left, ordered = list(items), list[Item]()
+    while left:
+        waiting = {item.variable for item in left}
+        free = [item for item in left if not waiting & set(_looked_at(item))]
+        assert free, "windows are nested, so there is an order"
+        ordered.append(free[0])
+        left.remove(free[0])
+    return ordered
+
+
+def _looked_at(item: Item) -> Iterator[str]:
+    for window in item.within:
+        if not window.member:
+            yield from window.events
+
+
+def _choose(order: Order, when: When) -> None:
+    """Make the choices that a step needs, those before which they are made first."""
+    for mark, _ in when:
+        choice = next((one for one in order.block.choices if one.mark == mark), None)
+        if choice is None or mark in order.chosen:
+            continue
+        _choose(order, choice.when)
+        order.steps.append(Choose(choice.mark, choice.count, choice.when))
+        order.chosen |= {mark}
+
+
+def _take(order: Order, item: Item) -> Take:
+    """The step that binds an item, with all conditions that can be judged then and concern it."""
+    bound = order.bound(item.when) - {item.variable}
+    bounds = tight_bounds(item, bound, order.known)
+    differs = tuple(
+        name
+        for name in sorted(bound)
+        if name not in item.after and name not in item.before and order.known.can_be_one_event(item, name)
+    )
+    where = [*_agreements(order, item), *_conditions_at(order, item)]
+    return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
+
+
+def _conditions_at(order: Order, item: Item) -> Iterator[Expr]:
+    now = order.bound(item.when) | {item.variable}
+    for condition in _open_conditions(order):
+        if item.variable in condition.names <= now and set(condition.when) == set(item.when):
+            order.judged.add(id(condition))
+            yield condition.expression
+
+
+def _open_conditions(order: Order) -> list[Condition]:
+    return [
+        condition
+        for condition in order.block.conditions
+        if id(condition) not in order.judged and not order.roles.is_absorbed(condition)
+    ]
+
+
+def _agreements(order: Order, item: Item) -> Iterator[Expr]:
+    """`[id]` between the item and what is bound; one surely bound event is enough, all of them agree."""
+    for number, name in item.same:
+        if bare(name).casefold() in order.known.keyed:
+            continue
+        others = [
+            other
+            for other in sorted(order.bound(item.when) - {item.variable})
+            if any(
+                (number, name) in known.same and see_each_other(item, known)
+                for known in order.known.items[other]
+            )
+        ]
+        sure = [other for other in others if order.known.is_sure(other, item.when)]
+        yield from (_agreement(order, item, other, name, bool(sure)) for other in sure[:1] or others)
+
+
+def _agreement(order: Order, item: Item, other: str, name: str, sure: bool) -> Expr:
+    """Equality; of an event that may be absent, only where it is there. Roles have made sure that no value
+    is NULL."""
+    facts = order.known.facts
+    one = attribute(item.variable, name, facts.type(item.type))
+    two = attribute(other, name, facts.type(order.known.items[other][0].type))
+    kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
+    equal = Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
+    return equal if sure else Disjunction((IsNull(two), equal))
+
+
+def _judge(order: Order) -> None:
+    """Add each condition and each check that can be judged now."""
+    own = frozenset(order.block.variables)
+    for condition in _open_conditions(order):
+        if (condition.names & own) <= order.bound(condition.when) and _can_choose(order, condition.when):
+            _choose(order, condition.when)
+            order.judged.add(id(condition))
+            order.steps.append(Filter(condition.expression, condition.when))
+    for check, made in order.checks:
+        if id(check) in order.judged:
+            continue
+        if (_needed(check, made) & own) <= order.bound(check.when) and _can_choose(order, check.when):
+            _choose(order, check.when)
+            order.judged.add(id(check))
+            order.steps.append(made)
+
+
+def _can_choose(order: Order, when: When) -> bool:
+    """Choices are made as late as possible: not for a check alone, while there are variables to take."""
+    left = any(item not in order.taken for item in order.block.items)
+    return not left or all(mark in order.chosen or not _is_own(order, mark) for mark, _ in when)
+
+
+def _is_own(order: Order, mark: str) -> bool:
+    return any(choice.mark == mark for choice in order.block.choices)
+
+
+def _check(order: Order, check: Block) -> Absent | Present:
+    """The step of a check, as if all variables around it were bound."""
+    around = order.around | set(order.block.variables)
+    inner = Order(check, order.known, order.roles, around, order.chosen)
+    steps = tuple(_under(step, check.when) for step in with_picks(_steps(inner)))
+    kind = Present if check.wanted else Absent
+    return kind(steps, check.when, check.part)
+
+
+def _under(step: Step, when: When) -> Step:
+    """The step for rows that all have made these choices."""
+    return replace(step, when=tuple(choice for choice in step.when if choice not in when))
+
+
+def _needed(check: Block, step: Absent | Present) -> frozenset[str]:
+    """The variables around a check that it looks at."""
+    return frozenset(names_of_step(step)) - set(check.variables)
+
+
+def _feasible(order: Order, items: list[Item]) -> list[Step]:
+    """A step that drops rows early for which some event that is still needed cannot be there.
+
+    It is the rest of the pattern with each event as near as possible and conditions left out, so no match
+    is lost."""
+    rest = [item for item in items if not item.when]
+    if len(rest) < 2 or order.block.items[0].when:
+        return []
+    first = order.bound(())
+    bound, steps = first, list[Step]()
+    for item in rest:
+        bounds = tight_bounds(item, bound, order.known)
+        windows = (
+            replace(window, events=in_bound(window.events, first), member=False) for window in bounds.within
+        )
+        within = tuple(window for window in windows if window.events)
+        steps.append(Take(item.variable, order.roles.of[item], replace(bounds, within=within)))
+        bound |= {item.variable}
+    return [Present(with_picks(steps))]

@@ -1,0 +1,108 @@
+"""Roles: which events can stand for a variable, as far as one event alone can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from neelc.ir.conjuncts import names_in
+from neelc.ir.expr import Attribute, Binary, Expr, IsNull, Variable
+from neelc.ir.logical import EventType
+from neelc.ir.names import same, written
+from neelc.ir.node import Node, transform
+from neelc.plan.blocks import Block, Condition, Item, implies
+from neelc.plan.steps import Role
+from neelc.rewrite.keys import Key
+from neelc.rewrite.roles import plain
+
+
+@dataclass(frozen=True)
+class EventRoles:
+    """The role of each item, by its variable and choices; and the conditions that roles have taken over."""
+
+    roles: tuple[Role, ...]
+    of: Mapping[Item, str]
+    absorbed: frozenset[int]
+
+    def is_absorbed(self, condition: Condition) -> bool:
+        return id(condition) in self.absorbed
+
+
+def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
+    """Every item gets a role; items that ask the same of their events share one."""
+    roles: dict[object, Role] = {}
+    of: dict[Item, str] = {}
+    absorbed: set[int] = set()
+    for inner in _blocks(block):
+        for item in inner.items:
+            own = [c for c in inner.conditions if c.names == {item.variable} and implies(item.when, c.when)]
+            absorbed |= {id(condition) for condition in own if implies(condition.when, item.when)}
+            wanted = (*_not_null(item, types[item.type]), *(condition.expression for condition in own))
+            conditions = tuple(dict.fromkeys(wanted))
+            role = (item.type, frozenset(renamed(condition, item.variable, "") for condition in conditions))
+            if role not in roles:
+                name = _free(item.variable if conditions else item.type, roles.values())
+                roles[role] = Role(name, item.type, item.variable, conditions)
+            of[item] = roles[role].name
+    return EventRoles(tuple(roles.values()), of, frozenset(absorbed))
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for check in block.checks:
+        yield from _blocks(check)
+
+
+def _not_null(item: Item, type: EventType) -> Iterator[Expr]:
+    """ "`[id]` means: equal `id` on every event. NULL equals nothing." """
+    for _, name in item.same:
+        yield IsNull(attribute(item.variable, name, type), negated=True)
+
+
+def attribute(variable: str, name: str, type: EventType) -> Attribute:
+    column = next(column for column in type.columns if same(name, written(column.name)))
+    return Attribute(Variable(variable), written(column.name), column.type)
+
+
+def renamed(expression: Expr, old: str, new: str) -> Expr:
+    """The expression with another name for a variable."""
+
+    def change(node: Node) -> Node | None:
+        return Variable(new) if isinstance(node, Variable) and node.name == old else None
+
+    changed = transform(expression, change)
+    assert isinstance(changed, Expr)
+    return changed
+
+
+def _free(name: str, taken: Iterable[Role]) -> str:
+    names = {role.name for role in taken}
+    numbered = (f"{name}_{number}" for number in range(2, len(names) + 3))
+    return name if name not in names else next(other for other in numbered if other not in names)
+
+
+def without_key_equalities(block: Block, keys: tuple[Key, ...]) -> Block:
+    """Events are partitioned by the keys, so that `a.id = b.id` asks no more than that neither is NULL."""
+    conditions: list[Condition] = []
+    for condition in block.conditions:
+        sides = _sides(condition.expression, keys)
+        nots = [replace(condition, expression=IsNull(side, negated=True)) for side in sides]
+        conditions += nots or [condition]
+    checks = [without_key_equalities(check, keys) for check in block.checks]
+    return replace(block, conditions=conditions, checks=checks)
+
+
+def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
+    if not isinstance(expression, Binary) or expression.op != "=":
+        return ()
+    sides = (expression.left, expression.right)
+    names = [names_in(side) for side in sides]
+    if any(len(found) != 1 for found in names) or names[0] == names[1]:
+        return ()
+    for key in keys:
+        terms = [dict(key.terms).get(next(iter(found))) for found in names]
+        if all(
+            term is not None and plain(side) == plain(term) for side, term in zip(sides, terms, strict=True)
+        ):
+            return sides
+    return ()

@@ -1,0 +1,171 @@
+"""Everything the kernel needs for a query: its program, and the columns of events that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neelc.ir.expr import Attribute, EventTime, Expr, Variable, Whole
+from neelc.ir.logical import Match
+from neelc.ir.names import bare
+from neelc.ir.node import Node, children
+from neelc.ir.show_pattern import as_written
+from neelc.ir.typeof import type_of
+from neelc.ir.types import DOUBLE, FLOAT, DataType, Struct
+from neelc.plan import steps as s
+from neelc.plan.event_columns import EVENT, PLAIN, PLAIN_NAME, EventColumn, EventColumns
+from neelc.plan.event_roles import renamed
+from neelc.plan.match_to_plan import match_to_plan
+from neelc.plan.plan_to_program import plan_to_steps
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.keys import Key
+from neelc.runtime.program import Output, Program
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column that events are partitioned by: for events of some types, what gives the value. One that is a
+    `column` of the events anyway is not computed again."""
+
+    name: str
+    type: DataType
+    terms: tuple[tuple[Expr, tuple[str, ...]], ...]
+    is_column: bool = False
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """A program and where its columns come from. `residual` conditions are judged on complete matches.
+
+    `fields` says, for a variable and an expression over it, in which field of the variable's struct its
+    value is."""
+
+    plan: s.Plan
+    program: Program
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...]
+    residual: tuple[Expr, ...]
+    text: str = ""
+
+    def struct(self, variable: str) -> str:
+        """The column of a variable's event."""
+        return next(output.name for output in self.program.outputs if output.variable == variable)
+
+    def field(self, reference: Expr, variable: str) -> str:
+        """The field of the variable's struct that holds an attribute."""
+        plain = renamed(reference, variable, EVENT)
+        found = (c.name for c in self.columns if c.expression == plain and c.form == PLAIN)
+        return next(found)
+
+
+def kernel_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
+    """The plan of a query for the kernel; raises `Unsupported`.
+
+    >>> from neelc.rewrite.examples import query
+    >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
+    >>> [column.name for column in found.columns], found.program.outputs[1].fields
+    (['x', 'user'], (('user', 'user'),))
+    """
+    plan = match_to_plan(query, keys, unit)
+    if plan.counted and len(keys) < len(query.partition):
+        raise Unsupported("a window of EVENTS in a partition whose values differ by type")
+    columns = EventColumns(types_of_variables(plan))
+    key_columns = tuple(_key_column(key, columns) for key in keys)
+    kernel = plan_to_steps(plan, columns)
+    outputs = _outputs(query, plan, kernel.residual, columns)
+    program = Program(
+        kernel.steps,
+        outputs,
+        tuple(role.name for role in plan.roles),
+        tuple(column.name for column in key_columns),
+        kernel.codings,
+        lasting=plan.lasting,
+        counted=plan.counted,
+        reach=plan.reach,
+        looks_back=plan.looks_back,
+        leader=plan.leader,
+        unique=plan.unique,
+        labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
+    )
+    text = str(as_written(query.pattern))
+    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, text)
+
+
+def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
+    """The types of the events of each variable: several where branches share it."""
+    types = {role.name: role.type for role in plan.roles}
+    found: dict[str, tuple[str, ...]] = {}
+    for take in _takes(plan.steps):
+        known = found.get(take.variable, ())
+        found[take.variable] = tuple(dict.fromkeys((*known, types[take.role])))
+    return found
+
+
+def _takes(steps: tuple[s.Step, ...]) -> Iterator[s.Take]:
+    for step in steps:
+        match step:
+            case s.Take():
+                yield step
+            case s.Absent(inner) | s.Present(inner):
+                yield from _takes(inner)
+
+
+def _key_column(key: Key, columns: EventColumns) -> KeyColumn:
+    shapes: dict[Expr, tuple[str, ...]] = {}
+    for variable, term in key.terms:
+        types = columns.type_of_variable.get(variable, ())
+        shape = renamed(term, variable, EVENT)
+        shapes[shape] = tuple(dict.fromkeys((*shapes.get(shape, ()), *types)))
+    kind = type_of(next(iter(shapes)))
+    if len(shapes) == 1 and kind not in (FLOAT, DOUBLE):
+        variables = columns.type_of_variable
+        known = [columns.column(term, name) for name, term in key.terms if name in variables]
+        return KeyColumn(known[0].name, kind, tuple(shapes.items()), is_column=True)
+    return KeyColumn(columns.free(f"{bare(key.name)}_key"), kind, tuple(shapes.items()))
+
+
+def _outputs(
+    query: Match, plan: s.Plan, residual: tuple[Expr, ...], columns: EventColumns
+) -> tuple[Output, ...]:
+    """A struct for each variable that results, or conditions that are left, look into."""
+    fields: dict[str, dict[str, str]] = {name: {} for name in plan.variables}
+    for node in (*(output.expression for output in query.outputs), *residual):
+        for variable, reference in references(node):
+            column = columns.column(reference, variable)
+            fields.setdefault(variable, {})[column.name] = column.name
+    names = struct_names(plan.variables)
+    return tuple(
+        Output(name, names[name] if fields[name] else "", tuple(fields[name].items()))
+        for name in plan.variables
+    )
+
+
+def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
+    """A column name for each variable: its own where that is a plain word. Spark does not tell cases apart.
+
+    >>> struct_names(("a", "`A`", "`x y`", "match_start"))
+    {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
+    """
+    found: dict[str, str] = {}
+    taken = {"match_start", "match_end"}
+    for number, name in enumerate(variables, 1):
+        plain = bare(name)
+        if not PLAIN_NAME.match(plain) or plain.casefold() in taken:
+            plain = f"event_{number}"
+        taken.add(plain.casefold())
+        found[name] = plain
+    return found
+
+
+def references(node: Node) -> Iterator[tuple[str, Expr]]:
+    """The attributes and times that an expression names, each with its variable. All attributes of a whole
+    event."""
+    match node:
+        case Attribute(Variable(name)) | EventTime(Variable(name)):
+            yield name, node
+        case Whole(Variable(name), Struct(fields)):
+            for field in fields:
+                yield name, Attribute(Variable(name), field.name, field.type)
+        case _:
+            for child in children(node):
+                yield from references(child)

@@ -1,0 +1,181 @@
+"""Conditions for the kernel: an expression over several events as operations on columns of each.
+
+The largest pieces that concern one event become columns, which Spark computes with its own functions; only
+what combines them is left to the kernel, and that is numbers, truth values and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from neelc.ir import expr as e
+from neelc.ir.conjuncts import names_in
+from neelc.ir.typeof import type_of
+from neelc.ir.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    Decimal,
+)  # fmt: skip
+from neelc.plan.event_columns import CODE, NUMBER, PLAIN, EventColumns
+from neelc.runtime.program import Apply, Column, Constant, Value
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Context
+
+NUMBERS = {
+    TINYINT: "tinyint",
+    SMALLINT: "smallint",
+    INT: "int",
+    BIGINT: "bigint",
+    FLOAT: "float",
+    DOUBLE: "double",
+}
+TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+_NAMES = {"coalesce": "coalesce", "greatest": "greatest", "least": "least", "abs": "abs", "if": "if"}
+
+
+class NotInKernel(Exception):
+    """An expression that the kernel cannot compute."""
+
+
+@dataclass
+class KernelValues:
+    """Translates expressions. `absent` are variables that may have no event; `coded` collects the pairs of
+    columns that are compared by the order of their values."""
+
+    columns: EventColumns
+    absent: frozenset[str]
+    coded: list[tuple[str, ...]] = field(default_factory=list)
+
+    def value(self, expression: e.Expr) -> Value:
+        """The expression as operations; raises `NotInKernel`."""
+        names = names_in(expression)
+        if not names:
+            return _constant(evaluate(expression, Context({})), expression)
+        if len(names) == 1 and type_of(expression) in (*NUMBERS, BOOLEAN, *TIMES):
+            return self._column(expression, next(iter(names)))
+        return self._operation(expression)
+
+    def _column(self, expression: e.Expr, variable: str) -> Value:
+        form = NUMBER if type_of(expression) in TIMES else PLAIN
+        found = Column(variable, self.columns.column(expression, variable, form).name)
+        if variable not in self.absent:
+            return found
+        missing = _constant(evaluate(expression, Context({variable: None})), expression)
+        if missing == Constant(None):
+            return found
+        there = self.columns.column(e.Literal(True, BOOLEAN), variable).name
+        return Apply("case", (Apply("isnotnull", (Column(variable, there),)), found, missing))
+
+    def _operation(self, node: e.Expr) -> Value:
+        match node:
+            case e.Binary(op, left, right) if op in e.COMPARISONS:
+                return self._comparison(op, left, right)
+            case e.IsDistinct(left, right, negated):
+                equal = self._comparison("<=>", left, right)
+                return equal if negated else _not(equal)
+            case e.Between(operand, low, high, negated):
+                both = (self._comparison(">=", operand, low), self._comparison("<=", operand, high))
+                return _not(Apply("and", both)) if negated else Apply("and", both)
+            case e.InList(operand, items, negated):
+                any_of = Apply("or", tuple(self._comparison("=", operand, item) for item in items))
+                return _not(any_of) if negated else any_of
+            case e.Conjunction(operands):
+                return Apply("and", self._all(operands))
+            case e.Disjunction(operands):
+                return Apply("or", self._all(operands))
+            case e.Negation(operand):
+                return _not(self.value(operand))
+            case e.IsNull(operand, negated):
+                return Apply("isnotnull" if negated else "isnull", (self.value(operand),))
+            case e.IsTruth(operand, value, negated):
+                name = "isnull" if value is None else "istrue" if value else "isfalse"
+                found = Apply(name, (self.value(operand),))
+                return _not(found) if negated else found
+        return self._number(node)
+
+    def _number(self, node: e.Expr) -> Value:
+        kind = type_of(node)
+        match node:
+            case e.Binary("-", left, right) if kind == DAY_INTERVAL and _are_instants(left, right):
+                return Apply("-", self._all((left, right)), "bigint")
+            case e.Binary(op, left, right) if op in e.ARITHMETIC and kind in NUMBERS:
+                return Apply(op, self._all((left, right)), NUMBERS[kind])
+            case e.Unary("-", operand) if kind in NUMBERS:
+                return Apply("neg", (self.value(operand),), NUMBERS[kind])
+            case e.Unary("+", operand):
+                return self.value(operand)
+            case e.Cast(operand, to) if to in NUMBERS and type_of(operand) in NUMBERS:
+                return Apply("cast", (self.value(operand),), NUMBERS[to])
+            case e.Call(name, arguments) if name in _NAMES and kind in (*NUMBERS, BOOLEAN):
+                return Apply(_NAMES[name], self._all(arguments), NUMBERS.get(kind, "boolean"))
+            case e.Case(None, whens, otherwise) if kind in (*NUMBERS, BOOLEAN):
+                parts = [part for when in whens for part in (when.condition, when.result)]
+                last = Constant(None) if otherwise is None else self.value(otherwise)
+                return Apply("case", (*self._all(parts), last), NUMBERS.get(kind, "boolean"))
+        raise NotInKernel(str(node))
+
+    def _all(self, operands: Iterable[e.Expr]) -> tuple[Value, ...]:
+        return tuple(self.value(operand) for operand in operands)
+
+    def _comparison(self, op: str, left: e.Expr, right: e.Expr) -> Value:
+        kind = type_of(left)
+        if kind in (*NUMBERS, BOOLEAN, *TIMES, DAY_INTERVAL):
+            return Apply(op, self._all((left, right)))
+        if not isinstance(kind, Decimal) and kind not in (STRING, BINARY):
+            raise NotInKernel(str(left))
+        sides = (self._code(left), self._code(right))
+        self.coded.append(tuple(side.name for side in sides))
+        return Apply(op, sides)
+
+    def _code(self, expression: e.Expr) -> Column:
+        """A column that is compared by the order of its values. One of an absent event is NULL."""
+        names = names_in(expression)
+        if len(names) != 1:
+            raise NotInKernel(str(expression))
+        variable = next(iter(names))
+        if variable in self.absent and evaluate(expression, Context({variable: None})) is not None:
+            raise NotInKernel(str(expression))
+        return Column(variable, self.columns.column(expression, variable, CODE).name)
+
+
+def _not(value: Value) -> Value:
+    return Apply("not", (value,))
+
+
+def _are_instants(left: e.Expr, right: e.Expr) -> bool:
+    return type_of(left) == type_of(right) and type_of(left) in (TIMESTAMP, TIMESTAMP_NTZ)
+
+
+def _constant(value: object, expression: e.Expr) -> Constant:
+    match value:
+        case None | bool() | int() | float():
+            return Constant(value)
+        case timedelta():
+            return Constant(value // timedelta(microseconds=1))
+    raise NotInKernel(str(expression))
+
+
+def groups(pairs: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Columns that are compared, directly or through others, are coded together.
+
+    >>> groups([("a", "b"), ("c", "d"), ("b", "e")])
+    (('a', 'b', 'e'), ('c', 'd'))
+    """
+    found: list[list[str]] = []
+    for pair in pairs:
+        touched = [group for group in found if set(group) & set(pair)]
+        joined = [name for group in touched for name in group] + list(pair)
+        found = [group for group in found if group not in touched] + [list(dict.fromkeys(joined))]
+    return tuple(tuple(group) for group in sorted(found))

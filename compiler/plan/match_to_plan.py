@@ -1,0 +1,86 @@
+"""From a rewritten query to the steps that find its matches."""
+
+from __future__ import annotations
+
+from neelc.ir.logical import Match
+from neelc.ir.names import bare
+from neelc.ir.parts import targets
+from neelc.plan.blocks import Block
+from neelc.plan.blocks_to_steps import blocks_to_steps
+from neelc.plan.event_roles import event_roles, without_key_equalities
+from neelc.plan.known import known
+from neelc.plan.pattern_to_blocks import pattern_to_blocks
+from neelc.plan.steps import Plan
+from neelc.plan.unsupported import Unsupported
+from neelc.plan.widths import width_of
+from neelc.rewrite.facts import ANY_MATCH, Facts
+from neelc.rewrite.keys import Key
+
+
+def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str) -> Plan:
+    """The steps of a query whose events are partitioned by `keys`; raises `Unsupported`.
+
+    >>> from neelc.rewrite.examples import query
+    >>> plan = match_to_plan(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE d.x > 1 WITHIN 9"), (), "MILLISECOND")
+    >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
+    ('a', 9, False, ['A', 'd', 'B', 'C'])
+    """
+    _refuse(query)
+    block, repeats = pattern_to_blocks(query, unit)
+    block = without_key_equalities(block, keys)
+    facts = Facts(lambda: query)
+    roles = event_roles(block, {type.name: type for type in query.types})
+    about = known(block, facts, _keyed(keys))
+    width, counted = (None, False) if query.within is None else width_of(query.within, unit)
+    counts = counted or any(window.counted for item in block.all_items() for window in item.within)
+    return Plan(
+        blocks_to_steps(block, about, roles),
+        roles.roles,
+        targets(query.pattern),
+        unit,
+        reach=None if counts else width,
+        counted=counts,
+        lasting=about.lasting,
+        looks_back=_looks_back(block),
+        leader=_leader(block),
+        unique=repeats,
+    )
+
+
+def _refuse(query: Match) -> None:
+    if query.strategy != ANY_MATCH:
+        raise Unsupported(query.strategy)
+    if query.confidence is not None or any(stream.latest for stream in query.streams):
+        raise Unsupported("an imprecise timestamp")
+    if query.collapsed:
+        raise Unsupported("RETURN COLLAPSED")
+
+
+def _keyed(keys: tuple[Key, ...]) -> frozenset[str]:
+    """The attributes among the keys that are the same attribute for every event."""
+    return frozenset(
+        bare(key.name).casefold()
+        for key in keys
+        if all(_is_attribute(term, key.name) for _, term in key.terms)
+    )
+
+
+def _is_attribute(term: object, name: str) -> bool:
+    from neelc.ir.expr import Attribute, Cast
+
+    inner = term.operand if isinstance(term, Cast) and term.implicit else term
+    return isinstance(inner, Attribute) and bare(inner.name).casefold() == bare(name).casefold()
+
+
+def _leader(block: Block) -> str | None:
+    """The variable whose event comes before all others, in every match."""
+    if not block.items or block.items[0].when:
+        return None
+    first, rest = block.items[0].variable, block.items[1:]
+    return first if all(first in item.after for item in rest) else None
+
+
+def _looks_back(block: Block) -> bool:
+    """Whether a check can look at events before the start of the match."""
+    sure = {item.variable for item in block.items if not item.when}
+    return any(not sure & set(item.after) for check in block.checks for item in check.all_items())

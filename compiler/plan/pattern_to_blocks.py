@@ -1,0 +1,244 @@
+"""A pattern as blocks: each variable with all that its place in the pattern asks of it.
+
+Scopes: what `runtime/reference/satisfy.py` hands down as an interval of time is here the conjunction of the
+bounds that make the interval. That is the same, since the events that a bound speaks of lie in the wider
+scope themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from neelc.ir import pattern as p
+from neelc.ir.conjuncts import conjuncts, names_in
+from neelc.ir.expr import Same
+from neelc.ir.logical import Match
+from neelc.ir.parts import may_be_empty, satisfiable_by_nothing, targets
+from neelc.ir.show_pattern import as_written
+from neelc.plan.blocks import Block, Choice, Condition, Item, SomeBound
+from neelc.plan.unsupported import Unsupported
+from neelc.plan.widths import width_of
+from neelc.runtime.program import Between, When, Within
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window around a part that binds `variables`."""
+
+    variables: tuple[str, ...]
+    width: int
+    counted: bool
+
+    def around(self, variable: str) -> Within:
+        others = tuple(name for name in self.variables if name != variable)
+        return Within(others, self.width, self.counted, variable in self.variables)
+
+
+Scope = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part stands. `block` takes what a match binds; `dropped` are variables of an EXISTS, which go
+    to `hidden`, as do negations there: they may look at what is dropped. `inner` has the variables of each
+    EXISTS around it that are in no scope but its own."""
+
+    block: Block
+    when: When = ()
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
+    between: tuple[Between, ...] = ()
+    scope: Scope = ()
+    inner: tuple[tuple[frozenset[str], Scope], ...] = ()
+    same: tuple[tuple[int, str], ...] = ()
+    dropped: frozenset[str] = frozenset()
+    hidden: Block | None = None
+
+    @property
+    def checks(self) -> Block:
+        """The block that negations go to."""
+        return self.hidden or self.block
+
+    def block_of(self, variables: Sequence[str]) -> Block:
+        """The block for what these variables decide."""
+        if self.hidden is not None and set(variables) <= self.dropped:
+            return self.hidden
+        return self.block
+
+    def block_of_condition(self, names: frozenset[str]) -> Block:
+        """A condition about what is hidden, or under a choice that is, is judged there."""
+        if self.hidden is None:
+            return self.block
+        marks = {choice.mark for choice in self.hidden.choices}
+        hidden = names & self.dropped or any(mark in marks for mark, _ in self.when)
+        return self.hidden if hidden else self.block
+
+    def scope_of(self, variable: str) -> Scope:
+        return next((scope for names, scope in self.inner if variable in names), self.scope)
+
+    @property
+    def innermost(self) -> Scope:
+        return self.inner[-1][1] if self.inner else self.scope
+
+
+@dataclass
+class Walk:
+    """One walk over a pattern: it numbers marks and scopes. `repeats` is set where two ways through the
+    choices can find the same match."""
+
+    unit: str
+    numbers: count[int]
+    repeats: bool = False
+
+    def mark(self) -> str:
+        return f"choice_{next(self.numbers)}"
+
+
+def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
+    """The block of a query's matches, and whether one match can be found twice.
+
+    >>> from neelc.rewrite.examples import query
+    >>> block, _ = pattern_to_blocks(query("SEQ(A a, !B b, C c) WITHIN 1 SECOND"), "MILLISECOND")
+    >>> [(item.variable, item.after, item.before) for item in block.all_items()]
+    [('a', (), ('c',)), ('c', ('a',), ()), ('b', ('a',), ('c',))]
+    """
+    where = Same(query.partition) if query.partition else None
+    whole = p.And((query.pattern,), where=where, within=query.within)
+    block = Block(part=str(as_written(query.pattern)))
+    walk = Walk(unit, count(1))
+    place(walk, whole, Place(block))
+    if may_be_empty(whole):
+        block.bound.append(SomeBound(targets(whole), ()))
+    return block, walk.repeats
+
+
+def place(walk: Walk, part: p.Pattern, at: Place) -> None:
+    """Add what `part` asks for to the blocks of its place."""
+    if isinstance(part, p.Optional):
+        if not targets(part):
+            return  # nothing in it is ever bound: it always counts as absent
+        at = _if_present(walk, part, at)
+    inside = _inside(walk, part, at)
+    match part:
+        case p.Event(type, variable):
+            _place_event(type, variable or "", inside)
+        case p.Seq(parts):
+            for number, inner in enumerate(parts):
+                after = _names(parts[:number])
+                before = _names(parts[number + 1 :])
+                place(walk, inner, replace(inside, after=inside.after + after, before=inside.before + before))
+        case p.And(parts):
+            for inner in parts:
+                place(walk, inner, inside)
+        case p.AndNeg(parts):
+            _place_and_neg(walk, parts, inside)
+        case p.Or(parts):
+            _place_or(walk, part, parts, inside)
+        case p.Optional(inner):
+            place(walk, inner, inside)
+        case p.Not(inner):
+            _place_not(walk, inner, inside)
+        case p.Exists(variables, inner):
+            _place_exists(walk, part, frozenset(variables), inner, inside)
+        case _:
+            raise Unsupported("Kleene closure", part.span)
+
+
+def _names(parts: Sequence[p.Pattern]) -> tuple[str, ...]:
+    return tuple(name for part in parts for name in targets(part))
+
+
+def _inside(walk: Walk, part: p.Pattern, at: Place) -> Place:
+    """The place of what is inside `part`: its conditions are noted, its window and its `[id]` go down."""
+    inside = at
+    if part.within is not None:
+        width, counted = width_of(part.within, walk.unit)
+        inside = replace(inside, windows=(*inside.windows, Window(targets(part), width, counted)))
+    for conjunct in conjuncts(part.where):
+        if isinstance(conjunct, Same):
+            number = next(walk.numbers)
+            inside = replace(inside, same=inside.same + tuple((number, name) for name in conjunct.attributes))
+        else:
+            block = inside.block_of_condition(names_in(conjunct))
+            block.conditions.append(Condition(conjunct, inside.when))
+    return inside
+
+
+def _place_event(type: str, variable: str, at: Place) -> None:
+    within = tuple(window.around(variable) for window in at.windows)
+    scope = at.scope_of(variable)
+    item = Item(variable, type, at.when, at.after, at.before, within, at.between, scope, at.same)
+    at.block_of([variable]).items.append(item)
+
+
+def _place_and_neg(walk: Walk, parts: tuple[p.Pattern, ...], at: Place) -> None:
+    for number, inner in enumerate(parts):
+        if not isinstance(inner, p.Not):
+            place(walk, inner, at)
+            continue
+        left = next((other for other in reversed(parts[:number]) if not isinstance(other, p.Not)), None)
+        right = next((other for other in parts[number + 1 :] if not isinstance(other, p.Not)), None)
+        if left is not None and right is not None:  # else there is no room for a hit
+            between = Between(targets(left), targets(right))
+            place(walk, inner, replace(at, between=(*at.between, between)))
+
+
+def _place_or(walk: Walk, part: p.Pattern, parts: tuple[p.Pattern, ...], at: Place) -> None:
+    names = targets(part)
+    block = at.block_of(names)
+    mark = walk.mark()
+    block.choices.append(Choice(mark, len(parts), at.when))
+    _note_repeats(walk, parts, block, at)
+    for number, inner in enumerate(parts):
+        place(walk, inner, replace(at, when=(*at.when, (mark, number))))
+
+
+def _note_repeats(walk: Walk, parts: Sequence[p.Pattern], block: Block, at: Place) -> None:
+    """Branches that bind the same variables can find the same match; so can those that bind nothing, and
+    those that differ in what is dropped afterwards."""
+    bound = [frozenset(targets(part)) - at.dropped for part in parts]
+    overlapping = any(one & other for n, one in enumerate(bound) for other in bound[:n])
+    empty = sum(map(may_be_empty, parts)) + sum(not names for names in bound)
+    if block.wanted is None and (overlapping or empty > 1):
+        walk.repeats = True
+
+
+def _if_present(walk: Walk, part: p.Optional, at: Place) -> Place:
+    """The place of an optional part: all that it asks for is asked only if it is there."""
+    names = targets(part)
+    block = at.block_of(names)
+    mark = walk.mark()
+    block.choices.append(Choice(mark, 2, at.when))
+    when = (*at.when, (mark, 1))
+    if may_be_empty(part.part):
+        block.bound.append(SomeBound(names, when))
+    return replace(at, when=when)
+
+
+def _place_not(walk: Walk, inner: p.Pattern, at: Place) -> None:
+    twice = isinstance(inner, p.Not)
+    part = inner.part if isinstance(inner, p.Not) else inner
+    if isinstance(part, p.Not):  # `!!!q` is `!q`
+        return _place_not(walk, part.part, at)
+    text = f"{'!!' if twice else '!'}{as_written(part)}"
+    check = Block(wanted=twice, when=at.when, part=text)
+    scope = (*at.innermost, next(walk.numbers))
+    place(walk, part, replace(at, block=check, hidden=None, dropped=frozenset(), scope=scope, inner=()))
+    if satisfiable_by_nothing(part):
+        check.bound.append(SomeBound(check.variables, at.when))
+    at.checks.checks.append(check)
+
+
+def _place_exists(walk: Walk, part: p.Pattern, names: frozenset[str], inner: p.Pattern, at: Place) -> None:
+    inner_scope = (names, (*at.innermost, next(walk.numbers)))
+    at = replace(at, inner=(*at.inner, inner_scope))
+    if at.block.wanted is not None or at.hidden is not None:
+        # Something exists already in a block that only asks for existence: one question more in it.
+        dropped = at.dropped | names if at.hidden is not None else at.dropped
+        place(walk, inner, replace(at, dropped=dropped))
+        return
+    check = Block(wanted=True, when=at.when, part=str(as_written(part)))
+    place(walk, inner, replace(at, dropped=names, hidden=check))
+    at.block.checks.append(check)

@@ -1,0 +1,93 @@
+"""Steps: a query as a list of things to do, whoever does them: a kernel, or joins.
+
+They are those of `neelc.runtime.program`, with conditions that are still expressions of the language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.expr import Expr
+from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, When, Within
+
+__all__ = [
+    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Filter", "Plan", "Present", "Role", "Step", "Take",
+    "When", "Within",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Role:
+    """Events that can stand for a variable: those of `type` that meet `conditions`, which name them
+    `variable`.
+
+    Variables with the same conditions share a role, under the name of the first of them.
+    """
+
+    name: str
+    type: str
+    variable: str
+    conditions: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Take:
+    """Bind `variable` to each event of `role` that lies within `bounds`, differs from `differs` and meets
+    `where`."""
+
+    variable: str
+    role: str
+    bounds: Bounds = EVERYWHERE
+    differs: tuple[str, ...] = ()
+    where: tuple[Expr, ...] = ()
+    pick: str = ALL
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Keep the rows for which the condition is true."""
+
+    condition: Expr
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Keep the rows that `steps` cannot extend. `part` is the negative part, as written."""
+
+    steps: tuple[Step, ...]
+    when: When = ()
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Present:
+    """Keep the rows that `steps` can extend, each once. Without a `part` it is not asked for by the
+    pattern: it drops early what cannot become a match."""
+
+    steps: tuple[Step, ...]
+    when: When = ()
+    part: str = ""
+
+
+Step = Choose | Take | Filter | AnyBound | Absent | Present
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the matches of a query are found.
+
+    `variables` are those of a match. `unit` is the unit that times are counted in. `reach`, `looks_back`,
+    `leader` and `unique` are explained at `runtime.program.Program`."""
+
+    steps: tuple[Step, ...]
+    roles: tuple[Role, ...]
+    variables: tuple[str, ...]
+    unit: str
+    reach: int | None = None
+    counted: bool = False
+    lasting: bool = False
+    looks_back: bool = True
+    leader: str | None = None
+    unique: bool = False

@@ -1,0 +1,126 @@
+"""A query answered by the kernel, in process: what Spark would compute for it is computed by the
+reference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from neelc.ir import expr as e
+from neelc.ir.logical import Match
+from neelc.ir.units import LENGTHS
+from neelc.plan.event_columns import CODE, EVENT, NUMBER, EventColumn
+from neelc.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.plan.widths import unit_of
+from neelc.rewrite.keys import partition_keys
+from neelc.runtime.kernels.events import Events, Numbers, Values
+from neelc.runtime.kernels.matching import matches
+from neelc.runtime.reference import Tables, read
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.events import is_member
+from neelc.runtime.reference.model import Binding, Context, Event, comparable
+from neelc.runtime.reference.times import nanoseconds
+
+
+def kernel_matches(match: Match, tables: Tables, most_rows: int = 2_000_000) -> list[Binding]:
+    """The bindings that the kernel finds; `Unsupported` if it cannot."""
+    planned = kernel_plan(match, partition_keys(match), unit_of(match))
+    found = list(read(match, tables, {}))
+    key_of = {event: key(planned, match, event) for event in found}
+    ordered = sorted(found, key=lambda event: (repr(key_of[event]), event.start))
+    if not ordered:
+        return []
+    events = as_arrays(planned, match, ordered, [repr(key_of[event]) for event in ordered])
+    bindings = []
+    for piece in matches(planned.program, events, most_rows):
+        for row in zip(*piece.values(), strict=True):
+            bindings.append({n: ordered[at] if at >= 0 else None for n, at in zip(piece, row, strict=True)})
+    return [b for b in bindings if all(evaluate(c, Context(b)) is True for c in planned.residual)]
+
+
+def key(planned: KernelPlan, match: Match, event: Event) -> object:
+    """The values that an event is partitioned by."""
+    values = []
+    for column in planned.keys:
+        for term, types in column.terms:
+            if planned.program.counted or is_of_types(match, event, types):
+                values.append(comparable(evaluate(term, Context({EVENT: event}))))
+                break
+        else:
+            values.append(None)
+    return tuple(values)
+
+
+def is_of_types(match: Match, event: Event, types: Sequence[str]) -> bool:
+    members = [member for known in match.types if known.name in types for member in known.members]
+    return any(is_member(event, member) for member in members)
+
+
+def as_arrays(planned: KernelPlan, match: Match, events: Sequence[Event], keys: Sequence[str]) -> Events:
+    unit = LENGTHS[planned.plan.unit]
+    start = np.array([event.start // unit for event in events], np.int64)
+    end = np.array([event.end // unit for event in events], np.int64) if planned.program.lasting else start
+    numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
+    segment = np.array([numbers[key] for key in keys], np.int64)
+    counted = places(start, end, segment) if planned.program.counted else (None, None)
+    low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    owned = (np.full(len(numbers), low), np.full(len(numbers), high))
+    columns = dict(values(planned, match, events))
+    return Events(start, end, segment, dict(roles(planned, match, events)), columns, owned, *counted)
+
+
+def places(start: Numbers, end: Numbers, segment: Numbers) -> tuple[Numbers, Numbers]:
+    first = [int(np.sum((segment == s) & (start < t))) for s, t in zip(segment, start, strict=True)]
+    beyond = [int(np.sum((segment == s) & (start <= t))) for s, t in zip(segment, end, strict=True)]
+    return np.array(first, np.int64), np.array(beyond, np.int64)
+
+
+def roles(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Iterator[tuple[str, Numbers]]:
+    for role in planned.plan.roles:
+        can = [
+            number
+            for number, event in enumerate(events)
+            if is_of_types(match, event, [role.type])
+            and all(evaluate(c, Context({role.variable: event})) is True for c in role.conditions)
+        ]
+        yield role.name, np.array(can, np.int64)
+
+
+def values(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Iterator[tuple[str, Values]]:
+    groups = {name: group for group in planned.program.codings for name in group}
+    raw = {column.name: list(raw_values(column, match, events)) for column in planned.columns}
+    for column in planned.columns:
+        found: Sequence[object] = raw[column.name]
+        if column.form == CODE:
+            together = {comparable(v) for name in groups[column.name] for v in raw[name] if v is not None}
+            codes = {value: number for number, value in enumerate(sorted(together))}  # type: ignore[type-var]
+            found = [None if value is None else codes[comparable(value)] for value in found]
+        if all(value is None or isinstance(value, bool | int | float) for value in found):
+            valid = np.array([value is not None for value in found], bool)
+            kind = np.float64 if any(isinstance(value, float) for value in found) else np.int64
+            kind = np.bool_ if found and all(isinstance(value, bool | None) for value in found) else kind
+            yield column.name, Values(np.array([value or 0 for value in found], kind), valid)
+
+
+def raw_values(column: EventColumn, match: Match, events: Sequence[Event]) -> Iterator[object]:
+    for event in events:
+        value = None
+        if is_of_types(match, event, column.types):
+            value = evaluate(column.expression, Context({EVENT: event}))
+        if column.form == NUMBER and value is not None:
+            number = nanoseconds(value, "DAY")
+            value = None if number is None else number // 1000
+        yield value
+
+
+def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[frozenset[tuple[str, Event]]]:
+    """Bindings to be compared; what is absent need not be named."""
+    return Counter(
+        frozenset((name, event) for name, event in binding.items() if isinstance(event, Event))
+        for binding in bindings
+    )
+
+
+__all__ = ["as_bindings", "e", "kernel_matches"]
