@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 
 from neelc.cost.choose import Choice, choose
 from neelc.cost.statistics import Statistics
-from neelc.emit.kernel_relations import kernel_relations
 from neelc.emit.literals import spark_type
+from neelc.emit.plan_text import plan_json, plan_text
 from neelc.emit.python import python_source
 from neelc.emit.relations import Let, Read, Relations
 from neelc.emit.scans import Sources, free
+from neelc.emit.sql import sql_text
+from neelc.emit.strategies import Task, cheapest, planned
 from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
 from neelc.ir.names import bare
-from neelc.plan.kernel_plan import kernel_plan
 from neelc.plan.widths import unit_of
-
-STRATEGIES = ("kernel", "join", "window", "nested")
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,18 @@ class Compiled:
     @property
     def source(self) -> str:
         return python_source(self.relations, self.title)
+
+    @property
+    def plan(self) -> str:
+        return plan_text(self.relations, self.strategies)
+
+    @property
+    def json(self) -> str:
+        return plan_json(self.relations, self.strategies)
+
+    def sql(self) -> str:
+        """One statement of Spark SQL; raises `Unsupported` if the plan is not relational."""
+        return sql_text(self.relations)
 
 
 def compile_script(
@@ -94,10 +105,15 @@ class _Compiling:
         self.lets += self._reads(query)
         unit = unit_of(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
-        planned = kernel_plan(query, choice.chosen.keys, unit)
         sources = Sources(dict(self.names), dict(self.units))
-        self.lets += kernel_relations(query, planned, sources, self.taken, name, not is_last)
-        self.strategies.append((named.name or "", "kernel"))
+        task = Task(query, choice.chosen.keys, unit, sources, name, not is_last)
+        strategy = self.options.strategy
+        if strategy is None:
+            strategy, lets = cheapest(task, self.taken)
+        else:
+            lets = planned(task, strategy, self.taken)
+        self.lets += lets
+        self.strategies.append((named.name or "", strategy))
         self.choices.append(choice)
         if named.name is not None:
             self.names[named.name] = name

@@ -98,9 +98,12 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Union(sources):
             yield sources[0]
             yield from (f".unionByName({other})" for other in sources[1:])
-        case Join((left, one), (right, other), on, kind):
+        case Join((left, one), (right, other), on, kind, items):
             yield f"{left}.alias({one!r})"
-            yield f".join({right}.alias({other!r}), F.expr({on!r}), {kind.lower().replace(' ', '_')!r})"
+            how = repr(kind.lower().replace(" ", "_"))
+            yield _call("join", (f"{right}.alias({other!r})", f"F.expr({on!r})", how))
+            if items:
+                yield _call("selectExpr", map(repr, _aliased(items)))
         case Aggregate(source, groups, items):
             yield source
             yield _call("groupBy", _columns(groups))

@@ -61,12 +61,14 @@ class Union:
 
 @dataclass(frozen=True)
 class Join:
-    """Two relations under other names, for the condition: INNER, LEFT SEMI or LEFT ANTI."""
+    """Two relations under other names, for the condition: INNER, LEFT SEMI or LEFT ANTI. The columns are
+    `items`; without them, those of the left relation."""
 
     left: tuple[str, str]
     right: tuple[str, str]
     on: str
     kind: str = "INNER"
+    items: Items = ()
 
 
 @dataclass(frozen=True)

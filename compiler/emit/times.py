@@ -51,8 +51,12 @@ def as_time(text: str, unit: str, clock: Clock) -> str:
 
 
 def in_unit(text: str, unit: str, wanted: str) -> str:
-    """>>> in_unit("t", "MILLISECOND", "SECOND"), in_unit("t", "SECOND", "MILLISECOND"), in_unit("t",
-    "DAY", "DAY") ('(t - pmod(t, 1000L)) DIV 1000L', 't * 1000L', 't')"""
+    """
+    >>> in_unit("t", "MILLISECOND", "SECOND")
+    '(t - pmod(t, 1000L)) DIV 1000L'
+    >>> in_unit("t", "SECOND", "MILLISECOND"), in_unit("t", "DAY", "DAY")
+    ('t * 1000L', 't')
+    """
     if LENGTHS[unit] == LENGTHS[wanted]:
         return text
     if LENGTHS[unit] > LENGTHS[wanted]:

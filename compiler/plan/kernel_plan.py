@@ -70,7 +70,7 @@ def kernel_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
     if plan.counted and len(keys) < len(query.partition):
         raise Unsupported("a window of EVENTS in a partition whose values differ by type")
     columns = EventColumns(types_of_variables(plan))
-    key_columns = tuple(_key_column(key, columns) for key in keys)
+    key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
     outputs = _outputs(query, plan, kernel.residual, columns)
     program = Program(
@@ -95,22 +95,22 @@ def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
     """The types of the events of each variable: several where branches share it."""
     types = {role.name: role.type for role in plan.roles}
     found: dict[str, tuple[str, ...]] = {}
-    for take in _takes(plan.steps):
+    for take in takes(plan.steps):
         known = found.get(take.variable, ())
         found[take.variable] = tuple(dict.fromkeys((*known, types[take.role])))
     return found
 
 
-def _takes(steps: tuple[s.Step, ...]) -> Iterator[s.Take]:
+def takes(steps: tuple[s.Step, ...]) -> Iterator[s.Take]:
     for step in steps:
         match step:
             case s.Take():
                 yield step
             case s.Absent(inner) | s.Present(inner):
-                yield from _takes(inner)
+                yield from takes(inner)
 
 
-def _key_column(key: Key, columns: EventColumns) -> KeyColumn:
+def key_column(key: Key, columns: EventColumns) -> KeyColumn:
     shapes: dict[Expr, tuple[str, ...]] = {}
     for variable, term in key.terms:
         types = columns.type_of_variable.get(variable, ())

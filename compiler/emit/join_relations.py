@@ -1,0 +1,263 @@
+"""The join strategy: each variable is joined to the partial matches before it.
+
+A range of time becomes an equality: time is cut into buckets of one window, an event stands in all buckets
+from which it can be reached, and a partial match looks into the bucket of one of its events. Existence is a
+semi join, non-existence an anti join. There is no cross join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from neelc.emit.join_conditions import Naming, conditions, least
+from neelc.emit.literals import identifier
+from neelc.emit.relations import Extend, Items, Join, Let, Relation, Select, Union, Where
+from neelc.emit.results import Matches, results
+from neelc.emit.scans import Sources, Wanted, free, scans
+from neelc.emit.times import floor_divided
+from neelc.ir.conjuncts import names_in
+from neelc.ir.expr import Binary, Expr
+from neelc.ir.logical import Match
+from neelc.plan.alternatives import alternatives
+from neelc.plan.join_plan import JoinPlan, holds_map
+from neelc.plan.names_of_steps import names_of_step
+from neelc.plan.steps import Absent, Filter, Present, Step, Take
+from neelc.plan.unsupported import Unsupported
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A relation of partial matches: the keys, and a struct for each variable in `variables`."""
+
+    name: str
+    variables: tuple[str, ...]
+
+
+@dataclass
+class Joining:
+    """The relations of one query, in the making."""
+
+    planned: JoinPlan
+    taken: set[str]
+    events: str = ""
+    lets: list[Let] = field(default_factory=list)
+    known: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def let(self, wish: str, relation: Relation, comment: str = "") -> str:
+        name = free(wish, self.taken)
+        self.lets.append(Let(name, relation, comment))
+        return name
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(identifier(key.name) for key in self.planned.keys)
+
+    def column(self, variable: str) -> str:
+        return self.planned.structs[variable]
+
+    def naming(self, partial: Partial, side: str, new: str | None = None) -> Naming:
+        prefix = f"{side}." if side else ""
+        events = {name: f"{prefix}{self.column(name)}" for name in partial.variables}
+        if new is not None:
+            events[new] = "e.event"
+        return Naming(events, self.planned.field, self.planned.plan.lasting)
+
+
+def join_relations(
+    query: Match, planned: JoinPlan, sources: Sources, taken: set[str], name: str, as_stream: bool
+) -> Iterator[Let]:
+    """The relations of a query that joins execute; raises `Unsupported`."""
+    plan = planned.plan
+    wanted = Wanted(query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, plan.counted)
+    joining = Joining(planned, taken)
+    joining.lets += scans(wanted, sources, taken)
+    joining.events = joining.lets[-1].name
+    _number(joining)
+    ways = [_matches(joining, steps) for steps in alternatives(plan.steps)]
+    found = (
+        ways[0] if len(ways) == 1 else joining.let("matches", Union(tuple(ways)), "All branches together.")
+    )
+    if plan.unique:
+        columns = (*(joining.column(v) for v in plan.variables), "match_start", "match_end")
+        items = tuple((identifier(column), column) for column in columns)
+        found = joining.let("distinct_matches", Select(found, items, distinct=True), "Each match once.")
+    absent = frozenset(plan.variables)
+    matches = Matches(found, query, plan.unit, planned.structs.__getitem__, planned.field, absent)
+    joining.lets += results(matches, (), taken, name, as_stream)
+    return iter(joining.lets)
+
+
+def _number(joining: Joining) -> None:
+    """Columns that need a look at other events: which of equal events it is, and its place for windows of
+    events."""
+    items: list[tuple[str, str]] = []
+    keys = ", ".join(joining.keys)
+    by = f"PARTITION BY {keys} " if keys else ""
+    if joining.planned.plan.counted:
+        items.append((f"rank() OVER ({by}ORDER BY start) - 1", "first"))
+        items.append((f"count(*) OVER ({by}ORDER BY start RANGE UNBOUNDED PRECEDING)", "beyond"))
+    if joining.planned.numbered:
+        order = ", ".join(("roles", *(identifier(c.name) for c in joining.planned.ordered)))
+        last = "end, " if joining.planned.plan.lasting else ""
+        items.append(
+            (
+                f"row_number() OVER (PARTITION BY {keys}{', ' if keys else ''}start ORDER BY {last}{order})",
+                "copy",
+            )
+        )
+    if items:
+        joining.events = joining.let(
+            "numbered", Extend(joining.events, tuple(items)), "Events by their place."
+        )
+
+
+def _matches(joining: Joining, steps: tuple[Step, ...]) -> str:
+    """The complete matches of one way through the choices."""
+    partial = _run(joining, None, steps)
+    plan = joining.planned.plan
+    naming = joining.naming(partial, "")
+    items: list[tuple[str, str]] = []
+    for variable in plan.variables:
+        column = joining.column(variable)
+        empty = f"CAST(NULL AS {_struct_type(joining, variable)})"
+        items.append((identifier(column) if variable in partial.variables else empty, column))
+    bound = [name for name in plan.variables if name in partial.variables]
+    items.append((least("least", [naming.start(name) for name in bound]), "match_start"))
+    items.append((least("greatest", [naming.end(name) for name in bound]), "match_end"))
+    return joining.let("matches", Select(partial.name, tuple(items)), "Complete matches.")
+
+
+def _struct_type(joining: Joining, variable: str) -> str:
+    fields = [(name, kind) for name, _, kind in joining.planned.fields(variable)]
+    return "STRUCT<" + ", ".join(f"{identifier(name)}: {kind}" for name, kind in fields) + ">"
+
+
+def _run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Partial:
+    first = next((n for n, step in enumerate(steps) if isinstance(step, Take)), 0)
+    for step in (
+        steps if partial is not None else (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
+    ):
+        assert partial is not None or isinstance(step, Take), "a match has an event"
+        match step:
+            case Take():
+                partial = _take(joining, partial, step)
+            case Filter(condition) if partial is not None:
+                text = joining.naming(partial, "").sql(condition)
+                partial = replace(
+                    partial, name=joining.let("judged", Where(partial.name, text), f"WHERE {condition}")
+                )
+            case Present(part=""):
+                continue  # it only drops early what a join drops as well
+            case Absent() | Present() if partial is not None:
+                partial = _check(joining, partial, step)
+    assert partial is not None, "a match has an event"
+    return partial
+
+
+def _events_of(joining: Joining, variable: str, role: str, anchored: bool) -> str:
+    """Events that can play a role, as a struct with the fields that are used of the variable."""
+    fields = joining.planned.fields(variable)
+    key = (role, tuple(name for name, _, _ in fields) + (("bucket",) if anchored else ()))
+    if key not in joining.known:
+        number = next(n for n, known in enumerate(joining.planned.plan.roles) if known.name == role)
+        struct = ", ".join(f"'{name}', {text}" for name, text, _ in fields)
+        items: Items = (*((key, key) for key in joining.keys), (f"named_struct({struct})", "event"))
+        if anchored:
+            items = (*items, (_buckets(joining), "bucket"))
+        condition = f"roles & {2**number}{'L' if len(joining.planned.plan.roles) > 30 else ''} <> 0"
+        label = joining.planned.label(variable)
+        joining.known[key] = joining.let(
+            f"{joining.column(variable)}_events",
+            Select(joining.events, items, condition),
+            f"Events for {label}.",
+        )
+    return joining.known[key]
+
+
+def _buckets(joining: Joining) -> str:
+    """The buckets of one window from which an event can be reached: its own and its neighbours."""
+    bucket = _bucket(joining, "start")
+    return f"explode(sequence({bucket} - 1, {bucket} + 1))"
+
+
+def _bucket(joining: Joining, time: str) -> str:
+    return floor_divided(time, max(1, joining.planned.plan.reach or 0))
+
+
+def _take(joining: Joining, partial: Partial | None, step: Take) -> Partial:
+    column = joining.column(step.variable)
+    label = joining.planned.label(step.variable)
+    if partial is None:
+        events = _events_of(joining, step.variable, step.role, False)
+        tests = conditions(
+            step, Naming({step.variable: "event"}, joining.planned.field, joining.planned.plan.lasting)
+        )
+        items: Items = (*((key, key) for key in joining.keys), ("event", column))
+        name = joining.let(
+            f"from_{column}", Select(events, items, " AND ".join(tests) or None), f"{label} first."
+        )
+        return Partial(name, (step.variable,))
+    items = (
+        *((f"m.{key}", key) for key in joining.keys),
+        *((f"m.{joining.column(name)}", joining.column(name)) for name in partial.variables),
+        ("e.event", column),
+    )
+    joined = replace(_join(joining, partial, step, "INNER"), items=items)
+    name = joining.let(f"with_{column}", joined, f"{label} joined to what comes before it.")
+    return Partial(name, (*partial.variables, step.variable))
+
+
+def _join(joining: Joining, partial: Partial, step: Take, kind: str) -> Join:
+    """Partial matches `m` and events `e` that fit."""
+    anchored = joining.planned.plan.reach is not None and bool(partial.variables)
+    on = [f"m.{key} <=> e.{key}" for key in joining.keys]
+    naming = joining.naming(partial, "m", step.variable)
+    if anchored:
+        on.append(f"{_bucket(joining, naming.start(partial.variables[0]))} = e.bucket")
+    if not on and not any(_is_equality(condition) for condition in step.where):
+        raise Unsupported("a join of events that nothing but time relates, without WITHIN")
+    on += conditions(step, naming)
+    events = _events_of(joining, step.variable, step.role, anchored)
+    return Join((partial.name, "m"), (events, "e"), " AND ".join(on), kind)
+
+
+def _is_equality(condition: Expr) -> bool:
+    return isinstance(condition, Binary) and condition.op == "=" and len(names_in(condition)) > 1
+
+
+def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partial:
+    """Keep the partial matches for which there is, or is not, what the check looks for."""
+    kind = "LEFT ANTI" if isinstance(step, Absent) else "LEFT SEMI"
+    ways = alternatives(step.steps)
+    if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], Take):
+        name = joining.let("checked", _join(joining, partial, ways[0][0], kind), _what(step))
+        return replace(partial, name=name)
+    if any(holds_map(column.type) for column in joining.planned.columns):
+        raise Unsupported("a check with several events, where events have maps,")
+    inner = {name for way in ways for name in names_of_step(Present(way))}
+    outer = tuple(name for name in partial.variables if name in inner) or partial.variables[:1]
+    fields = {name: joining.planned.fields(name) for name in outer}
+    asked: Items = (
+        *((key, key) for key in joining.keys),
+        *((joining.column(name), joining.column(name)) for name in outer),
+    )
+    question = joining.let(
+        "asked", Select(partial.name, asked, distinct=True), f"What {step.part} is asked of."
+    )
+    hits = []
+    for way in ways:
+        found = _run(joining, Partial(question, outer), way)
+        hits.append(
+            joining.let("hits", Select(found.name, asked, distinct=True), f"Where {step.part} is found.")
+        )
+    hit = hits[0] if len(hits) == 1 else joining.let("hits", Union(tuple(hits)))
+    same = [f"m.{key} <=> h.{key}" for key in joining.keys]
+    for name in outer:
+        column = joining.column(name)
+        same += [f"m.{column}.{identifier(f)} <=> h.{column}.{identifier(f)}" for f, _, _ in fields[name]]
+    joined = Join((partial.name, "m"), (hit, "h"), " AND ".join(same), kind)
+    return replace(partial, name=joining.let("checked", joined, _what(step)))
+
+
+def _what(step: Absent | Present) -> str:
+    return f"{step.part}: {'none may be there' if isinstance(step, Absent) else 'one must be there'}."

@@ -1,0 +1,100 @@
+"""Everything joins need for a query: its steps, the columns of events, and which of them each variable
+uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from neelc.ir.expr import Expr
+from neelc.ir.logical import Match
+from neelc.ir.types import BIGINT, Array, DataType, Map, Struct
+from neelc.plan import steps as s
+from neelc.plan.event_columns import EVENT, PLAIN, EventColumn, EventColumns
+from neelc.plan.event_roles import renamed
+from neelc.plan.kernel_plan import KeyColumn, key_column, references, struct_names, takes, types_of_variables
+from neelc.plan.match_to_plan import match_to_plan
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.keys import Key
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """Steps for joins. `structs` has the column of each variable, `used` the columns of events it needs;
+    `numbered`: equal events must be told apart."""
+
+    plan: s.Plan
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...]
+    structs: Mapping[str, str]
+    used: Mapping[str, tuple[str, ...]]
+    numbered: bool
+
+    @property
+    def ordered(self) -> tuple[EventColumn, ...]:
+        """Columns by which events that differ can be told apart."""
+        return tuple(column for column in self.columns if not holds_map(column.type))
+
+    def field(self, reference: Expr, variable: str) -> str:
+        plain = renamed(reference, variable, EVENT)
+        return next(c.name for c in self.columns if c.expression == plain and c.form == PLAIN)
+
+    def fields(self, variable: str) -> list[tuple[str, str, str]]:
+        """The fields of a variable's struct: name, text and type."""
+        own = ["start", *(["end"] if self.plan.lasting else [])]
+        found = [(name, name, str(BIGINT)) for name in own]
+        if self.plan.counted:
+            found += [(name, f"CAST({name} AS BIGINT)", str(BIGINT)) for name in ("first", "beyond")]
+        if self.numbered:
+            found.append(("copy", "CAST(copy AS BIGINT)", str(BIGINT)))
+        types = {column.name: str(column.type) for column in self.columns}
+        return found + [(name, f"`{name}`", types[name]) for name in self.used.get(variable, ())]
+
+    def label(self, variable: str) -> str:
+        return next((f"{r.type} {r.variable}" for r in self.plan.roles if r.variable == variable), variable)
+
+
+def join_plan(query: Match, keys: tuple[Key, ...], unit: str) -> JoinPlan:
+    """The plan of a query for joins; raises `Unsupported`."""
+    plan = match_to_plan(query, keys, unit)
+    if plan.counted and (plan.lasting or len(keys) < len(query.partition)):
+        raise Unsupported("a window of EVENTS over events that last")
+    columns = EventColumns(types_of_variables(plan))
+    key_columns = tuple(key_column(key, columns) for key in keys)
+    used: dict[str, dict[str, None]] = {}
+    wanted = [output.expression for output in query.outputs]
+    for expression in (*wanted, *_expressions(plan.steps)):
+        for variable, reference in references(expression):
+            used.setdefault(variable, {})[columns.column(reference, variable).name] = None
+    numbered = plan.unique or any(take.differs for take in takes(plan.steps))
+    return JoinPlan(
+        plan,
+        tuple(columns.all()),
+        key_columns,
+        struct_names(tuple(columns.type_of_variable)),
+        {variable: tuple(names) for variable, names in used.items()},
+        numbered,
+    )
+
+
+def _expressions(steps: tuple[s.Step, ...]) -> Iterator[Expr]:
+    for step in steps:
+        match step:
+            case s.Take(where=where):
+                yield from where
+            case s.Filter(condition):
+                yield condition
+            case s.Absent(inner) | s.Present(inner):
+                yield from _expressions(inner)
+
+
+def holds_map(type: DataType) -> bool:
+    """Whether values of a type cannot be compared."""
+    match type:
+        case Map():
+            return True
+        case Array(element):
+            return holds_map(element)
+        case Struct(fields):
+            return any(holds_map(field.type) for field in fields)
+    return False
