@@ -171,7 +171,8 @@ class Program:
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
     the start of a match does not concern it. `looks_back` says that events before the start can.
     `leader` is a variable whose event starts every match, if there is one. `unique` says that
-    two ways through the program can find the same match.
+    two ways through the program can find the same match. `nested` programs are executed as NEEL does without
+    its optimisations: for each row of its own, a check enumerates all that it looks for.
     """
 
     steps: tuple[Step, ...]
@@ -186,5 +187,6 @@ class Program:
     leader: str | None = None
     unique: bool = False
     chunk: int | None = None
+    nested: bool = False
     labels: tuple[tuple[str, str], ...] = field(default=())
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""

@@ -21,9 +21,14 @@ from neelc.plan.widths import unit_of
 
 @dataclass(frozen=True)
 class Options:
-    """How a script is compiled. `strategy` None is the cheapest that can execute a query."""
+    """How a script is compiled. `strategy` None is the cheapest that can execute a query.
+
+    Without `push_in`, conditions are judged on complete parts; without `shortcuts`, no event is dropped
+    because of values that others do not have. Both are there to be measured."""
 
     strategy: str | None = None
+    push_in: bool = True
+    shortcuts: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,8 @@ class _Compiling:
         unit = unit_of(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
         sources = Sources(dict(self.names), dict(self.units))
-        task = Task(query, choice.chosen.keys, unit, sources, name, not is_last)
+        push_in = self.options.push_in
+        task = Task(query, choice.chosen.keys, unit, sources, name, not is_last, named.match, push_in)
         strategy = self.options.strategy
         if strategy is None:
             strategy, lets = cheapest(task, self.taken)

@@ -17,7 +17,7 @@ from neelc.emit.casts import cast, widest
 from neelc.emit.functions import function
 from neelc.emit.grouped import grouped
 from neelc.emit.implied import implied
-from neelc.emit.literals import constant, identifier, interval, literal, spark_type
+from neelc.emit.literals import constant, field, identifier, interval, literal, spark_type
 from neelc.emit.moments import clock
 from neelc.emit.patterns import like
 from neelc.emit.syntax import Sql, at, call, negation, raw, text, try_cast
@@ -28,7 +28,7 @@ from neelc.ir.names import bare
 from neelc.ir.typeof import INTERVALS, type_of
 from neelc.ir.types import BIGINT, TIMESTAMP, VOID, DataType, Map
 
-__all__ = ["Refs", "identifier", "literal", "spark_type", "sql"]
+__all__ = ["Refs", "field", "identifier", "literal", "spark_type", "sql"]
 
 # The text of what an expression refers to, an atom that a `.field` may follow; None: to be put together here.
 Refs = Callable[[e.Expr], str | None]
@@ -72,8 +72,8 @@ class _Writer:
             case e.Interval():
                 return Written(self.sql(node), self.type(node), interval_value(node))
             case e.Unary("-" | "+" as op, (e.Literal() | e.Interval()) as inside):
-                value = self.operand(inside).value
-                return Written(self.sql(node), self.type(node), negative(value) if op == "-" else value)
+                known = self.operand(inside).value
+                return Written(self.sql(node), self.type(node), negative(known) if op == "-" else known)
         return Written(self.sql(node), self.type(node))
 
     def sql(self, node: e.Expr) -> Sql:
@@ -86,7 +86,7 @@ class _Writer:
             case e.Interval():
                 return interval(interval_value(node))
             case e.Field(base, name):
-                return exp.Dot(this=self.sql(base), expression=raw(identifier(bare(name))))
+                return raw(field(text(self.sql(base)), bare(name)))
             case e.Item(base, index):
                 return self.item(base, index)
             case e.Unary(op, operand):
@@ -95,16 +95,16 @@ class _Writer:
                 left, right = implied((left, right))
                 return syntax.binary(op, self.sql(left), self.sql(right))
             case e.Binary(op, left, right):
-                shown = implied((left, right), op)
-                return arithmetic(op, *map(self.operand, shown), self.type(node))
+                one, other = map(self.operand, implied((left, right), op))
+                return arithmetic(op, one, other, self.type(node))
             case e.Cast(operand, target, implicit=implicit):
                 return cast(self.operand(operand), target, implicit)
             case e.Call(name, arguments, type=type):
                 return function(name, tuple(map(self.operand, arguments)), type or VOID)
             case e.Aggregate(name, argument, distinct=distinct):
                 return grouped(name, None if argument is None else self.operand(argument), distinct)
-            case e.Extract(field, operand):
-                return self.extract(field, operand)
+            case e.Extract(part, operand):
+                return self.extract(part, operand)
             case e.Case(subject, whens, otherwise):
                 return self.case(subject, whens, otherwise)
         return self.condition(node)
@@ -116,14 +116,14 @@ class _Writer:
         place = self.sql(index)
         return call("get", self.sql(base), try_cast(place, "INT") if self.type(index) == BIGINT else place)
 
-    def extract(self, field: str, operand: e.Expr) -> Sql:
+    def extract(self, part: str, operand: e.Expr) -> Sql:
         written = self.operand(operand)
         moment = written.sql
         if written.type == TIMESTAMP:
             moment = clock(moment)
         elif written.type in INTERVALS:
             moment = widest(written)
-        return exp.Extract(this=raw(field), expression=moment)
+        return exp.Extract(this=raw(part), expression=moment)
 
     def case(self, subject: e.Expr | None, whens: tuple[e.When, ...], otherwise: e.Expr | None) -> Sql:
         branches = ((self.sql(when.condition), self.sql(when.result)) for when in whens)

@@ -37,7 +37,8 @@ def _absolute(name: str, arguments: Arguments, type: DataType) -> Sql:
 
 
 def _remainder(_: str, arguments: Arguments, type: DataType) -> Sql:
-    return arithmetic("%", *arguments, type)
+    left, right = arguments
+    return arithmetic("%", left, right, type)
 
 
 def _positive_remainder(name: str, arguments: Arguments, type: DataType) -> Sql:

@@ -6,14 +6,14 @@ semi join, non-existence an anti join. There is no cross join."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from neelc.emit.join_conditions import Naming, conditions, least
+from neelc.emit.join_conditions import Naming, conditions
+from neelc.emit.joining import Joining, Partial, begun, complete, ended
 from neelc.emit.literals import identifier
-from neelc.emit.relations import Extend, Items, Join, Let, Relation, Select, Union, Where
-from neelc.emit.results import Matches, results
-from neelc.emit.scans import Sources, Wanted, free, scans
+from neelc.emit.relations import Items, Join, Let, Select, Union, Where
+from neelc.emit.scans import Sources
 from neelc.emit.times import floor_divided
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Binary, Expr
@@ -25,114 +25,16 @@ from neelc.plan.steps import Absent, Filter, Present, Step, Take
 from neelc.plan.unsupported import Unsupported
 
 
-@dataclass(frozen=True)
-class Partial:
-    """A relation of partial matches: the keys, and a struct for each variable in `variables`."""
-
-    name: str
-    variables: tuple[str, ...]
-
-
-@dataclass
-class Joining:
-    """The relations of one query, in the making."""
-
-    planned: JoinPlan
-    taken: set[str]
-    events: str = ""
-    lets: list[Let] = field(default_factory=list)
-    known: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
-
-    def let(self, wish: str, relation: Relation, comment: str = "") -> str:
-        name = free(wish, self.taken)
-        self.lets.append(Let(name, relation, comment))
-        return name
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(identifier(key.name) for key in self.planned.keys)
-
-    def column(self, variable: str) -> str:
-        return self.planned.structs[variable]
-
-    def naming(self, partial: Partial, side: str, new: str | None = None) -> Naming:
-        prefix = f"{side}." if side else ""
-        events = {name: f"{prefix}{self.column(name)}" for name in partial.variables}
-        if new is not None:
-            events[new] = "e.event"
-        return Naming(events, self.planned.field, self.planned.plan.lasting)
-
-
 def join_relations(
     query: Match, planned: JoinPlan, sources: Sources, taken: set[str], name: str, as_stream: bool
-) -> Iterator[Let]:
+) -> list[Let]:
     """The relations of a query that joins execute; raises `Unsupported`."""
-    plan = planned.plan
-    wanted = Wanted(query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, plan.counted)
-    joining = Joining(planned, taken)
-    joining.lets += scans(wanted, sources, taken)
-    joining.events = joining.lets[-1].name
-    _number(joining)
-    ways = [_matches(joining, steps) for steps in alternatives(plan.steps)]
-    found = (
-        ways[0] if len(ways) == 1 else joining.let("matches", Union(tuple(ways)), "All branches together.")
-    )
-    if plan.unique:
-        columns = (*(joining.column(v) for v in plan.variables), "match_start", "match_end")
-        items = tuple((identifier(column), column) for column in columns)
-        found = joining.let("distinct_matches", Select(found, items, distinct=True), "Each match once.")
-    absent = frozenset(plan.variables)
-    matches = Matches(found, query, plan.unit, planned.structs.__getitem__, planned.field, absent)
-    joining.lets += results(matches, (), taken, name, as_stream)
-    return iter(joining.lets)
+    joining = begun(query, planned, sources, taken)
+    ways = [complete(joining, run(joining, None, steps)) for steps in alternatives(planned.plan.steps)]
+    return ended(query, joining, ways, name, as_stream)
 
 
-def _number(joining: Joining) -> None:
-    """Columns that need a look at other events: which of equal events it is, and its place for windows of
-    events."""
-    items: list[tuple[str, str]] = []
-    keys = ", ".join(joining.keys)
-    by = f"PARTITION BY {keys} " if keys else ""
-    if joining.planned.plan.counted:
-        items.append((f"rank() OVER ({by}ORDER BY start) - 1", "first"))
-        items.append((f"count(*) OVER ({by}ORDER BY start RANGE UNBOUNDED PRECEDING)", "beyond"))
-    if joining.planned.numbered:
-        order = ", ".join(("roles", *(identifier(c.name) for c in joining.planned.ordered)))
-        last = "end, " if joining.planned.plan.lasting else ""
-        items.append(
-            (
-                f"row_number() OVER (PARTITION BY {keys}{', ' if keys else ''}start ORDER BY {last}{order})",
-                "copy",
-            )
-        )
-    if items:
-        joining.events = joining.let(
-            "numbered", Extend(joining.events, tuple(items)), "Events by their place."
-        )
-
-
-def _matches(joining: Joining, steps: tuple[Step, ...]) -> str:
-    """The complete matches of one way through the choices."""
-    partial = _run(joining, None, steps)
-    plan = joining.planned.plan
-    naming = joining.naming(partial, "")
-    items: list[tuple[str, str]] = []
-    for variable in plan.variables:
-        column = joining.column(variable)
-        empty = f"CAST(NULL AS {_struct_type(joining, variable)})"
-        items.append((identifier(column) if variable in partial.variables else empty, column))
-    bound = [name for name in plan.variables if name in partial.variables]
-    items.append((least("least", [naming.start(name) for name in bound]), "match_start"))
-    items.append((least("greatest", [naming.end(name) for name in bound]), "match_end"))
-    return joining.let("matches", Select(partial.name, tuple(items)), "Complete matches.")
-
-
-def _struct_type(joining: Joining, variable: str) -> str:
-    fields = [(name, kind) for name, _, kind in joining.planned.fields(variable)]
-    return "STRUCT<" + ", ".join(f"{identifier(name)}: {kind}" for name, kind in fields) + ">"
-
-
-def _run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Partial:
+def run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Partial:
     first = next((n for n, step in enumerate(steps) if isinstance(step, Take)), 0)
     for step in (
         steps if partial is not None else (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
@@ -246,7 +148,7 @@ def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partia
     )
     hits = []
     for way in ways:
-        found = _run(joining, Partial(question, outer), way)
+        found = run(joining, Partial(question, outer), way)
         hits.append(
             joining.let("hits", Select(found.name, asked, distinct=True), f"Where {step.part} is found.")
         )

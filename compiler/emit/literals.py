@@ -33,12 +33,24 @@ def identifier(name: str) -> str:
     """
     if _PLAIN.match(name) and name not in KEYWORDS:
         return name
-    if "${" in name or _SURROGATES.search(name):
+    if _is_replaced(name):
         return f"IDENTIFIER({quoted(quote(name))})"
     return text(exp.to_identifier(name, quoted=True))
 
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+def field(base: str, name: str) -> str:
+    r"""The field of that bare name in the struct that an atom stands for.
+
+    >>> print(field("r", "price"), field("r", "unit price"), field("r", "${env:HOME}"))
+    r.price r.`unit price` r['$\{env:HOME}']
+    """
+    # After a dot, IDENTIFIER(...) would be a function.
+    return f"{base}[{quoted(name)}]" if _is_replaced(name) else f"{base}.{identifier(name)}"
+
+
+def _is_replaced(name: str) -> bool:
+    """Whether backticks do not keep a name as it is: see `identifier`; or it is no text at all."""
+    return "${" in name or any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def spark_type(type: DataType) -> str:

@@ -54,9 +54,9 @@ class JoinPlan:
         return next((f"{r.type} {r.variable}" for r in self.plan.roles if r.variable == variable), variable)
 
 
-def join_plan(query: Match, keys: tuple[Key, ...], unit: str) -> JoinPlan:
+def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
     """The plan of a query for joins; raises `Unsupported`."""
-    plan = match_to_plan(query, keys, unit)
+    plan = match_to_plan(query, keys, unit, contiguous)
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):
         raise Unsupported("a window of EVENTS over events that last")
     columns = EventColumns(types_of_variables(plan))

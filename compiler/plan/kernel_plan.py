@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable, Whole
@@ -58,8 +58,13 @@ class KernelPlan:
         return next(found)
 
 
-def kernel_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
-    """The plan of a query for the kernel; raises `Unsupported`.
+Change = Callable[[s.Plan], s.Plan]
+
+
+def kernel_plan(
+    query: Match, keys: tuple[Key, ...], unit: str, changed: Change | None = None, nested: bool = False
+) -> KernelPlan:
+    """The plan of a query for the kernel; raises `Unsupported`. A baseline is a plan that is `changed`.
 
     >>> from neelc.rewrite.examples import query
     >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
@@ -67,6 +72,7 @@ def kernel_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
     (['x', 'user'], (('user', 'user'),))
     """
     plan = match_to_plan(query, keys, unit)
+    plan = plan if changed is None else changed(plan)
     if plan.counted and len(keys) < len(query.partition):
         raise Unsupported("a window of EVENTS in a partition whose values differ by type")
     columns = EventColumns(types_of_variables(plan))
@@ -85,6 +91,7 @@ def kernel_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
         looks_back=plan.looks_back,
         leader=plan.leader,
         unique=plan.unique,
+        nested=nested,
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
     )
     text = str(as_written(query.pattern))

@@ -16,16 +16,20 @@ from neelc.plan.widths import width_of
 from neelc.rewrite.facts import ANY_MATCH, Facts
 from neelc.rewrite.keys import Key
 
+CONTIGUITY = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
 
-def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str) -> Plan:
+
+def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> Plan:
     """The steps of a query whose events are partitioned by `keys`; raises `Unsupported`.
+
+    A plan that is `contiguous` says nothing of that: who executes it must see to it.
 
     >>> from neelc.rewrite.examples import query
     >>> plan = match_to_plan(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE d.x > 1 WITHIN 9"), (), "MILLISECOND")
     >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
     ('a', 9, False, ['A', 'd', 'B', 'C'])
     """
-    _refuse(query)
+    _refuse(query, contiguous)
     block, repeats = pattern_to_blocks(query, unit)
     block = without_key_equalities(block, keys)
     facts = Facts(lambda: query)
@@ -47,8 +51,8 @@ def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str) -> Plan:
     )
 
 
-def _refuse(query: Match) -> None:
-    if query.strategy != ANY_MATCH:
+def _refuse(query: Match, contiguous: bool) -> None:
+    if query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
         raise Unsupported(query.strategy)
     if query.confidence is not None or any(stream.latest for stream in query.streams):
         raise Unsupported("an imprecise timestamp")

@@ -1,0 +1,76 @@
+"""Events as columns: what a kernel reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A computed column; what `values` has where `valid` is false is NULL. `valid` None: there is no NULL."""
+
+    values: NDArray[Any]
+    valid: Truths | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """The events of one or more segments; a segment has the events of one key.
+
+    Events are sorted by segment, then by start; an event's number is its place here. Point events have one
+    array as `start` and `end`. `roles` has for each role the numbers of the events that can play it, sorted.
+
+    `owned` has for each segment a range: only matches that start in it, from `low` to before `high`, are
+    found; the start of a match is the least start of its events.
+
+    Windows that count events need `first`, the number of events of the segment that start before the event
+    does, and `beyond`, the number of those that start before or when it ends.
+    """
+
+    start: Numbers
+    end: Numbers
+    segment: Numbers
+    roles: Mapping[str, Numbers]
+    columns: Mapping[str, Values]
+    owned: tuple[Numbers, Numbers]
+    first: Numbers | None = None
+    beyond: Numbers | None = None
+
+    @property
+    def lasting(self) -> bool:
+        return self.end is not self.start
+
+
+def part(events: Events, low: int, high: int) -> Events:
+    """The events from number `low` to before `high`; segments keep their numbers."""
+
+    def cut(column: Numbers | None) -> Numbers | None:
+        return None if column is None else column[low:high]
+
+    start = events.start[low:high]
+    roles = {}
+    for role, numbers in events.roles.items():
+        begin, end = np.searchsorted(numbers, (low, high))
+        roles[role] = numbers[begin:end] - low
+    columns = {
+        name: Values(c.values[low:high], None if c.valid is None else c.valid[low:high])
+        for name, c in events.columns.items()
+    }
+    return Events(
+        start,
+        events.end[low:high] if events.lasting else start,
+        events.segment[low:high],
+        roles,
+        columns,
+        events.owned,
+        cut(events.first),
+        cut(events.beyond),
+    )

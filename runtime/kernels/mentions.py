@@ -1,0 +1,79 @@
+"""Which variables and marks the parts of a program mention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from neelc.runtime.program import (
+    Absent,
+    AnyBound,
+    Apply,
+    Bounds,
+    Choose,
+    Column,
+    Filter,
+    Present,
+    Step,
+    Take,
+    Value,
+)
+
+
+def of_value(value: Value) -> Iterator[str]:
+    match value:
+        case Column(variable):
+            yield variable
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from of_value(operand)
+
+
+def of_bounds(bounds: Bounds) -> Iterator[str]:
+    yield from bounds.after
+    yield from bounds.before
+    for within in bounds.within:
+        yield from within.events
+    for between in bounds.between:
+        yield from between.one
+        yield from between.other
+
+
+@lru_cache(maxsize=4096)
+def of_steps(steps: tuple[Step, ...]) -> frozenset[str]:
+    """What the steps read: variables and marks.
+
+    >>> sorted(of_steps((Take("x", "A", Bounds(after=("a",)), when=(("m", 1),)),)))
+    ['a', 'm']
+    """
+    return frozenset(name for step in steps for name in _of_step(step))
+
+
+def _of_step(step: Step) -> Iterator[str]:
+    yield from (mark for mark, _ in step.when)
+    match step:
+        case Take():
+            yield from of_bounds(step.bounds)
+            yield from step.differs
+            for condition in step.where:
+                yield from (name for name in of_value(condition) if name != step.variable)
+        case Filter(condition):
+            yield from of_value(condition)
+        case AnyBound(variables):
+            yield from variables
+        case Absent(steps) | Present(steps):
+            yield from of_steps(steps)
+
+
+def values(steps: tuple[Step, ...]) -> Iterator[Value]:
+    """All values that the steps compute."""
+    for step in steps:
+        match step:
+            case Take():
+                yield from step.where
+            case Filter(condition):
+                yield condition
+            case Absent(inner) | Present(inner):
+                yield from values(inner)
+            case Choose() | AnyBound():
+                pass
