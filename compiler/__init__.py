@@ -2,11 +2,54 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-def __getattr__(name: str) -> str:
-    """`neelc.__version__`, read when it is asked for: importing neelc stays free."""
+if TYPE_CHECKING:
+    from neelc.api.errors import NeelQueryError, NeelRunError, explain_failure
+    from neelc.api.query import Query
+    from neelc.api.session import Session, sql
+    from neelc.api.streams import stream
+    from neelc.errors import NeelError
+
+    __version__: str
+
+__all__ = [
+    "sql",
+    "Session",
+    "Query",
+    "stream",
+    "NeelError",
+    "NeelQueryError",
+    "NeelRunError",
+    "explain_failure",
+    "__version__",
+]
+
+# Where each name is. They are imported when they are asked for: importing neelc stays free, and Spark's
+# workers load neelc.runtime without the compiler.
+_PLACES = {
+    "sql": "neelc.api.session",
+    "Session": "neelc.api.session",
+    "Query": "neelc.api.query",
+    "stream": "neelc.api.streams",
+    "NeelError": "neelc.errors",
+    "NeelQueryError": "neelc.api.errors",
+    "NeelRunError": "neelc.api.errors",
+    "explain_failure": "neelc.api.errors",
+}
+
+
+def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("neelc")
+    if name in _PLACES:
+        from importlib import import_module
+
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""The command line: `neelc check`, `fmt`, `test`, `run` and `explain`.
+"""The command line: `neelc check`, `fmt`, `test`, `run`, `explain`, `compile` and `doctor`.
 
 Exit codes: 0 fine, 1 the query is wrong (or a test failed), 2 the call is wrong, 3 the run failed.
 Data go to standard output, messages to standard error.
@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from neelc.commands.internal import internal_error
@@ -25,6 +26,8 @@ EPILOG = """examples:
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
   neelc explain hospital.neel         why its queries are executed as they are
+  neelc compile hospital.neel         print the PySpark source that runs
+  neelc doctor                        is everything there that Spark needs?
 
 `neelc COMMAND --help` tells more about a command.
 exit codes: 0 fine, 1 the query is wrong, 2 the call is wrong, 3 the run failed
@@ -37,6 +40,8 @@ COMMANDS = {
     "test": ("test", "run case files"),
     "run": ("run", "run a script and print its matches"),
     "explain": ("explain", "tell why queries are executed as they are"),
+    "compile": ("compile", "print a query as PySpark source"),
+    "doctor": ("doctor", "check that Spark can run"),
 }
 
 
@@ -79,18 +84,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader has left, `| head` for one. Python would complain again when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has left, `| head` for one.
+        turn_away_output()
         return 141
     except KeyboardInterrupt:
         return 130
     except OSError as error:
         print(f"neelc: cannot write the output: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        turn_away_output()
         return 3
     except Exception as error:
         print(internal_error(error), file=sys.stderr)
         return 3
+
+
+def turn_away_output() -> None:
+    """Python would complain again when it flushes standard output at its end."""
+    with suppress(OSError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def version() -> str:

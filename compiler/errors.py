@@ -117,6 +117,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5005": "no data for a stream",
     "NEEL5006": "an unknown format, or an unknown option of one",
     "NEEL5007": "more work than the reference interpreter is made for",
+    "NEEL5101": "a run on Spark failed",
     # 6xxx: warnings; the query is right, but most likely not what is meant
     "NEEL6001": "a leading variable that every event fits",
     "NEEL6002": "a repetition without a limit that every event fits",
@@ -125,6 +126,17 @@ CATALOGUE: dict[str, str] = {
     "NEEL6005": "an order or a window that no events fit",
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
+}
+
+# Syntax, names and types, patterns, what is not supported, data and runs, warnings, our own bugs.
+SQL_STATES = {
+    "1": "42601",
+    "2": "42000",
+    "3": "42000",
+    "4": "0A000",
+    "5": "22000",
+    "6": "01000",
+    "9": "XX000",
 }
 
 # Wider lines than this are cut when they are shown.
@@ -150,12 +162,29 @@ class Diagnostic:
 
 
 class NeelError(Exception):
-    """One or more diagnostics about one source text."""
+    """One or more diagnostics about one source text. The getters are those of PySpark's exceptions."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic], source: Source) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.span, d.code, d.message)))
         self.source = source
         super().__init__(render_all(self.diagnostics, source))
+
+    def getCondition(self) -> str:
+        """The code of the first diagnostic, as PySpark's exceptions tell theirs."""
+        return self.diagnostics[0].code
+
+    def getSqlState(self) -> str:
+        """SQLSTATE: what kind of error it is, in SQL's own terms."""
+        return SQL_STATES[self.getCondition()[4]]
+
+    def getMessageParameters(self) -> dict[str, str]:
+        """The record of the first diagnostic, as `as_record` has it, in texts."""
+        record = as_record(self.diagnostics[0], self.source)
+        return {key: str(value) for key, value in record.items() if value is not None}
+
+    def getMessage(self) -> str:
+        """All diagnostics as text."""
+        return str(self)
 
 
 def render(diagnostic: Diagnostic, source: Source) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from neelc.source import Source
 
@@ -47,24 +50,33 @@ def read_source(name: str) -> Source:
 
 def write_whole(path: Path, text: str) -> None:
     """Write the file at once or not at all: no reader sees half of it, and a failure leaves the old one."""
+    try:
+        with whole_file(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise CallError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """A file to write to, which takes its place at the end; an exception leaves what was there."""
     target = path.resolve()  # through symbolic links: the link stays, what it points to is replaced
     try:
         if target.exists() and not target.is_file():  # a pipe or a device: nothing to replace
-            target.write_text(text, encoding="utf-8", newline="")
-            return
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            temporary, handle = None, os.open(target, os.O_WRONLY)
+        else:
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise CallError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except OSError as error:
-        os.unlink(temporary)
-        raise CallError(f"{path}: cannot be written: {error.strerror}") from None
+            yield file
+        if temporary is not None:
+            os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+            os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        if temporary is not None:
+            os.unlink(temporary)
         raise
 
 

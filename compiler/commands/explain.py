@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.options import add_inputs, add_statistics
+from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
-    from neelc.explain.explanation import Report
     from neelc.ir.logical import Program
 
 DESCRIPTION = """Explain how the queries of a script are executed and why: the chosen plan, the steps that
@@ -26,17 +25,6 @@ EXAMPLES = """examples:
   neelc explain hospital.neel --mode nfa --format mermaid
   neelc explain hospital.neel -o hospital.html    all of it, to look at in a browser
 """
-
-MODES = ("simple", "rewrite", "cost", "nfa", "all")
-
-# The module and the function of each format.
-FORMATS = {
-    "text": ("text", "as_text"),
-    "json": ("records", "as_json"),
-    "html": ("page", "as_html"),
-    "dot": ("dot", "as_dot"),
-    "mermaid": ("mermaid", "as_mermaid"),
-}
 
 ENDINGS = {
     ".txt": "text",
@@ -89,13 +77,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     return 0
-
-
-def renderer(kind: str) -> Callable[[Report, str], str]:
-    """What makes a text of a report in a mode."""
-    module, function = FORMATS[kind]
-    found: Callable[[Report, str], str] = getattr(import_module(f"neelc.explain.{module}"), function)
-    return found
 
 
 def format_of(output: str | None) -> str:

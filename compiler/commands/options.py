@@ -24,10 +24,20 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_statistics(parser: argparse.ArgumentParser) -> None:
+def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare `--stats`."""
     parser.add_argument(
         "--stats",
         metavar="FILE",
         help="a JSON file with statistics of the streams; what WITH STATS says goes before it",
+    )
+
+
+STRATEGIES = ("kernel", "join", "window", "nested")
+
+
+def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Declare `--strategy`."""
+    parser.add_argument(
+        "--strategy", choices=STRATEGIES, help="how the pattern is searched for (the way that costs least)"
     )

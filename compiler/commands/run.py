@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neelc.commands.options import add_inputs
+from neelc.commands.options import add_inputs, add_statistics, add_strategy
+from neelc.commands.writing import check_output, format_of
 from neelc.errors import NeelError, render_line
 from neelc.files import CallError, read_source, write_whole
 
@@ -17,30 +18,35 @@ if TYPE_CHECKING:
     from neelc.ir.logical import Program
     from neelc.source import Source
 
-DESCRIPTION = """Run a script and print the rows of its last query. Data go to standard output, messages to
-standard error. The only engine so far is `reference`, which executes the definition of the language: it is
-meant for small data."""
+DESCRIPTION = """Run a script on Spark and print the rows of its last query, or write them to a file. Data go
+to standard output, messages to standard error. The engine `reference` executes the definition of the
+language, without Spark: it is meant for small data."""
 
 EXAMPLES = """examples:
   neelc run hospital.neel
-  neelc run hospital.neel --format csv -o alarms.csv
+  neelc run hospital.neel --out alarms.parquet
+  neelc run hospital.neel --engine reference --format csv
   neelc run rising.neel --stream Trades=trades.csv,timestamp=ts,type=ticker,unit=s --arg w='10 SECONDS'
-  neelc run network.neel --query Alarms --query Doubles
+  neelc run network.neel --query Alarms --master 'local[4]' --conf spark.driver.memory=8g
 """
 
-FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".txt": "table", "": "table"}
+FORMATS = ("table", "csv", "json", "parquet")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
-    parser.add_argument(
-        "--engine", choices=("reference", "spark"), default="reference", help="what runs it (reference)"
-    )
+    parser.add_argument("--engine", choices=("spark", "reference"), help="what runs it (spark)")
     add_inputs(parser)
-    parser.add_argument("--format", choices=("table", "csv", "json"), help="table, csv or json lines (table)")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help="write to this file; its ending tells the format"
+        "-o",
+        "--out",
+        "--output",
+        dest="output",
+        metavar="PATH",
+        help="write to this file, for Parquet a directory; its ending tells the format; - is standard output",
     )
+    parser.add_argument("--format", choices=FORMATS, help="table, csv, json lines or parquet (table)")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is at --out")
     parser.add_argument(
         "--query",
         metavar="NAME",
@@ -48,34 +54,49 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the rows of this query (may be repeated)",
     )
+    spark = parser.add_argument_group("Spark")
+    where = spark.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
+    spark.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark (may be repeated)",
+    )
+    add_strategy(spark)
+    add_statistics(spark)
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.engine == "spark":
-        raise CallError("run --engine spark: this engine does not exist yet; use --engine reference")
+    if options.output == "-":
+        options.output = None
     kind = options.format or format_of(options.output)
     if kind != "table" and len(options.query) > 1:
         raise CallError(f"run --format {kind}: the rows of one query only, here are {len(options.query)}")
+    if options.engine == "reference":
+        _refuse_settings_of_spark(options, kind)
+    check_output(options.output, kind, options.overwrite)
     source = read_source(options.file)
     try:
-        return _run(source, kind, options)
+        if options.engine == "reference":
+            return _run(source, kind, options)
+        from neelc.commands.spark_run import run_on_spark
+
+        return run_on_spark(source, kind, options)
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.
         return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
 
 
-def format_of(output: str | None) -> str:
-    """The format that the ending of a file tells.
-
-    >>> format_of("alarms.csv"), format_of(None)
-    ('csv', 'table')
-    """
-    ending = Path(output or "").suffix.lower()
-    if output is not None and ending not in FORMATS:
-        known = ", ".join(ending for ending in FORMATS if ending)
-        raise CallError(f"run -o {output}: its ending tells no format; say --format, or use {known}")
-    return FORMATS.get(ending, "table")
+def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
+    for name in ("master", "remote", "conf", "strategy", "stats"):
+        if getattr(options, name):
+            raise CallError(f"run --{name}: a setting of Spark, which --engine reference does without")
+    if kind == "parquet":
+        raise CallError("run --engine reference: Parquet is written by Spark only; use csv, json or table")
 
 
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
@@ -84,13 +105,11 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.commands.tables import written
     from neelc.data.inputs import read
     from neelc.execute import execute
-    from neelc.lints import lints
 
     inputs, program = bound(source, options)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
-    for warning in lints(program, source):
-        print(render_line(warning, source), file=sys.stderr)
+    print_warnings(program, source)
     start = time.perf_counter()
     tables, failures = read(inputs, program)
     if failures:
@@ -112,22 +131,30 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     return 0
 
 
+def print_warnings(program: Program, source: Source) -> None:
+    """What is right but most likely not meant, a line each."""
+    from neelc.lints import lints
+
+    for warning in lints(program, source):
+        print(render_line(warning, source), file=sys.stderr)
+
+
 def counted(rows: int, aggregated: bool = False) -> str:
     """
-    >>> counted(1), counted(6), counted(2, aggregated=True)
-    ('1 match', '6 matches', '2 rows')
+    >>> counted(1), counted(6000), counted(2, aggregated=True)
+    ('1 match', '6,000 matches', '2 rows')
     """
     if aggregated:
-        return f"{rows} row{'' if rows == 1 else 's'}"
-    return f"{rows} match{'' if rows == 1 else 'es'}"
+        return f"{rows:,} row{'' if rows == 1 else 's'}"
+    return f"{rows:,} match{'' if rows == 1 else 'es'}"
 
 
-def chosen(program: Program, names: Sequence[str]) -> list[int]:
+def chosen(program: Program, names: Sequence[str], command: str = "run") -> list[int]:
     """The places of the queries to print: those named, else the last one."""
     from neelc.ir.names import find
 
     if not program.queries:
-        raise CallError("run: the script has no query")
+        raise CallError(f"{command}: the script has no query")
     if not names:
         return [len(program.queries) - 1]
     known = [query.name or "" for query in program.queries]
@@ -136,6 +163,6 @@ def chosen(program: Program, names: Sequence[str]) -> list[int]:
         found = find(name, known)
         if not found:
             listed = ", ".join(name for name in known if name) or "none has a name"
-            raise CallError(f"run --query {name}: no such query; queries: {listed}")
+            raise CallError(f"{command} --query {name}: no such query; queries: {listed}")
         positions.append(known.index(found))
     return positions

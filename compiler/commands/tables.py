@@ -6,11 +6,12 @@ import datetime
 import decimal
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from neelc.data import cells
 from neelc.data.layout import aligned
 from neelc.data.order import in_order
+from neelc.ir.logical import Column
 from neelc.ir.names import bare
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.runtime.reference import Result
@@ -34,10 +35,14 @@ def as_table(result: Result) -> str:
 
 def as_csv(result: Result) -> str:
     """Comma-separated, as Spark does: NULL is empty, an empty string is quoted; nested values are JSON."""
-    lines = [[_csv_text(column.name) for column in result.columns]]
-    types = [column.type for column in result.columns]
-    lines += [[_csv_field(v, t) for v, t in zip(row, types, strict=True)] for row in in_order(result.rows)]
-    return "".join(",".join(line) + "\n" for line in lines)
+    return "".join(csv_lines(result.columns, in_order(result.rows)))
+
+
+def csv_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield ",".join(_csv_text(column.name) for column in columns) + "\n"
+    types = [column.type for column in columns]
+    for row in rows:
+        yield ",".join(_csv_field(v, t) for v, t in zip(row, types, strict=True)) + "\n"
 
 
 def _csv_field(value: object, type: DataType) -> str:
@@ -55,12 +60,15 @@ def _csv_text(text: str) -> str:
 
 def as_json(result: Result) -> str:
     """One object for each row."""
-    lines = []
-    for row in in_order(result.rows):
-        fields = zip(result.columns, row, strict=True)
-        parts = (f"{_json_string(column.name)}: {json_text(value, column.type)}" for column, value in fields)
-        lines.append("{" + ", ".join(parts) + "}\n")
-    return "".join(lines)
+    return "".join(json_lines(result.columns, in_order(result.rows)))
+
+
+def json_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    names = [_json_string(column.name) for column in columns]
+    types = [column.type for column in columns]
+    for row in rows:
+        fields = zip(names, row, types, strict=True)
+        yield "{" + ", ".join(f"{name}: {json_text(value, type)}" for name, value, type in fields) + "}\n"
 
 
 def json_text(value: object, type: DataType) -> str:
@@ -107,3 +115,9 @@ def _json_string(text: str) -> str:
 
 
 FORMATS: dict[str, Callable[[Result], str]] = {"table": as_table, "csv": as_csv, "json": as_json}
+
+LINES: dict[str, Callable[[Sequence[Column], Iterable[Sequence[object]]], Iterator[str]]] = {
+    "csv": csv_lines,
+    "json": json_lines,
+}
+"""The formats that can be written row by row."""

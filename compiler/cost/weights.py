@@ -24,6 +24,11 @@ HOLD = 0.03
 """Writing down a partial match, 5 ns."""
 LOOK_UP = 0.1
 """Finding the first event after a time in a sorted array: a binary search, about 20 ns."""
+WINDOW_ROW = 6.0
+"""A window function for a row of a sorted partition: with one of them a query took 1.45 times as long as with
+the kernel, which costs HAND_OVER_ROW instead."""
+JOIN_PAIR = 0.1
+"""A pair of rows that a join puts together, to be judged: 20 ns."""
 PRODUCE_ROW = 1.0
 PRODUCE_BYTE = 0.03
 """A row of the result, from the kernel back to Spark: 160 ns for 24 bytes."""

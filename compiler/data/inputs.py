@@ -183,9 +183,15 @@ def _tables(inputs: Inputs, name: str) -> list[Table]:
     location = declared_location(statement, inputs.source, inputs.directory) if statement else None
     if location is not None:
         return location.tables()
+    raise no_data(inputs, name)
+
+
+def no_data(inputs: Inputs, name: str) -> NeelError:
+    """Nobody says where the data of a stream are."""
+    statement = _statement(name, inputs.script)
     span = written_span(statement, inputs.source, statement.name) if statement else Span(0, 1)
     hint = f"say FROM 'path' in CREATE STREAM, or give the data with --stream {name}=path"
-    raise NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
+    return NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
 
 
 def location_of(inputs: Inputs, name: str) -> Location | None:

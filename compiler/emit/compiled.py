@@ -13,7 +13,7 @@ from neelc.emit.python import python_source
 from neelc.emit.relations import Let, Read, Relations
 from neelc.emit.scans import Sources, free
 from neelc.emit.sql import sql_text
-from neelc.emit.strategies import Task, cheapest, planned
+from neelc.emit.strategies import Price, Task, cheapest, planned
 from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
 from neelc.ir.names import bare
 from neelc.plan.widths import unit_of
@@ -33,13 +33,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A script as relations, and as source. `strategies` has the strategy of each query that is executed."""
+    """A script as relations, and as source. `strategies` has the strategy of each query that is executed,
+    `prices` what was considered for it."""
 
     relations: Relations
     title: str
     columns: tuple[Column, ...]
     strategies: tuple[tuple[str, str], ...]
     choices: tuple[Choice, ...] = field(default=(), repr=False)
+    prices: tuple[tuple[Price, ...], ...] = ()
 
     @property
     def source(self) -> str:
@@ -76,6 +78,7 @@ def compile_script(
         tuple(Column(output.name, output.type) for output in last.outputs),
         tuple(compiling.strategies),
         tuple(compiling.choices),
+        tuple(compiling.prices),
     )
 
 
@@ -99,6 +102,7 @@ class _Compiling:
     lets: list[Let] = field(default_factory=list)
     strategies: list[tuple[str, str]] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    prices: list[tuple[Price, ...]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: {"spark", "streams", "kernel", "query", "F"})
@@ -111,15 +115,16 @@ class _Compiling:
         unit = unit_of(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
         sources = Sources(dict(self.names), dict(self.units))
-        push_in = self.options.push_in
-        task = Task(query, choice.chosen.keys, unit, sources, name, not is_last, named.match, push_in)
-        strategy = self.options.strategy
-        if strategy is None:
-            strategy, lets = cheapest(task, self.taken)
+        chosen, push_in = choice.chosen, self.options.push_in
+        taken = tuple(one.shortcut for one in chosen.shortcuts if one.taken and self.options.shortcuts)
+        task = Task(query, chosen.keys, unit, sources, name, not is_last, named.match, push_in, taken)
+        if self.options.strategy is None:
+            found = cheapest(task, chosen.estimate, self.taken)
         else:
-            lets = planned(task, strategy, self.taken)
-        self.lets += lets
-        self.strategies.append((named.name or "", strategy))
+            found = planned(task, self.options.strategy, self.taken)
+        self.lets += found.lets
+        self.strategies.append((named.name or "", found.strategy))
+        self.prices.append(found.prices)
         self.choices.append(choice)
         if named.name is not None:
             self.names[named.name] = name

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neelc.emit.literals import identifier, spark_type
-from neelc.emit.relations import Extend, Kernel, Let, Sorted
+from neelc.emit.relations import Extend, Join, Kernel, Let, Select, Sorted, Where
 from neelc.emit.results import Matches, results
 from neelc.emit.scans import Sources, Wanted, free, scans
 from neelc.emit.times import floor_divided
 from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT
 from neelc.plan.event_columns import NUMBER
-from neelc.plan.kernel_plan import KernelPlan
+from neelc.plan.kernel_plan import Cut, KernelPlan
 from neelc.plan.plan_to_program import may_be_absent
 from neelc.runtime.program import Program
 
@@ -41,6 +41,10 @@ def kernel_relations(
     lets = list(scans(wanted, sources, taken))
     yield from lets
     events = lets[-1].name
+    for cut in planned.cuts:
+        looked_up = list(_cut(cut, planned, lets[-1].name, events, wanted, taken))
+        yield from looked_up
+        events = looked_up[-1].name
     if program.chunk is not None:
         chunked = free("chunked", taken)
         yield Let(chunked, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program))
@@ -59,6 +63,40 @@ def kernel_relations(
         frozenset(may_be_absent(planned.plan.steps)),
     )
     yield from results(matches, planned.residual, taken, name, as_stream)
+
+
+def _cut(
+    cut: Cut, planned: KernelPlan, all_events: str, events: str, wanted: Wanted, taken: set[str]
+) -> Iterator[Let]:
+    """Events without those that could only be in a match with a value that is not there."""
+    numbers = {role.name: number for number, role in enumerate(planned.plan.roles)}
+    suffix = "L" if len(numbers) > 30 else ""
+    values, column = free("values", taken), identifier(cut.inner_column)
+    has_role = f"roles & {2 ** numbers[cut.inner]}{suffix} <> 0"
+    yield Let(
+        values,
+        Select(all_events, ((column, "value"),), f"{has_role} AND {column} IS NOT NULL", distinct=True),
+        f"The values of {column} that can be met.",
+    )
+    kept, bit = free("kept", taken), f"{2 ** numbers[cut.outer]}{suffix}"
+    names = [identifier(name) for name in columns(wanted) if name != "roles"]
+    roles = f"IF(v.value IS NULL, e.roles & ~{bit}, e.roles)"
+    on = f"e.{identifier(cut.outer_column)} = v.value"
+    items = (*((f"e.{name}", name) for name in names), (roles, "roles"))
+    joined = free("looked_up", taken)
+    yield Let(
+        joined,
+        Join((events, "e"), (values, "v"), on, "LEFT OUTER", items),
+        "Events with other values play no role.",
+    )
+    yield Let(kept, Where(joined, "roles <> 0"))
+
+
+def columns(wanted: Wanted) -> tuple[str, ...]:
+    """The columns of events."""
+    keys = (key.name for key in wanted.keys if not key.is_column)
+    times = ("start", "end") if wanted.lasting else ("start",)
+    return (*times, "roles", *keys, *(column.name for column in wanted.columns))
 
 
 def _chunks(program: Program) -> str:

@@ -22,7 +22,7 @@ from neelc.emit.relations import (
 from neelc.emit.syntax import Sql, raw
 from neelc.plan.unsupported import Unsupported
 
-_KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI "}
+_KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI ", "LEFT OUTER": "LEFT "}
 
 
 def sql_text(relations: Relations) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from neelc.cost.estimate import Estimate
+from neelc.cost.strategy_work import Shape, strategy_work
 from neelc.emit.join_relations import join_relations
 from neelc.emit.kernel_relations import kernel_relations
-from neelc.emit.relations import Let
+from neelc.emit.relations import Extend, Join, Let
 from neelc.emit.scans import Sources
 from neelc.emit.window_relations import window_relations
 from neelc.ir.logical import Match
@@ -17,6 +19,7 @@ from neelc.plan.kernel_plan import kernel_plan
 from neelc.plan.match_to_plan import CONTIGUITY
 from neelc.plan.unsupported import Unsupported
 from neelc.rewrite.keys import Key, partition_keys
+from neelc.rewrite.shortcuts import Shortcut
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,12 @@ class Task:
     as_stream: bool
     written: Match
     push_in: bool = True
+    shortcuts: tuple[Shortcut, ...] = ()
 
 
 def _kernel(task: Task, taken: set[str]) -> Iterator[Let]:
     changed = None if task.push_in else judged_last
-    planned = kernel_plan(task.query, task.keys, task.unit, changed)
+    planned = kernel_plan(task.query, task.keys, task.unit, changed, shortcuts=task.shortcuts)
     return kernel_relations(task.query, planned, task.sources, taken, task.name, task.as_stream)
 
 
@@ -56,6 +60,9 @@ def _nested(task: Task, taken: set[str]) -> Iterator[Let]:
     return kernel_relations(task.written, planned, task.sources, taken, task.name, task.as_stream)
 
 
+PRICED = ("kernel", "window", "join")
+"""Those to choose from. `nested` is a baseline: it can do nothing that the kernel cannot."""
+
 STRATEGIES: dict[str, Callable[[Task, set[str]], Iterator[Let]]] = {
     "kernel": _kernel,
     "window": _window,
@@ -64,24 +71,57 @@ STRATEGIES: dict[str, Callable[[Task, set[str]], Iterator[Let]]] = {
 }
 
 
-def planned(task: Task, strategy: str, taken: set[str]) -> tuple[Let, ...]:
-    """The relations of a query under one strategy; raises `Unsupported`. Names are taken only if it
-    succeeds."""
+@dataclass(frozen=True)
+class Price:
+    """What a strategy is expected to cost; or why it cannot execute the query."""
+
+    strategy: str
+    work: float | None = None
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The relations of a query under the strategy that was taken, and what was considered."""
+
+    strategy: str
+    lets: tuple[Let, ...]
+    prices: tuple[Price, ...]
+
+
+def planned(task: Task, strategy: str, taken: set[str]) -> Planned:
+    """A query under one strategy; raises `Unsupported`. Names are taken only if it succeeds."""
     names = set(taken)
     lets = tuple(STRATEGIES[strategy](task, names))
     taken |= names
-    return lets
+    return Planned(strategy, lets, (Price(strategy),))
 
 
-def cheapest(task: Task, taken: set[str]) -> tuple[str, tuple[Let, ...]]:
-    """The first strategy, in the order of their cost, that can execute a query; raises `Unsupported` if
-    none can."""
+def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
+    """A query under the strategy of the least work; raises `Unsupported` if none can execute it."""
+    found: list[tuple[float, Planned, set[str]]] = []
+    prices: list[Price] = []
     refusals: list[Unsupported] = []
-    for strategy in STRATEGIES:
-        if strategy == "nested":
-            continue  # a baseline: it can do nothing that the kernel cannot
+    for strategy in PRICED:
+        names = set(taken)
         try:
-            return strategy, planned(task, strategy, taken)
+            one = planned(task, strategy, names)
         except Unsupported as refusal:
             refusals.append(refusal)
-    raise refusals[0]
+            prices.append(Price(strategy, refusal=refusal.what))
+            continue
+        work = strategy_work(strategy, estimate, _shape(one.lets))
+        prices.append(Price(strategy, work))
+        found.append((work, one, names))
+    if not found:
+        raise refusals[0]
+    _, best, names = min(found, key=lambda option: option[0])
+    taken |= names
+    return replace(best, prices=tuple(prices))
+
+
+def _shape(lets: tuple[Let, ...]) -> Shape:
+    """How many joins and window functions a plan has."""
+    joins = sum(isinstance(let.relation, Join) for let in lets)
+    texts = [text for let in lets if isinstance(let.relation, Extend) for text, _ in let.relation.items]
+    return Shape(joins + 1, sum(" OVER (" in text for text in texts))

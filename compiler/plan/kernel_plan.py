@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable, Whole
 from neelc.ir.logical import Match
 from neelc.ir.names import bare
@@ -19,6 +20,7 @@ from neelc.plan.match_to_plan import match_to_plan
 from neelc.plan.plan_to_program import plan_to_steps
 from neelc.plan.unsupported import Unsupported
 from neelc.rewrite.keys import Key
+from neelc.rewrite.shortcuts import Shortcut
 from neelc.runtime.program import Output, Program
 
 
@@ -34,6 +36,17 @@ class KeyColumn:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Events lose the role `outer` if no event of the role `inner` has their value (NEEL+'s shortcuts).
+    Both values are columns of events."""
+
+    outer: str
+    outer_column: str
+    inner: str
+    inner_column: str
+
+
+@dataclass(frozen=True)
 class KernelPlan:
     """A program and where its columns come from. `residual` conditions are judged on complete matches.
 
@@ -46,6 +59,7 @@ class KernelPlan:
     keys: tuple[KeyColumn, ...]
     residual: tuple[Expr, ...]
     text: str = ""
+    cuts: tuple[Cut, ...] = ()
 
     def struct(self, variable: str) -> str:
         """The column of a variable's event."""
@@ -62,7 +76,12 @@ Change = Callable[[s.Plan], s.Plan]
 
 
 def kernel_plan(
-    query: Match, keys: tuple[Key, ...], unit: str, changed: Change | None = None, nested: bool = False
+    query: Match,
+    keys: tuple[Key, ...],
+    unit: str,
+    changed: Change | None = None,
+    nested: bool = False,
+    shortcuts: tuple[Shortcut, ...] = (),
 ) -> KernelPlan:
     """The plan of a query for the kernel; raises `Unsupported`. A baseline is a plan that is `changed`.
 
@@ -79,6 +98,7 @@ def kernel_plan(
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
     outputs = _outputs(query, plan, kernel.residual, columns)
+    cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = Program(
         kernel.steps,
         outputs,
@@ -95,7 +115,7 @@ def kernel_plan(
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
     )
     text = str(as_written(query.pattern))
-    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, text)
+    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, text, cuts)
 
 
 def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
@@ -129,6 +149,19 @@ def key_column(key: Key, columns: EventColumns) -> KeyColumn:
         known = [columns.column(term, name) for name, term in key.terms if name in variables]
         return KeyColumn(known[0].name, kind, tuple(shapes.items()), is_column=True)
     return KeyColumn(columns.free(f"{bare(key.name)}_key"), kind, tuple(shapes.items()))
+
+
+def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[Cut]:
+    """What a shortcut takes from events. Only from those that no other variable could use; and a negation
+    that has nothing to look for costs the kernel nothing anyway."""
+    (outer,), (inner,) = names_in(shortcut.outer), names_in(shortcut.inner)
+    roles = {
+        name: {take.role for take in takes(plan.steps) if take.variable == name} for name in (outer, inner)
+    }
+    users = {take.variable for take in takes(plan.steps) if {take.role} == roles[outer]}
+    if not shortcut.negative and users == {outer} and len(roles[inner]) == 1:
+        one, two = columns.column(shortcut.outer, outer), columns.column(shortcut.inner, inner)
+        yield Cut(roles[outer].pop(), one.name, roles[inner].pop(), two.name)
 
 
 def _outputs(

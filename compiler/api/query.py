@@ -1,0 +1,124 @@
+"""A compiled query: its source, its explanation, its DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from neelc.api.errors import translated
+from neelc.api.registering import Registered
+from neelc.api.streams import Frame
+from neelc.cost.statistics import Statistics
+from neelc.errors import Diagnostic, NeelError
+from neelc.explain.formats import FORMATS, MODES, renderer
+from neelc.ir.logical import Program, Stream
+from neelc.ir.names import find, written
+from neelc.ir.script import Script
+from neelc.source import Source, Span
+
+if TYPE_CHECKING:
+    from neelc.emit.compiled import Compiled
+
+
+class Text(str):
+    """A text that a console or a notebook shows as it is, not between quotes; HTML as a page."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str | None:
+        return str(self) if self.startswith("<!doctype html>") else None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A script with all its names resolved, and the streams that it may read by their bare names."""
+
+    text: Source
+    script: Script
+    program: Program
+    streams: Mapping[str, Registered]
+
+
+@dataclass(frozen=True, repr=False)
+class Query:
+    """The last query of a script, compiled. Nothing is run before an action of Spark's is."""
+
+    spark: Frame
+    bound: Bound
+    compiled: Compiled
+
+    @property
+    def source(self) -> Text:
+        """PySpark source with one function, `query(spark, streams)`: what `to_df` calls."""
+        return Text(self.compiled.source)
+
+    @property
+    def plan(self) -> Text:
+        """The physical plan."""
+        return Text(self.compiled.plan)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What is right but most likely not meant."""
+        from neelc.lints import lints
+
+        return tuple(lints(self.bound.program, self.bound.text))
+
+    def to_sql(self) -> Text:
+        """The query as one statement of Spark SQL; `NeelQueryError` if its plan is not relational."""
+        with translated():
+            return Text(self.compiled.sql())
+
+    def explain(self, mode: str = "simple", format: str = "text") -> Text:
+        """Why the query is executed as it is. docs/reference/explain.md has the modes and formats."""
+        return explanation(self.bound, mode, format)
+
+    def to_df(self) -> Frame:
+        """The matches as a DataFrame of Spark."""
+        with translated():
+            streams = {stream.name: self._frame(stream) for stream in self._read() if self._is_given(stream)}
+        return run_source(self.compiled.source, self.spark, streams)
+
+    def _read(self) -> list[Stream]:
+        """The streams that the queries read, each once; not those that are queries themselves."""
+        used = (stream for query in self.bound.program.queries for stream in query.match.streams)
+        return list({stream.name: stream for stream in used if stream.query is None}.values())
+
+    def _is_given(self, stream: Stream) -> bool:
+        if find(written(stream.name), self.bound.streams) is not None:
+            return True
+        if stream.path is None:
+            hint = f"give it: {stream.name}=DataFrame, or say FROM 'path' in CREATE STREAM"
+            place = stream.span or Span(0, 1)
+            message = f"stream `{stream.name}` has no data"
+            raise NeelError([Diagnostic("NEEL5005", message, place, hint)], self.bound.text)
+        return False
+
+    def _frame(self, stream: Stream) -> Frame:
+        found = find(written(stream.name), self.bound.streams)
+        assert found is not None
+        return self.bound.streams[found].frame(stream)
+
+    def __repr__(self) -> str:
+        return f"<neelc.Query: {' '.join(self.bound.text.text.split())[:80]}>"
+
+
+def explanation(bound: Bound, mode: str, format: str) -> Text:
+    """Why the last query of a script is executed as it is."""
+    from neelc.explain.report import report
+
+    for value, known in ((mode, MODES), (format, tuple(FORMATS))):
+        if value not in known:
+            raise ValueError(f"explain: no {value!r}; there are {', '.join(known)}")
+    last = len(bound.program.queries) - 1
+    found = report(bound.text.name, bound.script, bound.program, Statistics(), [last], bound.text)
+    return Text(renderer(format)(found, mode))
+
+
+def run_source(source: str, spark: Frame, streams: Mapping[str, Frame]) -> Frame:
+    """The DataFrame that a compiled source builds."""
+    namespace: dict[str, Any] = {"__name__": "neelc_query"}
+    exec(compile(source, "<neelc>", "exec"), namespace)
+    return namespace["query"](spark, streams)

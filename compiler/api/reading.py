@@ -1,0 +1,103 @@
+"""Files as DataFrames, with the values that the reference interpreter would read from them.
+
+Spark's readers differ in three points, which are evened out here: columns of a CSV file are found by the
+names in its header, not by their order; a value that does not fit its column's type fails the run, it is not
+NULL; and quotes inside quotes are doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from neelc.api.schemas import ddl
+from neelc.api.streams import Frame
+from neelc.ir.logical import Column
+from neelc.ir.names import bare, find, quote, written
+from neelc.ir.types import BOOLEAN, STRING, Array, DataType, Map, Struct
+
+
+def read_path(
+    spark: Frame,
+    path: str,
+    format: str,
+    options: Mapping[str, str],
+    columns: Sequence[Column] | None = None,
+    name: str = "",
+) -> Frame:
+    """The files at a path, for the stream `name`. Without `columns`, Spark infers their types: it reads CSV
+    and JSON files once for that."""
+    reader = spark.read.option("mode", "FAILFAST")
+    if format == "csv":
+        return _read_csv(reader, path, options, columns, name)
+    if format == "json":
+        # Types of declared columns need no look at the data.
+        typed = reader.schema(ddl(columns)) if columns else reader.option("inferTimestamp", "true")
+        return typed.options(**options).json(path)
+    return spark.read.options(**options).format(format).load(path)
+
+
+def _read_csv(
+    reader: Frame, path: str, options: Mapping[str, str], columns: Sequence[Column] | None, name: str
+) -> Frame:
+    known = {"header": "true", "escape": options.get("quote", '"')}
+    if path.lower().endswith(".tsv"):
+        known["sep"] = "\t"
+    known |= {key: value.replace("\\t", "\t") for key, value in options.items()}
+    configured = reader.options(**known)
+    if columns is None:
+        return configured.option("inferSchema", "true").csv(path)
+    if known["header"].lower() == "false":
+        texts = configured.schema(ddl(Column(column.name, STRING) for column in columns)).csv(path)
+    else:
+        texts = configured.csv(path)
+    found = [find(written(column.name), texts.columns) for column in columns]
+    there = [(column, text) for column, text in zip(columns, found, strict=True) if text is not None]
+    # A column that is missing is told by whoever compares the columns: there it is the same for all formats.
+    return texts.selectExpr(
+        *(f"{value_of(text, column.type, name)} AS {quote(column.name)}" for column, text in there)
+    )
+
+
+def value_of(column: str, type: DataType, stream: str) -> str:
+    """Spark SQL for the value of a column of texts; what does not fit its type fails the run.
+
+    >>> value_of("sym", STRING, "trades")
+    '`sym`'
+    """
+    text = quote(column)
+    if type == STRING:
+        return text
+    complaint = _literal(f"` is not of type {type} (column `{column}` of stream `{stream}`)")
+    refusal = f"raise_error(concat('NEEL5003: `', {text}, {complaint}))"
+    return f"coalesce({_cast(text, type)}, IF({text} IS NULL, NULL, {refusal}))"
+
+
+def _cast(text: str, type: DataType) -> str:
+    if isinstance(type, Array | Map | Struct):
+        return f"from_json({text}, {_literal(str(type))})"
+    if type == BOOLEAN:  # Spark also takes yes, t and 1 for TRUE
+        return f"CASE lower(trim({text})) WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE END"
+    return f"try_cast(trim({text}) AS {type})"
+
+
+def _literal(text: str) -> str:
+    r"""A string of Spark SQL. Quotes and backslashes are given by their codes: how they are escaped depends
+    on spark.sql.parser.escapedStringLiterals.
+
+    >>> print(_literal("it's"))
+    concat('it', char(39), 's')
+    """
+    parts: list[str] = []
+    plain = ""
+    for character in text:
+        if character in "'\\":
+            parts += [f"'{plain}'", f"char({ord(character)})"]
+            plain = ""
+        else:
+            plain += character
+    parts.append(f"'{plain}'")
+    return f"concat({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def bare_options(options: Mapping[str, str]) -> dict[str, str]:
+    return {bare(key): value for key, value in options.items()}

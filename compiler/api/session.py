@@ -1,0 +1,154 @@
+"""`neelc.sql` and `neelc.Session`: queries on the streams of a Spark session."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from neelc.api.compiling import compiled_query
+from neelc.api.errors import translated
+from neelc.api.query import Bound, Query, Text, explanation
+from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
+from neelc.api.streams import Frame, StreamData, stream
+from neelc.bind import bind
+from neelc.data.inputs import complete
+from neelc.files import CallError
+from neelc.ir.expr import Parameter
+from neelc.ir.names import bare, find, written
+from neelc.ir.node import walk
+from neelc.ir.script import CreateStream, Script
+from neelc.parse import read
+from neelc.source import Source
+
+
+def sql(
+    spark: Frame,
+    text: str,
+    /,
+    args: Mapping[str, object] | None = None,
+    *,
+    strategy: str | None = None,
+    **streams: object,
+) -> Frame:
+    """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
+
+    Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these.
+    """
+    return Session(spark).sql(text, args, strategy=strategy, **streams)
+
+
+class Session:
+    """A Spark session and the streams registered with it."""
+
+    def __init__(self, spark: Frame) -> None:
+        self.spark = spark
+        self._streams: dict[str, StreamData] = {}
+
+    def register(
+        self,
+        name: str,
+        data: Frame | str,
+        *,
+        timestamp: str | None = None,
+        latest: str | None = None,
+        end: str | None = None,
+        type: str | None = None,
+        unit: str | None = None,
+        format: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Give the queries of this session a stream; the last one of a name counts."""
+        if isinstance(data, StreamData):
+            raise TypeError(
+                "register takes a DataFrame, the name of a table or a path; say what columns mean here"
+            )
+        known = find(written(name), self._streams)
+        self._streams.pop(known or name, None)
+        self._streams[name] = stream(
+            data,
+            timestamp=timestamp,
+            latest=latest,
+            end=end,
+            type=type,
+            unit=unit,
+            format=format,
+            options=options,
+        )
+
+    def sql(
+        self,
+        text: str,
+        /,
+        args: Mapping[str, object] | None = None,
+        *,
+        strategy: str | None = None,
+        **streams: object,
+    ) -> Frame:
+        """The matches of the script's last query as a DataFrame. Nothing is run yet."""
+        return self.compile(text, args, strategy=strategy, **streams).to_df()
+
+    def compile(
+        self,
+        text: str,
+        /,
+        args: Mapping[str, object] | None = None,
+        *,
+        strategy: str | None = None,
+        **streams: object,
+    ) -> Query:
+        """The script's last query, compiled. `strategy` forces one: kernel, join, window or nested."""
+        with translated():
+            bound = self._bound(Source(text), args or {}, streams)
+            last = len(bound.program.queries) - 1
+            compiled = compiled_query(bound.program, last, bound.text, strategy)
+        return Query(self.spark, bound, compiled)
+
+    def explain(
+        self,
+        text: str,
+        /,
+        args: Mapping[str, object] | None = None,
+        *,
+        mode: str = "simple",
+        format: str = "text",
+        **streams: object,
+    ) -> Text:
+        """Why the script's last query is executed as it is."""
+        with translated():
+            return explanation(self._bound(Source(text), args or {}, streams), mode, format)
+
+    def _bound(self, text: Source, args: Mapping[str, object], streams: Mapping[str, object]) -> Bound:
+        script = read(text)
+        here = {name: as_data(value) for name, value in streams.items()}
+        registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
+        given = registered | here
+        given |= dict(declared_paths(script, given))
+        given |= dict(in_catalog(script, given, self.spark))
+        declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
+        all_streams = {
+            name: Registered(name, data, self.spark, find(written(name), declared) is not None)
+            for name, data in given.items()
+        }
+        inputs = complete(script, text, [one.given() for one in all_streams.values()], Path())
+        program = bind(inputs.script, text, inputs.streams, args)
+        if not program.queries:
+            raise CallError("the script has no query")
+        read_by = {stream.name for query in program.queries for stream in query.match.streams}
+        _refuse_unused("stream", here, [*declared, *sorted(read_by)])
+        _refuse_unused("argument", args, parameters(script))
+        return Bound(text, inputs.script, program, all_streams)
+
+
+def parameters(script: Script) -> list[str]:
+    """The names of a script's parameters."""
+    return sorted({bare(node.name) for node in walk(script) if isinstance(node, Parameter)})
+
+
+def _refuse_unused(what: str, given: Mapping[str, object], used: list[str]) -> None:
+    """What is given and used by nothing is most likely misspelt."""
+    for name in given:
+        if find(written(name), used) is None:
+            close = difflib.get_close_matches(name, used, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(used) or 'none'}"
+            raise CallError(f"{what} {name}: the script has no use for it; {hint}")

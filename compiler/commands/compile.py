@@ -1,0 +1,82 @@
+"""`neelc compile`: a query as PySpark source, as a plan, or as Spark SQL."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neelc.commands.options import add_inputs, add_statistics, add_strategy
+from neelc.files import read_source, write_whole
+
+if TYPE_CHECKING:
+    from neelc.emit.compiled import Compiled
+
+DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
+function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
+Nothing is run, and Spark is not started."""
+
+EXAMPLES = """examples:
+  neelc compile hospital.neel
+  neelc compile hospital.neel -o hospital.py
+  neelc compile hospital.neel --emit plan --strategy join
+  echo 'PATTERN SEQ(A a, B b)' | neelc compile - --stream Trades=trades.csv,type=ticker
+"""
+
+WAY_OUT = "neelc run --engine reference runs it, on small data"
+
+EMITTED = ("python", "plan", "json", "sql")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument(
+        "--emit",
+        choices=EMITTED,
+        default="python",
+        help="PySpark source, the physical plan as text or as JSON, or Spark SQL (python)",
+    )
+    parser.add_argument("--query", metavar="NAME", help="compile this query")
+    add_strategy(parser)
+    add_inputs(parser)
+    add_statistics(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file; - is standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    source = read_source(options.file)
+
+    from neelc.api.compiling import compiled_query
+    from neelc.commands.located import located
+    from neelc.commands.run import chosen, print_warnings
+    from neelc.commands.statistics import statistics_of
+    from neelc.commands.streams import bound, refuse_unused
+
+    inputs, program = bound(source, options)
+    (at,) = chosen(program, [options.query] if options.query else [], "compile")
+    refuse_unused(inputs, program, options)
+    print_warnings(program, source)
+    program = located(program, inputs.directory)
+    statistics = statistics_of(inputs, program, options.stats)
+    compiled = compiled_query(program, at, source, options.strategy, statistics, WAY_OUT)
+    text = _emitted(compiled, options.emit)
+    if options.output and options.output != "-":
+        write_whole(Path(options.output), text)
+        print(f"{options.output}: written", file=sys.stderr)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _emitted(compiled: Compiled, kind: str) -> str:
+    match kind:
+        case "sql":
+            text = compiled.sql()
+        case "plan":
+            text = compiled.plan
+        case "json":
+            text = compiled.json
+        case _:
+            text = compiled.source
+    return text.rstrip("\n") + "\n"

@@ -1,0 +1,165 @@
+"""`neelc doctor`: can Spark run here, and if not, what is to be done?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+
+DESCRIPTION = """Check what neelc needs to run queries on Spark, up to a small pattern that a worker finds,
+and tell what to do about what is missing. The exit code is 0 if all is well, else 3."""
+
+EXAMPLES = """examples:
+  neelc doctor
+  neelc doctor --json
+"""
+
+PYTHON = (3, 11)
+PACKAGES = ("pyspark", "pyarrow", "pandas", "numpy")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was looked at, what was found, and what to do if that is not enough."""
+
+    name: str
+    fine: bool
+    found: str
+    advice: str | None = None
+    seconds: float = 0.0
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="tell it as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    found: list[Check] = []
+    for check in checks():
+        found.append(check)
+        if not options.json:
+            print(*lines(check), sep="\n", flush=True)
+    fine = all(check.fine for check in found)
+    if options.json:
+        print(json.dumps({"fine": fine, "checks": [asdict(check) for check in found]}, indent=2))
+    else:
+        print("all is well" if fine else "something is missing: see above", file=sys.stderr)
+    return 0 if fine else 3
+
+
+def lines(check: Check) -> Iterator[str]:
+    """
+    >>> print(*lines(Check("Java", False, "none found", "install Java 17", 0.01)), sep="\\n")
+    Java      MISSING  none found
+                       install Java 17
+    """
+    took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.1 else ""
+    yield f"{check.name:<9} {'fine' if check.fine else 'MISSING':<8} {check.found}{took}"
+    if check.advice and not check.fine:
+        yield f"{'':<18} {check.advice}"
+
+
+def checks() -> Iterator[Check]:
+    """One after the other: what cannot be without the former is not tried."""
+    first = [_timed(_python), _timed(_java), *(_timed(partial(_package, name)) for name in PACKAGES)]
+    yield from first
+    if all(check.fine for check in first):
+        yield from _spark()
+    else:
+        yield Check("Spark", False, "not tried", "put the above right first")
+
+
+def _timed(check: Callable[[], Check]) -> Check:
+    start = time.perf_counter()
+    found = check()
+    return Check(found.name, found.fine, found.found, found.advice, time.perf_counter() - start)
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    wanted = ".".join(map(str, PYTHON))
+    return Check("Python", sys.version_info >= PYTHON, found, f"neelc requires Python {wanted} or later")
+
+
+def _java() -> Check:
+    from neelc.api.local import JAVA, java, java_version
+
+    advice = (
+        f"install Java {JAVA} or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME to it"
+    )
+    path, found = java(), java_version()
+    if path is None or found is None:
+        return Check("Java", False, "none found" if path is None else f"{path} does not run", advice)
+    # Java 8 called itself 1.8.
+    number = re.match(r"(?:1\.)?(\d+)", found)
+    return Check("Java", number is not None and int(number[1]) >= JAVA, f"{found}, {path}", advice)
+
+
+def _package(name: str) -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
+    wanted = required(name)
+    advice = f"pip install '{name}{f'>={wanted}' if wanted else ''}'"
+    try:
+        found = version(name)
+        import_module(name)
+    except PackageNotFoundError:
+        return Check(name, False, "not installed", advice)
+    except Exception as error:  # a broken installation fails in any way it likes
+        return Check(name, False, f"cannot be imported: {error}", advice)
+    return Check(name, numbers(found) >= numbers(wanted), found, advice)
+
+
+def required(name: str) -> str:
+    """The least version of a package that neelc's own installation asks for.
+
+    >>> numbers(required("pyspark")) >= (4,)
+    True
+    """
+    from importlib.metadata import requires
+
+    found = (re.match(rf"{name}\s*>=\s*([0-9.]+)", text) for text in requires("neelc") or [])
+    return next((match[1] for match in found if match), "")
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """
+    >>> numbers("4.1.0.dev2") > numbers("4.0"), numbers("")
+    (True, ())
+    """
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _spark() -> Iterator[Check]:
+    from neelc.api.local import NoSpark, session
+
+    start = time.perf_counter()
+    is_started = False
+    advice = "see the lines above; SPARK_LOCAL_IP=127.0.0.1 helps where the name of this machine is not known"
+    try:
+        with session("local[2]") as spark:
+            is_started = True
+            yield Check("Spark", True, f"{spark.version}, local session", None, time.perf_counter() - start)
+            yield _timed(lambda: _worker(spark))
+    except NoSpark as error:
+        yield Check("Spark", is_started, str(error), advice, time.perf_counter() - start)
+
+
+def _worker(spark: object) -> Check:
+    """A pattern that a worker finds: Python, Arrow and the kernel work together there."""
+    from neelc.api.errors import run_error
+    from neelc.commands.doctor_pattern import found_by_a_worker
+
+    advice = "workers need the same Python with neelc, numpy and pyarrow: PYSPARK_PYTHON tells which"
+    try:
+        rows = found_by_a_worker(spark)
+    except Exception as error:
+        return Check("workers", False, str(run_error(error) or error), advice)
+    fine = rows == [(1, 2)]
+    return Check("workers", fine, "a small pattern was found" if fine else f"found {rows}", advice)

@@ -1,0 +1,70 @@
+"""A bound script and its data files: where Spark finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from neelc.commands.writing import is_url
+from neelc.data.inputs import Inputs, location_of, no_data
+from neelc.data.location import Location, kind_of
+from neelc.ir.logical import NamedMatch, Program, Stream
+
+
+def located(program: Program, directory: Path) -> Program:
+    """The program with paths as they are from here: those of a script are relative to its directory."""
+
+    def moved(stream: Stream) -> Stream:
+        if stream.path is None or is_url(stream.path):
+            return stream
+        return replace(stream, path=str(directory / stream.path))
+
+    def changed(query: NamedMatch) -> NamedMatch:
+        return replace(query, match=replace(query.match, streams=tuple(map(moved, query.match.streams))))
+
+    streams = tuple(map(moved, program.streams))
+    return replace(program, streams=streams, queries=tuple(map(changed, program.queries)))
+
+
+def streams_read(program: Program, last: int) -> dict[str, Stream]:
+    """The streams that the queries up to this place read, by name; not those that are queries themselves."""
+    used = (stream for query in program.queries[: last + 1] for stream in query.match.streams)
+    return {stream.name: stream for stream in used if stream.query is None}
+
+
+def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
+    """Raises `NeelError` if a stream has no data, or its file is not there: Spark is not started for that."""
+    for name in streams:
+        location = location_of(inputs, name)
+        if location is None:
+            raise no_data(inputs, name)
+        if not is_url(location.name) and not location.path.exists():
+            location.fail("NEEL5001", f"no such file: {location.name}")
+
+
+def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict[str, Any]:
+    """The DataFrames of the streams, from the files that the call or the script names."""
+    from neelc.api.fitting import fitted
+    from neelc.api.reading import read_path
+
+    frames = {}
+    for name, stream in streams.items():
+        location = location_of(inputs, name)
+        if location is not None:
+            path = location.name if is_url(location.name) else str(location.path.resolve())
+            frame = read_path(spark, path, _kind(location), location.options, stream.columns, name)
+            frames[name] = fitted(frame, stream)
+    return frames
+
+
+def _kind(location: Location) -> str:
+    """The format of a file, or of the first file of a directory."""
+    kind = kind_of(location.path, location.format)
+    if not kind and location.path.is_dir():
+        files = sorted(p for p in location.path.iterdir() if p.is_file() and p.name[0] not in "._")
+        kind = kind_of(files[0], None) if files else ""
+    if kind not in ("csv", "json", "parquet"):
+        location.fail("NEEL5006", f"the format of {location.name} is not known", "say it: format=csv")
+    return kind

@@ -1,0 +1,156 @@
+"""`neelc run` on Spark: compile, start a session, find the matches, write them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from neelc.api.compiling import compiled_query
+from neelc.api.errors import run_error
+from neelc.api.local import NoSpark, session
+from neelc.api.query import run_source
+from neelc.commands.compile import WAY_OUT
+from neelc.commands.located import check_data, frames_of, located, streams_read
+from neelc.commands.progress import Progress, Stages
+from neelc.commands.results import print_rows, write_parquet
+from neelc.commands.run import chosen, counted, print_warnings
+from neelc.commands.statistics import statistics_of
+from neelc.commands.streams import bound, refuse_unused
+from neelc.commands.writing import is_url, whole_directory
+from neelc.data.inputs import Inputs
+from neelc.errors import NeelError
+from neelc.files import CallError, whole_file
+from neelc.ir.logical import Column, Program
+
+if TYPE_CHECKING:
+    from neelc.emit.compiled import Compiled
+    from neelc.source import Source
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A query whose rows are wanted: its name and its columns, compiled."""
+
+    name: str | None
+    columns: tuple[Column, ...]
+    compiled: Compiled
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to run, and where its rows go: `output` None is standard output."""
+
+    inputs: Inputs
+    program: Program
+    wanted: tuple[Wanted, ...]
+    last: int
+    kind: str
+    output: str | None
+    overwrite: bool
+
+
+def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
+    settings = settings_of(options.conf)
+    inputs, program = bound(source, options)
+    positions = chosen(program, options.query)
+    refuse_unused(inputs, program, options)
+    print_warnings(program, source)
+    program = located(program, inputs.directory.resolve())
+    wanted = _wanted(inputs, program, positions, options)
+    check_data(inputs, streams_read(program, max(positions)))
+    job = Job(inputs, program, wanted, max(positions), kind, options.output, options.overwrite)
+    start = time.perf_counter()
+    try:
+        with Progress(sys.stderr) as progress:
+            progress.begin("starting Spark")
+            rows, seconds = _run(job, progress, session(options.master, options.remote, settings))
+    except NoSpark as error:
+        print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
+        print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("neelc: stopped; nothing was written", file=sys.stderr)
+        return 130
+    aggregated = any(program.queries[at].match.aggregated for at in positions)
+    how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
+    beside = time.perf_counter() - start - seconds
+    said = f"{counted(rows, aggregated)} in {seconds:.2f} s"
+    print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
+    return 0
+
+
+def settings_of(texts: Sequence[str]) -> dict[str, str]:
+    """
+    >>> settings_of(["spark.driver.memory=8g"])
+    {'spark.driver.memory': '8g'}
+    """
+    for text in texts:
+        if "=" not in text:
+            raise CallError(f"--conf {text}: not of the form KEY=VALUE")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _wanted(
+    inputs: Inputs, program: Program, positions: Sequence[int], options: argparse.Namespace
+) -> tuple[Wanted, ...]:
+    statistics = statistics_of(inputs, program, options.stats)
+    found = []
+    for at in positions:
+        query = program.queries[at]
+        columns = tuple(Column(output.name, output.type) for output in query.match.outputs)
+        compiled = compiled_query(program, at, inputs.source, options.strategy, statistics, WAY_OUT)
+        found.append(Wanted(query.name, columns, compiled))
+    return tuple(found)
+
+
+def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
+    """How many rows were found and written, and in how many seconds.
+
+    The session ends before the output: what is removed after a failure must not be written to any more.
+    """
+    with _target(job) as target, starting as spark:
+        start = time.perf_counter()
+        progress.begin("finding matches", Stages(spark))
+        try:
+            rows = _written(job, spark, target, progress)
+        except Exception as error:
+            failure = None if isinstance(error, NeelError) else run_error(error)
+            if failure is None:
+                raise
+            raise failure from None
+        seconds = time.perf_counter() - start
+        progress.begin("stopping Spark")
+    return rows, seconds
+
+
+@contextmanager
+def _target(job: Job) -> Iterator[TextIO | str]:
+    """What the rows are written to: a text, or the path of a directory that Spark writes."""
+    if job.output is None:
+        yield sys.stdout
+    elif is_url(job.output):
+        yield job.output
+    elif job.kind == "parquet":
+        with whole_directory(Path(job.output)) as directory:
+            yield str(directory)
+    else:
+        with whole_file(Path(job.output)) as file:
+            yield file
+
+
+def _written(job: Job, spark: Any, target: TextIO | str, progress: Progress) -> int:
+    frames = frames_of(spark, job.inputs, streams_read(job.program, job.last))
+    found = [(one, run_source(one.compiled.source, spark, frames)) for one in job.wanted]
+    if isinstance(target, str):
+        return write_parquet(found[0][1], target, job.overwrite)
+    rows = 0
+    for place, (one, frame) in enumerate(found):
+        title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
+        rows += print_rows(frame, one.columns, job.kind, target, title, progress)
+    return rows

@@ -1,0 +1,28 @@
+"""The formats of explanations, each with what writes it. The modules are imported when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neelc.explain.explanation import Report
+
+MODES = ("simple", "rewrite", "cost", "nfa", "all")
+
+# The module and the function of each format.
+FORMATS = {
+    "text": ("text", "as_text"),
+    "json": ("records", "as_json"),
+    "html": ("page", "as_html"),
+    "dot": ("dot", "as_dot"),
+    "mermaid": ("mermaid", "as_mermaid"),
+}
+
+
+def renderer(kind: str) -> Callable[[Report, str], str]:
+    """What makes a text of a report in a mode."""
+    module, function = FORMATS[kind]
+    found: Callable[[Report, str], str] = getattr(import_module(f"neelc.explain.{module}"), function)
+    return found
