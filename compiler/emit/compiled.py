@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc.cost.choose import Choice, choose
+from neelc.cost.estimate import Estimate
+from neelc.cost.skew import is_skewed
 from neelc.cost.statistics import Statistics
 from neelc.emit.literals import spark_type
 from neelc.emit.plan_text import plan_json, plan_text
@@ -16,7 +18,11 @@ from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
 from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
 from neelc.ir.names import bare
+from neelc.plan.unsupported import TooManyRows
 from neelc.plan.widths import unit_of
+from neelc.source import Span
+
+MOST_ROWS = 1e10
 
 
 @dataclass(frozen=True)
@@ -24,11 +30,19 @@ class Options:
     """How a script is compiled. `strategy` None is the cheapest that can execute a query.
 
     Without `push_in`, conditions are judged on complete parts; without `shortcuts`, no event is dropped
-    because of values that others do not have. Both are there to be measured."""
+    because of values that others do not have. Both are there to be measured. `chunks` says whether time is
+    cut into chunks where there is a key; None: where statistics tell that few keys have most of the events.
+
+    A result that is expected to have more than `most_rows` is refused, if that rests on statistics that
+    somebody gave. One task may find `most_matches`, by default as many as the runtime allows.
+    """
 
     strategy: str | None = None
     push_in: bool = True
     shortcuts: bool = True
+    chunks: bool | None = None
+    most_rows: float = MOST_ROWS
+    most_matches: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +131,13 @@ class _Compiling:
         sources = Sources(dict(self.names), dict(self.units))
         chosen, push_in = choice.chosen, self.options.push_in
         taken = tuple(one.shortcut for one in chosen.shortcuts if one.taken and self.options.shortcuts)
-        task = Task(query, chosen.keys, unit, sources, name, not is_last, named.match, push_in, taken)
+        refuse_too_many(chosen.estimate, self.options.most_rows, query.pattern.span)
+        chunks = self.options.chunks
+        chunked = is_skewed(query, chosen.keys, self.statistics) if chunks is None else chunks
+        most = self.options.most_matches
+        task = Task(
+            query, chosen.keys, unit, sources, name, not is_last, named.match, push_in, taken, chunked, most
+        )
         if self.options.strategy is None:
             found = cheapest(task, chosen.estimate, self.taken)
         else:
@@ -135,6 +155,13 @@ class _Compiling:
             if stream.name not in self.names:
                 self.names[stream.name] = free(variable_name(stream.name), self.taken)
                 yield Let(self.names[stream.name], _read(stream), f"The stream {stream.name}.")
+
+
+def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
+    """Refuse a result that is too large, unless its size is only guessed."""
+    guessed = any(fact.origin == "assumed" and fact.what.startswith("events") for fact in estimate.facts)
+    if estimate.rows_produced > most and not guessed:
+        raise TooManyRows(f"about {estimate.rows_produced:.2g} rows are expected, more than {most:.2g}", span)
 
 
 def _read(stream: Stream) -> Read:

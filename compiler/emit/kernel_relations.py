@@ -23,12 +23,20 @@ quarter where a pattern looks back."""
 
 
 def kernel_relations(
-    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], name: str, as_stream: bool
+    query: Match,
+    planned: KernelPlan,
+    sources: Sources,
+    taken: set[str],
+    name: str,
+    as_stream: bool,
+    chunked: bool = False,
+    most_matches: int | None = None,
 ) -> Iterator[Let]:
-    """The relations of a query that the kernel executes."""
+    """The relations of a query that the kernel executes. Time is cut into chunks if it is `chunked`, or
+    without a key; that requires a window of time."""
     program = planned.program
-    if not program.keys and program.reach is not None:
-        program = replace(program, keys=("chunk",), chunk=CHUNK * max(1, program.reach))
+    if (chunked or not program.keys) and program.reach is not None:
+        program = replace(program, keys=(*program.keys, "chunk"), chunk=CHUNK * max(1, program.reach))
     wanted = Wanted(
         query,
         planned.plan.unit,
@@ -53,7 +61,7 @@ def kernel_relations(
     keys = tuple(map(identifier, program.keys))
     yield Let(ordered, Sorted(events, keys, (*keys, "start")), _order_comment(program))
     found = free("matches", taken)
-    yield Let(found, Kernel(ordered, program, _schema(planned)), f"Matches of {planned.text}")
+    yield Let(found, Kernel(ordered, program, _schema(planned), most_matches), f"Matches of {planned.text}")
     matches = Matches(
         found,
         query,
@@ -108,7 +116,8 @@ def _chunks(program: Program) -> str:
 
 
 def _chunk_comment(program: Program) -> str:
-    return "No key: time is cut into chunks, and each match belongs to the chunk that it starts in."
+    why = "No key" if program.keys == ("chunk",) else "Few keys have most of the events"
+    return f"{why}: time is cut into chunks, and each match belongs to the chunk that it starts in."
 
 
 def _order_comment(program: Program) -> str:

@@ -112,9 +112,10 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield source
             yield f".repartition({', '.join(map(repr, keys)) or 1})"
             yield f".sortWithinPartitions({', '.join(map(repr, order))})"
-        case Kernel(source, _, schema):
+        case Kernel(source, _, schema, most):
+            limit = "" if most is None else f", most_matches={most}"
             yield source
-            yield _call("mapInArrow", (f"kernel({_constant(name)})", repr(schema)))
+            yield _call("mapInArrow", (f"kernel({_constant(name)}{limit})", repr(schema)))
 
 
 def _aliased(items: Items) -> Iterator[str]:

@@ -92,11 +92,13 @@ class Sorted:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The matches that a program finds among sorted events."""
+    """The matches that a program finds among sorted events; more than `most_matches` in one task are a
+    failure."""
 
     source: str
     program: Program
     schema: str
+    most_matches: int | None = None
 
 
 Relation = Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel

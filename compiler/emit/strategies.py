@@ -15,7 +15,7 @@ from neelc.emit.window_relations import window_relations
 from neelc.ir.logical import Match
 from neelc.plan.baselines import iterative, judged_last
 from neelc.plan.join_plan import join_plan
-from neelc.plan.kernel_plan import kernel_plan
+from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.match_to_plan import CONTIGUITY
 from neelc.plan.unsupported import Unsupported
 from neelc.rewrite.keys import Key, partition_keys
@@ -36,12 +36,20 @@ class Task:
     written: Match
     push_in: bool = True
     shortcuts: tuple[Shortcut, ...] = ()
+    chunked: bool = False
+    most_matches: int | None = None
 
 
 def _kernel(task: Task, taken: set[str]) -> Iterator[Let]:
     changed = None if task.push_in else judged_last
     planned = kernel_plan(task.query, task.keys, task.unit, changed, shortcuts=task.shortcuts)
-    return kernel_relations(task.query, planned, task.sources, taken, task.name, task.as_stream)
+    return _in_kernel(task, task.query, planned, taken)
+
+
+def _in_kernel(task: Task, query: Match, planned: KernelPlan, taken: set[str]) -> Iterator[Let]:
+    return kernel_relations(
+        query, planned, task.sources, taken, task.name, task.as_stream, task.chunked, task.most_matches
+    )
 
 
 def _join(task: Task, taken: set[str]) -> Iterator[Let]:
@@ -57,7 +65,7 @@ def _window(task: Task, taken: set[str]) -> Iterator[Let]:
 def _nested(task: Task, taken: set[str]) -> Iterator[Let]:
     """The query as it is written, with the kernel, but without any of what makes it fast."""
     planned = kernel_plan(task.written, partition_keys(task.written), task.unit, iterative, nested=True)
-    return kernel_relations(task.written, planned, task.sources, taken, task.name, task.as_stream)
+    return _in_kernel(task, task.written, planned, taken)
 
 
 PRICED = ("kernel", "window", "join")

@@ -9,6 +9,7 @@ from neelc.cost.shortcut_choice import ShortcutDecision
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic
 from neelc.explain.bounds import bounds
+from neelc.explain.execution import execution
 from neelc.explain.explanation import Explanation, ShownAlternative, ShownShortcut
 from neelc.explain.plan_tree import plan_tree
 from neelc.explain.query_text import query_text
@@ -37,6 +38,7 @@ def explained(
         alternatives=tuple(_alternatives(choice)),
         facts=tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what)),
         automaton=automaton(query),
+        execution=execution(choice),
         lints=lints,
     )
 

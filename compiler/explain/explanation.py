@@ -8,6 +8,7 @@ from neelc.cost.estimate import Estimate
 from neelc.cost.facts import Fact
 from neelc.errors import Diagnostic
 from neelc.explain.bounds import Bounds
+from neelc.explain.execution import Execution
 from neelc.plan.automaton import Automaton
 
 
@@ -117,6 +118,7 @@ class Explanation:
     alternatives: tuple[ShownAlternative, ...]
     facts: tuple[Fact, ...]
     automaton: Automaton
+    execution: Execution
     lints: tuple[Diagnostic, ...] = ()
 
 

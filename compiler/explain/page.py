@@ -97,7 +97,12 @@ def _summary(query: Explanation) -> str:
     work = (
         f"at worst {tag('code', escape(found.work))}, {growth}. {escape(found.reason)} {legend(found.work)}"
     )
-    terms = {"form": escape(query.chosen), "state": escape(f"{found.state} {held(query)}"), "work": work}
+    terms = {
+        "form": escape(query.chosen),
+        "state": escape(f"{found.state} {held(query)}"),
+        "work": work,
+        "spark": escape(query.execution.text),
+    }
     lints = [
         tag(
             "p",

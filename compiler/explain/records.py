@@ -39,6 +39,7 @@ def _simple(explanation: Explanation) -> Record:
         "why": explanation.why,
         "plan": plan_record(explanation.plan),
         "bounds": asdict(explanation.bounds),
+        "execution": asdict(explanation.execution),
         "held": explanation.held,
         "hopeless": explanation.hopeless,
         "lints": [

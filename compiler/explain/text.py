@@ -42,6 +42,7 @@ def _simple(explanation: Explanation) -> Iterator[str]:
     yield from _paragraph(
         "Work", f"at worst {bounds.work}, {bounds.growth}. {bounds.reason} {legend(bounds.work)}"
     )
+    yield from _paragraph("Spark", explanation.execution.text)
     for lint in explanation.lints:
         text = lint.message + (f"; {lint.hint}" if lint.hint else "")
         yield from folded(text, f"Warning {lint.code}: ", "       ")

@@ -1,0 +1,58 @@
+"""How Spark executes a query, and why not otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.cost.choose import Choice
+from neelc.emit.considered import considered
+from neelc.emit.relations import Kernel
+from neelc.emit.strategies import Planned
+from neelc.plan.unsupported import Unsupported
+
+
+@dataclass(frozen=True)
+class Execution:
+    """`strategy` is None if no strategy can execute the query; `others` say what else was considered."""
+
+    strategy: str | None
+    how: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Everything in one paragraph."""
+        head = f"{self.strategy}: {self.how}" if self.strategy else self.how
+        return " ".join([head, *self.others])
+
+
+def execution(choice: Choice) -> Execution:
+    try:
+        found = considered(choice)
+    except Unsupported as refusal:
+        return Execution(
+            None, f"not yet: {refusal.what} is not supported. The reference interpreter runs it."
+        )
+    least = next(price.work for price in found.prices if price.strategy == found.strategy) or 1.0
+    others = []
+    for price in found.prices:
+        if price.work is None:
+            others.append(f"{price.strategy} cannot do it: {price.refusal}.")
+        elif price.strategy != found.strategy:
+            others.append(f"{price.strategy} would need {price.work / least:.1f}x the work.")
+    return Execution(found.strategy, _how(found), tuple(others))
+
+
+def _how(found: Planned) -> str:
+    """In a sentence."""
+    if found.strategy == "window":
+        return "window functions over the events of each key, in the order of time."
+    if found.strategy == "join":
+        return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
+    kernel = next(let.relation for let in found.lets if isinstance(let.relation, Kernel))
+    program = kernel.program
+    together = "all events together" if not program.keys else "the events of a key together"
+    if program.chunk is not None:
+        together = f"time is cut into chunks of {program.chunk:,} units, whose events come together"
+    count = "1 step" if len(program.steps) == 1 else f"{len(program.steps)} steps"
+    return f"{together}, in the order of time; a program of {count} runs over them."
