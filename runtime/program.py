@@ -116,6 +116,16 @@ class Take:
 
 
 @dataclass(frozen=True)
+class Rename:
+    """What `variable` is bound to is bound to `new` from now on: branches of an OR that share an event have
+    names of their own for it."""
+
+    variable: str
+    new: str
+    when: When = ()
+
+
+@dataclass(frozen=True)
 class Filter:
     """Keep the rows for which the condition is true."""
 
@@ -147,7 +157,7 @@ class Present:
     when: When = ()
 
 
-Step = Choose | Take | Filter | AnyBound | Absent | Present
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present
 
 
 @dataclass(frozen=True)

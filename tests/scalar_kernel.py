@@ -22,6 +22,7 @@ from neelc.runtime.program import (
     Filter,
     Present,
     Program,
+    Rename,
     Step,
     Take,
     Value,
@@ -104,6 +105,9 @@ def rows_after_one(step: Step, row: Row, roles: Roles) -> Iterator[Row]:
                 yield replace(row, marks={**row.marks, mark: choice})
         case Take():
             yield from taken(step, row, roles)
+        case Rename(variable, new):
+            bound = {name: event for name, event in row.bound.items() if name not in (variable, new)}
+            yield replace(row, bound=bound | ({new: row.bound[variable]} if variable in row.bound else {}))
         case Filter(condition):
             if value_of(condition, row) is True:
                 yield row

@@ -21,7 +21,7 @@ from neelc.ir.logical import Match
 from neelc.plan.alternatives import alternatives
 from neelc.plan.join_plan import JoinPlan, holds_map
 from neelc.plan.names_of_steps import names_of_step
-from neelc.plan.steps import Absent, Filter, Present, Step, Take
+from neelc.plan.steps import Absent, Filter, Present, Rename, Step, Take
 from neelc.plan.unsupported import Unsupported
 
 
@@ -43,6 +43,8 @@ def run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Par
         match step:
             case Take():
                 partial = _take(joining, partial, step)
+            case Rename(variable, new) if partial is not None:
+                partial = _rename(joining, partial, variable, new)
             case Filter(condition) if partial is not None:
                 text = joining.naming(partial, "").sql(condition)
                 partial = replace(
@@ -54,6 +56,17 @@ def run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Par
                 partial = _check(joining, partial, step)
     assert partial is not None, "a match has an event"
     return partial
+
+
+def _rename(joining: Joining, partial: Partial, variable: str, new: str) -> Partial:
+    """The struct of one variable as that of another; it has the fields that the other one needs."""
+    old, column = joining.column(variable), joining.column(new)
+    fields = ", ".join(f"'{name}', {old}.{identifier(name)}" for name, _, _ in joining.planned.fields(new))
+    others = [name for name in partial.variables if name != variable]
+    kept = [*joining.keys, *(joining.column(name) for name in others)]
+    items: Items = (*((name, name) for name in kept), (f"named_struct({fields})", column))
+    name = joining.let(f"as_{column}", Select(partial.name, items), f"{joining.planned.label(new)}.")
+    return Partial(name, (*others, new))
 
 
 def _events_of(joining: Joining, variable: str, role: str, anchored: bool) -> str:

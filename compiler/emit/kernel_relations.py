@@ -54,9 +54,9 @@ def kernel_relations(
         yield from looked_up
         events = looked_up[-1].name
     if program.chunk is not None:
-        chunked = free("chunked", taken)
-        yield Let(chunked, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program))
-        events = chunked
+        cut_up = free("chunked", taken)
+        yield Let(cut_up, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program))
+        events = cut_up
     ordered = free("ordered", taken)
     keys = tuple(map(identifier, program.keys))
     yield Let(ordered, Sorted(events, keys, (*keys, "start")), _order_comment(program))

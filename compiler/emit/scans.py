@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, literal, spark_type
 from neelc.emit.relations import Let, Select, Union
-from neelc.emit.times import as_number
+from neelc.emit.times import as_number, as_time
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable
-from neelc.ir.logical import Match, Member, Stream
+from neelc.ir.logical import Clock, Match, Member, Stream
 from neelc.ir.names import bare, find, is_quoted, written
-from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, DataType
+from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.plan.event_columns import EVENT, NUMBER, EventColumn
 from neelc.plan.event_roles import renamed
 from neelc.plan.kernel_plan import KeyColumn
@@ -183,9 +183,12 @@ class _Events:
                     return f"CAST(NULL AS {spark_type(type)})"
                 return _as_type(identifier(columns[found].name), columns[found].type, type)
             case EventTime(Variable(), name, type):
-                column_name = (
-                    self.stream.start if bare(name).lower() == "ts" else self.stream.end or self.stream.start
-                )
+                is_start = bare(name).lower() == "ts"
+                column_name = self.stream.start if is_start else self.stream.end or self.stream.start
+                if self.stream.query is not None:
+                    unit = None if type in (TIMESTAMP, TIMESTAMP_NTZ, DATE) else self.stream.unit
+                    own = self.sources.units[self.stream.query]
+                    return as_time(number_of(column_name), own, Clock(type, unit))
                 return _as_type(identifier(column_name), self._type(column_name), type)
         return None
 

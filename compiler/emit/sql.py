@@ -28,6 +28,7 @@ _KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI ", "LE
 def sql_text(relations: Relations) -> str:
     """The statement; raises `Unsupported` if a relation has no form in SQL.
 
+    >>> from neelc.emit.relations import Let
     >>> print(sql_text(Relations((Let("t", Read("T")), Let("result", Select("t", (("x", "x"),), "y > 1"))))))
     WITH t AS (
       SELECT

@@ -14,7 +14,8 @@ from neelc.plan.event_roles import EventRoles, attribute
 from neelc.plan.known import Known, exclude_each_other, in_bound, see_each_other
 from neelc.plan.names_of_steps import names_of_step
 from neelc.plan.picks import with_picks
-from neelc.plan.steps import Absent, AnyBound, Choose, Filter, Present, Step, Take
+from neelc.plan.shared_items import shared_items
+from neelc.plan.steps import Absent, AnyBound, Choose, Filter, Present, Rename, Step, Take
 from neelc.plan.tight_bounds import tight_bounds
 from neelc.runtime.program import When
 
@@ -55,9 +56,14 @@ def _steps(order: Order) -> list[Step]:
     order.checks = [(check, _check(order, check)) for check in block.checks]
     _judge(order)
     for place, item in enumerate(_in_order(block.items)):
-        _choose(order, item.when)
-        order.steps.append(_take(order, item))
-        order.taken.add(item)
+        if item in order.taken:
+            continue  # shared, and taken before the choice
+        if block.wanted is None:
+            _share(order, item.when)
+        if item not in order.taken:
+            _choose(order, item.when)
+            order.steps.append(_take(order, item))
+            order.taken.add(item)
         _judge(order)
         if place == 0 and block.wanted is None:
             order.steps += _feasible(order, block.items[1:])
@@ -98,15 +104,46 @@ def _choose(order: Order, when: When) -> None:
         order.chosen |= {mark}
 
 
-def _take(order: Order, item: Item) -> Take:
-    """The step that binds an item, with all conditions that can be judged then and concern it."""
-    bound = order.bound(item.when) - {item.variable}
-    bounds = tight_bounds(item, bound, order.known)
-    differs = tuple(
+def _share(order: Order, when: When) -> None:
+    """Before a choice is made: take what all its branches share, and give it the name of each."""
+    for mark, _ in when:
+        choice = next((one for one in order.block.choices if one.mark == mark), None)
+        if choice is None or mark in order.chosen:
+            continue
+        shared = shared_items(order.block, choice, order.roles.of.__getitem__, order.known)
+        _choose(order, choice.when)
+        before = order.bound(choice.when)
+        for items in shared:
+            first = items[0]
+            bounds = tight_bounds(replace(first, when=choice.when), before, order.known)
+            differs = _differs(order, first, before)
+            order.steps.append(Take(first.variable, order.roles.of[first], bounds, differs, when=choice.when))
+            before |= {first.variable}
+        if shared:
+            _choose(order, (*choice.when, (mark, 0)))
+        for items in shared:
+            order.taken |= set(items)
+            order.steps += [
+                Rename(items[0].variable, item.variable, item.when)
+                for item in items[1:]
+                if item.variable != items[0].variable
+            ]
+
+
+def _differs(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ...]:
+    """The bound variables whose event an item could be, but must not be."""
+    return tuple(
         name
         for name in sorted(bound)
         if name not in item.after and name not in item.before and order.known.can_be_one_event(item, name)
     )
+
+
+def _take(order: Order, item: Item) -> Take:
+    """The step that binds an item, with all conditions that can be judged then and concern it."""
+    bound = order.bound(item.when) - {item.variable}
+    bounds = tight_bounds(item, bound, order.known)
+    differs = _differs(order, item, bound)
     where = [*_agreements(order, item), *_conditions_at(order, item)]
     return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
 

@@ -66,6 +66,8 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
     for expression in (*wanted, *_expressions(plan.steps)):
         for variable, reference in references(expression):
             used.setdefault(variable, {})[columns.column(reference, variable).name] = None
+    for old, new in renamed_to(plan.steps):
+        used.setdefault(old, {}).update(used.get(new, {}))
     numbered = plan.unique or any(take.differs for take in takes(plan.steps))
     return JoinPlan(
         plan,
@@ -75,6 +77,11 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
         {variable: tuple(names) for variable, names in used.items()},
         numbered,
     )
+
+
+def renamed_to(steps: tuple[s.Step, ...]) -> Iterator[tuple[str, str]]:
+    """The variables that get another name: they need what that one needs."""
+    return ((step.variable, step.new) for step in steps if isinstance(step, s.Rename))
 
 
 def _expressions(steps: tuple[s.Step, ...]) -> Iterator[Expr]:

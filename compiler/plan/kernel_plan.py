@@ -125,6 +125,9 @@ def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
     for take in takes(plan.steps):
         known = found.get(take.variable, ())
         found[take.variable] = tuple(dict.fromkeys((*known, types[take.role])))
+    for step in plan.steps:
+        if isinstance(step, s.Rename):
+            found[step.new] = tuple(dict.fromkeys((*found.get(step.new, ()), *found[step.variable])))
     return found
 
 
@@ -148,7 +151,9 @@ def key_column(key: Key, columns: EventColumns) -> KeyColumn:
         variables = columns.type_of_variable
         known = [columns.column(term, name) for name, term in key.terms if name in variables]
         return KeyColumn(known[0].name, kind, tuple(shapes.items()), is_column=True)
-    return KeyColumn(columns.free(f"{bare(key.name)}_key"), kind, tuple(shapes.items()))
+    plain = f"{bare(key.name)}_key"
+    name = columns.free(plain if PLAIN_NAME.match(plain) else "key")
+    return KeyColumn(name, kind, tuple(shapes.items()))
 
 
 def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[Cut]:

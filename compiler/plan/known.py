@@ -24,6 +24,10 @@ class Known:
         """Whether the variable is bound, once it is taken, in every row with these choices."""
         return any(implies(when, item.when) for item in self.items[variable])
 
+    def can_be_together(self, variable: str, when: When) -> bool:
+        """Whether the variable can be bound in a row with these choices."""
+        return any(not exclude_each_other(item.when, when) for item in self.items[variable])
+
     def is_after(self, later: str, earlier: str) -> bool:
         """Whether the event of `later`, where both are bound, always starts after that of `earlier` ended."""
         return all(earlier in item.after for item in self.items[later]) or all(

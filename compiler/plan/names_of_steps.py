@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.ir.conjuncts import names_in
-from neelc.plan.steps import Absent, AnyBound, Bounds, Filter, Present, Step, Take
+from neelc.plan.steps import Absent, AnyBound, Bounds, Filter, Present, Rename, Step, Take
 
 
 def names_of_bounds(bounds: Bounds) -> Iterator[str]:
@@ -24,6 +24,8 @@ def names_of_step(step: Step) -> Iterator[str]:
             yield from names_of_bounds(bounds)
             yield from differs
             yield from (name for condition in where for name in names_in(condition) if name != variable)
+        case Rename(variable):
+            yield variable
         case Filter(condition):
             yield from names_in(condition)
         case AnyBound(variables):

@@ -39,6 +39,8 @@ def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
         match step:
             case s.Take(variable=variable, when=when) if when:
                 yield variable
+            case s.Rename(variable, new):
+                yield from (variable, new)
             case s.Absent(inner) | s.Present(inner):
                 yield from may_be_absent(inner)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.ir.expr import Expr
-from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, When, Within
+from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, Rename, When, Within
 
 __all__ = [
-    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Filter", "Plan", "Present", "Role", "Step", "Take",
+    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Filter", "Plan", "Present", "Rename", "Role",
+    "Step", "Take",
     "When", "Within",
 ]  # fmt: skip
 
@@ -71,7 +72,7 @@ class Present:
     part: str = ""
 
 
-Step = Choose | Take | Filter | AnyBound | Absent | Present
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present
 
 
 @dataclass(frozen=True)

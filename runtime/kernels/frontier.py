@@ -47,6 +47,11 @@ class Frontier:
     def bound(self, variable: str, numbers: Numbers, segment: Numbers) -> Frontier:
         return replace(self, variables={**self.variables, variable: numbers}, segment=segment)
 
+    def renamed(self, variable: str, new: str) -> Frontier:
+        numbers = {name: column for name, column in self.variables.items() if name not in (variable, new)}
+        found = self.variables.get(variable)
+        return replace(self, variables=numbers if found is None else {**numbers, new: found})
+
     def marked(self, mark: str, choices: Numbers) -> Frontier:
         return replace(self, marks={**self.marks, mark: choices})
 

@@ -14,6 +14,7 @@ from neelc.runtime.program import (
     Column,
     Filter,
     Present,
+    Rename,
     Step,
     Take,
     Value,
@@ -57,6 +58,8 @@ def _of_step(step: Step) -> Iterator[str]:
             yield from step.differs
             for condition in step.where:
                 yield from (name for name in of_value(condition) if name != step.variable)
+        case Rename(variable):
+            yield variable
         case Filter(condition):
             yield from of_value(condition)
         case AnyBound(variables):
@@ -75,5 +78,5 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
                 yield condition
             case Absent(inner) | Present(inner):
                 yield from values(inner)
-            case Choose() | AnyBound():
+            case Choose() | AnyBound() | Rename():
                 pass

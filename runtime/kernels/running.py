@@ -12,7 +12,7 @@ from neelc.runtime.kernels.frontier import Frontier, any_bound, both, concerned
 from neelc.runtime.kernels.operations import holds
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.kernels.taking import take
-from neelc.runtime.program import Absent, AnyBound, Choose, Filter, Present, Step, Take
+from neelc.runtime.program import Absent, AnyBound, Choose, Filter, Present, Rename, Step, Take
 
 # So many rows are worth a table of their own for each choice: steps then concern all of its rows or none.
 MANY = 20_000
@@ -60,6 +60,10 @@ def _choose(search: Search, step: Choose, frontier: Frontier) -> Iterator[Fronti
             yield frontier.chosen(step.mark, choice)
 
 
+def _rename(search: Search, step: Rename, frontier: Frontier) -> Iterator[Frontier]:
+    yield frontier.renamed(step.variable, step.new)
+
+
 def _filter(search: Search, step: Filter, frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(holds(step.condition, frontier.variables.get, search.events, len(frontier)))
 
@@ -79,6 +83,7 @@ def _present(search: Search, step: Present, frontier: Frontier) -> Iterator[Fron
 STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Choose: _choose,
     Take: take,
+    Rename: _rename,
     Filter: _filter,
     AnyBound: _any_bound,
     Absent: _absent,
