@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic, NeelError
-from neelc.ir.logical import Program
+from neelc.ir.logical import Program, Stream
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -23,14 +25,39 @@ def compiled_query(
 ) -> Compiled:
     """The query at a place of the script; `way_out` is the hint where Spark cannot run it yet."""
     from neelc.emit.compiled import Options, compile_script
+
+    hint = "leave the strategy to neelc: another one might be able to" if strategy else way_out
+    with _refused("not supported on Spark yet", program, place, source, hint):
+        return compile_script(program, [place], Options(strategy=strategy), statistics or Statistics())
+
+
+def sql_of(compiled: Compiled, program: Program, place: int, source: Source) -> str:
+    """The query as one statement of Spark SQL; raises `NeelError` if its plan is not relational."""
+    with _refused(
+        "not possible", program, place, source, "the strategy join is relational, where it can be used"
+    ):
+        return compiled.sql()
+
+
+@contextmanager
+def _refused(message: str, program: Program, place: int, source: Source, hint: str | None) -> Iterator[None]:
     from neelc.plan.unsupported import Unsupported
 
     try:
-        return compile_script(program, [place], Options(strategy=strategy), statistics or Statistics())
+        yield
     except Unsupported as error:
-        pattern = program.queries[place].match.pattern
-        message = f"not supported on Spark yet: {error.what}"
-        hint = "leave --strategy out: another one might be able to" if strategy else way_out
-        raise NeelError(
-            [Diagnostic("NEEL4001", message, error.span or pattern.span or Span(0, 1), hint)], source
-        ) from None
+        span = error.span or program.queries[place].match.pattern.span or Span(0, 1)
+        raise NeelError([Diagnostic("NEEL4001", f"{message}: {error.what}", span, hint)], source) from None
+
+
+def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
+    """The streams that these queries read, and those of the queries that they read, by name."""
+    wanted = set(places)
+    names: set[str | None] = set()
+    found: dict[str, Stream] = {}
+    for place in range(len(program.queries) - 1, -1, -1):
+        query = program.queries[place]
+        if place in wanted or (query.name is not None and query.name in names):
+            names |= {stream.query for stream in query.match.streams}
+            found |= {stream.name: stream for stream in query.match.streams if stream.query is None}
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,12 +30,11 @@ def session(
     master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[Frame]:
     """A session that is stopped at the end, with all that runs in it cancelled if the end is an exception."""
-    with tempfile.TemporaryDirectory(prefix="neelc-") as scratch, warnings.catch_warnings():
-        # What PySpark will do in its next version is nothing that a query can change.
-        warnings.filterwarnings("ignore", category=FutureWarning)
-        for name in ("py4j", "SQLQueryContextLogger"):  # they tell what the exception tells as well
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    with tempfile.TemporaryDirectory(prefix="neelc-") as scratch, _unannotated():
         spark = _connected(remote) if remote else _started(master or "local[*]", settings or {}, scratch)
+        # PySpark's own handler talks to Java in the middle of another talk. Jobs are cancelled below.
+        with suppress(ValueError):  # not in the main thread
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield spark
         except BaseException:
@@ -43,6 +43,20 @@ def session(
         finally:
             with suppress(Exception), quiet(None):
                 spark.stop()
+
+
+@contextmanager
+def _unannotated() -> Iterator[None]:
+    """Without the logs and warnings of Spark's Python side: exceptions say the same, and what PySpark will do
+    in its next version is nothing that a query can change."""
+    before = logging.root.manager.disable
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning)
+        logging.disable(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            logging.disable(before)
 
 
 def cancel(spark: Frame) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from neelc.api.compiling import sql_of, streams_read
 from neelc.api.errors import translated
 from neelc.api.registering import Registered
 from neelc.api.streams import Frame
@@ -40,6 +41,11 @@ class Bound:
     program: Program
     streams: Mapping[str, Registered]
 
+    @property
+    def last(self) -> int:
+        """The place of the query that is compiled."""
+        return len(self.program.queries) - 1
+
 
 @dataclass(frozen=True, repr=False)
 class Query:
@@ -69,7 +75,7 @@ class Query:
     def to_sql(self) -> Text:
         """The query as one statement of Spark SQL; `NeelQueryError` if its plan is not relational."""
         with translated():
-            return Text(self.compiled.sql())
+            return Text(sql_of(self.compiled, self.bound.program, self.bound.last, self.bound.text))
 
     def explain(self, mode: str = "simple", format: str = "text") -> Text:
         """Why the query is executed as it is. docs/reference/explain.md has the modes and formats."""
@@ -78,13 +84,9 @@ class Query:
     def to_df(self) -> Frame:
         """The matches as a DataFrame of Spark."""
         with translated():
-            streams = {stream.name: self._frame(stream) for stream in self._read() if self._is_given(stream)}
+            read = streams_read(self.bound.program, [self.bound.last])
+            streams = {name: self._frame(stream) for name, stream in read.items() if self._is_given(stream)}
         return run_source(self.compiled.source, self.spark, streams)
-
-    def _read(self) -> list[Stream]:
-        """The streams that the queries read, each once; not those that are queries themselves."""
-        used = (stream for query in self.bound.program.queries for stream in query.match.streams)
-        return list({stream.name: stream for stream in used if stream.query is None}.values())
 
     def _is_given(self, stream: Stream) -> bool:
         if find(written(stream.name), self.bound.streams) is not None:
@@ -112,8 +114,7 @@ def explanation(bound: Bound, mode: str, format: str) -> Text:
     for value, known in ((mode, MODES), (format, tuple(FORMATS))):
         if value not in known:
             raise ValueError(f"explain: no {value!r}; there are {', '.join(known)}")
-    last = len(bound.program.queries) - 1
-    found = report(bound.text.name, bound.script, bound.program, Statistics(), [last], bound.text)
+    found = report(bound.text.name, bound.script, bound.program, Statistics(), [bound.last], bound.text)
     return Text(renderer(format)(found, mode))
 
 

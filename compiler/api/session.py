@@ -100,8 +100,7 @@ class Session:
         """The script's last query, compiled. `strategy` forces one: kernel, join, window or nested."""
         with translated():
             bound = self._bound(Source(text), args or {}, streams)
-            last = len(bound.program.queries) - 1
-            compiled = compiled_query(bound.program, last, bound.text, strategy)
+            compiled = compiled_query(bound.program, bound.last, bound.text, strategy)
         return Query(self.spark, bound, compiled)
 
     def explain(

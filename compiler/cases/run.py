@@ -36,7 +36,7 @@ def run_case(case: Case) -> Outcome:
     """Run a case on the reference interpreter: as written; with its events in reverse, as order never
     matters; and rewritten in every form. All must find what the case expects, by the rules that it names."""
     check_rule_names(case)
-    ready = _ready(case)
+    ready = prepared(case)
     program = ready.program if isinstance(ready, Ready) else Program((), ())
     forms = forms_of(program)
     outcome = compare(case.expected, _actual(ready))
@@ -52,14 +52,14 @@ def run_case(case: Case) -> Outcome:
 
 def _other_ways(case: Case, ready: Ready | str, forms: Forms) -> Iterator[tuple[str, Result | str]]:
     """How else a case is run, and the result."""
-    yield "with the events in reverse order", _actual(_ready(case, backwards=True))
+    yield "with the events in reverse order", _actual(prepared(case, backwards=True))
     if isinstance(ready, Ready):
         for name, program in programs(ready.program, forms):
             patterns = "\n".join(str(query.match.pattern) for query in program.queries)
             yield f"rewritten ({name}) to\n{patterns}\n", _actual(replace(ready, program=program))
 
 
-def _ready(case: Case, backwards: bool = False) -> Ready | str:
+def prepared(case: Case, backwards: bool = False) -> Ready | str:
     """What is run, or the text of all diagnostics."""
     try:
         script = parse.read(case.query)
@@ -96,7 +96,7 @@ def _error_text(*errors: NeelError) -> str:
 def update(path: Path | str) -> bool:
     """Write what comes out now into the file, unless it is what the file says; whether it was written."""
     case = load(path)
-    ready = _ready(case)
+    ready = prepared(case)
     actual = _actual(ready)
     text = case.text
     if not compare(case.expected, actual).passed:

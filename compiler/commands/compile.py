@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     source = read_source(options.file)
 
-    from neelc.api.compiling import compiled_query
+    from neelc.api.compiling import compiled_query, sql_of
     from neelc.commands.located import located
     from neelc.commands.run import chosen, print_warnings
     from neelc.commands.statistics import statistics_of
@@ -60,7 +60,10 @@ def run(options: argparse.Namespace) -> int:
     program = located(program, inputs.directory)
     statistics = statistics_of(inputs, program, options.stats)
     compiled = compiled_query(program, at, source, options.strategy, statistics, WAY_OUT)
-    text = _emitted(compiled, options.emit)
+    text = (
+        sql_of(compiled, program, at, source) if options.emit == "sql" else _emitted(compiled, options.emit)
+    )
+    text = text.rstrip("\n") + "\n"
     if options.output and options.output != "-":
         write_whole(Path(options.output), text)
         print(f"{options.output}: written", file=sys.stderr)
@@ -71,12 +74,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _emitted(compiled: Compiled, kind: str) -> str:
     match kind:
-        case "sql":
-            text = compiled.sql()
         case "plan":
-            text = compiled.plan
+            return compiled.plan
         case "json":
-            text = compiled.json
-        case _:
-            text = compiled.source
-    return text.rstrip("\n") + "\n"
+            return compiled.json
+    return compiled.source

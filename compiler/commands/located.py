@@ -28,12 +28,6 @@ def located(program: Program, directory: Path) -> Program:
     return replace(program, streams=streams, queries=tuple(map(changed, program.queries)))
 
 
-def streams_read(program: Program, last: int) -> dict[str, Stream]:
-    """The streams that the queries up to this place read, by name; not those that are queries themselves."""
-    used = (stream for query in program.queries[: last + 1] for stream in query.match.streams)
-    return {stream.name: stream for stream in used if stream.query is None}
-
-
 def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
     """Raises `NeelError` if a stream has no data, or its file is not there: Spark is not started for that."""
     for name in streams:

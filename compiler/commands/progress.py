@@ -15,6 +15,9 @@ from typing import Any, Self, TextIO
 # Seconds between two looks at what is going on.
 ON_A_TERMINAL, ELSEWHERE = 0.25, 5.0
 
+# Fewer rows than these may be the header of a file.
+FEW = 100
+
 
 @dataclass(frozen=True)
 class State:
@@ -37,6 +40,7 @@ class Progress:
         self.start = self.begun = time.perf_counter()
         self._look: Callable[[], State | None] | None = None
         self._paused = False
+        self._writing = threading.Lock()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -80,7 +84,7 @@ class Progress:
                 state = look()
         now = time.perf_counter()
         text = line(self.phase, state, now - self.start, now - self.begun)
-        with suppress(OSError, ValueError):
+        with self._writing, suppress(OSError, ValueError):
             if self.is_terminal:
                 self.out.write(f"\r\x1b[2K{text[: shutil.get_terminal_size().columns - 1]}")
             else:
@@ -107,7 +111,7 @@ def line(phase: str, state: State | None, seconds: float, in_phase: float) -> st
     words: list[str] = []
     if state is not None:
         words += [f"stage {state.stage}", f"{state.done}/{state.tasks} tasks"]
-        if state.read:
+        if state.read >= FEW:
             rate = state.read / max(in_phase, 1e-9)
             words.append(f"{state.read:,} events read" + (f" ({rate:,.0f}/s)" if rate >= 100 else ""))
         if state.written:

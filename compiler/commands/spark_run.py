@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from neelc.api.compiling import compiled_query
+from neelc.api.compiling import compiled_query, streams_read
 from neelc.api.errors import run_error
 from neelc.api.local import NoSpark, session
 from neelc.api.query import run_source
 from neelc.commands.compile import WAY_OUT
-from neelc.commands.located import check_data, frames_of, located, streams_read
+from neelc.commands.located import check_data, frames_of, located
 from neelc.commands.progress import Progress, Stages
 from neelc.commands.results import print_rows, write_parquet
 from neelc.commands.run import chosen, counted, print_warnings
@@ -26,7 +26,7 @@ from neelc.commands.writing import is_url, whole_directory
 from neelc.data.inputs import Inputs
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
-from neelc.ir.logical import Column, Program
+from neelc.ir.logical import Column, Program, Stream
 
 if TYPE_CHECKING:
     from neelc.emit.compiled import Compiled
@@ -47,9 +47,8 @@ class Job:
     """What is to run, and where its rows go: `output` None is standard output."""
 
     inputs: Inputs
-    program: Program
     wanted: tuple[Wanted, ...]
-    last: int
+    streams: Mapping[str, Stream]
     kind: str
     output: str | None
     overwrite: bool
@@ -63,8 +62,9 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     print_warnings(program, source)
     program = located(program, inputs.directory.resolve())
     wanted = _wanted(inputs, program, positions, options)
-    check_data(inputs, streams_read(program, max(positions)))
-    job = Job(inputs, program, wanted, max(positions), kind, options.output, options.overwrite)
+    streams = streams_read(program, positions)
+    check_data(inputs, streams)
+    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite)
     start = time.perf_counter()
     try:
         with Progress(sys.stderr) as progress:
@@ -124,8 +124,9 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
             if failure is None:
                 raise
             raise failure from None
-        seconds = time.perf_counter() - start
-        progress.begin("stopping Spark")
+        finally:
+            seconds = time.perf_counter() - start
+            progress.begin("stopping Spark")
     return rows, seconds
 
 
@@ -145,7 +146,7 @@ def _target(job: Job) -> Iterator[TextIO | str]:
 
 
 def _written(job: Job, spark: Any, target: TextIO | str, progress: Progress) -> int:
-    frames = frames_of(spark, job.inputs, streams_read(job.program, job.last))
+    frames = frames_of(spark, job.inputs, job.streams)
     found = [(one, run_source(one.compiled.source, spark, frames)) for one in job.wanted]
     if isinstance(target, str):
         return write_parquet(found[0][1], target, job.overwrite)

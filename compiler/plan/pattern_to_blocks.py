@@ -134,8 +134,8 @@ def place(walk: Walk, part: p.Pattern, at: Place) -> None:
                 place(walk, inner, inside)
         case p.AndNeg(parts):
             _place_and_neg(walk, parts, inside)
-        case p.Or(parts):
-            _place_or(walk, part, parts, inside)
+        case p.Or():
+            _place_or(walk, part, inside)
         case p.Optional(inner):
             place(walk, inner, inside)
         case p.Not(inner):
@@ -185,14 +185,39 @@ def _place_and_neg(walk: Walk, parts: tuple[p.Pattern, ...], at: Place) -> None:
             place(walk, inner, replace(at, between=(*at.between, between)))
 
 
-def _place_or(walk: Walk, part: p.Pattern, parts: tuple[p.Pattern, ...], at: Place) -> None:
-    names = targets(part)
+def _place_or(walk: Walk, part: p.Or, at: Place) -> None:
+    names, parts = targets(part), grouped(part.parts)
     block = at.block_of(names)
     mark = walk.mark()
     block.choices.append(Choice(mark, len(parts), at.when))
-    _note_repeats(walk, parts, block, at)
+    _note_repeats(walk, part.parts, block, at)
     for number, inner in enumerate(parts):
         place(walk, inner, replace(at, when=(*at.when, (mark, number))))
+
+
+def grouped(parts: tuple[p.Pattern, ...]) -> tuple[p.Pattern, ...]:
+    """Branches that begin with the same type side by side, in an OR of their own: they can share that event.
+
+    >>> from neelc.parse import pattern
+    >>> [str(part) for part in grouped(pattern("OR(SEQ(A a, B b), C c, SEQ(A x, D d))").parts)]
+    ['OR(SEQ(A a, B b), SEQ(A x, D d))', 'C c']
+    """
+    groups: dict[object, list[p.Pattern]] = {}
+    for part in parts:
+        groups.setdefault(_first_type(part) or id(part), []).append(part)
+    if len(groups) in (1, len(parts)):
+        return parts
+    return tuple(group[0] if len(group) == 1 else p.Or(tuple(group)) for group in groups.values())
+
+
+def _first_type(part: p.Pattern) -> str | None:
+    """The type that a branch begins with, if it is a plain sequence."""
+    match part:
+        case p.Event(type):
+            return type
+        case p.Seq(parts):
+            return next((_first_type(inner) for inner in parts if not isinstance(inner, p.Not)), None)
+    return None
 
 
 def _note_repeats(walk: Walk, parts: Sequence[p.Pattern], block: Block, at: Place) -> None:

@@ -44,8 +44,8 @@ def _branch(block: Block, choice: Choice, number: int) -> list[Item]:
 def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
     """The longest sequence that both have.
 
-    >>> _common(["A", "B", "C"], ["A", "C", "B"])
-    ['A', 'B']
+    >>> _common(["A", "B", "C"], ["D", "A", "C"])
+    ['A', 'C']
     """
     best: dict[tuple[int, int], list[str]] = {}
     for i in range(len(one) + 1):
