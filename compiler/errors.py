@@ -109,6 +109,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3207": "a column that is neither grouped nor aggregated",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
+    "NEEL4002": "a result that is larger than allowed",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",
     "NEEL5002": "the data have no such column",

@@ -4,31 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.logical import Program, Stream
+from neelc.plan.unsupported import TooManyRows, Unsupported
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
-    from neelc.emit.compiled import Compiled
+    from neelc.emit.compiled import Compiled, Options
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a caller may say about how a query is compiled; None leaves it to the compiler."""
+
+    strategy: str | None = None
+    most_rows: float | None = None
+    most_matches: int | None = None
+
+    def options(self) -> Options:
+        from neelc.emit.compiled import Options
+
+        known = Options(strategy=self.strategy, most_matches=self.most_matches)
+        return known if self.most_rows is None else replace(known, most_rows=self.most_rows)
 
 
 def compiled_query(
     program: Program,
     place: int,
     source: Source,
-    strategy: str | None = None,
+    settings: Settings | None = None,
     statistics: Statistics | None = None,
     way_out: str | None = None,
 ) -> Compiled:
     """The query at a place of the script; `way_out` is the hint where Spark cannot run it yet."""
-    from neelc.emit.compiled import Options, compile_script
+    from neelc.emit.compiled import compile_script
 
-    hint = "leave the strategy to neelc: another one might be able to" if strategy else way_out
+    settings = settings or Settings()
+    hint = "leave the strategy to neelc: another one might be able to" if settings.strategy else way_out
     with _refused("not supported on Spark yet", program, place, source, hint):
-        return compile_script(program, [place], Options(strategy=strategy), statistics or Statistics())
+        return compile_script(program, [place], settings.options(), statistics or Statistics())
 
 
 def sql_of(compiled: Compiled, program: Program, place: int, source: Source) -> str:
@@ -41,13 +59,19 @@ def sql_of(compiled: Compiled, program: Program, place: int, source: Source) -> 
 
 @contextmanager
 def _refused(message: str, program: Program, place: int, source: Source, hint: str | None) -> Iterator[None]:
-    from neelc.plan.unsupported import Unsupported
-
     try:
         yield
+    except TooManyRows as error:
+        raise _error(error, error.what, program, place, source) from None
     except Unsupported as error:
-        span = error.span or program.queries[place].match.pattern.span or Span(0, 1)
-        raise NeelError([Diagnostic("NEEL4001", f"{message}: {error.what}", span, hint)], source) from None
+        raise _error(error, f"{message}: {error.what}", program, place, source, hint) from None
+
+
+def _error(
+    error: Unsupported, message: str, program: Program, place: int, source: Source, hint: str | None = None
+) -> NeelError:
+    span = error.span or program.queries[place].match.pattern.span or Span(0, 1)
+    return NeelError([Diagnostic(error.code, message, span, error.hint or hint)], source)
 
 
 def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
-from neelc.api.compiling import compiled_query
+from neelc.api.compiling import Settings, compiled_query
 from neelc.api.errors import translated
 from neelc.api.query import Bound, Query, Text, explanation
 from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
@@ -29,13 +29,16 @@ def sql(
     args: Mapping[str, object] | None = None,
     *,
     strategy: str | None = None,
+    most_rows: float | None = None,
+    most_matches: int | None = None,
     **streams: object,
 ) -> Frame:
     """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
 
     Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these.
     """
-    return Session(spark).sql(text, args, strategy=strategy, **streams)
+    settings = Settings(strategy, most_rows, most_matches)
+    return Session(spark)._compiled(text, args, settings, streams).to_df()
 
 
 class Session:
@@ -83,10 +86,12 @@ class Session:
         args: Mapping[str, object] | None = None,
         *,
         strategy: str | None = None,
+        most_rows: float | None = None,
+        most_matches: int | None = None,
         **streams: object,
     ) -> Frame:
         """The matches of the script's last query as a DataFrame. Nothing is run yet."""
-        return self.compile(text, args, strategy=strategy, **streams).to_df()
+        return self._compiled(text, args, Settings(strategy, most_rows, most_matches), streams).to_df()
 
     def compile(
         self,
@@ -95,12 +100,23 @@ class Session:
         args: Mapping[str, object] | None = None,
         *,
         strategy: str | None = None,
+        most_rows: float | None = None,
+        most_matches: int | None = None,
         **streams: object,
     ) -> Query:
         """The script's last query, compiled. `strategy` forces one: kernel, join, window or nested."""
+        return self._compiled(text, args, Settings(strategy, most_rows, most_matches), streams)
+
+    def _compiled(
+        self,
+        text: str,
+        args: Mapping[str, object] | None,
+        settings: Settings,
+        streams: Mapping[str, object],
+    ) -> Query:
         with translated():
             bound = self._bound(Source(text), args or {}, streams)
-            compiled = compiled_query(bound.program, bound.last, bound.text, strategy)
+            compiled = compiled_query(bound.program, bound.last, bound.text, settings)
         return Query(self.spark, bound, compiled)
 
     def explain(

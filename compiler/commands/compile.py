@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from neelc.api.compiling import compiled_query, sql_of
     from neelc.commands.located import located
     from neelc.commands.run import chosen, print_warnings
+    from neelc.commands.settings import settings_in
     from neelc.commands.statistics import statistics_of
     from neelc.commands.streams import bound, refuse_unused
 
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     print_warnings(program, source)
     program = located(program, inputs.directory)
     statistics = statistics_of(inputs, program, options.stats)
-    compiled = compiled_query(program, at, source, options.strategy, statistics, WAY_OUT)
+    compiled = compiled_query(program, at, source, settings_in(options), statistics, WAY_OUT)
     text = (
         sql_of(compiled, program, at, source) if options.emit == "sql" else _emitted(compiled, options.emit)
     )

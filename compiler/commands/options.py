@@ -37,7 +37,16 @@ STRATEGIES = ("kernel", "join", "window", "nested")
 
 
 def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Declare `--strategy`."""
+    """Declare `--strategy` and the limits, `--most-rows` and `--most-matches`."""
     parser.add_argument(
         "--strategy", choices=STRATEGIES, help="how the pattern is searched for (the way that costs least)"
+    )
+    parser.add_argument(
+        "--most-rows",
+        metavar="N",
+        type=float,
+        help="refuse a result that is expected to have more rows (10 billion)",
+    )
+    parser.add_argument(
+        "--most-matches", metavar="N", type=int, help="fail if one task finds more matches (50 million)"
     )

@@ -92,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
-    for name in ("master", "remote", "conf", "strategy", "stats"):
-        if getattr(options, name):
+    for name in ("master", "remote", "conf", "strategy", "most-rows", "most-matches", "stats"):
+        if getattr(options, name.replace("-", "_")):
             raise CallError(f"run --{name}: a setting of Spark, which --engine reference does without")
     if kind == "parquet":
         raise CallError("run --engine reference: Parquet is written by Spark only; use csv, json or table")

@@ -20,6 +20,7 @@ from neelc.commands.located import check_data, frames_of, located
 from neelc.commands.progress import Progress, Stages
 from neelc.commands.results import print_rows, write_parquet
 from neelc.commands.run import chosen, counted, print_warnings
+from neelc.commands.settings import settings_in
 from neelc.commands.statistics import statistics_of
 from neelc.commands.streams import bound, refuse_unused
 from neelc.commands.writing import is_url, whole_directory
@@ -104,7 +105,7 @@ def _wanted(
     for at in positions:
         query = program.queries[at]
         columns = tuple(Column(output.name, output.type) for output in query.match.outputs)
-        compiled = compiled_query(program, at, inputs.source, options.strategy, statistics, WAY_OUT)
+        compiled = compiled_query(program, at, inputs.source, settings_in(options), statistics, WAY_OUT)
         found.append(Wanted(query.name, columns, compiled))
     return tuple(found)
 

@@ -78,7 +78,7 @@ def results(
     )
     query = matches.query
     if query.aggregated:
-        yield Let(name, _aggregated(query, source, items), "RETURN: aggregates over all matches.")
+        yield from _aggregated(query, source, items, taken, name)
     elif query.distinct and as_stream:
         selected = free("rows", taken)
         yield Let(selected, Select(source, items + own), "RETURN")
@@ -92,7 +92,15 @@ def results(
         yield Let(name, Select(source, items + own, distinct=query.distinct), comment)
 
 
-def _aggregated(query: Match, source: str, items: Items) -> Aggregate | Select:
+def _aggregated(query: Match, source: str, items: Items, taken: set[str], name: str) -> Iterator[Let]:
     over = [is_over_matches(output.expression) for output in query.outputs]
     groups = tuple(item for item, many in zip(items, over, strict=True) if not many)
-    return Aggregate(source, groups, tuple(item for item, many in zip(items, over, strict=True) if many))
+    aggregates = tuple(item for item, many in zip(items, over, strict=True) if many)
+    comment = "RETURN: aggregates over all matches."
+    if groups + aggregates == items:
+        yield Let(name, Aggregate(source, groups, aggregates), comment)
+    else:  # Spark puts what it groups by first
+        grouped = free("grouped", taken)
+        yield Let(grouped, Aggregate(source, groups, aggregates), comment)
+        columns = tuple((identifier(column), column) for _, column in items)
+        yield Let(name, Select(grouped, columns), "The columns in the order of RETURN.")

@@ -93,7 +93,7 @@ def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
     return Select(
         sources.names[stream.name],
         tuple(on.items()),
-        None if wanted.everything else on.types(),
+        None if wanted.everything else on.where(),
         " AND ".join(having),
     )
 
@@ -110,15 +110,10 @@ class _Events:
         yield self._time(self.stream.start), "start"
         if self.wanted.lasting:
             yield self._time(self.stream.end or self.stream.start), "end"
-        yield " + ".join(self._roles()) or "0", "roles"
+        yield self._roles(), "roles"
         yield from ((self._key(key), key.name) for key in self.wanted.keys if not key.is_column)
         for column in self.wanted.columns:
             yield self._column(column), column.name
-
-    def types(self) -> str | None:
-        """The condition that an event is of one of the pattern's types."""
-        members = _members(self.wanted, self.stream)
-        return self._is_member(members)
 
     def _is_member(self, members: list[Member]) -> str | None:
         """None if all events are."""
@@ -130,14 +125,54 @@ class _Events:
         texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
         return " OR ".join(text for text in texts if text) or "FALSE"
 
-    def _roles(self) -> Iterator[str]:
-        for number, role in enumerate(self.wanted.roles):
-            members = self._members_of(role.type)
-            if members:
-                tests = [self._is_member(members), *(self.sql(c, role.variable) for c in role.conditions)]
-                known = [f"({test})" for test in tests if test]
-                bit = f"{2**number}L" if len(self.wanted.roles) > 30 else str(2**number)
-                yield f"IF({' AND '.join(known)}, {bit}, 0)" if known else bit
+    def _roles(self) -> str:
+        """The roles that an event can play, as bits: looked up by its type where each event has one."""
+        members = _members(self.wanted, self.stream)
+        if not members:
+            return "0"
+        if any(member.value is None or is_quoted(member.value) for member in members):
+            return " + ".join(
+                self._role(role, self._is_member(self._members_of(role.type))) for role in self._own()
+            )
+        types = dict.fromkeys((member.value or "").casefold() for member in members)
+        whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type)}" for type in types]
+        return f"CASE lower({identifier(self.stream.type_column or '')}) {' '.join(whens)} ELSE 0 END"
+
+    def _own(self) -> list[Role]:
+        return [role for role in self.wanted.roles if self._members_of(role.type)]
+
+    def _roles_of(self, type: str) -> str:
+        """What events of one value of the type column can play."""
+        able = [
+            role
+            for role in self._own()
+            if any((member.value or "").casefold() == type for member in self._members_of(role.type))
+        ]
+        return " + ".join(self._role(role, None) for role in able)
+
+    def _role(self, role: Role, is_member: str | None) -> str:
+        number = self.wanted.roles.index(role)
+        bit = f"{2**number}L" if len(self.wanted.roles) > 30 else str(2**number)
+        common = self._common()
+        tests = [c for c in (self.sql(c, role.variable) for c in role.conditions) if c not in common]
+        all_tests = [test for test in (is_member, *tests) if test]
+        known = all_tests if len(all_tests) == 1 else [f"({test})" for test in all_tests]
+        return f"IF({' AND '.join(known)}, {bit}, 0)" if known else bit
+
+    def _common(self) -> list[str]:
+        """Conditions that every role asks for: an event that does not meet them is not read at all."""
+        if self.wanted.everything:
+            return []
+        first, *others = ([self.sql(c, role.variable) for c in role.conditions] for role in self._own())
+        return [
+            condition for condition in dict.fromkeys(first) if all(condition in other for other in others)
+        ]
+
+    def where(self) -> str | None:
+        """The condition that an event is of one of the pattern's types, and can play a role at all."""
+        types = self._is_member(_members(self.wanted, self.stream))
+        tests = [f"({test})" if " OR " in test else test for test in (types, *self._common()) if test]
+        return " AND ".join(tests) or None
 
     def _members_of(self, type: str) -> list[Member]:
         found = next(known for known in self.wanted.query.types if known.name == type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,20 +14,24 @@ pyspark_sql = pytest.importorskip("pyspark.sql")
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
-    """A local session: one core, no user interface, time in UTC."""
+    """A local session: two cores, no user interface, time in UTC."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need neelc, too
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints every refused query
     session = (
-        pyspark_sql.SparkSession.builder.master("local[1]")
+        pyspark_sql.SparkSession.builder.master("local[2]")
         .appName("neelc tests")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ansi.enabled", "true")
-        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.shuffle.partitions", "4")
         .config("spark.log.level", "OFF")
-        # Each test runs another small plan once: interpreting it is faster than compiling it.
+        # Each test runs another small plan once: interpreting it is faster than compiling it, and so it is
+        # for most of Spark's own code.
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .getOrCreate()
     )
     yield session

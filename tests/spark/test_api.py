@@ -1,0 +1,194 @@
+"""neelc as a library: streams from DataFrames, the catalog and paths; the result is a DataFrame of Spark."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repository import ROOT
+
+import neelc
+
+SCHEMA = "ts BIGINT, sym STRING, price DOUBLE"
+ROWS = [(1, "A", 10.0), (2, "B", 11.0), (3, "B", None), (4, "C", 13.5)]
+UP = "PATTERN SEQ(A a, B b) WHERE b.price > a.price WITHIN 10 SECONDS RETURN a.ts AS a, b.ts AS b"
+
+
+@pytest.fixture(scope="module")
+def trades(spark: Any) -> Any:
+    return spark.createDataFrame(ROWS, SCHEMA)
+
+
+def rows(frame: Any) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in frame.collect())
+
+
+def test_sql(spark: Any, trades: Any) -> None:
+    frame = neelc.sql(spark, UP, Trades=neelc.stream(trades, type="sym", unit="s"))
+    assert frame.columns == ["a", "b"]
+    assert rows(frame) == [(1, 2)]
+
+
+def test_a_session(spark: Any, trades: Any) -> None:
+    neel = neelc.Session(spark)
+    neel.register("Trades", trades, timestamp="ts", type="sym", unit="SECONDS")
+    assert rows(neel.sql(UP)) == [(1, 2)]
+    query = neel.compile(UP)
+    assert "def query(spark: SparkSession, streams: " in query.source
+    assert rows(query.to_df()) == [(1, 2)]
+    assert "What the numbers rest on" in query.explain(mode="cost")
+    assert neel.explain(UP).startswith("query 1\n")
+    assert neel.explain(UP, format="json").startswith("{")
+    # One given with the call goes before the one that is registered.
+    assert rows(neel.sql(UP, trades=neelc.stream(trades.where("ts <> 2"), type="sym", unit="s"))) == []
+
+
+def test_nothing_runs_before_an_action(spark: Any, trades: Any) -> None:
+    failing = trades.selectExpr("ts", "CAST(raise_error('it ran') AS STRING) AS sym", "price")
+    frame = neelc.sql(spark, UP, Trades=neelc.stream(failing, type="sym", unit="s"))
+    assert frame.columns == ["a", "b"]
+    with pytest.raises(Exception, match="it ran"):
+        frame.collect()
+
+
+@pytest.mark.parametrize("name", ["payments", "PAYMENTS"])
+def test_views_of_the_catalog(name: str, spark: Any, trades: Any) -> None:
+    trades.createOrReplaceTempView("payments")
+    try:
+        text = f"PATTERN SEQ({name} a, {name} b) WHERE b.price > a.price WITHIN 10 RETURN a.ts, b.ts"
+        assert rows(neelc.sql(spark, text)) == [(1, 2), (1, 4), (2, 4)]
+        assert rows(neelc.sql(spark, "PATTERN Any x RETURN x.ts", Any="payments")) == [(1,), (2,), (3,), (4,)]
+        text = "PATTERN SEQ(A a, B b) FROM payments"
+        with pytest.raises(neelc.NeelQueryError, match=r"NEEL2005|NEEL2012"):
+            neelc.sql(spark, text)
+    finally:
+        spark.catalog.dropTempView("payments")
+
+
+def test_paths(spark: Any, trades: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("price,TS,sym\n10,1,A\n11,2,B\n,3,B\n13.5,4,C\n")
+    (tmp_path / "t.json").write_text(
+        '{"ts": 1, "sym": "A", "price": 10}\n{"ts": 2, "sym": "B", "price": 11}\n'
+    )
+    trades.write.parquet(str(tmp_path / "t"))
+    for name in ("t.csv", "t.json", "t"):
+        given = neelc.stream(str(tmp_path / name), type="sym", unit="s")
+        assert rows(neelc.sql(spark, UP, Trades=given)) == [(1, 2)], name
+    declared = f"CREATE STREAM Trades ({SCHEMA}) TIMESTAMP BY ts UNIT SECONDS TYPE BY sym; {UP}"
+    for name in ("t.csv", "t.json", "t"):
+        assert rows(neelc.sql(spark, declared, Trades=str(tmp_path / name))) == [(1, 2)], name
+    text = f"CREATE STREAM Trades TIMESTAMP BY ts UNIT SECONDS TYPE BY sym FROM '{tmp_path}/t.csv'; {UP}"
+    assert rows(neelc.sql(spark, text)) == [(1, 2)]
+
+
+def test_a_value_that_does_not_fit_fails_the_run(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ts,sym,price\n1,A,10\n2,B,mu'ch\n")
+    text = f"CREATE STREAM Trades ({SCHEMA}) TIMESTAMP BY ts UNIT SECONDS TYPE BY sym; {UP}"
+    frame = neelc.sql(spark, text, Trades=str(tmp_path / "t.csv"))
+    with pytest.raises(Exception, match="NEEL5003") as raised:
+        frame.collect()
+    failure = neelc.explain_failure(raised.value)
+    assert failure is not None and failure.__cause__ is raised.value
+    assert str(failure) == (
+        "error[NEEL5003]: `mu'ch` is not of type DOUBLE (column `price` of stream `Trades`)"
+    )
+    assert (failure.getCondition(), failure.getSqlState()) == ("NEEL5003", "22000")
+
+
+def test_arguments(spark: Any, trades: Any) -> None:
+    text = "PATTERN SEQ(A a, C c) WHERE c.price >= :least WITHIN :w RETURN a.ts AS a, c.ts AS c"
+    given = neelc.stream(trades, type="sym", unit="s")
+    for window, found in (("10 SECONDS", 1), (datetime.timedelta(seconds=10), 1), ("2 SECONDS", 0)):
+        frame = neelc.sql(spark, text, {"least": decimal.Decimal("13.5"), "w": window}, Trades=given)
+        assert len(rows(frame)) == found
+    days = spark.createDataFrame([(datetime.date(2024, 5, day),) for day in (1, 2, 3)], "time DATE")
+    text = "PATTERN Days d WHERE d.time > :day RETURN d.time"
+    assert rows(neelc.sql(spark, text, args={"day": datetime.date(2024, 5, 2)}, Days=days)) == [
+        (datetime.date(2024, 5, 3),)
+    ]
+
+
+def test_columns_are_those_that_the_script_declares(spark: Any, trades: Any) -> None:
+    text = "CREATE STREAM Trades (TS BIGINT, price DOUBLE) TIMESTAMP BY ts; PATTERN Trades t RETURN t"
+    narrow = trades.selectExpr("CAST(ts AS INT) AS ts", "CAST(price AS FLOAT) AS Price", "sym")
+    frame = neelc.sql(spark, text, Trades=narrow)
+    assert frame.schema.simpleString() == "struct<t:struct<TS:bigint,price:double>>"
+    with pytest.raises(neelc.NeelQueryError) as raised:
+        neelc.sql(spark, text, Trades=trades.drop("price"))
+    assert str(raised.value).startswith("error[NEEL5002]: ") and "ts, sym" in str(raised.value)
+    with pytest.raises(neelc.NeelQueryError) as raised:
+        neelc.sql(spark, text, Trades=trades.selectExpr("ts", "sym AS price"))
+    assert str(raised.value).startswith(
+        "error[NEEL5003]: column `price` is of type STRING, but declared as DOUBLE\n --> stream Trades:1:5\n"
+    )
+
+
+def test_a_type_column_of_numbers_holds_names(spark: Any) -> None:
+    frame = spark.createDataFrame([(1, 7), (2, 8)], "ts BIGINT, code INT")
+    text = "PATTERN SEQ(`7` a, `8` b) WITHIN 10 RETURN a.ts AS a, b.ts AS b"
+    assert rows(neelc.sql(spark, text, S=neelc.stream(frame, type="code"))) == [(1, 2)]
+
+
+def test_wrong_queries(spark: Any, trades: Any) -> None:
+    with pytest.raises(neelc.NeelError) as raised:
+        neelc.sql(spark, "PATTERN SEQ(A a, B b)\nWHERE c.price > 1", Trades=neelc.stream(trades, type="sym"))
+    error = raised.value
+    assert isinstance(error, neelc.NeelQueryError)
+    assert (error.getCondition(), error.getSqlState()) == ("NEEL2001", "42000")
+    assert error.getMessage() == str(error) and str(error).startswith("error[NEEL2001]: unknown")
+    parameters = error.getMessageParameters()
+    assert (parameters["line"], parameters["column"]) == ("2", "7")
+    assert "hint" in parameters and "message" in parameters
+
+
+def test_a_stream_without_data(spark: Any) -> None:
+    text = "CREATE STREAM T (ts BIGINT) TIMESTAMP BY ts; PATTERN T t"
+    query = neelc.Session(spark).compile(text)
+    with pytest.raises(neelc.NeelQueryError, match="NEEL5005"):
+        query.to_df()
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "message"),
+    [
+        (UP, {"Trdes": None}, "stream Trdes: the script has no use for it; did you mean Trades?"),
+        (UP, {"args": {"w": 1}}, "argument w: the script has no use for it; there are: none"),
+        ("CREATE TYPE T AS (A, B)", {}, "the script has no query"),
+        ("PATTERN No n", {"No": None}, "stream No: which column is the timestamp? Say timestamp=COLUMN in"),
+    ],
+)
+def test_wrong_calls(text: str, call: dict[str, Any], message: str, spark: Any, trades: Any) -> None:
+    untimed = trades.withColumnRenamed("ts", "t")
+    given = {name: untimed if value is None else value for name, value in call.items()}
+    if "Trdes" in call:
+        given = {"Trdes": trades}
+    if "No" not in call:
+        given["Trades"] = neelc.stream(trades, type="sym")
+    with pytest.raises(ValueError) as raised:
+        neelc.sql(spark, text, **given)
+    assert message in str(raised.value)
+
+
+def test_what_a_stream_cannot_be(spark: Any) -> None:
+    with pytest.raises(TypeError, match="not a int"):
+        neelc.sql(spark, "PATTERN T t", T=5)
+    with pytest.raises(ValueError, match="no unit blinks; units: NANOSECOND"):
+        neelc.stream("trades.csv", unit="blinks")
+    with pytest.raises(ValueError, match="there are simple, rewrite, cost, nfa, all"):
+        neelc.Session(spark).explain("PATTERN T t", mode="full", T=spark.range(1).selectExpr("id AS ts"))
+
+
+def test_the_page_about_the_api(spark: Any, trades: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The snippets of docs/reference/api.md, one after the other."""
+    page = (ROOT / "docs" / "reference" / "api.md").read_text()
+    known = {"spark": spark, "trades": trades.withColumnRenamed("sym", "ticker")}
+    try:
+        for snippet in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(snippet, known)
+    finally:
+        spark.catalog.dropTempView("Payments")
+    assert "NEEL2001 42000 variables in scope: a, b" in capsys.readouterr().out

@@ -1,0 +1,89 @@
+"""Random queries over random streams: under every strategy, Spark finds what the reference finds, however
+the events are split and ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from many_streams import Combined, combined
+from on_spark import Asking, Refusal, ask
+
+from neelc.runtime.reference import Result
+from neelc.runtime.reference.model import comparable
+
+STREAMS = 6
+WAYS: Sequence[tuple[int, Asking]] = (
+    (12, Asking(partitions=1, shuffled=1, batch=1)),
+    (12, Asking(partitions=3, shuffled=7, batch=2, chunks=True)),
+    (2, Asking(partitions=5, shuffled=200, batch=3)),
+    (12, Asking(partitions=16, shuffled=3, batch=7)),
+    (2, Asking(partitions=200, shuffled=2, batch=7, chunks=True)),
+    (12, Asking(shuffled=4, batch=10_000)),
+)
+"""How many queries are asked in a way; 200 partitions take a while."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The queries that a strategy is asked, and how many pairs it must answer at least."""
+
+    strategy: str
+    first: int
+    queries: int
+    least: int
+
+
+PARTS = (Part("kernel", 0, 52, 100), Part("join", 0, 52, 80), Part("window", 0, 52, 10), Part("nested", 0, 26, 50))
+
+
+@dataclass
+class Seen:
+    pairs: int = 0
+    with_matches: int = 0
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.strategy)
+def test_pairs(spark: Any, part: Part) -> None:
+    seen = Seen()
+    problems = []
+    for asking, questions in batches(part):
+        problems += list(differences(spark, questions, asking, seen))
+    assert problems == []
+    assert seen.pairs >= part.least
+    assert seen.with_matches >= part.least // 3
+
+
+def batches(part: Part) -> Iterator[tuple[Asking, list[Combined]]]:
+    """The queries of a part, some in each way."""
+    numbers = iter(range(part.first, part.first + part.queries))
+    for many, asking in WAYS:
+        found = [combined(number, STREAMS) for _, number in zip(range(many), numbers, strict=False)]
+        yield replace(asking, strategy=part.strategy, seed=many), [one for one in found if one]
+
+
+def differences(spark: Any, questions: Sequence[Combined], asking: Asking, seen: Seen) -> Iterator[str]:
+    known = {one.question.name: one for one in questions}
+    for question, result in ask(spark, [one.question for one in questions], asking):
+        one = known[question.name]
+        match result:
+            case Refusal():
+                continue
+            case Result(rows=rows):
+                seen.pairs += one.streams
+                seen.with_matches += one.with_matches
+                missing, extra = difference(one, rows)
+                if missing or extra:
+                    yield f"{asking}: {question.name}\n{missing} rows lost, {extra} added"
+            case str():
+                yield f"{asking}: {question.name}\n{result}"
+
+
+def difference(one: Combined, rows: Sequence[object]) -> tuple[int, int]:
+    """How many rows are missing, and how many should not be there."""
+    from collections import Counter
+
+    found = Counter(comparable(row) for row in rows)
+    return (one.expected - found).total(), (found - one.expected).total()

@@ -1,0 +1,138 @@
+"""`neelc run` on Spark, in the session of the tests; tests/cli/test_run_spark.py starts one of its own."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import SCRIPT, TRADES, UP, Done, Here
+
+DONE = re.compile(
+    r"\d+ match(es)? in \d+\.\d\d s \(spark engine: \w+; \d+\.\d s for starting and stopping Spark\)\n\Z"
+)
+
+
+@pytest.fixture
+def neelc(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neelc.commands.spark_run.session", lambda *settings: nullcontext(spark))
+    monkeypatch.setattr("neelc.commands.progress.ELSEWHERE", 3600)  # a slow machine says no more
+    return Here(tmp_path, capsys)
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["table", "csv", "json"])
+def test_rows_are_printed_as_by_the_reference(kind: str, neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.replace("b.price > a.price", "a.price = 10"))
+    run = ("run", "script.neel", "--query", "up", "--format", kind)
+    done = neelc(*run)
+    assert (done.status, done.out) == (0, neelc(*run, "--engine", "reference").out)
+    assert DONE.search(done.err)
+
+
+def test_several_queries(neelc: Here) -> None:
+    neelc.write(
+        "script.neel", SCRIPT.replace("PATTERN SEQ(A a, C c)", "CREATE QUERY ac AS PATTERN SEQ(A a, C c)")
+    )
+    run = ("run", "script.neel", "--query", "up", "--query", "ac")
+    assert neelc(*run).out == neelc(*run, "--engine", "reference").out
+
+
+def test_parquet(spark: Any, neelc: Here) -> None:
+    run = ("run", "script.neel", "--query", "up", "--out", "up.parquet")
+    done = neelc(*run)
+    assert (done.status, done.out) == (0, "") and done.err.startswith("1 match in ")
+    written = str(neelc.directory / "up.parquet")
+    assert [tuple(row) for row in spark.read.parquet(written).collect()] == [(1, 2, 11.0)]
+    assert names(neelc.directory) == ["script.neel", "trades.csv", "up.parquet"]
+    assert neelc(*run) == Done(
+        2, "", "neelc: run --out up.parquet: it exists already; --overwrite replaces it\n"
+    )
+    neelc.write("trades.csv", TRADES.replace("11", "9"))
+    assert neelc(*run, "--overwrite").status == 0
+    assert spark.read.parquet(written).count() == 0
+    assert names(neelc.directory) == ["script.neel", "trades.csv", "up.parquet"]
+    assert neelc("run", "script.neel", "--format", "parquet").err == (
+        "neelc: run --format parquet: say where: --out PATH\n"
+    )
+
+
+def test_a_file(neelc: Here) -> None:
+    done = neelc("run", "script.neel", "--query", "up", "-o", "up.csv")
+    assert (done.status, done.out, neelc.read("up.csv")) == (0, "", "a,b,price\n1,2,11.0\n")
+    assert names(neelc.directory) == ["script.neel", "trades.csv", "up.csv"]
+
+
+@pytest.mark.parametrize("output", ["up.csv", "up.parquet"])
+def test_a_failure_leaves_nothing(output: str, neelc: Here) -> None:
+    neelc.write("trades.csv", TRADES.replace("11", "much"))
+    done = neelc("run", "script.neel", "--query", "up", "--out", output)
+    assert (done.status, done.out) == (3, "")
+    assert done.err == "error[NEEL5003]: `much` is not of type DOUBLE (column `price` of stream `trades`)\n"
+    assert names(neelc.directory) == ["script.neel", "trades.csv"]
+
+
+def test_a_failure_leaves_what_was_there(neelc: Here) -> None:
+    neelc.write("up.csv", "old\n")
+    neelc.write("trades.csv", TRADES.replace("11", "much"))
+    assert neelc("run", "script.neel", "--query", "up", "-o", "up.csv", "--overwrite").status == 3
+    assert neelc.read("up.csv") == "old\n"
+    assert names(neelc.directory) == ["script.neel", "trades.csv", "up.csv"]
+
+
+def test_ctrl_c(spark: Any, neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("neelc.commands.spark_run.run_source", interrupted)
+    done = neelc("run", "script.neel", "-o", "up.csv")
+    assert done == Done(130, "", "neelc: stopped; nothing was written\n")
+    assert names(neelc.directory) == ["script.neel", "trades.csv"]
+
+
+def test_a_full_disk(neelc: Here) -> None:
+    done = neelc("run", "script.neel", "--query", "up", "--format", "csv", "-o", "/dev/full")
+    assert (done.status, done.out) == (3, "")
+    assert done.err == "neelc: cannot write the output: No space left on device\n"
+
+
+def test_data_from_outside(neelc: Here) -> None:
+    neelc.write("script.neel", SCRIPT.split(";", 1)[1])
+    # Another order of columns, another delimiter, another case of names.
+    neelc.write("other.csv", "PRICE;x;ts;sym\n10;1;1;A\n11;2;2;B\n;3;3;B\n13.5;4;4;C\n")
+    neelc.write("other.json", '{"ts": 1, "sym": "A", "price": 10}\n{"ts": 2, "sym": "B", "price": 11.0}\n')
+    for data in ("other.csv,delimiter=;", "other.json"):
+        stream = f"trades={data},type=sym,unit=s"
+        assert neelc("run", "script.neel", "--stream", stream, "--query", "up").out == UP
+
+
+def test_data_that_do_not_fit(neelc: Here) -> None:
+    neelc.write("trades.csv", TRADES.replace("price", "prize"))
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (3, "") and done.err.startswith("error[NEEL5002]: ")
+    neelc.write("trades.csv", TRADES.replace("2,B,11", "2,B"))
+    done = neelc("run", "script.neel", "--query", "up")
+    assert (done.status, done.out) == (3, "")
+    assert done.err.startswith("error[NEEL5101]: ") and "Traceback" not in done.err
+    neelc.write("corrupt.parquet", "PAR1 but no more")
+    neelc.write("script.neel", SCRIPT.replace("trades.csv", "corrupt.parquet"))
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (3, "")
+    assert done.err.startswith("error[NEEL5101]: ") and "corrupt.parquet" in done.err
+
+
+def test_wrong_calls(neelc: Here) -> None:
+    assert neelc("run", "script.neel", "--conf", "x").err == "neelc: --conf x: not of the form KEY=VALUE\n"
+    done = neelc("run", "script.neel", "-o", "s3://bucket/x.csv")
+    assert done.status == 2 and "only Parquet is written to a URL" in done.err
+    neelc.write("script.neel", SCRIPT.replace("c.sym", "x.sym"))
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (1, "") and done.err.startswith("error[NEEL2")
