@@ -19,8 +19,13 @@ WHY = re.compile(r"^# Why: (.*)$", re.MULTILINE)
 # The comment of a case that is the example of a code.
 SHOWN = "# Shown for {} in docs/reference/errors.md."
 
-# Our own bugs have no query that shows them; tests/cli/test_main.py makes one happen.
-WITHOUT_CASE = {code for code in CATALOGUE if code.startswith("NEEL9")}
+# Our own bugs have no query that shows them; tests/cli/test_main.py makes one happen. Neither have failures
+# of Spark; tests/spark/test_run.py has some.
+WITHOUT_CASE = {
+    "NEEL4002": "by the estimate, which rests on statistics; the message tells it, and how to allow it.",
+    "NEEL5101": "it is Spark's message in one line; on a worker, with the part of the pattern and the key.",
+    "NEEL9001": "no query shows it; the message asks to report it.",
+}
 
 TITLES = {
     "1": "Syntax",
@@ -81,16 +86,17 @@ def page() -> str:
             lines += ["", f"## {title}", *(("", INTRODUCTIONS[first]) if first in INTRODUCTIONS else ())]
         for code in codes:
             path = cases_by_code.get(code)
-            lines += ["", f"### {code}", "", sentence(CATALOGUE[code], path)]
+            lines += ["", f"### {code}", "", sentence(code, path)]
             if path is not None:
                 lines += ["", "```text", *example(path, code).split("\n"), "```"]
     return "\n".join(lines) + "\n"
 
 
-def sentence(title: str, path: Path | None) -> str:
+def sentence(code: str, path: Path | None) -> str:
     """What is wrong, and the rule that the example breaks."""
+    title = CATALOGUE[code]
     why = WHY.search(cases.load(path).text) if path is not None else None
-    rule = why[1] if why is not None else "no query shows it; the message asks to report it."
+    rule = why[1] if why is not None else WITHOUT_CASE[code]
     return f"{title[0].upper()}{title[1:]}. {rule[0].upper()}{rule[1:]}"
 
 
@@ -105,7 +111,7 @@ def test_every_case_says_which_rule_is_broken() -> None:
 
 
 def test_every_code_has_a_case() -> None:
-    assert sorted(set(CATALOGUE) - WITHOUT_CASE - set(shown())) == []
+    assert sorted(set(CATALOGUE) - set(WITHOUT_CASE) - set(shown())) == []
 
 
 def test_the_page_lists_every_error(update: bool) -> None:

@@ -14,7 +14,7 @@ def test_version(neelc: Here) -> None:
     assert neelc("--version") == Done(0, "neelc 0.1.0\n", "")
 
 
-@pytest.mark.parametrize("command", ["", "check", "fmt", "test", "run", "explain"])
+@pytest.mark.parametrize("command", ["", "check", "fmt", "test", "run", "explain", "compile", "doctor"])
 def test_help_has_examples(command: str, neelc: Here) -> None:
     done = neelc(*([command] if command else []), "--help")
     assert (done.status, done.err) == (0, "")
@@ -33,7 +33,7 @@ def test_an_unknown_command(neelc: Here) -> None:
     assert "invalid choice: 'compute'" in done.err
 
 
-@pytest.mark.parametrize("command", ["check", "fmt", "run", "explain"])
+@pytest.mark.parametrize("command", ["check", "fmt", "run", "explain", "compile"])
 def test_files_that_cannot_be_read(command: str, neelc: Here) -> None:
     (neelc.directory / "latin.neel").write_bytes(b"-- \xe9\n")
     assert neelc(command, "none.neel") == Done(2, "", "neelc: none.neel: no such file\n")
@@ -46,7 +46,8 @@ def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
     rows = "".join(f"{i},{'x' * 200}\n" for i in range(1000))
     (tmp_path / "notes.csv").write_text("ts,text\n" + rows)
     (tmp_path / "script.neel").write_text("PATTERN notes n RETURN n.ts, n.text")
-    command = f"{sys.executable} -m neelc run script.neel --stream notes=notes.csv --format csv | head -n 1"
+    run = "run script.neel --engine reference --stream notes=notes.csv --format csv"
+    command = f"{sys.executable} -m neelc {run} | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout, "Traceback" in done.stderr, "NEEL9001" in done.stderr) == (
         "n_ts,n_text\n",

@@ -1,79 +1,94 @@
-"""`neelc run`."""
+"""`neelc run` with the reference interpreter; test_run_spark.py runs on Spark."""
 
 from __future__ import annotations
 
 import pytest
 from command_line import SCRIPT, TRADES, UP, Done, Here
 
+RUN = ("run", "--engine", "reference", "script.neel")
+
 
 def test_run_prints_the_last_query(neelc: Here) -> None:
-    done = neelc("run", "script.neel", "--engine", "reference")
+    done = neelc(*RUN)
     assert (done.status, done.out) == (0, "a  sym\n1  C\n")
     assert done.err.startswith("1 match in 0.") and done.err.endswith(" s (reference engine)\n")
 
 
 def test_run_prints_named_queries(neelc: Here) -> None:
-    assert neelc("run", "script.neel", "--query", "up").out == UP
-    assert neelc("run", "script.neel", "--query", "UP").out == UP
-    done = neelc("run", "script.neel", "--query", "down")
+    assert neelc(*RUN, "--query", "up").out == UP
+    assert neelc(*RUN, "--query", "UP").out == UP
+    done = neelc(*RUN, "--query", "down")
     assert done == Done(2, "", "neelc: run --query down: no such query; queries: up\n")
 
 
 def test_run_formats(neelc: Here) -> None:
     neelc.write("script.neel", SCRIPT.replace("b.price > a.price", "a.price = 10"))
-    run = ("run", "script.neel", "--query", "up", "--format")
+    run = (*RUN, "--query", "up", "--format")
     assert neelc(*run, "table").out == "a  b  price\n1  2  11.0\n1  3  null\n"
     assert neelc(*run, "csv").out == "a,b,price\n1,2,11.0\n1,3,\n"
     assert neelc(*run, "json").out == '{"a": 1, "b": 2, "price": 11.0}\n{"a": 1, "b": 3, "price": null}\n'
 
 
 def test_run_writes_a_file(neelc: Here) -> None:
-    done = neelc("run", "script.neel", "-o", "out.csv")
+    done = neelc(*RUN, "-o", "out.csv")
     assert (done.status, done.out, neelc.read("out.csv")) == (0, "", "a,sym\n1,C\n")
-    done = neelc("run", "script.neel", "-o", "none/out.csv")
+    done = neelc(*RUN, "-o", "out.csv")
+    assert done == Done(2, "", "neelc: run --out out.csv: it exists already; --overwrite replaces it\n")
+    assert neelc(*RUN, "--out", "-", "--format", "csv").out == neelc.read("out.csv")
+    done = neelc(*RUN, "-o", "none/out.csv")
     assert done == Done(2, "", "neelc: none/out.csv: cannot be written: No such file or directory\n")
 
 
 def test_run_writes_nothing_when_it_fails(neelc: Here) -> None:
     neelc.write("out.csv", "old\n")
     neelc.write("trades.csv", TRADES.replace("13.5", "much"))
-    done = neelc("run", "script.neel", "-o", "out.csv")
+    done = neelc(*RUN, "-o", "out.csv", "--overwrite")
     assert (done.status, done.out, neelc.read("out.csv")) == (3, "", "old\n")
     assert "error[NEEL5003]: `much` is not of type DOUBLE (column `price`)\n --> trades.csv:5:5\n" in done.err
 
 
 def test_run_a_wrong_query(neelc: Here) -> None:
     neelc.write("script.neel", SCRIPT.replace("c.sym", "x.sym"))
-    done = neelc("run", "script.neel")
+    done = neelc(*RUN)
     assert (done.status, done.out) == (1, "")
     assert done.err.startswith("error[NEEL2")
 
 
 def test_run_without_its_data(neelc: Here) -> None:
     (neelc.directory / "trades.csv").unlink()
-    done = neelc("run", "script.neel")
+    done = neelc(*RUN)
     assert (done.status, done.out) == (3, "")
     assert "error[NEEL5001]: no such file: trades.csv\n --> script.neel:2:" in done.err
 
 
 def test_run_a_script_without_a_query(neelc: Here) -> None:
     neelc.write("script.neel", "CREATE TYPE T AS (A, B);")
-    assert neelc("run", "script.neel") == Done(2, "", "neelc: run: the script has no query\n")
+    assert neelc(*RUN) == Done(2, "", "neelc: run: the script has no query\n")
 
 
-def test_run_on_spark_does_not_exist_yet(neelc: Here) -> None:
-    message = "neelc: run --engine spark: this engine does not exist yet; use --engine reference\n"
-    assert neelc("run", "script.neel", "--engine", "spark") == Done(2, "", message)
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (("--master", "local"), "run --master: a setting of Spark, which --engine reference does without"),
+        (("--strategy", "join"), "run --strategy: a setting of Spark, which --engine reference does without"),
+        (
+            ("-o", "out.parquet"),
+            "run --engine reference: Parquet is written by Spark only; use csv, json or table",
+        ),
+    ],
+)
+def test_what_the_reference_cannot_do(setting: tuple[str, ...], message: str, neelc: Here) -> None:
+    assert neelc(*RUN, *setting) == Done(2, "", f"neelc: {message}\n")
 
 
 def test_run_on_a_stream_from_outside(neelc: Here) -> None:
     neelc.write("script.neel", SCRIPT.split(";", 1)[1])
     neelc.write("other.csv", TRADES.replace(",", ";"))
     stream = "trades=other.csv,type=sym,unit=s,delimiter=;"
-    assert neelc("run", "script.neel", "--stream", stream, "--query", "up").out == UP
+    assert neelc(*RUN, "--stream", stream, "--query", "up").out == UP
     neelc.write("script.neel", SCRIPT.replace(" FROM 'trades.csv'", ""))
-    assert neelc("run", "script.neel").status == 3
-    assert neelc("run", "script.neel", "--stream", "trades=other.csv,delimiter=;").status == 0
+    assert neelc(*RUN).status == 3
+    assert neelc(*RUN, "--stream", "trades=other.csv,delimiter=;").status == 0
 
 
 @pytest.mark.parametrize(
@@ -96,7 +111,7 @@ def test_run_on_a_stream_from_outside(neelc: Here) -> None:
 def test_streams_that_are_called_wrongly(stream: str, message: str, neelc: Here) -> None:
     neelc.write("script.neel", "PATTERN SEQ(A a, B b)")
     neelc.write("no_time.csv", TRADES.replace("ts", "t"))
-    done = neelc("run", "script.neel", "--stream", stream)
+    done = neelc(*RUN, "--stream", stream)
     assert (done.status, done.out) == (2, "")
     assert message in done.err
 
@@ -104,7 +119,7 @@ def test_streams_that_are_called_wrongly(stream: str, message: str, neelc: Here)
 def test_data_that_cannot_tell_their_columns_fail_the_run(neelc: Here) -> None:
     neelc.write("script.neel", SCRIPT.replace(" (ts BIGINT, sym STRING, price DOUBLE)", ""))
     (neelc.directory / "trades.csv").unlink()
-    done = neelc("run", "script.neel")
+    done = neelc(*RUN)
     assert (done.status, done.out) == (3, "")
     assert done.err.startswith("error[NEEL5001]: no such file: trades.csv\n")
 
@@ -118,31 +133,31 @@ def test_data_that_cannot_tell_their_columns_fail_the_run(neelc: Here) -> None:
     ],
 )
 def test_script_and_call_must_not_contradict_each_other(setting: str, message: str, neelc: Here) -> None:
-    done = neelc("run", "script.neel", "--stream", f"trades=trades.csv,{setting}")
+    done = neelc(*RUN, "--stream", f"trades=trades.csv,{setting}")
     assert done == Done(2, "", f"neelc: stream trades: {message}\n")
 
 
 def test_run_refuses_what_nothing_uses(neelc: Here) -> None:
     neelc.write("other.csv", "ts,x\n1,2\n")
-    done = neelc("run", "script.neel", "--stream", "trdes=other.csv")
+    done = neelc(*RUN, "--stream", "trdes=other.csv")
     message = "neelc: --stream trdes=...: no query reads it; streams that are read: trades\n"
     assert done == Done(2, "", message)
-    done = neelc("run", "script.neel", "--arg", "w=1")
+    done = neelc(*RUN, "--arg", "w=1")
     assert done == Done(2, "", "neelc: --arg w=...: the script has no parameter :w; parameters: none\n")
     twice = ("--stream", "x=other.csv", "--stream", "X=other.csv")
-    assert neelc("run", "script.neel", *twice) == Done(2, "", "neelc: --stream X=...: given twice\n")
+    assert neelc(*RUN, *twice) == Done(2, "", "neelc: --stream X=...: given twice\n")
 
 
 def test_run_tells_of_types_that_no_event_has(neelc: Here) -> None:
     neelc.write("misspelt.csv", "ts,sym\n1,Login\n2,Payout\n")
     neelc.write("script.neel", "PATTERN SEQ(Lgoin l, Payout p) WITHIN 9 RETURN l.ts AS l")
-    done = neelc("run", "script.neel", "--stream", "s=misspelt.csv,type=sym")
+    done = neelc(*RUN, "--stream", "s=misspelt.csv,type=sym")
     assert (done.status, done.out) == (0, "l\n")
     assert done.err.startswith("note: no event is of type `Lgoin`; did you mean Login?\n0 matches in 0.")
 
 
 def test_run_writes_no_format_that_it_does_not_know(neelc: Here) -> None:
-    done = neelc("run", "script.neel", "-o", "out.parquet")
+    done = neelc(*RUN, "-o", "out.xlsx")
     assert (done.status, done.out) == (2, "")
-    assert "its ending tells no format; say --format, or use .csv, .json, .jsonl, .txt" in done.err
-    assert not (neelc.directory / "out.parquet").exists()
+    assert "its ending tells no format; say --format, or use .csv, .json, .jsonl, .txt, .parquet" in done.err
+    assert not (neelc.directory / "out.xlsx").exists()

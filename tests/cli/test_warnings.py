@@ -40,13 +40,13 @@ def test_check_warns_as_json(neelc: Here) -> None:
 
 def test_run_warns_in_a_line(neelc: Here) -> None:
     neelc.write("warned.neel", DOUBTFUL)
-    done = neelc("run", "warned.neel")
+    done = neelc("run", "warned.neel", "--engine", "reference")
     assert (done.status, done.out) == (0, "a  sym\n1  C\n")
     assert done.err.split("\n")[0] == SHORT
 
 
 def test_run_of_a_script_without_warnings(neelc: Here) -> None:
-    assert "warning" not in neelc("run", "script.neel").err
+    assert "warning" not in neelc("run", "script.neel", "--engine", "reference").err
 
 
 def test_explain_warns(neelc: Here) -> None:

@@ -1,0 +1,64 @@
+"""The case files as questions: those that expect matches, and what Spark says to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from on_spark import Asking, Question, Refusal, ask
+from repository import ROOT
+
+from neelc import cases
+from neelc.cases.compare import compare
+from neelc.cases.run import Ready, prepared
+from neelc.runtime.reference import Result
+
+CASES = ROOT / "tests" / "cases"
+PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.case")
+
+
+@cache
+def question(path: Path) -> Question | None:
+    """None: the case expects an error, or a limit of the reference."""
+    case = cases.load(path)
+    ready = prepared(case)
+    if isinstance(case.expected, str) or not isinstance(ready, Ready):
+        return None
+    return Question(str(path.relative_to(CASES)), ready.program, ready.tables)
+
+
+@dataclass
+class Asked:
+    """How many cases were answered, why others were not, and what is wrong."""
+
+    answered: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+
+def ask_cases(spark: Any, paths: Iterable[Path], asking: Asking) -> Asked:
+    """Compare what the cases expect with what Spark finds."""
+    asked = Asked()
+    for one, result in ask(spark, list(questions(paths)), asking):
+        match result:
+            case Refusal(why):
+                asked.refused[why.partition("`")[0].strip()] += 1
+            case Result():
+                asked.answered += 1
+                outcome = compare(cases.load(CASES / one.name).expected, result)
+                if not outcome.passed:
+                    asked.problems.append(f"{one.name}\n{outcome.diff}")
+            case str():
+                asked.problems.append(f"{one.name}\n{result}")
+    return asked
+
+
+def questions(paths: Iterable[Path]) -> Iterator[Question]:
+    for path in paths:
+        found = question(path)
+        if found is not None:
+            yield found

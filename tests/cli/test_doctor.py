@@ -1,0 +1,65 @@
+"""`neelc doctor`. That all is well is shown in test_run_spark.py, where Spark is started anyway."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Here
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+def test_a_missing_java(neelc: Here, no_java: None) -> None:
+    done = neelc("doctor")
+    assert (done.status, done.err) == (3, "something is missing: see above\n")
+    assert "Java      MISSING  none found\n                   install Java 17 or later" in done.out
+    assert done.out.endswith("Spark     MISSING  not tried\n                   put the above right first\n")
+
+
+def test_an_old_java(neelc: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"Java      MISSING  1.8.0_392, {java}\n" in neelc("doctor").out
+
+
+def test_a_missing_package(neelc: Here, no_java: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    versions = metadata.version
+
+    def version(name: str) -> str:
+        if name == "pyarrow":
+            raise metadata.PackageNotFoundError
+        return "0.1" if name == "numpy" else versions(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    out = neelc("doctor").out
+    assert "pyarrow   MISSING  not installed\n                   pip install 'pyarrow>=" in out
+    assert "numpy     MISSING  0.1\n" in out and "pyspark   fine" in out
+
+
+def test_json(neelc: Here, no_java: None) -> None:
+    done = neelc("doctor", "--json")
+    found = json.loads(done.out)
+    assert (done.status, done.err, found["fine"]) == (3, "", False)
+    by_name = {check["name"]: check for check in found["checks"]}
+    assert by_name["Python"]["fine"] and not by_name["Java"]["fine"]
+    assert set(by_name["Java"]) == {"name", "fine", "found", "advice", "seconds"}
+
+
+def test_run_without_java(neelc: Here, no_java: None) -> None:
+    done = neelc("run", "script.neel")
+    assert (done.status, done.out) == (3, "")
+    assert done.err == (
+        "neelc: Spark cannot be started: no Java was found; Spark requires Java 17 or later\n"
+        "`neelc doctor` looks for the reason; --engine reference does without Spark\n"
+    )

@@ -1,0 +1,151 @@
+"""A query answered through the bridge, in process: its events as batches of rows, as Spark would bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from in_kernel import key, raw_values
+from in_kernel import roles as numbers_of_roles
+
+from neelc.ir import logical as ir
+from neelc.ir.logical import Match
+from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
+from neelc.ir.units import LENGTHS
+from neelc.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.plan.widths import unit_of
+from neelc.rewrite.keys import partition_keys
+from neelc.runtime.bridge import kernel
+from neelc.runtime.coding import condition_columns
+from neelc.runtime.program import Output, Program
+from neelc.runtime.reference import Result, Tables, read
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Binding, Context, Event
+from neelc.runtime.reference.results import Row, result, rows_of
+from neelc.runtime.reference.worlds import Found
+
+TYPES = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
+BATCHES = (1, 2, 3, 7)
+NUMBER = "event number"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the events come: rows in a batch, rows that are searched at once, the chunk of time, if any, in
+    quarters of a window, and what ties are broken by."""
+
+    batch: int
+    rows_at_once: int
+    chunk: int | None
+    seed: int
+
+
+def way(seed: int) -> Way:
+    """One of many ways."""
+    chance = Random(seed)
+    chunk = chance.choice([None, None, 1, 2, 5, 32])
+    return Way(chance.choice(BATCHES), chance.choice([1, 2, 5, 1000]), chunk, seed)
+
+
+def bridge_matches(match: Match, tables: Tables, way: Way) -> list[Binding]:
+    """The bindings that come back; `Unsupported` if the kernel cannot find them."""
+    return matches_among(match, list(read(match, tables, {})), unit_of(match), way)
+
+
+def run(program: ir.Program, tables: Tables, way: Way) -> Result:
+    """The result of a script's last query; `Unsupported` if the kernel does not execute all of them."""
+    known: dict[str, tuple[Match, list[Row]]] = {}
+    units: dict[str, str] = {}
+    for query in program.queries:
+        match = query.match
+        unit = unit_of(match, units)
+        bindings = matches_among(match, list(read(match, tables, known)), unit, way)
+        rows = rows_of(match, [Found(binding, Fraction(1)) for binding in bindings])
+        if query.name is not None:
+            known[query.name], units[query.name] = (match, rows), unit
+    return result(match, rows)
+
+
+def matches_among(match: Match, events: list[Event], unit: str, way: Way) -> list[Binding]:
+    planned = kernel_plan(match, partition_keys(match), unit)
+    program = numbered(planned.program, way.chunk)
+    Random(way.seed).shuffle(events)
+    table = as_table(planned, program, match, events)
+    batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
+    found = [row for batch in kernel(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
+    names = {output.name: output.variable for output in program.outputs}
+    bindings: list[Binding] = [
+        {variable: events[row[name][NUMBER]] if row[name] else None for name, variable in names.items()}
+        for row in found
+    ]
+    return [b for b in bindings if all(evaluate(c, Context(b)) is True for c in planned.residual)]
+
+
+def numbered(program: Program, chunk: int | None) -> Program:
+    """The program, with the numbers of events as its result; cut into chunks if time can be cut."""
+    outputs = tuple(Output(o.variable, f"v{n}", ((NUMBER, NUMBER),)) for n, o in enumerate(program.outputs))
+    if chunk is None or program.reach is None:
+        return replace(program, outputs=outputs)
+    width = max(1, program.reach * chunk // 4)
+    return replace(program, outputs=outputs, keys=(*program.keys, "chunk"), chunk=width)
+
+
+def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequence[Event]) -> pa.Table:
+    """The rows in the order that Spark brings them in: by key, chunk and start."""
+    unit = LENGTHS[planned.plan.unit]
+    keys = [as_spark_has_it(key(planned, match, event)) for event in events]
+    masks = [0] * len(events)
+    for bit, (_, numbers) in enumerate(numbers_of_roles(planned, match, events)):
+        for number in numbers:
+            masks[number] |= 1 << bit
+    rows = sorted(
+        (repr(keys[number]), chunk, event.start // unit, number)
+        for number, event in enumerate(events)
+        if masks[number] or program.counted
+        for chunk in chunks(program, event.start // unit)
+    )
+    places = [number for *_, number in rows]
+    columns = {
+        "start": pa.array([events[n].start // unit for n in places], pa.int64()),
+        "end": pa.array([events[n].end // unit for n in places], pa.int64()),
+        "roles": pa.array([masks[n] for n in places], pa.int32()),
+        "chunk": pa.array([row[1] for row in rows], pa.int64()),
+        NUMBER: pa.array(places, pa.int64()),
+        **dict(value_columns(planned, match, events, places)),
+    }
+    for place, column in enumerate(planned.keys):
+        if not column.is_column:
+            columns[column.name] = pa.array([repr(keys[n][place]) for n in places], pa.string())
+    return pa.table(columns)
+
+
+def as_spark_has_it(key: object) -> Any:
+    """A key whose zeros have no sign."""
+    if isinstance(key, tuple):
+        return tuple(map(as_spark_has_it, key))
+    return 0.0 if isinstance(key, float) and key == 0 else key
+
+
+def value_columns(
+    planned: KernelPlan, match: Match, events: Sequence[Event], places: Sequence[int]
+) -> Iterator[tuple[str, pa.Array]]:
+    needed = {*condition_columns(planned.program), *planned.program.keys}
+    for column in planned.columns:
+        if column.name not in needed:
+            continue
+        values = list(raw_values(column, match, events))
+        kind = TYPES.get(column.type, pa.int64() if all(v is None for v in values) else None)
+        yield column.name, pa.array([values[n] for n in places], kind)
+
+
+def chunks(program: Program, start: int) -> Sequence[int]:
+    """The chunks that an event is needed in."""
+    if program.chunk is None or program.reach is None:
+        return (0,)
+    last = start + program.reach if program.looks_back else start
+    return range((start - program.reach) // program.chunk, last // program.chunk + 1)
+

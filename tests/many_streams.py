@@ -1,0 +1,107 @@
+"""A random query over many random streams in one: Spark answers it once.
+
+The streams are kept apart by a key, or lie one after the other in time, further from each other than the
+window is wide: then there need be no key, and time is cut into chunks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from answers import answer
+from generate.conditions import member, seen_in
+from generate.rewritable import Sample, sample
+from generate.streams import Row
+from generate.witnesses import Tables
+from on_spark import Question
+
+from neelc.ir import expr as e
+from neelc.ir.logical import Match, NamedMatch, Program
+from neelc.ir.rows import Output
+from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, Return, RunQuery, Script
+from neelc.ir.types import INT
+
+RUN = "run"
+"""The attribute that holds the number of a stream."""
+APART = 97
+"""Milliseconds between the beginnings of streams: more than a stream and a window are long, and no multiple
+of a chunk."""
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A question about several streams at once, and the rows that it must find."""
+
+    question: Question
+    expected: Counter[object]
+    streams: int
+    with_matches: int
+
+
+def combined(number: int, streams: int) -> Combined | None:
+    """The query with this number; None when the reference would need too long."""
+    found = sample(number, streams)
+    in_time = number % 2 == 1 and is_windowed(found.match)
+    changed = replace(found, script=with_run(found, in_time))
+    tables = list(moved(changed.tables, in_time))
+    if not can_be_combined(changed.match, in_time):
+        tables = tables[:1]
+    answers = [answer(changed.match, one) for one in tables]
+    rows: Counter[object] = Counter()
+    for one in answers:
+        if one is None:
+            return None
+        rows += one.rows
+    together = {name: [row for one in tables for row in one[name]] for name in tables[0]}
+    program = Program(changed.match.streams, (NamedMatch(None, changed.match),))
+    apart = "time" if in_time else "a key"
+    name = f"query {number}, {len(tables)} streams apart by {apart}: {changed.match.pattern}"
+    hits = sum(bool(one and one.bindings) for one in answers)
+    return Combined(Question(name, program, together), rows, len(tables), hits)
+
+
+def is_windowed(match: Match) -> bool:
+    return match.within is not None and match.within.unit != "EVENT"
+
+
+def can_be_combined(match: Match, in_time: bool) -> bool:
+    """Whether streams do not see each other, nor their rows: equal rows would become one."""
+    sees_all = match.strategy == "STRICT CONTIGUITY" and not in_time
+    is_told = RUN in [output.name for output in match.outputs]
+    return not sees_all and (is_told or not (match.distinct or match.aggregated))
+
+
+def with_run(found: Sample, in_time: bool) -> Script:
+    """The script, with the number of the stream in every event, as a key, and in what would lose it."""
+    statements = [
+        replace(one, columns=(*one.columns, ColumnDefinition(RUN, INT)))
+        if isinstance(one, CreateStream)
+        else one
+        for one in found.script.statements[:-1]
+    ]
+    query = found.query if in_time else replace(found.query, partition_by=(*found.query.partition_by, RUN))
+    return Script((*statements, RunQuery(replace(query, returns=returns(query)))))
+
+
+def returns(query: PatternQuery) -> Return | None:
+    if query.returns is None or not query.returns.items:
+        return query.returns
+    numbers = [member(e.Name((one.name,)), RUN) for one in seen_in(query.pattern) if not one.is_list]
+    if not numbers:
+        return query.returns
+    run = e.Call("coalesce", (*numbers, e.Literal(None, INT))) if len(numbers) > 1 else numbers[0]
+    return replace(query.returns, items=(*query.returns.items, Output(run, RUN)))
+
+
+def moved(streams: tuple[Tables, ...], in_time: bool) -> Iterator[Tables]:
+    """The streams with their numbers; with `in_time`, one after the other."""
+    for number, tables in enumerate(streams):
+        later = number * APART if in_time else 0
+        yield {name: [_moved(row, number, later) for row in rows] for name, rows in tables.items()}
+
+
+def _moved(row: Row, number: int, later: int) -> Row:
+    times = {name: time + later for name, time in row.items() if name in ("ts", "te") and isinstance(time, int)}
+    return {**row, **times, RUN: number}

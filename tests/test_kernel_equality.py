@@ -1,0 +1,60 @@
+"""The kernel finds what the reference finds: in random queries, in case files, directly and through the
+bridge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from asked_cases import CASES, PATHS, question
+from in_bridge import run, way
+from kernel_fuzz import run_round
+
+from neelc import cases
+from neelc.cases.compare import compare
+from neelc.plan.unsupported import Unsupported
+
+QUERIES = 40
+PARTS = 4
+PAIRS = 130
+"""Least number of pairs in a part: a query that the kernel does not support compares nothing."""
+CLAIMED = 390
+"""Least number of cases that the kernel executes."""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_queries(part: int) -> None:
+    seen = run_round(part * QUERIES, QUERIES)
+    assert seen.broken == []
+    assert seen.pairs >= PAIRS
+    assert seen.with_matches >= PAIRS // 3
+    assert seen.chunked >= PAIRS // 20
+    assert len(seen.forms) >= 2
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(CASES)))
+def test_case(path: Path) -> None:
+    asked = question(path)
+    if asked is None:
+        return  # the case is about an error
+    for seed in range(3):
+        try:
+            found = run(asked.program, asked.tables, way(seed))
+        except Unsupported as refusal:
+            pytest.skip(f"notimpl: {refusal.what.partition('`')[0].strip()}")
+        outcome = compare(cases.load(path).expected, found)
+        assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
+
+
+def test_most_cases_are_claimed() -> None:
+    claimed: Counter[str] = Counter()
+    for path in PATHS:
+        asked = question(path)
+        if asked is not None:
+            try:
+                run(asked.program, {name: [] for name in asked.tables}, way(0))
+                claimed["executed"] += 1
+            except Unsupported as refusal:
+                claimed[refusal.what] += 1
+    assert claimed["executed"] >= CLAIMED, claimed
