@@ -1,4 +1,4 @@
-"""A query answered through the bridge, in process: its events as batches of rows, as Spark would bring them."""
+"""A query answered through the bridge, in process: its events come in batches, as Spark would bring them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from in_kernel import roles as numbers_of_roles
 
 from neelc.ir import logical as ir
 from neelc.ir.logical import Match
-from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
+from neelc.ir.types import BIGINT, DOUBLE, INT, STRING, DataType
 from neelc.ir.units import LENGTHS
 from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.widths import unit_of
@@ -28,7 +28,7 @@ from neelc.runtime.reference.model import Binding, Context, Event
 from neelc.runtime.reference.results import Row, result, rows_of
 from neelc.runtime.reference.worlds import Found
 
-TYPES = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
+TYPES: dict[DataType, Any] = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
 BATCHES = (1, 2, 3, 7)
 NUMBER = "event number"
 
@@ -148,4 +148,3 @@ def chunks(program: Program, start: int) -> Sequence[int]:
         return (0,)
     last = start + program.reach if program.looks_back else start
     return range((start - program.reach) // program.chunk, last // program.chunk + 1)
-

@@ -103,5 +103,6 @@ def moved(streams: tuple[Tables, ...], in_time: bool) -> Iterator[Tables]:
 
 
 def _moved(row: Row, number: int, later: int) -> Row:
-    times = {name: time + later for name, time in row.items() if name in ("ts", "te") and isinstance(time, int)}
-    return {**row, **times, RUN: number}
+    times = {"ts": row["ts"], "te": row.get("te")}
+    known = {name: time + later for name, time in times.items() if isinstance(time, int)}
+    return {**row, **known, RUN: number}

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from unittest.mock import patch
 
+import numpy as np
 import pytest
 from asked_cases import CASES, PATHS, question
+from generate.rewritable import sample
 from in_bridge import run, way
-from kernel_fuzz import run_round
+from kernel_fuzz import Different, Tally, check_sample, run_round
 
 from neelc import cases
 from neelc.cases.compare import compare
 from neelc.plan.unsupported import Unsupported
+from neelc.runtime import segments
 
 QUERIES = 40
 PARTS = 4
@@ -31,6 +35,16 @@ def test_random_queries(part: int) -> None:
     assert seen.with_matches >= PAIRS // 3
     assert seen.chunked >= PAIRS // 20
     assert len(seen.forms) >= 2
+
+
+def everything(count: int, *_: object) -> tuple[segments.Ints, segments.Ints]:
+    return np.full(count, segments.FIRST_TIME), np.full(count, segments.LAST_TIME)
+
+
+def test_a_match_that_two_chunks_report_is_noticed() -> None:
+    with patch.object(segments, "owned", everything), pytest.raises(Different, match="the bridge.* added"):
+        for number in range(20):
+            check_sample(sample(number), Tally(), number)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(CASES)))

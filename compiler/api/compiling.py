@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
 from neelc.ir.logical import Program, Stream
 from neelc.plan.unsupported import TooManyRows, Unsupported
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
     from neelc.emit.compiled import Compiled, Options
+
+
+SWITCHES = ("push_in", "shortcuts", "chunks")
+"""Single decisions of the compiler that can be turned on or off, mostly to measure what they are worth."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,15 @@ class Settings:
     strategy: str | None = None
     most_rows: float | None = None
     most_matches: int | None = None
+    switches: Mapping[str, bool] = field(default_factory=dict)
 
     def options(self) -> Options:
         from neelc.emit.compiled import Options
 
-        known = Options(strategy=self.strategy, most_matches=self.most_matches)
+        for name in self.switches:
+            if name not in SWITCHES:
+                raise CallError(f"options: no switch {name}; there are: {', '.join(SWITCHES)}")
+        known = Options(strategy=self.strategy, most_matches=self.most_matches, **self.switches)
         return known if self.most_rows is None else replace(known, most_rows=self.most_rows)
 
 

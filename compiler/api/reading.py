@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from neelc.api.schemas import ddl
 from neelc.api.streams import Frame
+from neelc.emit.file_values import csv_options, value_of
 from neelc.ir.logical import Column
 from neelc.ir.names import bare, find, quote, written
-from neelc.ir.types import BOOLEAN, STRING, Array, DataType, Map, Struct
+from neelc.ir.types import STRING
 
 
 def read_path(
@@ -39,10 +40,7 @@ def read_path(
 def _read_csv(
     reader: Frame, path: str, options: Mapping[str, str], columns: Sequence[Column] | None, name: str
 ) -> Frame:
-    known = {"header": "true", "escape": options.get("quote", '"')}
-    if path.lower().endswith(".tsv"):
-        known["sep"] = "\t"
-    known |= {key: value.replace("\\t", "\t") for key, value in options.items()}
+    known = csv_options(path, options)
     configured = reader.options(**known)
     if columns is None:
         return configured.option("inferSchema", "true").csv(path)
@@ -56,47 +54,6 @@ def _read_csv(
     return texts.selectExpr(
         *(f"{value_of(text, column.type, name)} AS {quote(column.name)}" for column, text in there)
     )
-
-
-def value_of(column: str, type: DataType, stream: str) -> str:
-    """Spark SQL for the value of a column of texts; what does not fit its type fails the run.
-
-    >>> value_of("sym", STRING, "trades")
-    '`sym`'
-    """
-    text = quote(column)
-    if type == STRING:
-        return text
-    complaint = _literal(f"` is not of type {type} (column `{column}` of stream `{stream}`)")
-    refusal = f"raise_error(concat('NEEL5003: `', {text}, {complaint}))"
-    return f"coalesce({_cast(text, type)}, IF({text} IS NULL, NULL, {refusal}))"
-
-
-def _cast(text: str, type: DataType) -> str:
-    if isinstance(type, Array | Map | Struct):
-        return f"from_json({text}, {_literal(str(type))})"
-    if type == BOOLEAN:  # Spark also takes yes, t and 1 for TRUE
-        return f"CASE lower(trim({text})) WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE END"
-    return f"try_cast(trim({text}) AS {type})"
-
-
-def _literal(text: str) -> str:
-    r"""A string of Spark SQL. Quotes and backslashes are given by their codes: how they are escaped depends
-    on spark.sql.parser.escapedStringLiterals.
-
-    >>> print(_literal("it's"))
-    concat('it', char(39), 's')
-    """
-    parts: list[str] = []
-    plain = ""
-    for character in text:
-        if character in "'\\":
-            parts += [f"'{plain}'", f"char({ord(character)})"]
-            plain = ""
-        else:
-            plain += character
-    parts.append(f"'{plain}'")
-    return f"concat({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def bare_options(options: Mapping[str, str]) -> dict[str, str]:

@@ -31,13 +31,15 @@ def sql(
     strategy: str | None = None,
     most_rows: float | None = None,
     most_matches: int | None = None,
+    options: Mapping[str, bool] | None = None,
     **streams: object,
 ) -> Frame:
     """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
 
-    Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these.
+    Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these. `options` turn
+    single decisions of the compiler on or off: `push_in`, `shortcuts`, `chunks`.
     """
-    settings = Settings(strategy, most_rows, most_matches)
+    settings = Settings(strategy, most_rows, most_matches, options or {})
     return Session(spark)._compiled(text, args, settings, streams).to_df()
 
 
@@ -88,10 +90,13 @@ class Session:
         strategy: str | None = None,
         most_rows: float | None = None,
         most_matches: int | None = None,
+        options: Mapping[str, bool] | None = None,
         **streams: object,
     ) -> Frame:
         """The matches of the script's last query as a DataFrame. Nothing is run yet."""
-        return self._compiled(text, args, Settings(strategy, most_rows, most_matches), streams).to_df()
+        return self._compiled(
+            text, args, Settings(strategy, most_rows, most_matches, options or {}), streams
+        ).to_df()
 
     def compile(
         self,
@@ -102,10 +107,11 @@ class Session:
         strategy: str | None = None,
         most_rows: float | None = None,
         most_matches: int | None = None,
+        options: Mapping[str, bool] | None = None,
         **streams: object,
     ) -> Query:
         """The script's last query, compiled. `strategy` forces one: kernel, join, window or nested."""
-        return self._compiled(text, args, Settings(strategy, most_rows, most_matches), streams)
+        return self._compiled(text, args, Settings(strategy, most_rows, most_matches, options or {}), streams)
 
     def _compiled(
         self,

@@ -9,6 +9,7 @@ from neelc.cost.choose import Choice, choose
 from neelc.cost.estimate import Estimate
 from neelc.cost.skew import is_skewed
 from neelc.cost.statistics import Statistics
+from neelc.emit.file_values import csv_options, value_of
 from neelc.emit.literals import spark_type
 from neelc.emit.plan_text import plan_json, plan_text
 from neelc.emit.python import python_source
@@ -17,7 +18,7 @@ from neelc.emit.scans import Sources, free
 from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
 from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
-from neelc.ir.names import bare
+from neelc.ir.names import bare, quote
 from neelc.plan.unsupported import TooManyRows
 from neelc.plan.widths import unit_of
 from neelc.source import Span
@@ -165,10 +166,30 @@ def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
 
 
 def _read(stream: Stream) -> Read:
-    known = {"header": "true"} if (stream.format or "").lower() == "csv" else {}
-    options: Mapping[str, str] = known | {bare(option.key): option.value for option in stream.options}
-    schema = ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in stream.columns)
-    return Read(stream.name, stream.path, stream.format, schema, tuple(options.items()))
+    options = {bare(option.key): option.value for option in stream.options}
+    if stream.path is None:
+        return Read(stream.name)
+    kind = kind_of(stream.path, stream.format)
+    if kind == "csv":
+        # By name, not by place: the header of a file may have other columns, in another order.
+        options = csv_options(stream.path, options)
+        values = [(value_of(column.name, column.type, stream.name), column.name) for column in stream.columns]
+        return Read(stream.name, stream.path, kind, "", _fail_fast(options), tuple(values))
+    if kind == "json":
+        schema = ", ".join(f"{quote(column.name)} {spark_type(column.type)}" for column in stream.columns)
+        return Read(stream.name, stream.path, kind, schema, _fail_fast(options))
+    return Read(stream.name, stream.path, kind, "", tuple(options.items()))
+
+
+def _fail_fast(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """A malformed row fails the run; it does not become NULLs."""
+    return tuple({"mode": "FAILFAST", **options}.items())
+
+
+def kind_of(path: str, format: str | None) -> str:
+    """The format that is said, or else what the ending of the path tells."""
+    endings = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
+    return bare(format).lower() if format else endings.get(path.rpartition(".")[2].lower(), "parquet")
 
 
 def variable_name(name: str) -> str:

@@ -23,6 +23,8 @@ from neelc.emit.relations import (
 )
 from neelc.emit.values import names_in_source, source_of
 
+WIDTH = 100
+
 HEADER = '''"""{title}
 
 Compiled by neelc. `query` builds a DataFrame and runs nothing.
@@ -66,13 +68,37 @@ def _constant(name: str) -> str:
 
 
 def _statement(let: Let) -> str:
-    comment = "".join(f"# {line}\n" for line in textwrap.wrap(let.comment, 100))
+    comment = "".join(f"# {line}\n" for line in textwrap.wrap(let.comment, WIDTH))
     first, *calls = _chain(let.relation, let.name)
     flat = first + "".join(calls)
-    if len(flat) + len(let.name) < 100 and "\n" not in flat:
+    if (len(flat) + len(let.name) < WIDTH - 10 and "\n" not in flat) or (
+        len(calls) == 1 and "(" not in first
+    ):
         return f"{comment}{let.name} = {flat}"
+    if "(" not in first:
+        first, calls = first + calls[0], calls[1:]
     inner = textwrap.indent("\n".join([first, *calls]), "    ")
     return f"{comment}{let.name} = (\n{inner}\n)"
+
+
+def quoted(text: str) -> str:
+    r"""A string of Python; a long one in several pieces, one below the other.
+
+    >>> print(quoted("x = 'a'"), quoted('say "a"'), quoted("a\\b"))
+    "x = 'a'" 'say "a"' "a\\b"
+    """
+    pieces = textwrap.wrap(
+        text, WIDTH - 15, drop_whitespace=False, replace_whitespace=False, break_long_words=False,
+        break_on_hyphens=False, expand_tabs=False,
+    )  # fmt: skip
+    # Wrapping must not lose a character: a string of blanks, or with line ends, stays in one piece.
+    whole = len(pieces) < 2 or "".join(pieces) != text
+    return _string(text) if whole else "\n".join(map(_string, pieces))
+
+
+def _string(text: str) -> str:
+    found = repr(text)
+    return found if '"' in text or found[0] == '"' else '"' + found[1:-1].replace("\\'", "'") + '"'
 
 
 def _chain(relation: Relation, name: str) -> Iterator[str]:
@@ -83,39 +109,39 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Select(source, items, where, having, distinct):
             yield source
             if where:
-                yield f".where({where!r})"
-            yield _call("selectExpr", map(repr, _aliased(items)))
+                yield _call("where", [quoted(where)])
+            yield _call("selectExpr", map(quoted, _aliased(items)))
             if having:
-                yield f".where({having!r})"
+                yield _call("where", [quoted(having)])
             if distinct:
                 yield ".distinct()"
         case Extend(source, items):
             yield source
-            yield _call("selectExpr", map(repr, ("*", *_aliased(items))))
+            yield _call("selectExpr", map(quoted, ("*", *_aliased(items))))
         case Where(source, condition):
             yield source
-            yield f".where({condition!r})"
+            yield _call("where", [quoted(condition)])
         case Union(sources):
             yield sources[0]
             yield from (f".unionByName({other})" for other in sources[1:])
         case Join((left, one), (right, other), on, kind, items):
-            yield f"{left}.alias({one!r})"
-            how = repr(kind.lower().replace(" ", "_"))
-            yield _call("join", (f"{right}.alias({other!r})", f"F.expr({on!r})", how))
+            yield f"{left}.alias({quoted(one)})"
+            how = quoted(kind.lower().replace(" ", "_"))
+            yield _call("join", (f"{right}.alias({quoted(other)})", _expression(on), how))
             if items:
-                yield _call("selectExpr", map(repr, _aliased(items)))
+                yield _call("selectExpr", map(quoted, _aliased(items)))
         case Aggregate(source, groups, items):
             yield source
             yield _call("groupBy", _columns(groups))
-            yield _call("agg", _columns(items)) if items else ".distinct()"
+            yield _call("agg", _columns(items)) if items else ".agg()"
         case Sorted(source, keys, order):
             yield source
-            yield f".repartition({', '.join(map(repr, keys)) or 1})"
-            yield f".sortWithinPartitions({', '.join(map(repr, order))})"
+            yield f".repartition({', '.join(map(quoted, keys)) or 1})"
+            yield f".sortWithinPartitions({', '.join(map(quoted, order))})"
         case Kernel(source, _, schema, most):
             limit = "" if most is None else f", most_matches={most}"
             yield source
-            yield _call("mapInArrow", (f"kernel({_constant(name)}{limit})", repr(schema)))
+            yield _call("mapInArrow", (f"kernel({_constant(name)}{limit})", quoted(schema)))
 
 
 def _aliased(items: Items) -> Iterator[str]:
@@ -124,22 +150,34 @@ def _aliased(items: Items) -> Iterator[str]:
 
 
 def _columns(items: Items) -> Iterator[str]:
-    return (f"F.expr({text!r}).alias({name!r})" for text, name in items)
+    return (f"{_expression(text)}.alias({quoted(name)})" for text, name in items)
+
+
+def _expression(text: str) -> str:
+    return _block("F.expr(", [quoted(text)])
 
 
 def _call(method: str, arguments: Iterable[str]) -> str:
-    listed = list(arguments)
-    flat = f".{method}({', '.join(listed)})"
-    if len(flat) <= 90:
+    return _block(f".{method}(", list(arguments))
+
+
+def _block(opening: str, arguments: list[str]) -> str:
+    """A call: in one line if that is short, else each argument on lines of its own."""
+    flat = f"{opening}{', '.join(arguments)})"
+    if len(flat) <= WIDTH - 10 and "\n" not in flat:
         return flat
-    return f".{method}(\n" + "".join(f"    {argument},\n" for argument in listed) + ")"
+    return f"{opening}\n" + "".join(textwrap.indent(f"{one},\n", "    ") for one in arguments) + ")"
 
 
 def _read(relation: Read) -> str:
-    given = f"streams[{relation.stream!r}]"
+    given = f"streams[{_string(relation.stream)}]"
     if relation.path is None:
         return given
-    options = "".join(f".option({key!r}, {value!r})" for key, value in relation.options)
-    schema = f".schema({relation.schema!r})" if relation.schema else ""
-    files = f"spark.read.format({relation.format!r}){options}{schema}.load({relation.path!r})"
-    return f"{given} if {relation.stream!r} in streams else {files}"
+    calls = [f".format({_string(relation.format or '')})"]
+    calls += [f".option({_string(key)}, {_string(value)})" for key, value in relation.options]
+    calls += [_call("schema", [quoted(relation.schema)])] if relation.schema else []
+    calls.append(f".load({_string(relation.path)})")
+    if relation.items:
+        calls.append(_call("selectExpr", map(quoted, _aliased(relation.items))))
+    files = textwrap.indent("\n".join(calls), "    ")
+    return f"{given}\nif {_string(relation.stream)} in streams\nelse (\n    spark.read{files.lstrip()}\n)"

@@ -15,13 +15,15 @@ Items = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Read:
-    """A stream: given by the caller, or else read from `path`."""
+    """A stream: given by the caller, or else read from `path`; then `items` are its columns, if they must
+    be made out of texts."""
 
     stream: str
     path: str | None = None
     format: str | None = None
     schema: str = ""
     options: tuple[tuple[str, str], ...] = ()
+    items: Items = ()
 
 
 @dataclass(frozen=True)

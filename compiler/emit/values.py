@@ -14,7 +14,7 @@ def source_of(value: object, indent: int = 0) -> str:
 
     >>> from neelc.runtime.program import Take, Bounds
     >>> print(source_of((Take("b", "B", Bounds(after=("a",))),)))
-    (Take('b', 'B', bounds=Bounds(after=('a',))),)
+    (Take("b", "B", bounds=Bounds(after=("a",))),)
     """
     flat = _flat(value)
     if len(flat) + indent <= WIDTH or not _is_nested(value):
@@ -45,7 +45,9 @@ def _flat(value: object) -> str:
     if is_dataclass(value):
         return f"{type(value).__name__}({', '.join(name + _flat(part) for name, part in _parts(value))})"
     if isinstance(value, float):
-        return repr(value) if value - value == 0 else f"float({str(value)!r})"
+        return repr(value) if value - value == 0 else f'float("{value}")'
+    if isinstance(value, str) and '"' not in value and "'" not in value:
+        return f'"{repr(value)[1:-1]}"'
     return repr(value)
 
 
