@@ -9,23 +9,26 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
 BIN := .venv/bin
-HOSPITAL := docs/examples/hospital
+MILLION := docs/examples/million
 CODE := compiler grammar runtime tests
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
 
-demo: .venv/ready  ## check, format, explain, test and run the example query
-	@echo; echo "== neelc check: is the script right?"
-	@$(BIN)/neelc check $(HOSPITAL)/hospital.neel
-	@echo; echo "== neelc fmt: the script in canonical form"
-	@$(BIN)/neelc fmt $(HOSPITAL)/hospital.neel
-	@echo; echo "== neelc explain: the plan, and why"
-	@$(BIN)/neelc explain $(HOSPITAL)/hospital.neel
-	@echo; echo "== neelc test: the query on the small stream of the papers, compared with the expected matches"
-	@$(BIN)/neelc test $(HOSPITAL)/hospital.case
-	@echo; echo "== neelc run: the query on hospital.csv, by the reference interpreter"
-	@$(BIN)/neelc run $(HOSPITAL)/hospital.neel --engine reference --format table
+demo: .venv/ready java  ## a million events, three queries on Spark: matches, explanation and time
+	@echo; echo "== a million events of a hospital and of a stock exchange"
+	@$(BIN)/python $(MILLION)/generate.py build/demo
+	@echo; echo "== neelc explain: which instruments were used without being cleaned? The plan, and why"
+	@$(BIN)/neelc explain $(MILLION)/hospital.neel
+	@echo; echo "== neelc run, on Spark: the first ten matches"
+	@$(BIN)/neelc run $(MILLION)/hospital.neel --stream Hospital=build/demo/hospital.parquet \
+	  --out build/demo/alarms.txt --overwrite
+	@head -n 11 build/demo/alarms.txt
+	@echo; echo "== two patterns of trades, without a key: time is cut into chunks"
+	@$(BIN)/neelc run $(MILLION)/stocks.neel --stream Trades=build/demo/trades.parquet \
+	  --query Rush --query Unanswered --out build/demo/trades.txt --overwrite
+	@head -n 5 build/demo/trades.txt; echo ...; grep -A 4 Unanswered: build/demo/trades.txt
+	@echo; echo "All matches are in build/demo. The source that ran: neelc compile $(MILLION)/hospital.neel"
 
 test: .venv/ready java  ## all tests
 	@echo "running the tests"
