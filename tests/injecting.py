@@ -25,7 +25,7 @@ ODD = (
     "it's", 'say "x"', "a`b", "``", "back\\slash", "ends with \\", "\\'", "new\nline", "\r", "\t", "\x0c",
     '"""', "'''", "'", '"', "#", "# x\nimport os", "\n# coding: utf-7\n+AGE-", "--", "/*", "*/", ";", ")", "%s",
     "{}", "{title}", "%(x)s", "${env:HOME}", "${spark.app.name}", "$\\{x}", "$", "\x85", "\u2028", "\x1b[2J",
-    "\u202e", "名前", "\U0001f600", BREAKING, "`) AS x, (SELECT 1)", "' OR '1' = '1", "a.b", "*", "a b",
+    "\u202e", "名前", "\U0001f600", BREAKING, "`) AS x, (SELECT 1)", "' or '1' = '1", "a.b", "*", "a b",
 )  # fmt: skip
 
 # All that emitted source calls: methods of DataFrames and readers, and what a kernel's program is made of.

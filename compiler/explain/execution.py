@@ -37,7 +37,7 @@ def execution(choice: Choice) -> Execution:
     others = []
     for price in found.prices:
         if price.work is None:
-            others.append(f"{price.strategy} cannot do it: {price.refusal}.")
+            others.append(f"{price.strategy} cannot do it ({price.refusal}).")
         elif price.strategy != found.strategy:
             others.append(f"{price.strategy} would need {price.work / least:.1f}x the work.")
     return Execution(found.strategy, _how(found), tuple(others))
@@ -53,6 +53,6 @@ def _how(found: Planned) -> str:
     program = kernel.program
     together = "all events together" if not program.keys else "the events of a key together"
     if program.chunk is not None:
-        together = f"time is cut into chunks of {program.chunk:,} units, whose events come together"
+        together = "time is cut into chunks of eight windows, the events of a chunk together"
     count = "1 step" if len(program.steps) == 1 else f"{len(program.steps)} steps"
     return f"{together}, in the order of time; a program of {count} runs over them."
