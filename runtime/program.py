@@ -104,7 +104,9 @@ class Take:
 
     `pick` other than ALL keeps at most one of the events for each row: the one that ends EARLIEST, or starts
     LATEST, or ANY. The compiler says so where the others cannot matter, inside `Absent` and `Present` only.
-    """
+
+    Each of `until` is a list of events, each the earliest after others: where all of them are there, the
+    event starts no later than the last of them ends."""
 
     variable: str
     role: str
@@ -113,6 +115,7 @@ class Take:
     where: tuple[Value, ...] = ()
     pick: str = ALL
     when: When = ()
+    until: tuple[tuple[Take, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,19 @@ class Sampler:
     def take(self, variable: str, known: list[str], when: When, pick: str) -> Take:
         differs = self.some(known, 0.3) if self.random.random() < 0.4 else ()
         where = (self.condition([*known, variable]),) if self.random.random() < 0.3 else ()
-        return Take(variable, self.random.choice(ROLES), self.bounds(known), differs, where, pick, when)
+        until = (self.chain(known),) if known and not when and self.random.random() < 0.15 else ()
+        role = self.random.choice(ROLES)
+        return Take(variable, role, self.bounds(known), differs, where, pick, when, until)
+
+    def chain(self, known: list[str]) -> tuple[Take, ...]:
+        """Events, each the earliest after one that is bound, or after the one before it."""
+        takes: list[Take] = []
+        for _ in range(self.random.choice((1, 2, 3))):
+            after = (takes[-1].variable,) if takes else (known[0],)
+            takes.append(
+                Take(f"u{self.fresh()}", self.random.choice(ROLES), Bounds(after=after), pick=EARLIEST)
+            )
+        return tuple(takes)
 
     def bounds(self, known: list[str]) -> Bounds:
         within: tuple[Within, ...] = ()

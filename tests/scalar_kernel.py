@@ -134,6 +134,7 @@ def taken(step: Take, row: Row, roles: Roles) -> Iterator[Row]:
             row.segment in (None, event.segment)
             and is_inside(event, step.bounds, row)
             and all(row.bound[name] != event for name in step.differs if name in row.bound)
+            and not any(is_past(event, chain, row, roles) for chain in step.until)
             and all(value_of(condition, extended) is True for condition in step.where)
         ):
             fitting.append(extended)
@@ -143,6 +144,15 @@ def taken(step: Take, row: Row, roles: Roles) -> Iterator[Row]:
         yield max(fitting, key=lambda r: (r.bound[step.variable].start, r.bound[step.variable].number))
     else:
         yield min(fitting, key=lambda r: (r.bound[step.variable].end, r.bound[step.variable].number))
+
+
+def is_past(event: Event, chain: tuple[Take, ...], row: Row, roles: Roles) -> bool:
+    """Whether the events of a chain, whichever, can all have ended before the event starts."""
+    some = tuple(replace(take, pick=ALL) for take in chain)
+    return any(
+        all(found.bound[take.variable].end < event.start for take in chain)
+        for found in rows_after(some, row, roles)
+    )
 
 
 def is_inside(event: Event, bounds: Bounds, row: Row) -> bool:

@@ -19,6 +19,7 @@ from neelc.plan.event_roles import renamed
 from neelc.plan.match_to_plan import match_to_plan
 from neelc.plan.plan_to_program import plan_to_steps
 from neelc.plan.unsupported import Unsupported
+from neelc.plan.until_negation import until_negation
 from neelc.rewrite.keys import Key
 from neelc.rewrite.shortcuts import Shortcut
 from neelc.runtime.program import Output, Program
@@ -97,10 +98,11 @@ def kernel_plan(
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
+    steps = kernel.steps if changed else until_negation(kernel.steps)
     outputs = _outputs(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = Program(
-        kernel.steps,
+        steps,
         outputs,
         tuple(role.name for role in plan.roles),
         tuple(column.name for column in key_columns),

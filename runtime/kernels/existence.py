@@ -16,10 +16,8 @@ from neelc.runtime.kernels.distinct import distinct
 from neelc.runtime.kernels.events import Truths
 from neelc.runtime.kernels.frontier import Frontier
 from neelc.runtime.kernels.players import Search
+from neelc.runtime.kernels.taking import ROW
 from neelc.runtime.program import ALL, ANY, Step, Take
-
-# The mark that holds which row a row of the inner table comes from. No name of a pattern is like it.
-ROW = "#row"
 
 Run = Callable[[Search, tuple[Step, ...], Frontier], Iterator[Frontier]]
 

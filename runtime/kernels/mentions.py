@@ -56,6 +56,8 @@ def _of_step(step: Step) -> Iterator[str]:
         case Take():
             yield from of_bounds(step.bounds)
             yield from step.differs
+            for chain in step.until:
+                yield from of_steps(chain)
             for condition in step.where:
                 yield from (name for name in of_value(condition) if name != step.variable)
         case Rename(variable):

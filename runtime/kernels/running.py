@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from neelc.runtime.kernels.existence import ROW, extended, pruned
+from neelc.runtime.kernels.existence import extended, pruned
 from neelc.runtime.kernels.frontier import Frontier, any_bound, both, concerned
 from neelc.runtime.kernels.operations import holds
 from neelc.runtime.kernels.players import Search
-from neelc.runtime.kernels.taking import take
+from neelc.runtime.kernels.taking import ROW, take
 from neelc.runtime.program import Absent, AnyBound, Choose, Filter, Present, Rename, Step, Take
 
 # So many rows are worth a table of their own for each choice: steps then concern all of its rows or none.

@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.bounds import Room, rooms
 from neelc.runtime.kernels.equality import narrowed
 from neelc.runtime.kernels.events import Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier
 from neelc.runtime.kernels.operations import holds
 from neelc.runtime.kernels.players import Players, Search, is_own
+from neelc.runtime.kernels.timeline import FAR
 from neelc.runtime.program import ALL, LATEST, Take, Value
+
+# The mark that holds which row a row of an inner table comes from. No name of a pattern is like it.
+ROW = "#row"
 
 # How many candidates of a row are tried at first where one is enough.
 FIRST_TRIED = 4
@@ -82,7 +87,8 @@ def candidates(search: Search, step: Take, frontier: Frontier) -> Candidates:
     time, place = rooms(step.bounds, frontier, search.timeline)
     # What ends too late may start too late, or not: a lasting event is looked at again.
     left = np.searchsorted(players.start, time.start, "left")
-    right = np.searchsorted(players.start, time.end, "right")
+    latest = np.minimum(time.end, limits(search, step, frontier)) if step.until else time.end
+    right = np.searchsorted(players.start, latest, "right")
     if place is not None and players.first is not None and players.beyond is not None:
         upper = players.first if search.events.lasting else players.beyond
         left = np.maximum(left, np.searchsorted(players.first, place.start, "left"))
@@ -95,6 +101,23 @@ def candidates(search: Search, step: Take, frontier: Frontier) -> Candidates:
         return these
     order, left, right = narrow
     return replace(these, order=order, left=left, right=right)
+
+
+def limits(search: Search, step: Take, frontier: Frontier) -> Numbers:
+    """For each row, when the event must have started at the latest: as soon as one of `until` has come to
+    its end."""
+    end = search.timeline.time.end
+    found = np.full(len(frontier), FAR)
+    for chain in step.until:
+        rows = frontier.only(mentions.of_steps(chain)).marked(ROW, np.arange(len(frontier)))
+        for inner in chain:
+            (rows,) = take(search.unowned(), inner, rows)
+        ends = np.full(len(rows), -FAR)
+        for inner in chain:
+            np.maximum(ends, end[rows.variables[inner.variable]], out=ends)
+        row = rows.marks[ROW]
+        found[row] = np.minimum(found[row], ends)
+    return found
 
 
 def take(search: Search, step: Take, frontier: Frontier) -> Iterator[Frontier]:
