@@ -118,7 +118,7 @@ def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequen
         **dict(value_columns(planned, match, events, places)),
     }
     for place, column in enumerate(planned.keys):
-        if not column.is_column:
+        if not column.is_column or program.counted:  # events of other types count, and have a key
             columns[column.name] = pa.array([repr(keys[n][place]) for n in places], pa.string())
     return pa.table(columns)
 

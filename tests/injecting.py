@@ -1,7 +1,7 @@
 """Queries with odd names, texts and parameters, and the outline of what they are compiled to.
 
-The outline of a source is its syntax tree without the texts in it; of a text that Spark reads as SQL the kinds
-of its tokens stay. So a name that breaks out of its quotes, in Python or in SQL, changes the outline.
+The outline of a source is its syntax tree without the texts in it; of a text that Spark reads as SQL, the
+kinds of its tokens stay. So a name that breaks out of its quotes, in Python or in SQL, changes the outline.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ PLAIN = "a plain name"
 BREAKING = "'); import os; os.system('touch pwned')#"
 ODD = (
     "it's", 'say "x"', "a`b", "``", "back\\slash", "ends with \\", "\\'", "new\nline", "\r", "\t", "\x0c",
-    '"""', "'''", "'", '"', "#", "# x\nimport os", "\n# coding: utf-7\n+AGE-", "--", "/*", "*/", ";", ")", "%s",
-    "{}", "{title}", "%(x)s", "${env:HOME}", "${spark.app.name}", "$\\{x}", "$", "\x85", "\u2028", "\x1b[2J",
-    "\u202e", "名前", "\U0001f600", BREAKING, "`) AS x, (SELECT 1)", "' or '1' = '1", "a.b", "*", "a b",
+    '"""', "'''", "'", '"', "#", "# x\nimport os", "\n# coding: utf-7\n+AGE-", "--", "/*", "*/", ";", ")",
+    "%s", "{}", "{title}", "%(x)s", "${env:HOME}", "${spark.app.name}", "$\\{x}", "$", "\0", "\u2028",
+    "\x85", "\x1b[2J", "\u202e", "名前", "\U0001f600", BREAKING, "`) AS x, (SELECT 1)", "' or '1' = '1",
+    "a.b", "*",
 )  # fmt: skip
 
 # All that emitted source calls: methods of DataFrames and readers, and what a kernel's program is made of.
@@ -38,8 +39,8 @@ OF_SQL = frozenset({"where", "selectExpr", "expr"})
 
 
 def keyed(odd: str) -> str:
-    """A query with a key, a negation, a condition between two events, nested fields and a parameter; every name
-    and every text in it ends in `odd`."""
+    """A query with a key, a negation, conditions between events, nested fields and a parameter; every name
+    in it ends in `odd`, and every text is `odd`."""
     names = {key: quote(f"{key} {odd}") for key in "STUVabckpnfoxy"}
     text = "'" + odd.replace("'", "''") + "'"
     return """
@@ -95,7 +96,7 @@ def compiled(query: tuple[str, str], odd: str) -> Compiled:
 
 
 def outline(source: str) -> str:
-    """What is left of a source if all that users write is taken away. It is read from bytes, as from a file: so
+    """What is left of a source if all that users write is taken away. It is read from bytes, as from a file:
     a line that names another encoding would count."""
     tree = _Outline().visit(ast.parse(source.encode()))
     return ast.dump(tree)
@@ -107,16 +108,18 @@ class _Outline(ast.NodeTransformer):
     def __init__(self) -> None:
         self.numbers = itertools.count()
         self.known: dict[str, str] = {}
+        self.of_sql: set[ast.Constant] = set()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Attribute) and node.func.attr in OF_SQL:
             for argument in node.args:
                 if isinstance(argument, ast.Constant):
-                    argument.value = kinds(str(argument.value))
+                    self.of_sql.add(argument)
+                    argument.value = " ".join(kinds(str(argument.value)))
         return self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if isinstance(node.value, str):
+        if isinstance(node.value, str) and node not in self.of_sql:
             node.value = ""
         return node
 
@@ -139,7 +142,7 @@ def kinds(text: str) -> tuple[str, ...]:
 
 
 def _named(found: list[str], texts: list[str]) -> Iterator[str]:
-    """Names that must not stand between backticks are written `IDENTIFIER('...')`, or `['...']` after a dot."""
+    """Names that must not stand between backticks are written `IDENTIFIER('...')`, fields `['...']`."""
     at = 0
     while at < len(found):
         if texts[at] == "IDENTIFIER" and found[at + 1 : at + 4] == ["L_PAREN", "STRING", "R_PAREN"]:
@@ -164,3 +167,9 @@ def calls(source: str) -> Iterator[str]:
                     yield f".{name}"
                 case _:
                     yield ast.unparse(node.func)
+
+
+def texts(source: str) -> set[str]:
+    """All texts in a source."""
+    nodes = ast.walk(ast.parse(source.encode()))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from neelc.api.causes import cause_of, cut, shortened
 from neelc.errors import CATALOGUE, Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.runtime.failures import parse_failure
 from neelc.source import Source, Span
 
 # What an expression says that refuses a value, in whatever Spark wraps around it.
-_ABSENT = "ModuleNotFoundError: No module named 'neelc"
 _SAID = re.compile(r"\b(NEEL5\d{3}): (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
 
@@ -69,7 +69,8 @@ def translated() -> Iterator[None]:
 
 
 def explain_failure(exception: BaseException) -> NeelRunError | None:
-    """What went wrong in a pattern, if `exception`, raised by an action of Spark, tells of such a failure.
+    """What went wrong in a pattern, in its data or in a worker, if `exception`, raised by an action of Spark,
+    tells of it.
 
     A query's DataFrame is one of Spark's: what fails when it runs raises Spark's exception, with a stack of
     all that was between. This finds the sentence of neelc in it.
@@ -80,12 +81,9 @@ def explain_failure(exception: BaseException) -> NeelRunError | None:
     if facts is not None:
         found = _worker_failure(facts)
     elif said is not None and said[1] in CATALOGUE:
-        found = NeelRunError(said[2].rstrip(), said[1])
-    elif _ABSENT in text:
-        found = NeelRunError(
-            "the Python of Spark's workers has no neelc: install it there, or name one that has it in "
-            "PYSPARK_PYTHON before Spark starts"
-        )
+        found = NeelRunError(cut(said[2].rstrip()), said[1])
+    elif cause := cause_of(text):
+        found = NeelRunError(cause.message, cause.code)
     else:
         return None
     found.__cause__ = exception
@@ -107,6 +105,20 @@ def _worker_failure(facts: Mapping[str, object]) -> NeelRunError:
     )
 
 
+@contextmanager
+def reading(stream: str) -> Iterator[None]:
+    """What Spark cannot read, as an error that names the stream."""
+    try:
+        yield
+    except Exception as error:
+        failure = None if isinstance(error, NeelError) else run_error(error)
+        if failure is None:
+            raise
+        known = failure.getCondition()
+        code = "NEEL5001" if known == "NEEL5101" else known
+        raise NeelRunError(f"stream `{stream}`: {failure.diagnostics[0].message}", code) from error
+
+
 def run_error(exception: Exception) -> NeelRunError | None:
     """What failed, of neelc's or of Spark's, in a few words; None if neither of them raised the exception."""
     found = explain_failure(exception)
@@ -114,24 +126,3 @@ def run_error(exception: Exception) -> NeelRunError | None:
         found = NeelRunError(shortened(str(exception)))
         found.__cause__ = exception
     return found
-
-
-def shortened(text: str) -> str:
-    r"""The line of Spark's exception that says what is wrong: the last one of a Python stack, the first cause
-    of one of Java's, else the first line.
-
-    >>> shortened("Traceback (most recent call last):\n  File 'x.py'\nKeyError: 'a'\n\n\tat org.apache.spark")
-    "KeyError: 'a'"
-    >>> shortened("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
-    'Path does not exist: file:/x.'
-    >>> shortened("An error occurred while calling o1.load.\n: a.B: it\n\tat C\nCaused by: d.E: why\n\tat F")
-    'why'
-    """
-    causes = re.findall(r"^(?:Caused by)?: [\w.$]+: (.*)$", text, re.MULTILINE)
-    if text.startswith("An error occurred while calling") and causes:
-        text = causes[-1]
-    stack = text.partition("Traceback (most recent call last):")[2].partition("\n\tat ")[0]
-    lines = [line for line in (stack or text).splitlines() if line.strip()]
-    plain = [line for line in lines if line[0] not in " \t"] or lines or ["unknown"]
-    said = re.sub(r" SQLSTATE: \w+", "", re.sub(r"^\[[A-Z_.0-9]+\] ", "", plain[-1 if stack else 0].strip()))
-    return said if len(said) <= 400 else said[:400] + " ..."

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from neelc.api.schemas import ddl
 from neelc.api.streams import Frame
 from neelc.emit.file_values import csv_options, value_of
+from neelc.emit.literals import identifier
 from neelc.ir.logical import Column
-from neelc.ir.names import bare, find, quote, written
+from neelc.ir.names import bare, find, written
 from neelc.ir.types import STRING
 
 
@@ -33,15 +34,22 @@ def read_path(
     if format == "json":
         # Types of declared columns need no look at the data.
         typed = reader.schema(ddl(columns)) if columns else reader.option("inferTimestamp", "true")
-        return typed.options(**options).json(path)
-    return spark.read.options(**options).format(format).load(path)
+        return _set(typed, options).json(path)
+    return _set(spark.read, options).format(format).load(path)
+
+
+def _set(reader: Frame, options: Mapping[str, str]) -> Frame:
+    """The reader with options, whatever their names."""
+    for key, value in options.items():
+        reader = reader.option(key, value)
+    return reader
 
 
 def _read_csv(
     reader: Frame, path: str, options: Mapping[str, str], columns: Sequence[Column] | None, name: str
 ) -> Frame:
     known = csv_options(path, options)
-    configured = reader.options(**known)
+    configured = _set(reader, known)
     if columns is None:
         return configured.option("inferSchema", "true").csv(path)
     if known["header"].lower() == "false":
@@ -52,7 +60,7 @@ def _read_csv(
     there = [(column, text) for column, text in zip(columns, found, strict=True) if text is not None]
     # A column that is missing is told by whoever compares the columns: there it is the same for all formats.
     return texts.selectExpr(
-        *(f"{value_of(text, column.type, name)} AS {quote(column.name)}" for column, text in there)
+        *(f"{value_of(text, column.type, name)} AS {identifier(column.name)}" for column, text in there)
     )
 
 

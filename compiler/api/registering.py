@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from neelc.api.errors import reading
 from neelc.api.fitting import fitted, table_of
 from neelc.api.reading import bare_options, read_path
 from neelc.api.streams import Frame, StreamData, format_of, is_path
@@ -37,10 +38,12 @@ class Registered:
 
     def frame(self, stream: Stream) -> Frame:
         """Its DataFrame, with the columns that the bound stream has."""
-        return fitted(self._read(stream.columns) if self._is_path else self._frame, stream)
+        with reading(self.name):
+            return fitted(self._read(stream.columns) if self._is_path else self._frame, stream)
 
     def _tables(self, _: bool) -> list[Table]:
-        table = table_of(self._frame, self.name)
+        with reading(self.name):
+            table = table_of(self._frame, self.name)
         if not self.is_declared and self.data.timestamp is None and likely_timestamp(table.names) is None:
             raise CallError(
                 f"stream {self.name}: which column is the timestamp? Say timestamp=COLUMN in "

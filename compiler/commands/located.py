@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,7 @@ def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
 
 def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict[str, Any]:
     """The DataFrames of the streams, from the files that the call or the script names."""
+    from neelc.api.errors import reading
     from neelc.api.fitting import fitted
     from neelc.api.reading import read_path
 
@@ -47,10 +49,21 @@ def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict
     for name, stream in streams.items():
         location = location_of(inputs, name)
         if location is not None:
-            path = location.name if is_url(location.name) else str(location.path.resolve())
-            frame = read_path(spark, path, _kind(location), location.options, stream.columns, name)
-            frames[name] = fitted(frame, stream)
+            path = location.name if is_url(location.name) else literal(str(location.path.resolve()))
+            kind = _kind(location)
+            with reading(name):
+                frame = read_path(spark, path, kind, location.options, stream.columns, name)
+                frames[name] = fitted(frame, stream)
     return frames
+
+
+def literal(path: str) -> str:
+    """A path that stands for one file, although Spark takes it for a pattern of files.
+
+    >>> print(literal("day [1].csv"))
+    day \\[1\\].csv
+    """
+    return re.sub(r"([\\*?{}\[\]])", r"\\\1", path)
 
 
 def _kind(location: Location) -> str:

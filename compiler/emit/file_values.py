@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neelc.ir.names import quote
+from neelc.emit.literals import identifier
 from neelc.ir.types import BOOLEAN, STRING, Array, DataType, Map, Struct
 
 
@@ -24,9 +24,9 @@ def value_of(column: str, type: DataType, stream: str) -> str:
     """Spark SQL for the value of a column of texts; what does not fit its type fails the run.
 
     >>> value_of("sym", STRING, "trades")
-    '`sym`'
+    'sym'
     """
-    text = quote(column)
+    text = identifier(column)
     if type == STRING:
         return text
     complaint = _literal(f"` is not of type {type} (column `{column}` of stream `{stream}`)")
@@ -44,7 +44,7 @@ def _cast(text: str, type: DataType) -> str:
 
 def _literal(text: str) -> str:
     r"""A string of Spark SQL. Quotes and backslashes are given by their codes: how they are escaped depends
-    on spark.sql.parser.escapedStringLiterals.
+    on spark.sql.parser.escapedStringLiterals. So are dollars: Spark replaces `${env:HOME}` before it reads.
 
     >>> print(_literal("it's"))
     concat('it', char(39), 's')
@@ -52,7 +52,7 @@ def _literal(text: str) -> str:
     parts: list[str] = []
     plain = ""
     for character in text:
-        if character in "'\\":
+        if character in "'\\$":
             parts += [f"'{plain}'", f"char({ord(character)})"]
             plain = ""
         else:

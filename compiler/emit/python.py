@@ -60,7 +60,16 @@ def python_source(relations: Relations, title: str) -> str:
 
 def _plain(text: str) -> str:
     """The text for a docstring: nothing in it ends the docstring or is an escape."""
-    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"').rstrip('"')
+    return _visible(text).replace("\\", "\\\\").replace('"""', '\\"\\"\\"').rstrip('"')
+
+
+def _visible(text: str) -> str:
+    r"""Escapes for what cannot be seen: Python refuses some of it, and some turns the direction of a line.
+
+    >>> print(_visible("a\0 \u202e"))
+    a\x00 \u202e
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _constant(name: str) -> str:
@@ -68,7 +77,7 @@ def _constant(name: str) -> str:
 
 
 def _statement(let: Let) -> str:
-    comment = "".join(f"# {line}\n" for line in textwrap.wrap(let.comment, WIDTH))
+    comment = "".join(f"# {line}\n" for line in textwrap.wrap(_visible(let.comment), WIDTH))
     first, *calls = _chain(let.relation, let.name)
     flat = first + "".join(calls)
     if (len(flat) + len(let.name) < WIDTH - 10 and "\n" not in flat) or (

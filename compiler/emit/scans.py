@@ -180,7 +180,9 @@ class _Events:
 
     def _column(self, column: EventColumn) -> str:
         type = spark_type(BIGINT if column.form == NUMBER else column.type)
-        if not any(self._members_of(known) for known in column.types):
+        # Where all events count, those of streams without a type of the pattern have a key, too.
+        counts = self.wanted.everything and column.name in [key.name for key in self.wanted.keys]
+        if not counts and not any(self._members_of(known) for known in column.types):
             return f"CAST(NULL AS {type})"
         text = self.sql(column.expression, EVENT)
         if column.form == NUMBER:
@@ -195,6 +197,8 @@ class _Events:
             members = [member for type in types for member in self._members_of(type)]
             if members:
                 branches.append((self._is_member(members), self._normal(self.sql(term, EVENT), key.type)))
+        if not branches and self.wanted.everything and len(key.terms) == 1:
+            return self._normal(self.sql(key.terms[0][0], EVENT), key.type)
         if not branches:
             return f"CAST(NULL AS {spark_type(key.type)})"
         if len(branches) == 1:

@@ -23,13 +23,14 @@ from neelc.runtime.program import When
 @dataclass
 class Order:
     """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
-    `chosen` are the marks of choices that are made."""
+    `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first."""
 
     block: Block
     known: Known
     roles: EventRoles
     around: frozenset[str] = frozenset()
     chosen: frozenset[str] = frozenset()
+    shares: bool = True
     steps: list[Step] = field(default_factory=list)
     judged: set[int] = field(default_factory=set)
     checks: list[tuple[Block, Absent | Present]] = field(default_factory=list)
@@ -46,9 +47,9 @@ class Order:
         return self.around | (set(self.block.variables) - waiting)
 
 
-def blocks_to_steps(block: Block, known: Known, roles: EventRoles) -> tuple[Step, ...]:
-    """The steps that find all matches."""
-    return tuple(_steps(Order(block, known, roles)))
+def blocks_to_steps(block: Block, known: Known, roles: EventRoles, shares: bool = True) -> tuple[Step, ...]:
+    """The steps that find all matches. Unless it `shares`, events are taken in the order of the text."""
+    return tuple(_steps(Order(block, known, roles, shares=shares)))
 
 
 def _steps(order: Order) -> list[Step]:
@@ -58,7 +59,7 @@ def _steps(order: Order) -> list[Step]:
     for place, item in enumerate(_in_order(block.items)):
         if item in order.taken:
             continue  # shared, and taken before the choice
-        if block.wanted is None:
+        if block.wanted is None and order.shares:
             _share(order, item.when)
         if item not in order.taken:
             _choose(order, item.when)

@@ -38,7 +38,8 @@ def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bo
     width, counted = (None, False) if query.within is None else width_of(query.within, unit)
     counts = counted or any(window.counted for item in block.all_items() for window in item.within)
     return Plan(
-        blocks_to_steps(block, about, roles),
+        # Events that follow one another are found one after the other.
+        blocks_to_steps(block, about, roles, shares=not contiguous),
         roles.roles,
         targets(query.pattern),
         unit,

@@ -111,7 +111,23 @@ def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
     place(walk, whole, Place(block))
     if may_be_empty(whole):
         block.bound.append(SomeBound(targets(whole), ()))
+    _tell_both(block)
     return block, walk.repeats
+
+
+def _tell_both(block: Block) -> None:
+    """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
+    drops is not named outside of it, but may be looked for together with what comes after it."""
+    for number, item in enumerate(block.items):
+        after = [one.variable for one in block.items if item.variable in one.before]
+        before = [one.variable for one in block.items if item.variable in one.after]
+        block.items[number] = replace(
+            item,
+            after=tuple(dict.fromkeys((*item.after, *after))),
+            before=tuple(dict.fromkeys((*item.before, *before))),
+        )
+    for check in block.checks:
+        _tell_both(check)
 
 
 def place(walk: Walk, part: p.Pattern, at: Place) -> None:

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,13 @@ def test_rows_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["script.neel", "trades.csv"]
 
 
+def heard(terminal: int) -> Iterator[str]:
+    """What is written to a terminal, until nobody is left to write."""
+    with suppress(OSError):
+        while piece := os.read(terminal, 1000):
+            yield piece.decode(errors="replace")
+
+
 def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
     rows = "".join(f"{i},A\n" for i in range(4000))
     (tmp_path / "trades.csv").write_text("ts,sym\n" + rows)
@@ -43,17 +52,18 @@ def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
         start_new_session=True,
     )
     os.close(theirs)
-    said = ""
+    said, stopped = "", False
     try:
-        while "stage 2" not in said and running.poll() is None:  # the first one reads the header
-            said += os.read(ours, 1000).decode(errors="replace")
-        time.sleep(1)
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: all processes of the command get it
+        for piece in heard(ours):
+            said += piece
+            if "stage 2" in said and not stopped:  # the first one reads the header
+                stopped = True
+                time.sleep(1)
+                os.killpg(running.pid, signal.SIGINT)  # as a terminal does: all of its processes get it
         status = running.wait(120)
     finally:
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)
-    said += os.read(ours, 100_000).decode(errors="replace")
     assert status == 130, said
     assert "starting Spark" in said and "finding matches: stage 1" in said
     assert said.rstrip().endswith("neelc: stopped; nothing was written")

@@ -121,12 +121,12 @@ def test_data_that_do_not_fit(neelc: Here) -> None:
     neelc.write("trades.csv", TRADES.replace("2,B,11", "2,B"))
     done = neelc("run", "script.neel", "--query", "up")
     assert (done.status, done.out) == (3, "")
-    assert done.err.startswith("error[NEEL5101]: ") and "Traceback" not in done.err
+    assert done.err.startswith("error[NEEL5004]: ") and "Traceback" not in done.err
     neelc.write("corrupt.parquet", "PAR1 but no more")
     neelc.write("script.neel", SCRIPT.replace("trades.csv", "corrupt.parquet"))
     done = neelc("run", "script.neel")
     assert (done.status, done.out) == (3, "")
-    assert done.err.startswith("error[NEEL5101]: ") and "corrupt.parquet" in done.err
+    assert done.err.startswith("error[NEEL5001]: ") and "corrupt.parquet" in done.err
 
 
 def test_wrong_calls(neelc: Here) -> None:
