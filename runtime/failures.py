@@ -93,10 +93,9 @@ def parse_failure(text: str) -> dict[str, object] | None:
 def too_many_matches(number: int, limit: int) -> KernelFailure:
     """
     >>> too_many_matches(12, 10).facts.message
-    'more than 10 matches in one task (12 so far): a larger limit has to be allowed, or the pattern narrowed'
+    'more than 10 matches in one task (12 so far): most_matches (--most-matches) allows more'
     """
     message = (
-        f"more than {limit} matches in one task ({number} so far): "
-        "a larger limit has to be allowed, or the pattern narrowed"
+        f"more than {limit} matches in one task ({number} so far): most_matches (--most-matches) allows more"
     )
     return KernelFailure(Facts(MAX_MATCHES, message, limit=limit, number=number))

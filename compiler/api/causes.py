@@ -18,7 +18,7 @@ _INSTALL = "install neelc there, or name a Python that has it in PYSPARK_PYTHON 
 _SAYINGS = {
     "Python worker exited unexpectedly": (
         "a Python worker of Spark ended in the middle of its work: it was killed, or there was not enough "
-        "memory for it; with fewer tasks at a time, --master 'local[1]', there is more for each"
+        "memory for it; with fewer tasks at a time, as in local[1], there is more for each"
     ),
     "No space left on device": (
         "no space left on a disk: that of the output, or that of Spark's own files (spark.local.dir)"

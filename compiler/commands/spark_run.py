@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -68,22 +69,40 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     job = Job(inputs, wanted, streams, kind, options.output, options.overwrite)
     start = time.perf_counter()
     try:
-        with Progress(sys.stderr) as progress:
+        with _stoppable(), Progress(sys.stderr) as progress:
             progress.begin("starting Spark")
             rows, seconds = _run(job, progress, session(options.master, options.remote, settings))
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
         return 3
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("neelc: stopped; nothing was written", file=sys.stderr)
-        return 130
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     aggregated = any(program.queries[at].match.aggregated for at in positions)
     how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
     beside = time.perf_counter() - start - seconds
     said = f"{counted(rows, aggregated)} in {seconds:.2f} s"
     print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
     return 0
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Whoever ends the process with SIGTERM, as schedulers do, leaves as little behind as with Ctrl-C."""
+
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str]:

@@ -159,8 +159,9 @@ class _Compiling:
 
 
 def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
-    """Refuse a result that is too large, unless its size is only guessed."""
-    guessed = any(fact.origin == "assumed" and fact.what.startswith("events") for fact in estimate.facts)
+    """Refuse a result that is too large, unless nobody said how many events there are."""
+    streams = [f for f in estimate.facts if f.what.startswith("events") and " of type " not in f.what]
+    guessed = any(fact.origin == "assumed" for fact in streams)
     if estimate.rows_produced > most and not guessed:
         raise TooManyRows(f"about {estimate.rows_produced:.2g} rows are expected, more than {most:.2g}", span)
 

@@ -63,8 +63,8 @@ def _rename(joining: Joining, partial: Partial, variable: str, new: str) -> Part
     old, column = joining.column(variable), joining.column(new)
     fields = ", ".join(f"'{name}', {old}.{identifier(name)}" for name, _, _ in joining.planned.fields(new))
     others = [name for name in partial.variables if name != variable]
-    kept = [*joining.keys, *(joining.column(name) for name in others)]
-    items: Items = (*((name, name) for name in kept), (f"named_struct({fields})", column))
+    kept = ((joining.column(name), joining.column(name)) for name in others)
+    items: Items = (*joining.key_items(), *kept, (f"named_struct({fields})", column))
     name = joining.let(f"as_{column}", Select(partial.name, items), f"{joining.planned.label(new)}.")
     return Partial(name, (*others, new))
 
@@ -76,7 +76,7 @@ def _events_of(joining: Joining, variable: str, role: str, anchored: bool) -> st
     if key not in joining.known:
         number = next(n for n, known in enumerate(joining.planned.plan.roles) if known.name == role)
         struct = ", ".join(f"'{name}', {text}" for name, text, _ in fields)
-        items: Items = (*((key, key) for key in joining.keys), (f"named_struct({struct})", "event"))
+        items: Items = (*joining.key_items(), (f"named_struct({struct})", "event"))
         if anchored:
             items = (*items, (_buckets(joining), "bucket"))
         condition = f"roles & {2**number}{'L' if len(joining.planned.plan.roles) > 30 else ''} <> 0"
@@ -107,13 +107,13 @@ def _take(joining: Joining, partial: Partial | None, step: Take) -> Partial:
         tests = conditions(
             step, Naming({step.variable: "event"}, joining.planned.field, joining.planned.plan.lasting)
         )
-        items: Items = (*((key, key) for key in joining.keys), ("event", column))
+        items: Items = (*joining.key_items(), ("event", column))
         name = joining.let(
             f"from_{column}", Select(events, items, " AND ".join(tests) or None), f"{label} first."
         )
         return Partial(name, (step.variable,))
     items = (
-        *((f"m.{key}", key) for key in joining.keys),
+        *joining.key_items("m."),
         *((f"m.{joining.column(name)}", joining.column(name)) for name in partial.variables),
         ("e.event", column),
     )
@@ -153,7 +153,7 @@ def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partia
     outer = tuple(name for name in partial.variables if name in inner) or partial.variables[:1]
     fields = {name: joining.planned.fields(name) for name in outer}
     asked: Items = (
-        *((key, key) for key in joining.keys),
+        *joining.key_items(),
         *((joining.column(name), joining.column(name)) for name in outer),
     )
     question = joining.let(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from neelc.emit.join_conditions import Naming, least
 from neelc.emit.literals import identifier
-from neelc.emit.relations import Extend, Let, Relation, Select, Union
+from neelc.emit.relations import Extend, Items, Let, Relation, Select, Union
 from neelc.emit.results import Matches, results
 from neelc.emit.scans import Sources, Wanted, free, scans
 from neelc.ir.logical import Match
@@ -39,6 +39,10 @@ class Joining:
     @property
     def keys(self) -> tuple[str, ...]:
         return tuple(identifier(key.name) for key in self.planned.keys)
+
+    def key_items(self, prefix: str = "") -> Items:
+        """The keys as columns, of a relation with a name or of the only one."""
+        return tuple((f"{prefix}{identifier(key.name)}", key.name) for key in self.planned.keys)
 
     def column(self, variable: str) -> str:
         return self.planned.structs[variable]

@@ -60,7 +60,7 @@ def _chain(joining: Joining, steps: Sequence[Step]) -> Partial:
     takes = [step for step in steps if isinstance(step, Take)]
     if any(holds_map(column.type) for column in joining.planned.columns):
         raise Unsupported("a list of events that have maps")
-    keys: Items = tuple((key, key) for key in joining.keys)
+    keys = joining.key_items()
     fields = dict.fromkeys(field for take in takes for field in joining.planned.fields(take.variable))
     struct = ", ".join(f"'{name}', {text}" for name, text, _ in [*fields, ("roles", "roles", "")])
     instants = joining.let(
@@ -94,8 +94,8 @@ def _spread(
     able = f"filter({events}, e -> {_bit(joining, take.role, 'e.roles')})"
     able = f"transform({able}, e -> named_struct({fields}))"
     later = tuple((f"events_{n}", f"events_{n}") for n in range(number + 1, len(takes)))
-    known = (*joining.keys, *(joining.column(name) for name in variables))
-    items: Items = (*((name, name) for name in known), *later, (f"explode({able})", column))
+    known = ((joining.column(name), joining.column(name)) for name in variables)
+    items: Items = (*joining.key_items(), *known, *later, (f"explode({able})", column))
     names = {name: joining.column(name) for name in (*variables, take.variable)}
     naming = Naming(names, joining.planned.field, lasting=False)
     # Instants are in order already: `after` says nothing more.
@@ -126,7 +126,7 @@ def _alone(joining: Joining, steps: Sequence[Step]) -> Partial:
     tests = [f"near_{n} {'=' if isinstance(check, Absent) else '>'} 0" for n, check in enumerate(checks, 1)]
     struct = ", ".join(f"'{name}', {text}" for name, text, _ in joining.planned.fields(take.variable))
     column = joining.column(take.variable)
-    items: Items = (*((key, key) for key in joining.keys), (f"named_struct({struct})", column))
+    items: Items = (*joining.key_items(), (f"named_struct({struct})", column))
     where = " AND ".join([_bit(joining, take.role), *tests])
     parts = ", ".join(check.part for check in checks)
     name = joining.let(f"{column}_found", Select(counted, items, where), f"{parts}.")

@@ -17,6 +17,7 @@ from neelc.ir.logical import Match
 from neelc.ir.parts import may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.show_pattern import as_written
 from neelc.plan.blocks import Block, Choice, Condition, Item, SomeBound
+from neelc.plan.known import exclude_each_other
 from neelc.plan.unsupported import Unsupported
 from neelc.plan.widths import width_of
 from neelc.runtime.program import Between, When, Within
@@ -118,9 +119,15 @@ def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
 def _tell_both(block: Block) -> None:
     """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
     drops is not named outside of it, but may be looked for together with what comes after it."""
-    for number, item in enumerate(block.items):
-        after = [one.variable for one in block.items if item.variable in one.before]
-        before = [one.variable for one in block.items if item.variable in one.after]
+    items = list(block.items)
+    for number, item in enumerate(items):
+        others: dict[str, list[Item]] = {}
+        for one in items:
+            if not exclude_each_other(one.when, item.when):
+                others.setdefault(one.variable, []).append(one)
+        # Branches may share a variable: only what holds in all of them is told.
+        after = (name for name, told in others.items() if all(item.variable in one.before for one in told))
+        before = (name for name, told in others.items() if all(item.variable in one.after for one in told))
         block.items[number] = replace(
             item,
             after=tuple(dict.fromkeys((*item.after, *after))),

@@ -21,8 +21,14 @@ def main(share: int, strategies: Sequence[str]) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.remote("local[2]")
-    spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # less to compile
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
     found: dict[str, object] = {"session": type(spark).__module__}
     for strategy in strategies:
         asked = ask_cases(spark, PATHS[::share], Asking(strategy, shuffled=1))

@@ -233,7 +233,7 @@ def test_a_time_that_may_be_not_a_number(spark: Any) -> None:
 def test_more_matches_than_a_task_may_find(spark: Any, neelc: Here) -> None:
     neel = library.Session(spark)
     neel.register("Rooms", rooms(spark), type="sym", unit="s")
-    with explained("more than 50 matches in one task", "a larger limit has to be allowed") as found:
+    with explained("more than 50 matches in one task", "most_matches (--most-matches) allows more") as found:
         neel.sql(PAIRS, strategy="kernel", most_matches=50).collect()
     (failure,) = found
     assert (failure.kind, failure.part) == ("MAX_MATCHES", "A a, B b")

@@ -75,7 +75,6 @@ BY_WINDOWS = [
     747,
     849,
     876,
-    884,
     901,
     915,
     952,
@@ -96,6 +95,15 @@ PARTS = (
 class Seen:
     pairs: int = 0
     with_matches: int = 0
+
+
+@pytest.mark.xfail(reason="notyet: Spark's optimizer loses a field of a struct below a semi join")
+def test_aggregates_over_contiguous_branches(spark: Any) -> None:
+    """A window of EVENTS, a negation and aggregates over several branches: INTERNAL_ERROR_ATTRIBUTE_NOT_FOUND
+    in Spark 4.3."""
+    one = combined(884, STREAMS)
+    assert one is not None
+    assert list(differences(spark, [one], Asking("window"), Seen())) == []
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.strategy)

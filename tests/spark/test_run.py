@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -88,14 +89,24 @@ def test_a_failure_leaves_what_was_there(neelc: Here) -> None:
     assert names(neelc.directory) == ["script.neel", "trades.csv", "up.csv"]
 
 
-def test_ctrl_c(spark: Any, neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("output", ["up.csv", "up.parquet"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(number: int, status: int, output: str, neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     monkeypatch.setattr("neelc.commands.spark_run.run_source", interrupted)
-    done = neelc("run", "script.neel", "-o", "up.csv")
-    assert done == Done(130, "", "neelc: stopped; nothing was written\n")
+    before = signal.getsignal(signal.SIGTERM)
+    # As a session of its own does: PySpark's handler is for notebooks.
+    monkeypatch.setattr("neelc.commands.spark_run.frames_of", lambda *_: {})
+    handled = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        done = neelc("run", "script.neel", "-o", output)
+    finally:
+        signal.signal(signal.SIGINT, handled)
+    assert done == Done(status, "", "neelc: stopped; nothing was written\n")
     assert names(neelc.directory) == ["script.neel", "trades.csv"]
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_full_disk(neelc: Here) -> None:
