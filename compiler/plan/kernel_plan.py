@@ -13,6 +13,7 @@ from neelc.ir.node import Node, children
 from neelc.ir.show_pattern import as_written
 from neelc.ir.typeof import type_of
 from neelc.ir.types import DOUBLE, FLOAT, DataType, Struct
+from neelc.ir.words import RESERVED
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EVENT, PLAIN, PLAIN_NAME, EventColumn, EventColumns
 from neelc.plan.event_roles import renamed
@@ -187,6 +188,12 @@ def _outputs(
     )
 
 
+SPECIAL_WORDS = frozenset(
+    "anti cross except full inner intersect join lateral left minus natural on right semi setminus union using".split()
+)
+"""Words that Spark SQL does not take for names, though neelc does."""
+
+
 def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
     """A column name for each variable: its own where that is a plain word. Spark does not tell cases apart.
 
@@ -194,7 +201,7 @@ def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
     {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
     """
     found: dict[str, str] = {}
-    taken = {"match_start", "match_end"}
+    taken = {"match_start", "match_end", *SPECIAL_WORDS, *(word.casefold() for word in RESERVED)}
     for number, name in enumerate(variables, 1):
         plain = bare(name)
         if not PLAIN_NAME.match(plain) or plain.casefold() in taken:
