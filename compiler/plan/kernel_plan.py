@@ -189,7 +189,8 @@ def _outputs(
 
 
 SPECIAL_WORDS = frozenset(
-    "anti cross except full inner intersect join lateral left minus natural on right semi setminus union using".split()
+    "anti cross except full inner intersect join lateral left minus natural on right semi setminus union"
+    " using".split()
 )
 """Words that Spark SQL does not take for names, though neelc does."""
 
