@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from neelc.ir import expr as e
 from neelc.ir.logical import Match
 from neelc.ir.units import LENGTHS
 from neelc.plan.event_columns import CODE, EVENT, NUMBER, EventColumn
@@ -99,9 +98,13 @@ def values(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Iterat
             found = [None if value is None else codes[comparable(value)] for value in found]
         if all(value is None or isinstance(value, bool | int | float) for value in found):
             valid = np.array([value is not None for value in found], bool)
-            kind = np.float64 if any(isinstance(value, float) for value in found) else np.int64
-            kind = np.bool_ if found and all(isinstance(value, bool | None) for value in found) else kind
-            yield column.name, Values(np.array([value or 0 for value in found], kind), valid)
+            yield column.name, Values(np.array([value or 0 for value in found], kind_of(found)), valid)
+
+
+def kind_of(found: Sequence[object]) -> type[np.generic]:
+    if found and all(isinstance(value, bool | None) for value in found):
+        return np.bool_
+    return np.float64 if any(isinstance(value, float) for value in found) else np.int64
 
 
 def raw_values(column: EventColumn, match: Match, events: Sequence[Event]) -> Iterator[object]:
@@ -121,6 +124,3 @@ def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[frozenset[t
         frozenset((name, event) for name, event in binding.items() if isinstance(event, Event))
         for binding in bindings
     )
-
-
-__all__ = ["as_bindings", "e", "kernel_matches"]
