@@ -204,10 +204,19 @@ def _judge(order: Order) -> None:
     for check, made in order.checks:
         if id(check) in order.judged:
             continue
-        if (_needed(check, made) & own) <= order.bound(check.when) and _can_choose(order, check.when):
-            _choose(order, check.when)
+        chosen = tuple(_choices_in(made))
+        if (_needed(check, made) & own) <= order.bound(check.when) and _can_choose(order, chosen):
+            _choose(order, chosen)
             order.judged.add(id(check))
             order.steps.append(made)
+
+
+def _choices_in(step: Step) -> Iterator[tuple[str, int]]:
+    """The choices that a check depends on, itself or in what it looks for: they are made before it."""
+    yield from step.when
+    if isinstance(step, Absent | Present):
+        for inner in step.steps:
+            yield from _choices_in(inner)
 
 
 def _can_choose(order: Order, when: When) -> bool:
