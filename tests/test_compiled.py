@@ -123,3 +123,10 @@ def test_without_push_in_conditions_are_judged_last() -> None:
     early = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9").source
     late = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9", Options(push_in=False)).source
     assert "Filter(" not in early and "Filter(" in late
+
+
+def test_a_negation_between_neighbours_needs_no_join() -> None:
+    text = "OR(SEQ(C c, !A a, B b), SEQ(A d, B e)) WHERE [id] USING PARTITION CONTIGUITY"
+    assert ".join(" not in pattern(text, Options(strategy="window")).source
+    with pytest.raises(Unsupported, match="under contiguity"):
+        pattern("OR(SEQ(!A a, C c, B b), SEQ(A d, B e)) WHERE [id] WITHIN 9 USING PARTITION CONTIGUITY")
