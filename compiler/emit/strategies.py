@@ -122,7 +122,8 @@ def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
         prices.append(Price(strategy, work))
         found.append((work, one, names))
     if not found:
-        raise refusals[0]
+        # Under contiguity the others refuse the strategy as such; window functions say what it is.
+        raise refusals[PRICED.index("window") if task.query.strategy in CONTIGUITY else 0]
     _, best, names = min(found, key=lambda option: option[0])
     taken |= names
     return replace(best, prices=tuple(prices))
