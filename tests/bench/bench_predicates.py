@@ -3,8 +3,7 @@
 Push-in by the position of the condition (figure 6.2) and by the window (6.4): off, conditions are judged on
 complete bindings. Shortcuts of inter-query predicates by the size of the inner attribute's domain (6.8).
 Figures 6.2 and 6.8 are pictures of which the text gives the parts: these queries are built from them. The
-constant of figure 6.4, 100, keeps nearly all amounts here; 900 is as selective as the thesis' measurements
-suggest.
+constant of figure 6.4, 100, keeps nearly all amounts here; 900, which keeps a tenth, is our choice.
 """
 
 from __future__ import annotations
