@@ -13,7 +13,7 @@ from neelc.emit.times import floor_divided
 from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT
 from neelc.plan.event_columns import NUMBER
-from neelc.plan.kernel_plan import Cut, KernelPlan
+from neelc.plan.kernel_plan import START, Cut, KernelPlan
 from neelc.plan.plan_to_program import may_be_absent
 from neelc.runtime.program import Program
 
@@ -134,6 +134,7 @@ def _schema(planned: KernelPlan) -> str:
         column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
         for column in planned.columns
     }
+    types[START] = spark_type(BIGINT)
     columns = [
         f"{identifier(output.name)} STRUCT<"
         + ", ".join(f"{identifier(field)}: {types[column]}" for field, column in output.fields)

@@ -11,9 +11,11 @@ from neelc.emit.relations import Aggregate, Items, Let, Select, Where
 from neelc.emit.scans import free
 from neelc.emit.times import as_time
 from neelc.ir.expr import Attribute, EventTime, Expr, MatchProperty, Variable, Whole
-from neelc.ir.logical import Match
+from neelc.ir.logical import Clock, Match
 from neelc.ir.names import bare
+from neelc.ir.typeof import DATETIMES, type_of
 from neelc.ir.types import STRING, Struct
+from neelc.plan.kernel_plan import START
 from neelc.runtime.reference.results import is_over_matches
 
 Field = Callable[[Expr, str], str]
@@ -50,7 +52,12 @@ class Matches:
         return None
 
     def _value(self, reference: Expr, variable: str) -> str:
-        return f"{identifier(self.struct(variable))}.{identifier(self.field(reference, variable))}"
+        field = self.field(reference, variable)
+        text = f"{identifier(self.struct(variable))}.{identifier(field)}"
+        if field != START:
+            return text
+        kind = type_of(reference)
+        return as_time(text, self.unit, Clock(kind, None if kind in DATETIMES else self.unit))
 
     def _whole(self, name: str, type: Struct) -> str:
         attributes = [(bare(f.name), Attribute(Variable(name), f.name, f.type)) for f in type.fields]

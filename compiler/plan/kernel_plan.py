@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable, Whole
-from neelc.ir.logical import Match
+from neelc.ir.logical import Match, Stream
 from neelc.ir.names import bare
 from neelc.ir.node import Node, children
 from neelc.ir.show_pattern import as_written
-from neelc.ir.typeof import type_of
+from neelc.ir.typeof import DATETIMES, type_of
 from neelc.ir.types import DOUBLE, FLOAT, DataType, Struct
 from neelc.ir.words import RESERVED
 from neelc.plan import steps as s
@@ -60,6 +60,7 @@ class KernelPlan:
     columns: tuple[EventColumn, ...]
     keys: tuple[KeyColumn, ...]
     residual: tuple[Expr, ...]
+    query: Match
     text: str = ""
     cuts: tuple[Cut, ...] = ()
 
@@ -68,10 +69,42 @@ class KernelPlan:
         return next(output.name for output in self.program.outputs if output.variable == variable)
 
     def field(self, reference: Expr, variable: str) -> str:
-        """The field of the variable's struct that holds an attribute."""
+        """The field of the variable's struct that holds an attribute: START if it is the start of the
+        event."""
+        if is_start(reference, types_of_variables(self.plan)[variable], self.query, self.plan.unit):
+            return START
         plain = renamed(reference, variable, EVENT)
         found = (c.name for c in self.columns if c.expression == plain and c.form == PLAIN)
         return next(found)
+
+
+START = "start"
+
+
+def is_start(reference: Expr, types: tuple[str, ...], query: Match, unit: str) -> bool:
+    """Whether an attribute is the time at which its event starts, in all streams that it can come from.
+    Then it need not travel a second time. Integers must be written in the unit that the plan counts in.
+
+    >>> from neelc.rewrite.examples import query
+    >>> match = query("SEQ(A a, B b) RETURN a.ts, b.x")
+    >>> [is_start(output.expression, ("A",), match, "MILLISECOND") for output in match.outputs]
+    [True, False]
+    """
+    names = {member.stream for type in query.types if type.name in types for member in type.members}
+    streams = [stream for stream in query.streams if stream.name in names]
+    if not isinstance(reference, Attribute | EventTime) or any(stream.query for stream in streams):
+        return False
+    wanted, kind = bare(reference.name).casefold(), type_of(reference)
+    return bool(streams) and all(
+        wanted == ("ts" if isinstance(reference, EventTime) else stream.start.casefold())
+        and _time_type(stream) == kind
+        and (kind in DATETIMES or stream.unit == unit)
+        for stream in streams
+    )
+
+
+def _time_type(stream: Stream) -> DataType | None:
+    return next((column.type for column in stream.columns if column.name == stream.start), None)
 
 
 Change = Callable[[s.Plan], s.Plan]
@@ -118,7 +151,7 @@ def kernel_plan(
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
     )
     text = str(as_written(query.pattern))
-    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, text, cuts)
+    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text, cuts)
 
 
 def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
@@ -179,8 +212,9 @@ def _outputs(
     fields: dict[str, dict[str, str]] = {name: {} for name in plan.variables}
     for node in (*(output.expression for output in query.outputs), *residual):
         for variable, reference in references(node):
-            column = columns.column(reference, variable)
-            fields.setdefault(variable, {})[column.name] = column.name
+            known = is_start(reference, columns.type_of_variable[variable], query, plan.unit)
+            name = START if known else columns.column(reference, variable).name
+            fields.setdefault(variable, {})[name] = name
     names = struct_names(plan.variables)
     return tuple(
         Output(name, names[name] if fields[name] else "", tuple(fields[name].items()))
