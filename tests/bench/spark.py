@@ -32,6 +32,7 @@ def session() -> Any:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")  # as neelc run has it
         .config("spark.log.level", "OFF")
         .getOrCreate()
     )
