@@ -188,9 +188,9 @@ def _intervals(op: str, left: DataType, right: DataType) -> Sides | None:
     if op in ("+", "-", "DIV") and {left, right} <= {left if left in INTERVALS else right, VOID}:
         span = left if left in INTERVALS else right
         return span, span
-    if op == "*" and right in INTERVALS:
+    if op == "*" and right in INTERVALS and left not in INTERVALS:
         swapped = _intervals(op, right, left)
-        return None if swapped is None or left in INTERVALS else (swapped[1], swapped[0])
+        return None if swapped is None else (swapped[1], swapped[0])
     if op in ("*", "/") and left in INTERVALS and (is_number(right) or right in (STRING, VOID)):
         return left, DOUBLE if right in (STRING, VOID) else right
     return None
