@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from neelc.bind.coercion import is_orderable
 from neelc.emit.join_conditions import Naming, conditions
 from neelc.emit.joining import Joining, Partial, begun, complete, ended
 from neelc.emit.literals import identifier
 from neelc.emit.relations import Items, Join, Let, Select, Union, Where
-from neelc.emit.scans import Sources
+from neelc.emit.scans import Sources, has_role
 from neelc.emit.times import floor_divided
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Binary, Expr
 from neelc.ir.logical import Match
 from neelc.plan.alternatives import alternatives
-from neelc.plan.join_plan import JoinPlan, holds_map
+from neelc.plan.join_plan import JoinPlan
 from neelc.plan.names_of_steps import names_of_step
 from neelc.plan.steps import Absent, Filter, Present, Rename, Step, Take
 from neelc.plan.unsupported import Unsupported
@@ -74,12 +75,11 @@ def _events_of(joining: Joining, variable: str, role: str, anchored: bool) -> st
     fields = joining.planned.fields(variable)
     key = (role, tuple(name for name, _, _ in fields) + (("bucket",) if anchored else ()))
     if key not in joining.known:
-        number = next(n for n, known in enumerate(joining.planned.plan.roles) if known.name == role)
         struct = ", ".join(f"'{name}', {text}" for name, text, _ in fields)
         items: Items = (*joining.key_items(), (f"named_struct({struct})", "event"))
         if anchored:
             items = (*items, (_buckets(joining), "bucket"))
-        condition = f"roles & {2**number}{'L' if len(joining.planned.plan.roles) > 30 else ''} <> 0"
+        condition = has_role(joining.planned.plan.roles, role)
         label = joining.planned.label(variable)
         joining.known[key] = joining.let(
             f"{joining.column(variable)}_events",
@@ -147,7 +147,7 @@ def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partia
     if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], Take):
         name = joining.let("checked", _join(joining, partial, ways[0][0], kind), _what(step))
         return replace(partial, name=name)
-    if any(holds_map(column.type) for column in joining.planned.columns):
+    if any(not is_orderable(column.type) for column in joining.planned.columns):
         raise Unsupported("a check with several events, where events have maps,")
     inner = {name for way in ways for name in names_of_step(Present(way))}
     outer = tuple(name for name in partial.variables if name in inner) or partial.variables[:1]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from neelc.emit.literals import identifier, spark_type
 from neelc.emit.relations import Extend, Join, Kernel, Let, Select, Sorted, Where
 from neelc.emit.results import Matches, results
-from neelc.emit.scans import Sources, Wanted, free, scans
+from neelc.emit.scans import Sources, Wanted, free, has_role, role_bit, scans
 from neelc.emit.times import floor_divided
 from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT
@@ -77,16 +77,14 @@ def _cut(
     cut: Cut, planned: KernelPlan, all_events: str, events: str, wanted: Wanted, taken: set[str]
 ) -> Iterator[Let]:
     """Events without those that could only be in a match with a value that is not there."""
-    numbers = {role.name: number for number, role in enumerate(planned.plan.roles)}
-    suffix = "L" if len(numbers) > 30 else ""
     values, column = free("values", taken), identifier(cut.inner_column)
-    has_role = f"roles & {2 ** numbers[cut.inner]}{suffix} <> 0"
+    is_inner = has_role(planned.plan.roles, cut.inner)
     yield Let(
         values,
-        Select(all_events, ((column, "value"),), f"{has_role} AND {column} IS NOT NULL", distinct=True),
+        Select(all_events, ((column, "value"),), f"{is_inner} AND {column} IS NOT NULL", distinct=True),
         f"The values of {column} that can be met.",
     )
-    kept, bit = free("kept", taken), f"{2 ** numbers[cut.outer]}{suffix}"
+    kept, bit = free("kept", taken), role_bit(planned.plan.roles, cut.outer)
     names = [identifier(name) for name in columns(wanted) if name != "roles"]
     roles = f"IF(v.value IS NULL, e.roles & ~{bit}, e.roles)"
     on = f"e.{identifier(cut.outer_column)} = v.value"

@@ -3,7 +3,7 @@ used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from neelc.emit.expressions import sql
@@ -13,7 +13,8 @@ from neelc.emit.times import as_number, as_time
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable
 from neelc.ir.logical import Clock, Match, Member, Stream
 from neelc.ir.names import bare, find, is_quoted, written
-from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from neelc.ir.typeof import DATETIMES
+from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, DataType
 from neelc.plan.event_columns import EVENT, NUMBER, EventColumn
 from neelc.plan.event_roles import renamed
 from neelc.plan.kernel_plan import KeyColumn
@@ -151,8 +152,7 @@ class _Events:
         return " + ".join(self._role(role, None) for role in able)
 
     def _role(self, role: Role, is_member: str | None) -> str:
-        number = self.wanted.roles.index(role)
-        bit = f"{2**number}L" if len(self.wanted.roles) > 30 else str(2**number)
+        bit = role_bit(self.wanted.roles, role.name)
         common = self._common()
         tests = [c for c in (self.sql(c, role.variable) for c in role.conditions) if c not in common]
         all_tests = [test for test in (is_member, *tests) if test]
@@ -225,7 +225,7 @@ class _Events:
                 is_start = bare(name).lower() == "ts"
                 column_name = self.stream.start if is_start else self.stream.end or self.stream.start
                 if self.stream.query is not None:
-                    unit = None if type in (TIMESTAMP, TIMESTAMP_NTZ, DATE) else self.stream.unit
+                    unit = None if type in DATETIMES else self.stream.unit
                     own = self.sources.units[self.stream.query]
                     return as_time(number_of(column_name), own, Clock(type, unit))
                 return _as_type(identifier(column_name), self._type(column_name), type)
@@ -239,6 +239,17 @@ class _Events:
             own = self.sources.units[self.stream.query]
             return as_number(number_of(name), BIGINT, own, self.wanted.unit)
         return as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit)
+
+
+def role_bit(roles: Sequence[Role], name: str) -> str:
+    """The bit of a role in the column `roles`, which is a BIGINT where an INT has too few."""
+    number = next(place for place, role in enumerate(roles) if role.name == name)
+    return f"{2**number}{'L' if len(roles) > 30 else ''}"
+
+
+def has_role(roles: Sequence[Role], name: str, column: str = "roles") -> str:
+    """The condition that an event can play a role."""
+    return f"{column} & {role_bit(roles, name)} <> 0"
 
 
 def number_of(name: str) -> str:

@@ -1,8 +1,8 @@
 """The window strategy: Spark's window functions, for what they can say.
 
 - Contiguity: the events of one instant are put into a list, and the lists of the next instants stand beside
-it. - A single event, and others that must or must not lie near it in time: these are counted in a frame
-around it.
+it.
+- A single event, and others that must or must not lie near it: these are counted in a frame around it.
 
 What is left after that, checks that look further, is done with joins.
 """
@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from neelc.bind.coercion import is_orderable
 from neelc.emit.join_conditions import Naming, conditions
 from neelc.emit.join_relations import run
 from neelc.emit.joining import Joining, Partial, begun, complete, ended
 from neelc.emit.relations import Aggregate, Extend, Items, Let, Select
-from neelc.emit.scans import Sources
+from neelc.emit.scans import Sources, has_role
 from neelc.ir.logical import Match
 from neelc.plan.alternatives import alternatives
-from neelc.plan.join_plan import JoinPlan, holds_map
+from neelc.plan.join_plan import JoinPlan
 from neelc.plan.match_to_plan import CONTIGUITY
 from neelc.plan.steps import Absent, Bounds, Present, Step, Take
 from neelc.plan.unsupported import Unsupported
@@ -52,9 +53,7 @@ def _over(joining: Joining, frame: str = "") -> str:
 
 
 def _bit(joining: Joining, role: str, roles: str = "roles") -> str:
-    number = next(n for n, known in enumerate(joining.planned.plan.roles) if known.name == role)
-    suffix = "L" if len(joining.planned.plan.roles) > 30 else ""
-    return f"{roles} & {2**number}{suffix} <> 0"
+    return has_role(joining.planned.plan.roles, role, roles)
 
 
 # Contiguity.
@@ -64,7 +63,7 @@ def _chain(joining: Joining, steps: Sequence[Step]) -> Partial:
     """Events of instants that follow one another: simultaneous events are alternatives
     (docs/decisions/0011)."""
     takes = [step for step in steps if isinstance(step, Take)]
-    if any(holds_map(column.type) for column in joining.planned.columns):
+    if any(not is_orderable(column.type) for column in joining.planned.columns):
         raise Unsupported("a list of events that have maps")
     keys = joining.key_items()
     fields = dict.fromkeys(field for take in takes for field in joining.planned.fields(take.variable))

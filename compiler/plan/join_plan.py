@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from neelc.bind.coercion import is_orderable
 from neelc.ir.expr import Expr
 from neelc.ir.logical import Match
-from neelc.ir.types import BIGINT, Array, DataType, Map, Struct
+from neelc.ir.types import BIGINT
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EVENT, PLAIN, EventColumn, EventColumns
 from neelc.plan.event_roles import renamed
@@ -33,7 +34,7 @@ class JoinPlan:
     @property
     def ordered(self) -> tuple[EventColumn, ...]:
         """Columns by which events that differ can be told apart."""
-        return tuple(column for column in self.columns if not holds_map(column.type))
+        return tuple(column for column in self.columns if is_orderable(column.type))
 
     def field(self, reference: Expr, variable: str) -> str:
         plain = renamed(reference, variable, EVENT)
@@ -93,15 +94,3 @@ def _expressions(steps: tuple[s.Step, ...]) -> Iterator[Expr]:
                 yield condition
             case s.Absent(inner) | s.Present(inner):
                 yield from _expressions(inner)
-
-
-def holds_map(type: DataType) -> bool:
-    """Whether values of a type cannot be compared."""
-    match type:
-        case Map():
-            return True
-        case Array(element):
-            return holds_map(element)
-        case Struct(fields):
-            return any(holds_map(field.type) for field in fields)
-    return False

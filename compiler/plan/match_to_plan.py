@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neelc.ir.expr import Attribute, Cast
 from neelc.ir.logical import Match
 from neelc.ir.names import bare
 from neelc.ir.parts import targets
@@ -71,8 +72,6 @@ def _keyed(keys: tuple[Key, ...]) -> frozenset[str]:
 
 
 def _is_attribute(term: object, name: str) -> bool:
-    from neelc.ir.expr import Attribute, Cast
-
     inner = term.operand if isinstance(term, Cast) and term.implicit else term
     return isinstance(inner, Attribute) and bare(inner.name).casefold() == bare(name).casefold()
 
