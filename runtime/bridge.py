@@ -1,7 +1,7 @@
 """From Spark to a kernel and back: the function that `DataFrame.mapInArrow` runs on each partition.
 
-Batches of rows, sorted by key and time, go into a buffer (`buffer.py`); what leaves it becomes `Events` for
-the kernel (`segments.py`, `coding.py`); the matches become rows again (`gathering.py`). The first use in a
+Batches of sorted rows go into a buffer (`buffer.py`, `ordering.py`); what leaves it becomes `Events` for the
+kernel (`segments.py`, `coding.py`); the matches become rows again (`gathering.py`). The first use in a
 worker imports NumPy and Arrow, nothing of Spark and nothing of the compiler.
 """
 
@@ -117,9 +117,10 @@ def events_of(program: Program, run: Run) -> Events:
     """What the kernel reads."""
     columns, heads = run.columns, run.heads
     segment = segments.numbers(heads, len(columns.start))
-    chunks = None
+    owned = (run.low, run.high)
     if program.chunk is not None:
         chunks = columns.arrays[program.keys[-1]].take(pa.array(heads)).to_numpy()
+        owned = segments.in_chunks(*owned, chunks, program.chunk)
     counted = program.counted
     first, beyond = segments.places(segment, columns.start, columns.end) if counted else (None, None)
     conditions = {name: columns.arrays[name] for name in condition_columns(program)}
@@ -129,7 +130,7 @@ def events_of(program: Program, run: Run) -> Events:
         segment=segment,
         roles=_roles(program, columns.arrays["roles"]),
         columns=coded(conditions, program.codings),
-        owned=segments.owned(len(heads), run.low, run.high, chunks, program.chunk),
+        owned=owned,
         first=first,
         beyond=beyond,
     )

@@ -1,8 +1,9 @@
 """Rows that wait until their matches can be found: a value, and the step that a batch makes.
 
-Rows come sorted by key and time. All keys but the last one seen are complete. Of the last one, with a window
-of `reach`, the matches that start before `last start seen - reach` are complete as well: whatever concerns
-them has been seen. The rows that a later match may need stay in the buffer; all others leave it.
+Rows come in sections (`ordering.py`): in the plainest order, each is a key, in the order of time. All sections
+but the last one seen are complete. Of the last one, with a window of `reach`, the matches that start before
+`last start seen - reach` are complete as well: whatever concerns them has been seen. The rows that a later
+match may need stay in the buffer; all others leave it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from neelc.runtime import segments
 from neelc.runtime.columns import Columns, combine, times
-from neelc.runtime.failures import UNSORTED, Facts, KernelFailure
+from neelc.runtime.ordering import floors, in_order, sections
 from neelc.runtime.program import Program
 from neelc.runtime.segments import FIRST_TIME, LAST_TIME, Ints
 
@@ -25,8 +26,8 @@ BYTES_AT_ONCE = 1 << 30
 
 @dataclass(frozen=True)
 class Buffer:
-    """Rows that wait. The first `tried` of them are of one key and were there when it was last looked at; the
-    matches of this key that start before `low` are done."""
+    """Rows that wait. The first `tried` of them are of one section and were there when it was last looked at;
+    the matches in this section that start before `low` are done."""
 
     parts: tuple[pa.RecordBatch, ...] = ()
     rows: int = 0
@@ -37,13 +38,13 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Run:
-    """Rows to find matches in: `heads` are the rows at which keys begin. Wanted are the matches that start at
-    `low` or later in the first key, and before `high` in the last one."""
+    """Rows to find matches in: `heads` are the rows at which keys begin. Wanted are the matches that start in
+    the range of their key, from `low` to before `high`."""
 
     columns: Columns
     heads: Ints
-    low: int
-    high: int
+    low: Ints
+    high: Ints
 
     def key_text(self, program: Program, segment: int) -> dict[str, str | None]:
         """The key with this number, for messages."""
@@ -78,12 +79,15 @@ def rest(program: Program, buffer: Buffer) -> Run | None:
     if buffer.rows == 0:
         return None
     columns = combine(program, buffer.parts)
-    return Run(columns, _heads(program, columns), buffer.low, LAST_TIME)
+    floor = floors(program, columns.start)
+    return _run(program, columns, sections(program, columns, floor), floor, buffer.low, LAST_TIME)
 
 
 def _is_worth_it(program: Program, buffer: Buffer) -> bool:
     """Whether a key is complete; or the rows have doubled since they were last looked at, and the window has
     moved: so a long key is not looked at again for every batch, and the work stays linear."""
+    if program.grain is not None:
+        return buffer.rows >= 2 * buffer.tried
     if _is_many_keys(program, buffer):
         return True
     if not _is_windowed(program) or buffer.rows < 2 * buffer.tried:
@@ -106,30 +110,32 @@ def _ends(buffer: Buffer) -> tuple[pa.RecordBatch, pa.RecordBatch]:
 
 def _cut(program: Program, buffer: Buffer) -> tuple[Buffer, Run | None]:
     columns = combine(program, buffer.parts)
-    heads = _heads(program, columns)
-    tail = int(heads[-1])
+    floor = floors(program, columns.start)
+    begins = sections(program, columns, floor)
+    tail = int(begins[-1])
     low = buffer.low if tail == 0 else FIRST_TIME
-    start = columns.start[tail:]
-    high = int(start[-1]) - _reach(program) if _is_windowed(program) else FIRST_TIME
-    if high <= max(low, int(start[0])):
-        # Nothing of the last key is complete: it waits as it is.
+    last = floor[tail:]
+    high = int(last[-1]) - _reach(program) if _is_windowed(program) else FIRST_TIME
+    if high <= max(low, int(last[0])):
+        # Nothing of the last section is complete: it waits as it is.
         kept = _without(buffer, tail, low)
-        return kept, Run(columns.first(tail), heads[:-1], buffer.low, LAST_TIME) if tail else None
-    next_start = int(start[np.searchsorted(start, high)])
+        if tail == 0:
+            return kept, None
+        return kept, _run(program, columns.first(tail), begins[:-1], floor[:tail], buffer.low, LAST_TIME)
+    grain = program.grain or 1
+    next_start = int(last[np.searchsorted(last, high - grain, side="right")])
     needed = max(next_start - _reach(program), FIRST_TIME) if program.looks_back else next_start
-    kept = _without(buffer, tail + int(np.searchsorted(start, needed)), high)
-    return kept, Run(columns, heads, buffer.low, high)
+    kept = _without(buffer, tail + int(np.searchsorted(last, needed - grain, side="right")), high)
+    return kept, _run(program, columns, begins, floor, buffer.low, high)
 
 
-def _heads(program: Program, columns: Columns) -> Ints:
-    """Where keys begin; the rows of each must be in the order of time."""
-    heads = segments.heads([columns.arrays[key] for key in program.keys], len(columns.start))
-    falls = np.flatnonzero(columns.start[1:] < columns.start[:-1]) + 1
-    wrong = falls[~np.isin(falls, heads)]
-    if len(wrong):
-        key = columns.key_text(program, int(wrong[0]))
-        raise KernelFailure(Facts(UNSORTED, "the rows of a key are not in the order of their start", key=key))
-    return heads
+def _run(program: Program, columns: Columns, begins: Ints, floor: Ints, low: int, high: int) -> Run:
+    """What is wanted of the first section starts at `low` or later, and of the last one before `high`."""
+    columns, heads = in_order(program, columns, begins, floor)
+    second = begins[1] if len(begins) > 1 else len(floor)
+    lows = np.where(heads < second, np.int64(low), FIRST_TIME)
+    highs = np.where(heads >= begins[-1], np.int64(high), LAST_TIME)
+    return Run(columns, heads, lows, highs)
 
 
 def _without(buffer: Buffer, count: int, low: int) -> Buffer:

@@ -39,6 +39,11 @@ class Columns:
         """The first rows only."""
         return Columns({name: array.slice(0, count) for name, array in self.arrays.items()}, self.schema)
 
+    def take(self, rows: Ints) -> Columns:
+        """The rows with these numbers, in this order."""
+        numbers = pa.array(rows)
+        return Columns({name: array.take(numbers) for name, array in self.arrays.items()}, self.schema)
+
     def key_text(self, program: Program, row: int) -> dict[str, str | None]:
         """The key of a row, for messages; chunks are no part of what a query says.
 

@@ -177,8 +177,9 @@ class Program:
     """A pattern for a kernel, and the columns of the table it reads and writes.
 
     The input has `start` (and `end` where events last), `roles`: bit i is set where the event can play
-    `roles[i]`; the `keys`, in whose order and then in that of `start` the rows come; and the columns that
-    conditions and outputs name. Conditions compare columns of one of the `codings` by the order of their
+    `roles[i]`; the `keys`, in whose order and then in that of `start` the rows come, or with a `grain`, a power
+    of 2, in that of a hash of the keys and then of `start / grain`; and the columns that conditions and
+    outputs name. Conditions compare columns of one of the `codings` by the order of their
     values. All others are numbers or truth values.
 
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
@@ -200,6 +201,7 @@ class Program:
     leader: str | None = None
     unique: bool = False
     chunk: int | None = None
+    grain: int | None = None
     nested: bool = False
     labels: tuple[tuple[str, str], ...] = field(default=())
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""

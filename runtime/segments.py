@@ -1,4 +1,4 @@
-"""Keys in a sorted table: where they begin, which matches of each are wanted, how many events came before."""
+"""Keys in a sorted table: where they begin, the times that a chunk leaves of each, how many events came before."""
 
 from __future__ import annotations
 
@@ -71,24 +71,17 @@ def numbers(first_rows: Ints, count: int) -> Ints:
     return np.repeat(np.arange(len(first_rows), dtype=np.int64), lengths)
 
 
-def owned(count: int, low: int, high: int, chunks: Ints | None, width: int | None) -> tuple[Ints, Ints]:
-    """For each of `count` keys, the times [low, high) at which wanted matches start.
+def in_chunks(low: Ints, high: Ints, chunks: Ints, width: int) -> tuple[Ints, Ints]:
+    """For each key the times from `low` to before `high` that lie in its chunk: chunk c is
+    [c * width, (c + 1) * width).
 
-    Everything, but in the first key nothing before `low`, and in the last nothing from `high` on; and in a
-    chunk nothing outside of it: chunk c is [c * width, (c + 1) * width).
-
-    >>> lows, highs = owned(2, 25, 38, np.array([2, 3]), 10)
+    >>> lows, highs = in_chunks(np.array([25, -9]), np.array([99, 38]), np.array([2, 3]), 10)
     >>> lows.tolist(), highs.tolist()
     ([25, 30], [30, 38])
     """
-    lows = np.full(count, FIRST_TIME, dtype=np.int64)
-    highs = np.full(count, LAST_TIME, dtype=np.int64)
-    if chunks is not None and width is not None:
-        lows = chunks * np.int64(width)
-        highs = np.where(lows > LAST_TIME - width, LAST_TIME, lows + np.int64(width))
-    lows[0] = max(int(lows[0]), low)
-    highs[-1] = min(int(highs[-1]), high)
-    return lows, highs
+    begin = chunks * np.int64(width)
+    end = np.where(begin > LAST_TIME - width, LAST_TIME, begin + np.int64(width))
+    return np.maximum(low, begin), np.minimum(high, end)
 
 
 def places(segment: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:

@@ -36,11 +36,12 @@ NUMBER = "event number"
 @dataclass(frozen=True)
 class Way:
     """How the events come: rows in a batch, rows that are searched at once, the chunk of time, if any, in
-    quarters of a window, and what ties are broken by."""
+    quarters of a window, the grain of time that they are sorted by, if any, and what ties are broken by."""
 
     batch: int
     rows_at_once: int
     chunk: int | None
+    grain: int | None
     seed: int
 
 
@@ -48,7 +49,8 @@ def way(seed: int) -> Way:
     """One of many ways."""
     chance = Random(seed)
     chunk = chance.choice([None, None, 1, 2, 5, 32])
-    return Way(chance.choice(BATCHES), chance.choice([1, 2, 5, 1000]), chunk, seed)
+    batch, rows_at_once = chance.choice(BATCHES), chance.choice([1, 2, 5, 1000])
+    return Way(batch, rows_at_once, chunk, chance.choice([None, 1, 4, 1 << 40]), seed)
 
 
 def bridge_matches(match: Match, tables: Tables, way: Way) -> list[Binding]:
@@ -73,6 +75,8 @@ def run(program: ir.Program, tables: Tables, way: Way) -> Result:
 def matches_among(match: Match, events: list[Event], unit: str, way: Way) -> list[Binding]:
     planned = kernel_plan(match, partition_keys(match), unit)
     program = numbered(planned.program, way.chunk)
+    if program.keys:
+        program = replace(program, grain=way.grain)
     Random(way.seed).shuffle(events)
     table = as_table(planned, program, match, events)
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
@@ -95,19 +99,22 @@ def numbered(program: Program, chunk: int | None) -> Program:
 
 
 def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequence[Event]) -> pa.Table:
-    """The rows in the order that Spark brings them in: by key, chunk and start."""
+    """The rows in the order that Spark brings them in: by key, chunk and start, or by a hash of key and
+    chunk, and the tick that they start in."""
     unit = LENGTHS[planned.plan.unit]
     keys = [as_spark_has_it(key(planned, match, event)) for event in events]
     masks = [0] * len(events)
     for bit, (_, numbers) in enumerate(numbers_of_roles(planned, match, events)):
         for number in numbers:
             masks[number] |= 1 << bit
-    rows = sorted(
+    rows: list[tuple[object, int, int, int]] = sorted(
         (repr(keys[number]), chunk, event.start // unit, number)
         for number, event in enumerate(events)
         if masks[number] or program.counted
         for chunk in chunks(program, event.start // unit)
     )
+    if (grain := program.grain) is not None:
+        rows.sort(key=lambda row: (len(str(row[0])) % 2, row[1] % 3, row[2] // grain, row[3]))
     places = [number for *_, number in rows]
     columns = {
         "start": pa.array([events[n].start // unit for n in places], pa.int64()),

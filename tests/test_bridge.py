@@ -34,6 +34,18 @@ def test_batches_do_not_matter(name: str, rows: list[Row], size: int, rows_at_on
     assert found(program, events, size, rows_at_once) == found(program, events)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@FEW
+@given(rows=ROWS, size=SIZES, rows_at_once=SIZES, grain=st.sampled_from([1, 2, 4, 32]))
+def test_the_order_does_not_matter(
+    name: str, rows: list[Row], size: int, rows_at_once: int, grain: int
+) -> None:
+    program = PROGRAMS[name]
+    whole = found(program, table(rows, program.lasting))
+    mixed = table(rows, program.lasting, grain=grain)
+    assert found(replace(program, grain=grain), mixed, size, rows_at_once) == whole
+
+
 @pytest.mark.parametrize("name", WINDOWED)
 @pytest.mark.parametrize("size", [1, 7])
 def test_a_long_key_in_pieces(name: str, size: int) -> None:
@@ -45,6 +57,8 @@ def test_a_long_key_in_pieces(name: str, size: int) -> None:
     assert whole
     assert found(program, events, size, rows_at_once=3) == whole
     assert found(chunked(program, 4), table(rows, program.lasting, 4), size, rows_at_once=3) == whole
+    mixed = table(rows, program.lasting, grain=4)
+    assert found(replace(program, grain=4), mixed, size, rows_at_once=3) == whole
 
 
 @pytest.mark.parametrize("name", WINDOWED)
@@ -110,13 +124,27 @@ def test_the_buffer_holds_a_window(name: str, rows: list[Row], size: int, rows_a
         assert state.rows <= max(rows_at_once, 2 * most) + size
 
 
+@FEW
+@given(rows=ROWS, size=SIZES, rows_at_once=SIZES)
+def test_the_buffer_holds_a_window_of_a_section(rows: list[Row], size: int, rows_at_once: int) -> None:
+    grain = 2
+    most = max(
+        (sum(0 <= one.start - other.start <= 2 * WIDTH + grain for other in rows) for one in rows), default=0
+    )
+    for state, _ in _walk(replace(PAIR, grain=grain), table(rows, grain=grain), size, rows_at_once):
+        assert state.rows <= max(rows_at_once, 2 * most) + size
+
+
 def _is_near(one: Row, other: Row) -> bool:
     """Whether `other` is in the two windows that end with `one`."""
     return (one.room, one.ward) == (other.room, other.ward) and 0 <= one.start - other.start <= 2 * WIDTH
 
 
 @pytest.mark.parametrize("size", [1, 7])
-@pytest.mark.parametrize("program", [PAIR, bridging.LOOKS_BACK, bridging.NO_WINDOW])
+@pytest.mark.parametrize(
+    "program",
+    [PAIR, bridging.LOOKS_BACK, bridging.NO_WINDOW, replace(PAIR, grain=2), replace(PAIR, grain=1 << 20)],
+)
 def test_a_long_key_is_not_searched_again_and_again(program: Program, size: int) -> None:
     searched = [len(run.columns.start) for _, run in _walk(program, table(LONG), size, 1) if run is not None]
     assert sum(searched) <= 3 * len(LONG)

@@ -146,11 +146,16 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Sorted(source, keys, order):
             yield source
             yield f".repartition({', '.join(map(quoted, keys)) or 1})"
-            yield f".sortWithinPartitions({', '.join(map(quoted, order))})"
+            yield _call("sortWithinPartitions", map(_by, order))
         case Kernel(source, _, schema, most):
             limit = "" if most is None else f", most_matches={most}"
             yield source
             yield _call("mapInArrow", (f"kernel({_constant(name)}{limit})", quoted(schema)))
+
+
+def _by(text: str) -> str:
+    """What to sort by: a column's name, or an expression."""
+    return _expression(text) if "(" in text else quoted(text)
 
 
 def _aliased(items: Items) -> Iterator[str]:

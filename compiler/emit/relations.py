@@ -84,8 +84,8 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Sorted:
-    """Rows of equal keys in one partition, in the order of keys and times. Without keys: all in one
-    partition."""
+    """Rows of equal keys in one partition, in the order of columns or of expressions. Without keys: all in
+    one partition."""
 
     source: str
     keys: tuple[str, ...]

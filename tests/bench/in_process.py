@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import gt, lt
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,19 @@ from neelc import parse
 from neelc.bind import bind
 from neelc.cost.choose import choose
 from neelc.cost.statistics import Statistics
+from neelc.ir.expr import Attribute, Binary, Expr, Literal
 from neelc.ir.logical import Match
 from neelc.plan.baselines import iterative
-from neelc.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.runtime.kernels.events import Events
+from neelc.plan.kernel_plan import Change, Cut, KernelPlan, kernel_plan
+from neelc.runtime.coding import condition_columns
+from neelc.runtime.kernels.events import Events, Values
 from neelc.runtime.kernels.matching import matches
 from neelc.source import Source
 
-STREAM = "CREATE STREAM Events (ts BIGINT, kind STRING) TIMESTAMP BY ts UNIT MICROSECONDS TYPE BY kind;\n"
+STREAM = """CREATE STREAM Events (ts BIGINT, kind STRING, id BIGINT, amount INT)
+  TIMESTAMP BY ts UNIT MICROSECONDS TYPE BY kind;
+"""
+COMPARISONS = {"<": lt, ">": gt}
 
 
 def bound(query: str) -> Match:
@@ -26,9 +33,11 @@ def bound(query: str) -> Match:
     return bind(parse.read(source), source, (), {}).queries[0].match
 
 
-def optimised(query: str) -> KernelPlan:
+def optimised(query: str, changed: Change | None = None, shortcut: str = "") -> KernelPlan:
+    """The plan that is chosen without statistics. With a `shortcut`, whatever the statistics say of it."""
     chosen = choose(bound(query), Statistics(), compare=False).chosen
-    return kernel_plan(chosen.form.rewriting.query, (), "MICROSECOND")
+    taken = tuple(one.shortcut for one in chosen.shortcuts if str(one.shortcut) == shortcut)
+    return kernel_plan(chosen.form.rewriting.query, (), "MICROSECOND", changed, shortcuts=taken)
 
 
 def nested(query: str) -> KernelPlan:
@@ -36,13 +45,51 @@ def nested(query: str) -> KernelPlan:
 
 
 def events(recipe: Recipe, planned: KernelPlan) -> Events:
-    """The stream of a recipe as the kernel reads it; roles by type alone."""
+    """The stream of a recipe as the kernel reads it: Spark judges the conditions of roles, and computes the
+    columns of conditions, before it. No event has NULL."""
     rows: Any = table(recipe)
     start = rows["ts"].cast("int64").to_numpy()
     kinds = np.char.lower(rows["kind"].cast("string").to_numpy(zero_copy_only=False).astype(str))
-    roles = {role.name: np.flatnonzero(kinds == role.type.lower()) for role in planned.plan.roles}
+    roles = {}
+    for role in planned.plan.roles:
+        judged = [value(condition, rows) for condition in role.conditions]
+        roles[role.name] = np.flatnonzero(np.logical_and.reduce([kinds == role.type.lower(), *judged]))
+    asked = condition_columns(planned.program)
+    columns = {c.name: Values(value(c.expression, rows)) for c in planned.columns if c.name in asked}
     everything = (np.array([-(2**62)]), np.array([2**62]))
-    return Events(start, start, np.zeros(len(start), np.int64), roles, {}, everything)
+    return Events(start, start, np.zeros(len(start), np.int64), roles, columns, everything)
+
+
+def value(expression: Expr, rows: Any) -> Any:
+    """The value of an expression about each event: as much of the language as the benchmarks' queries use."""
+    match expression:
+        case Attribute(name=name):
+            return rows[name].to_numpy()
+        case Literal(value=constant):
+            return constant
+        case Binary(operation, left, right):
+            return COMPARISONS[operation](value(left, rows), value(right, rows))
+    raise NotImplementedError(str(expression))
+
+
+def cut(stream: Events, by: Cut) -> Events:
+    """What the join of a shortcut leaves: no event has the outer role whose value no inner event has."""
+    outer = stream.roles[by.outer]
+    met = stream.columns[by.inner_column].values[stream.roles[by.inner]]
+    kept = np.isin(stream.columns[by.outer_column].values[outer], met)
+    return replace(stream, roles={**stream.roles, by.outer: outer[kept]})
+
+
+def cut_in_window(stream: Events, by: Cut, window: int) -> Events:
+    """What NEEL+'s cache leaves: it forgets values whose last event is more than a window ago."""
+    outer, inner = stream.roles[by.outer], stream.roles[by.inner]
+    times = stream.start - stream.start[0] + window
+    # One number for a value and a time: events of one value are together, and in the order of time.
+    base = int(times[-1]) + 1
+    met = np.sort(stream.columns[by.inner_column].values[inner] * base + times[inner])
+    asked = stream.columns[by.outer_column].values[outer] * base + times[outer]
+    kept = np.searchsorted(met, asked) > np.searchsorted(met, asked - window)
+    return replace(stream, roles={**stream.roles, by.outer: outer[kept]})
 
 
 def count(planned: KernelPlan, stream: Events) -> int:
