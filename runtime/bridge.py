@@ -18,10 +18,10 @@ from neelc.runtime import segments
 from neelc.runtime.buffer import Buffer, Run, rest, short, step
 from neelc.runtime.coding import coded, condition_columns
 from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure, parse_failure, too_many_matches
-from neelc.runtime.gathering import Matches, count_of, gather, in_larger_pieces, output_schema
+from neelc.runtime.gathering import count_of, gather, in_larger_pieces, output_schema
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events
-from neelc.runtime.kernels.matching import matches
+from neelc.runtime.kernels.matching import Piece, event_of, matches
 from neelc.runtime.program import Program
 
 __all__ = ["Batches", "Kernel", "KernelFailure", "kernel", "output_schema", "parse_failure"]
@@ -78,9 +78,9 @@ def _search(program: Program, run: Run, found: int, most_matches: int) -> Counti
     return found
 
 
-def _segment(events: Events, piece: Matches, row: int) -> int:
+def _segment(events: Events, piece: Piece, row: int) -> int:
     """The number of the key that a match belongs to."""
-    return int(events.segment[max(numbers[row] for numbers in piece.values())])
+    return int(events.segment[event_of(piece, row)])
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Rows that wait until their matches can be found: a value, and the step that a batch makes.
 
-Rows come in sections (`ordering.py`): in the plainest order, each is a key, in the order of time. All sections
-but the last one seen are complete. Of the last one, with a window of `reach`, the matches that start before
-`last start seen - reach` are complete as well: whatever concerns them has been seen. The rows that a later
-match may need stay in the buffer; all others leave it.
+Rows come in sections (`ordering.py`): in the plainest order, each is a key, in the order of time. All
+sections but the last one seen are complete. Of the last one, with a window of `reach`, the matches that start
+before `last start seen - reach` are complete as well: whatever concerns them has been seen. The rows that a
+later match may need stay in the buffer; all others leave it.
 """
 
 from __future__ import annotations

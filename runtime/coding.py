@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from neelc.runtime.failures import COLUMN, Facts, KernelFailure
 from neelc.runtime.kernels.events import Values
-from neelc.runtime.kernels.mentions import values
+from neelc.runtime.kernels.mentions import folds, values
 from neelc.runtime.program import Apply, Column, Program, Value
 
 
@@ -28,7 +28,8 @@ def condition_columns(program: Program) -> frozenset[str]:
     >>> sorted(condition_columns(Program((Absent((Take("b", "B", where=(same,)),)),), (), ("B",))))
     ['room', 'ward']
     """
-    return frozenset(name for value in values(program.steps) for name in _names(value))
+    compared = (name for value in values(program.steps) for name in _names(value))
+    return frozenset((*compared, *(fold.column for fold in folds(program.steps) if fold.column)))
 
 
 def _names(value: Value) -> Iterator[str]:

@@ -64,7 +64,7 @@ def names(program: Program) -> tuple[str, ...]:
     ('room', 'start', 'end', 'roles')
     """
     times = ("start", "end") if program.lasting else ("start",)
-    payload = (column for output in program.outputs if output.name for _, column in output.fields)
+    payload = (column for output in program.outputs if output.name for column in output.columns)
     used = (*program.keys, *times, "roles", *sorted(condition_columns(program)), *payload)
     return tuple(dict.fromkeys(used))
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime.columns import Columns
+from neelc.runtime.kernels.lists import Lists
+from neelc.runtime.kernels.matching import Piece, united_columns
 from neelc.runtime.program import Output, Program
-from neelc.runtime.segments import FIRST_TIME, LAST_TIME, Bools, Ints
+from neelc.runtime.segments import FIRST_TIME, LAST_TIME, Ints
 
 ROWS_IN_BATCH = 50_000
 BYTES_IN_BATCH = 1 << 28
 
 Batches = Iterator[pa.RecordBatch]
-Matches = Mapping[str, Ints]
-"""For each output variable the events, -1 where it is absent."""
+Matches = Piece
+"""For each output variable the events, -1 where it is absent, or the lists."""
 
 
 def output_schema(program: Program, schema: pa.Schema) -> pa.Schema:
@@ -34,10 +36,12 @@ def output_schema(program: Program, schema: pa.Schema) -> pa.Schema:
 
 
 def _struct(output: Output, schema: pa.Schema) -> pa.DataType:
-    if not output.fields:
+    fields = [pa.field(name, schema.field(column).type) for name, column in output.fields]
+    fields += [pa.field(inner.name, _struct(inner, schema)) for inner in output.inner if inner.name]
+    if not fields:
         # Arrow would forget how many rows there are.
         raise ValueError(f"output {output.name} has no fields")
-    return pa.struct([pa.field(name, schema.field(column).type) for name, column in output.fields])
+    return pa.list_(pa.struct(fields)) if output.listed else pa.struct(fields)
 
 
 def gather(schema: pa.Schema, program: Program, columns: Columns, matches: Matches) -> Batches:
@@ -45,17 +49,21 @@ def gather(schema: pa.Schema, program: Program, columns: Columns, matches: Match
     count = count_of(matches)
     size = _rows_in_batch(program, columns)
     for first in range(0, count, size):
-        piece = {variable: numbers[first : first + size] for variable, numbers in matches.items()}
+        piece = {variable: _rows(column, slice(first, first + size)) for variable, column in matches.items()}
         yield from _batches(schema, program, columns, piece)
+
+
+def _rows(column: Ints | Lists, rows: slice) -> Ints | Lists:
+    return column.take(rows) if isinstance(column, Lists) else column[rows]
 
 
 def count_of(matches: Matches) -> int:
     """How many matches there are."""
-    return min((len(numbers) for numbers in matches.values()), default=0)
+    return min(map(len, matches.values()), default=0)
 
 
 def _rows_in_batch(program: Program, columns: Columns) -> int:
-    used = [columns.arrays[column] for o in program.outputs if o.name for _, column in o.fields]
+    used = [columns.arrays[column] for o in program.outputs if o.name for column in o.columns]
     bytes_in_row = sum(array.nbytes / max(1, len(array)) for array in used)
     return int(min(ROWS_IN_BATCH, max(1, BYTES_IN_BATCH // max(1, bytes_in_row))))
 
@@ -69,7 +77,7 @@ def _batches(schema: pa.Schema, program: Program, columns: Columns, matches: Mat
         if middle == 0:
             raise
         for half in (slice(None, middle), slice(middle, None)):
-            yield from _batches(schema, program, columns, {v: n[half] for v, n in matches.items()})
+            yield from _batches(schema, program, columns, {v: _rows(n, half) for v, n in matches.items()})
 
 
 def _batch(schema: pa.Schema, program: Program, columns: Columns, matches: Matches) -> pa.RecordBatch:
@@ -77,20 +85,54 @@ def _batch(schema: pa.Schema, program: Program, columns: Columns, matches: Match
     greatest = np.full(count_of(matches), FIRST_TIME, dtype=np.int64)
     arrays: list[pa.Array] = []
     for output in program.outputs:
-        numbers = matches[output.variable]
-        absent = numbers < 0
-        # An absent event reads the last row, and then counts for nothing.
-        np.minimum(least, columns.start[numbers], out=least, where=~absent)
-        np.maximum(greatest, columns.end[numbers], out=greatest, where=~absent)
+        found = [matches[one.variable] for one in output.inner or (output,)]
+        for column in found:
+            _widen(least, greatest, column, columns)
         if output.name:
             type = schema.field(len(arrays)).type
-            arrays.append(_structs(output, type, columns, numbers, absent if absent.any() else None))
+            arrays.append(_output(output, type, columns, found))
     return pa.RecordBatch.from_arrays([*arrays, pa.array(least), pa.array(greatest)], schema=schema)
 
 
-def _structs(
-    output: Output, type: pa.DataType, columns: Columns, numbers: Ints, absent: Bools | None
-) -> pa.Array:
+def _widen(least: Ints, greatest: Ints, column: Ints | Lists, columns: Columns) -> None:
+    """Note the times of more events of each match."""
+    if isinstance(column, Lists):
+        row, place = column.row_and_place()
+        numbers = column.pool[place]
+        row, numbers = row[numbers >= 0], numbers[numbers >= 0]
+        np.minimum.at(least, row, columns.start[numbers])
+        np.maximum.at(greatest, row, columns.end[numbers])
+    else:
+        # An absent event reads the last row, and then counts for nothing.
+        np.minimum(least, columns.start[column], out=least, where=column >= 0)
+        np.maximum(greatest, columns.end[column], out=greatest, where=column >= 0)
+
+
+def _output(output: Output, type: pa.DataType, columns: Columns, found: list[Ints | Lists]) -> pa.Array:
+    if not output.listed:
+        (numbers,) = found
+        assert not isinstance(numbers, Lists), "a single variable has an event"
+        return _structs(output, type, columns, numbers)
+    lists = [column for column in found if isinstance(column, Lists)]
+    flat = [column.pool[column.row_and_place()[1]] for column in lists]
+    if output.inner:
+        parts = [(one, numbers) for one, numbers in zip(output.inner, flat, strict=True) if one.name]
+        fields = [type.value_type.field(place) for place in range(type.value_type.num_fields)]
+        inner = [
+            _structs(one, field.type, columns, numbers)
+            for (one, numbers), field in zip(parts, fields, strict=True)
+        ]
+        elements = pa.StructArray.from_arrays(inner, fields=fields)
+    else:
+        elements = _structs(output, type.value_type, columns, flat[0])
+    length = lists[0].length
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(length, 0))]).astype(np.int32)
+    absent = pa.array(length < 0) if (length < 0).any() else None
+    return pa.ListArray.from_arrays(pa.array(offsets), elements, type=type, mask=absent)
+
+
+def _structs(output: Output, type: pa.DataType, columns: Columns, numbers: Ints) -> pa.Array:
+    absent = numbers < 0 if (numbers < 0).any() else None
     rows = pa.array(numbers, mask=absent)
     fields = [type.field(place) for place in range(type.num_fields)]
     taken = [columns.arrays[column].take(rows) for _, column in output.fields]
@@ -117,4 +159,4 @@ def in_larger_pieces(pieces: Iterable[Matches], size: int = ROWS_IN_BATCH) -> It
 def _joined(pieces: list[Matches]) -> Matches:
     if len(pieces) == 1:
         return pieces[0]
-    return {variable: np.concatenate([piece[variable] for piece in pieces]) for variable in pieces[0]}
+    return {variable: united_columns([piece[variable] for piece in pieces]) for variable in pieces[0]}

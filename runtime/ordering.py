@@ -88,16 +88,18 @@ def _codes(column: pa.Array) -> Ints:
         indices = column.dictionary_encode(null_encoding="encode").indices
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # structs and arrays: rare as keys
         indices = pa.array(list(map(repr, column.to_pylist()))).dictionary_encode().indices
-    return indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    found: Ints = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
 
 
 def _of_mixed_sections(first: Ints, heads: Ints, begins: Ints) -> Bools:
     """The pieces of sections in which a key comes back after another one."""
-    again = first != np.arange(len(first))
+    again: Bools = first != np.arange(len(first))
     if not again.any():
         return again
     section = np.searchsorted(begins, heads, side="right")
-    return np.isin(section, section[again])
+    mixed: Bools = np.isin(section, section[again])
+    return mixed
 
 
 def _in_disorder(start: Ints, floor: Ints, owner: Ints) -> Bools:
@@ -109,4 +111,5 @@ def _in_disorder(start: Ints, floor: Ints, owner: Ints) -> Bools:
     tick = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~same)])
     wrong = np.zeros(int(tick[-1]) + 1, dtype=np.bool_)
     wrong[tick[1:][falls]] = True
-    return wrong[tick]
+    found: Bools = wrong[tick]
+    return found

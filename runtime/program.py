@@ -1,10 +1,10 @@
 """Programs: what a kernel executes, flat and printable. This is what travels to Spark's workers.
 
-A program builds matches step by step. Its state is a table with one row for each partial match and one
-column for each variable, which holds an event, or nothing where the variable is absent. It starts with one
+A program builds matches step by step. Its state is a table with one row for each partial match and one column
+for each variable, which holds an event or a list, or nothing where the variable is absent. It starts with one
 row that has nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the
-branches of an OR, `Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with a `when` concerns
-only the rows with these choices; the others pass by unchanged.
+branches of an OR, `Repeat` binds a list, `Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with
+a `when` concerns only the rows with these choices; the others pass by unchanged.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
 """
@@ -47,7 +47,14 @@ class Apply:
     type: str | None = None
 
 
-Value = Column | Constant | Apply
+@dataclass(frozen=True)
+class Total:
+    """The value of a `Fold` over a list, as it was when the list was last looked at."""
+
+    name: str
+
+
+Value = Column | Constant | Apply | Total
 
 
 @dataclass(frozen=True)
@@ -160,16 +167,63 @@ class Present:
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present
+@dataclass(frozen=True)
+class Fold:
+    """An aggregate over a list: `function` of the values that are not NULL of a column, in the order of the
+    list. `kernels/folding.py` has the table of functions. Without a column: of the events themselves."""
+
+    name: str
+    function: str
+    list: str
+    column: str | None = None
+    type: str | None = None
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Bind a list: each row with each number of iterations from `least` to `most`; what an iteration binds is
+    what `first`, or from the second one on `next`, finds.
+
+    An iteration binds `names`: `b[i]` for a list of events, `k[i].a` and `k[i].b` for a list of pairs. The
+    next one sees it as `b[i-1]`, `k[i-1].a`. Afterwards there are also `b[1]` and `b[last]`, of pairs
+    `k[1].a` and `k[last].a`, and `k[1]` and `k[last]`: the event that starts first in the first iteration,
+    and the one that ends last in the last. The lists themselves are called `b`; `k.a` and `k.b`.
+
+    `running` folds are those that `next` asks for, over all iterations so far; `final` ones are for the steps
+    that follow.
+    """
+
+    variable: str
+    names: tuple[str, ...]
+    first: tuple[Step, ...]
+    next: tuple[Step, ...]
+    least: int = 1
+    most: int | None = None
+    running: tuple[Fold, ...] = ()
+    final: tuple[Fold, ...] = ()
+    when: When = ()
+
+
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat
 
 
 @dataclass(frozen=True)
 class Output:
-    """A variable of the result: a struct `name` whose `fields` are (field, column of the input)."""
+    """A variable of the result: a struct `name` whose `fields` are (field, column of the input).
+
+    One that is `listed` is an array of such structs; with `inner` ones, of structs of structs."""
 
     variable: str
     name: str
     fields: tuple[tuple[str, str], ...] = ()
+    listed: bool = False
+    inner: tuple[Output, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the input that the fields are."""
+        own = (column for _, column in self.fields)
+        return (*own, *(column for output in self.inner for column in output.columns))
 
 
 @dataclass(frozen=True)
@@ -177,10 +231,10 @@ class Program:
     """A pattern for a kernel, and the columns of the table it reads and writes.
 
     The input has `start` (and `end` where events last), `roles`: bit i is set where the event can play
-    `roles[i]`; the `keys`, in whose order and then in that of `start` the rows come, or with a `grain`, a power
-    of 2, in that of a hash of the keys and then of `start / grain`; and the columns that conditions and
-    outputs name. Conditions compare columns of one of the `codings` by the order of their
-    values. All others are numbers or truth values.
+    `roles[i]`; the `keys`, in whose order and then in that of `start` the rows come, or with a `grain`, a
+    power of 2, in that of a hash of the keys and then of `start / grain`; and the columns that conditions and
+    outputs name. Conditions compare columns of one of the `codings` by the order of their values. All others
+    are numbers or truth values.
 
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
     the start of a match does not concern it. `looks_back` says that events before the start can.

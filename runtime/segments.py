@@ -1,4 +1,5 @@
-"""Keys in a sorted table: where they begin, the times that a chunk leaves of each, how many events came before."""
+"""Keys in a sorted table: where they begin, the times that a chunk leaves of each, how many events came
+before."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from in_kernel import key, raw_values
+from in_kernel import complete, key, raw_values
 from in_kernel import roles as numbers_of_roles
 
 from neelc.ir import logical as ir
@@ -23,8 +23,7 @@ from neelc.runtime.bridge import kernel
 from neelc.runtime.coding import condition_columns
 from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Result, Tables, read
-from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Binding, Context, Event
+from neelc.runtime.reference.model import Binding, Event
 from neelc.runtime.reference.results import Row, result, rows_of
 from neelc.runtime.reference.worlds import Found
 
@@ -81,21 +80,41 @@ def matches_among(match: Match, events: list[Event], unit: str, way: Way) -> lis
     table = as_table(planned, program, match, events)
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
     found = [row for batch in kernel(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
-    names = {output.name: output.variable for output in program.outputs}
-    bindings: list[Binding] = [
-        {variable: events[row[name][NUMBER]] if row[name] else None for name, variable in names.items()}
+    bindings = [
+        {output.variable: bound(output, row[output.name], events) for output in program.outputs}
         for row in found
     ]
-    return [b for b in bindings if all(evaluate(c, Context(b)) is True for c in planned.residual)]
+    return complete(planned, bindings)
+
+
+def bound(output: Output, value: Any, events: Sequence[Event]) -> object:
+    """What a variable is bound to, given the numbers of its events."""
+    if value is None:
+        return None
+    if output.listed:
+        one = replace(output, listed=False)
+        return tuple(bound(one, element, events) for element in value)
+    if output.inner:
+        return {
+            inner.variable.partition(".")[2]: bound(inner, value[inner.name], events)
+            for inner in sorted(output.inner, key=lambda inner: inner.variable)
+        }
+    return events[value[NUMBER]]
 
 
 def numbered(program: Program, chunk: int | None) -> Program:
     """The program, with the numbers of events as its result; cut into chunks if time can be cut."""
-    outputs = tuple(Output(o.variable, f"v{n}", ((NUMBER, NUMBER),)) for n, o in enumerate(program.outputs))
+    outputs = tuple(numbered_output(output, f"v{n}") for n, output in enumerate(program.outputs))
     if chunk is None or program.reach is None:
         return replace(program, outputs=outputs)
     width = max(1, program.reach * chunk // 4)
     return replace(program, outputs=outputs, keys=(*program.keys, "chunk"), chunk=width)
+
+
+def numbered_output(output: Output, name: str) -> Output:
+    fields = () if output.inner else ((NUMBER, NUMBER),)
+    inner = tuple(numbered_output(one, f"w{n}") for n, one in enumerate(output.inner))
+    return replace(output, name=name, fields=fields, inner=inner)
 
 
 def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequence[Event]) -> pa.Table:
@@ -124,8 +143,11 @@ def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequen
         NUMBER: pa.array(places, pa.int64()),
         **dict(value_columns(planned, match, events, places)),
     }
+    compared = condition_columns(program)
     for place, column in enumerate(planned.keys):
-        if not column.is_column or program.counted:  # events of other types count, and have a key
+        if column.name in compared and program.counted:
+            columns[column.name] = pa.array([keys[n][place] for n in places], TYPES.get(column.type))
+        elif not column.is_column or program.counted:  # events of other types count, and have a key
             columns[column.name] = pa.array([repr(keys[n][place]) for n in places], pa.string())
     return pa.table(columns)
 

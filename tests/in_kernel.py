@@ -15,11 +15,14 @@ from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.widths import unit_of
 from neelc.rewrite.keys import partition_keys
 from neelc.runtime.kernels.events import Events, Numbers, Values
-from neelc.runtime.kernels.matching import matches
+from neelc.runtime.kernels.lists import Lists
+from neelc.runtime.kernels.matching import Piece, matches
+from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Tables, read
+from neelc.runtime.reference.conditions import condition, holds
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import is_member
-from neelc.runtime.reference.model import Binding, Context, Event, comparable
+from neelc.runtime.reference.model import Binding, Context, Event, binding_key, comparable
 from neelc.runtime.reference.times import nanoseconds
 
 
@@ -34,9 +37,56 @@ def kernel_matches(match: Match, tables: Tables, most_rows: int = 2_000_000) -> 
     events = as_arrays(planned, match, ordered, [repr(key_of[event]) for event in ordered])
     bindings = []
     for piece in matches(planned.program, events, most_rows):
-        for row in zip(*piece.values(), strict=True):
-            bindings.append({n: ordered[at] if at >= 0 else None for n, at in zip(piece, row, strict=True)})
-    return [b for b in bindings if all(evaluate(c, Context(b)) is True for c in planned.residual)]
+        rows = range(min(map(len, piece.values())))
+        bindings += [binding(planned.program, piece, row, ordered) for row in rows]
+    return complete(planned, bindings)
+
+
+def binding(program: Program, piece: Piece, row: int, events: Sequence[Event]) -> Binding:
+    """One of the matches of a piece."""
+    return {output.variable: bound(output, piece, row, events) for output in program.outputs}
+
+
+def bound(output: Output, piece: Piece, row: int, events: Sequence[Event]) -> object:
+    if output.inner:
+        columns = {
+            inner.variable.partition(".")[2]: numbers(piece[inner.variable], row) for inner in output.inner
+        }
+        lengths = [len(column) for column in columns.values() if column is not None]
+        return (
+            tuple(
+                {
+                    name: event_at(column[at], events)
+                    for name, column in sorted(columns.items())
+                    if column is not None
+                }
+                for at in range(lengths[0])
+            )
+            if lengths
+            else None
+        )
+    found = numbers(piece[output.variable], row)
+    if found is None:
+        return None
+    return tuple(events[at] for at in found) if output.listed else event_at(found[0], events)
+
+
+def numbers(column: Numbers | Lists, row: int) -> list[int] | None:
+    """The events of a row; None: no list."""
+    if not isinstance(column, Lists):
+        return [int(column[row])]
+    begin, length = int(column.begin[row]), int(column.length[row])
+    return None if length < 0 else [int(n) for n in column.pool[begin : begin + length]]
+
+
+def event_at(number: int, events: Sequence[Event]) -> Event | None:
+    return events[number] if number >= 0 else None
+
+
+def complete(planned: KernelPlan, bindings: Sequence[Binding]) -> list[Binding]:
+    """Those that meet the conditions that are left for complete matches."""
+    left = [condition(expression) for expression in planned.residual]
+    return [binding for binding in bindings if all(holds(one, binding) for one in left)]
 
 
 def key(planned: KernelPlan, match: Match, event: Event) -> object:
@@ -118,9 +168,9 @@ def raw_values(column: EventColumn, match: Match, events: Sequence[Event]) -> It
         yield value
 
 
-def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[frozenset[tuple[str, Event]]]:
+def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[object]:
     """Bindings to be compared; what is absent need not be named."""
     return Counter(
-        frozenset((name, event) for name, event in binding.items() if isinstance(event, Event))
+        frozenset((name, binding_key(value)) for name, value in binding.items() if value is not None)
         for binding in bindings
     )

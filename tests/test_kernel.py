@@ -17,6 +17,7 @@ from neelc.runtime.kernels import equality
 from neelc.runtime.kernels.distinct import distinct
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.lists import Lists
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.program import (
     EARLIEST,
@@ -44,7 +45,8 @@ def found(program: Program, events: Events, most_rows: int = 1000) -> Counter[tu
     variables = list(dict.fromkeys(output.variable for output in program.outputs))
     result: Counter[tuple[int, ...]] = Counter()
     for piece in matches(program, events, most_rows):
-        result.update(zip(*(piece[name].tolist() for name in variables), strict=True))
+        columns = [column for name in variables if not isinstance(column := piece[name], Lists)]
+        result.update(zip(*(column.tolist() for column in columns), strict=True))
     return result
 
 

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from asked_cases import CASES, PATHS, question
 from generate.rewritable import sample

@@ -34,7 +34,7 @@ __all__ = ["Refs", "field", "identifier", "literal", "spark_type", "sql"]
 Refs = Callable[[e.Expr], str | None]
 
 
-def sql(expression: e.Expr, refs: Refs, of_elements: bool = False) -> str:
+def sql(expression: e.Expr, refs: Refs) -> str:
     """The text of a bound expression; `refs` is asked for each part of it before it is taken apart.
 
     >>> from neelc.ir.types import DOUBLE, INT
@@ -48,19 +48,13 @@ def sql(expression: e.Expr, refs: Refs, of_elements: bool = False) -> str:
 
     >>> sql(e.Binary("+", count, e.Literal(1, INT)), names), sql(e.Binary("*", price, price), names)
     ('try_add(r.n, 1)', 'r.price * r.price')
-
-    `of_elements`: the expression is the argument of an aggregate over a list, whose `b[].price` is one price.
     """
-    return text(_Writer(refs, of_elements).sql(expression))
+    return text(_Writer(refs).sql(expression))
 
 
 @dataclass(frozen=True)
 class _Writer:
     refs: Refs
-    of_elements: bool
-
-    def type(self, node: e.Expr) -> DataType:
-        return type_of(node, self.of_elements)
 
     def operand(self, node: e.Expr) -> Written:
         """What the operators and functions need to know of a part."""
@@ -70,11 +64,11 @@ class _Writer:
             case e.Cast(e.Literal(int(value)), type, implicit=True) if _holds(type, value):
                 return Written(self.sql(node), type, value)
             case e.Interval():
-                return Written(self.sql(node), self.type(node), interval_value(node))
+                return Written(self.sql(node), type_of(node), interval_value(node))
             case e.Unary("-" | "+" as op, (e.Literal() | e.Interval()) as inside):
                 known = self.operand(inside).value
-                return Written(self.sql(node), self.type(node), negative(known) if op == "-" else known)
-        return Written(self.sql(node), self.type(node))
+                return Written(self.sql(node), type_of(node), negative(known) if op == "-" else known)
+        return Written(self.sql(node), type_of(node))
 
     def sql(self, node: e.Expr) -> Sql:
         known = self.refs(node)
@@ -96,7 +90,7 @@ class _Writer:
                 return syntax.binary(op, self.sql(left), self.sql(right))
             case e.Binary(op, left, right):
                 one, other = map(self.operand, implied((left, right), op))
-                return arithmetic(op, one, other, self.type(node))
+                return arithmetic(op, one, other, type_of(node))
             case e.Cast(operand, target, implicit=implicit):
                 return cast(self.operand(operand), target, implicit)
             case e.Call(name, arguments, type=type):
@@ -111,10 +105,10 @@ class _Writer:
 
     def item(self, base: e.Expr, index: e.Expr) -> Sql:
         """An array's element, counted from 0, or a map's value."""
-        if isinstance(self.type(base), Map):
+        if isinstance(type_of(base), Map):
             return exp.Bracket(this=self.sql(base), expressions=[self.sql(index)])
         place = self.sql(index)
-        return call("get", self.sql(base), try_cast(place, "INT") if self.type(index) == BIGINT else place)
+        return call("get", self.sql(base), try_cast(place, "INT") if type_of(index) == BIGINT else place)
 
     def extract(self, part: str, operand: e.Expr) -> Sql:
         written = self.operand(operand)

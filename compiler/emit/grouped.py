@@ -1,7 +1,7 @@
 """Aggregates over the rows of a group: those over all matches, in RETURN.
 
-Aggregates over the elements of a list, `sum(b[].price)`, are for the caller's `refs` to write; `sql` with
-`of_elements` gives the text of their arguments.
+Aggregates over the elements of a list, `sum(b[].price)`, are for the caller's `refs` to write, as
+`list_expressions` does.
 """
 
 from __future__ import annotations

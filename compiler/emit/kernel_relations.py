@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from neelc.emit.literals import identifier, spark_type
@@ -13,9 +13,10 @@ from neelc.emit.times import floor_divided
 from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT
 from neelc.plan.event_columns import NUMBER
-from neelc.plan.kernel_plan import START, Cut, KernelPlan
+from neelc.plan.kernel_outputs import START
+from neelc.plan.kernel_plan import Cut, KernelPlan
 from neelc.plan.plan_to_program import may_be_absent
-from neelc.runtime.program import Program
+from neelc.runtime.program import Output, Program
 
 CHUNK = 8
 """How many windows make a chunk of time. Events near its ends are read by two chunks: about an eighth, or a
@@ -23,8 +24,8 @@ quarter where a pattern looks back."""
 
 TICK_BITS = 44
 GRAIN = 1 << (64 - TICK_BITS)
-"""Events of keys are sorted by one number: a hash of the keys above so many bits of time. That is all of a time
-but its last 20 bits, a second if it counts microseconds."""
+"""Events of keys are sorted by one number: a hash of the keys above so many bits of time. That is all of a
+time but its last 20 bits, a second if it counts microseconds."""
 
 
 def kernel_relations(
@@ -76,6 +77,7 @@ def kernel_relations(
         planned.struct,
         planned.field,
         frozenset(may_be_absent(planned.plan.steps)),
+        planned.inner,
     )
     yield from results(matches, planned.residual, taken, name, as_stream)
 
@@ -149,11 +151,13 @@ def _schema(planned: KernelPlan) -> str:
         for column in planned.columns
     }
     types[START] = spark_type(BIGINT)
-    columns = [
-        f"{identifier(output.name)} STRUCT<"
-        + ", ".join(f"{identifier(field)}: {types[column]}" for field, column in output.fields)
-        + ">"
-        for output in planned.program.outputs
-        if output.name
-    ]
+    named = (output for output in planned.program.outputs if output.name)
+    columns = [f"{identifier(output.name)} {_type(output, types)}" for output in named]
     return ", ".join([*columns, "match_start BIGINT", "match_end BIGINT"])
+
+
+def _type(output: Output, types: Mapping[str, str]) -> str:
+    fields = [f"{identifier(field)}: {types[column]}" for field, column in output.fields]
+    fields += [f"{identifier(inner.name)}: {_type(inner, types)}" for inner in output.inner if inner.name]
+    struct = f"STRUCT<{', '.join(fields)}>"
+    return f"ARRAY<{struct}>" if output.listed else struct

@@ -5,28 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from neelc.emit.expressions import sql
-from neelc.emit.literals import identifier, literal
+from neelc.emit.list_expressions import over_match
+from neelc.emit.list_references import Field, InnerField, Layout
+from neelc.emit.literals import identifier
 from neelc.emit.relations import Aggregate, Items, Let, Select, Where
 from neelc.emit.scans import free
 from neelc.emit.times import as_time
-from neelc.ir.expr import Attribute, EventTime, Expr, MatchProperty, Variable, Whole
-from neelc.ir.logical import Clock, Match
+from neelc.ir.expr import Expr, MatchProperty
+from neelc.ir.logical import Match
 from neelc.ir.names import bare
-from neelc.ir.typeof import DATETIMES, type_of
-from neelc.ir.types import STRING, Struct
-from neelc.plan.kernel_plan import START
+from neelc.plan.kernel_outputs import closures_of
 from neelc.runtime.reference.results import is_over_matches
 
-Field = Callable[[Expr, str], str]
-"""The field of a variable's struct that holds an attribute."""
+
+def no_inner(closure: str, name: str) -> str:
+    """For matches without closures of composites."""
+    raise AssertionError(f"no field for {name} of {closure}")
 
 
 @dataclass(frozen=True)
 class Matches:
-    """A relation of matches: a struct for each variable, `match_start` and `match_end` as numbers of `unit`.
+    """A relation of matches: a struct for each variable, an array of structs for each list, and `match_start`
+    and `match_end` as numbers of `unit`.
 
-    `absent` are variables that may have no event.
+    `struct`, `field`, `inner` and `absent` are those of a `Layout`.
     """
 
     name: str
@@ -35,38 +37,21 @@ class Matches:
     struct: Callable[[str], str]
     field: Field
     absent: frozenset[str]
+    inner: InnerField = no_inner
 
     def sql(self, expression: Expr) -> str:
-        return sql(expression, self._reference)
+        """The text of what RETURN has, or of a condition on complete matches."""
+        closures = closures_of(self.query.pattern)
+        layout = Layout(self.unit, self.struct, self.field, self.inner, self.absent, closures)
+        return over_match(expression, layout, self._property)
 
-    def _reference(self, node: Expr) -> str | None:
+    def _property(self, node: Expr) -> str | None:
         match node:
-            case Attribute(Variable(name)) | EventTime(Variable(name)):
-                return self._value(node, name)
-            case Whole(Variable(name), Struct() as type):
-                return self._whole(name, type)
             case MatchProperty(name) if bare(name).lower() == "confidence":
                 return "1.0D"
             case MatchProperty(name):
                 return as_time(bare(name).lower(), self.unit, self.query.clock)
         return None
-
-    def _value(self, reference: Expr, variable: str) -> str:
-        field = self.field(reference, variable)
-        text = f"{identifier(self.struct(variable))}.{identifier(field)}"
-        if field != START:
-            return text
-        kind = type_of(reference)
-        return as_time(text, self.unit, Clock(kind, None if kind in DATETIMES else self.unit))
-
-    def _whole(self, name: str, type: Struct) -> str:
-        attributes = [(bare(f.name), Attribute(Variable(name), f.name, f.type)) for f in type.fields]
-        fields = [
-            f"{literal(field, STRING)}, {self._value(attribute, name)}" for field, attribute in attributes
-        ]
-        struct = f"named_struct({', '.join(fields)})"
-        event = identifier(self.struct(name))
-        return f"IF({event} IS NULL, NULL, {struct})" if name in self.absent else struct
 
 
 def results(

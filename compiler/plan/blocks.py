@@ -13,12 +13,24 @@ from dataclasses import dataclass, field
 
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Expr
+from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element
 from neelc.runtime.program import Between, When, Within
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`)."""
+
+    least: int
+    most: int | None
+    names: tuple[str, ...]
+    body: Block
 
 
 @dataclass(frozen=True)
 class Item:
-    """A variable and where its event may lie, in relation to all other variables that it knows of.
+    """A variable and where its event may lie, in relation to all other variables that it knows of; one with a
+    `loop` has a list of events, which lies there as a whole.
 
     `scope` is the chain of EXISTS and negations that it stands in: events of one match differ, but what two
     EXISTS find beside one another may be the same. `same` has the attributes of each `[id]` around it,
@@ -34,6 +46,40 @@ class Item:
     between: tuple[Between, ...] = ()
     scope: tuple[int, ...] = ()
     same: tuple[tuple[int, str], ...] = ()
+    loop: Loop | None = None
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of its events."""
+        if self.loop is not None:
+            return tuple(item.type for item in self.loop.body.items)
+        return (self.type,) if self.type else ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variable, and what is bound beside it: the first and the last element of a list."""
+        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(FIRST, LAST))))
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """The lists that it consists of: `b`, or `k.a` and `k.b`."""
+        return tuple(self.variable + inner for inner in self._inner)
+
+    @property
+    def _inner(self) -> tuple[str, ...]:
+        names = () if self.loop is None else self.loop.names
+        return tuple(name.removeprefix(element(self.variable, CURRENT)) for name in names)
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """What an iteration of a list sees of those before it."""
+        return self._elements(FIRST, LAST, BEFORE)
+
+    def _elements(self, *places: str) -> tuple[str, ...]:
+        if self.loop is None:
+            return ()
+        named = (element(self.variable, place) + rest for rest in ("", *self._inner) for place in places)
+        return tuple(dict.fromkeys(named))
 
 
 @dataclass(frozen=True)
@@ -85,16 +131,22 @@ class Block:
     def variables(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.variable for item in self.items))
 
-    def all_items(self) -> Iterator[Item]:
-        """The items of this block and of all its checks."""
-        yield from self.items
+    def all_blocks(self) -> Iterator[Block]:
+        """This block, and those of its checks and closures."""
+        yield self
         for check in self.checks:
-            yield from check.all_items()
+            yield from check.all_blocks()
+        for item in self.items:
+            if item.loop is not None:
+                yield from item.loop.body.all_blocks()
+
+    def all_items(self) -> Iterator[Item]:
+        for block in self.all_blocks():
+            yield from block.items
 
     def all_conditions(self) -> Iterator[Condition]:
-        yield from self.conditions
-        for check in self.checks:
-            yield from check.all_conditions()
+        for block in self.all_blocks():
+            yield from block.conditions
 
 
 def implies(one: When, other: When) -> bool:

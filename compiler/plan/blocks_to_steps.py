@@ -9,13 +9,15 @@ from neelc.bind.coercion import cast_to, common_of
 from neelc.ir.expr import Binary, Disjunction, Expr, IsNull
 from neelc.ir.names import bare
 from neelc.ir.typeof import type_of
-from neelc.plan.blocks import Block, Condition, Item
-from neelc.plan.event_roles import EventRoles, attribute
-from neelc.plan.known import Known, exclude_each_other, in_bound, see_each_other
+from neelc.plan.blocks import Block, Condition, Item, Loop
+from neelc.plan.event_roles import EventRoles, attribute, renamed
+from neelc.plan.feasible import feasible
+from neelc.plan.known import Known, exclude_each_other, see_each_other
+from neelc.plan.list_names import CURRENT, FIRST, element, ends, list_of, looks_back, ranges
 from neelc.plan.names_of_steps import names_of_step
 from neelc.plan.picks import with_picks
 from neelc.plan.shared_items import shared_items
-from neelc.plan.steps import Absent, AnyBound, Choose, Filter, Present, Rename, Step, Take
+from neelc.plan.steps import Absent, AnyBound, Bounds, Choose, Filter, Present, Rename, Repeat, Step, Take
 from neelc.plan.tight_bounds import tight_bounds
 from neelc.runtime.program import When
 
@@ -40,11 +42,17 @@ class Order:
         """The variables that are settled in rows with these choices: their events are taken, or they have
         none. Branches of an OR may share a variable, which is then taken in each."""
         waiting = {
-            item.variable
+            name
             for item in self.block.items
             if item not in self.taken and not exclude_each_other(item.when, when)
+            for name in item.names
         }
-        return self.around | (set(self.block.variables) - waiting)
+        return self.around | (self.own - waiting)
+
+    @property
+    def own(self) -> frozenset[str]:
+        """What the block binds."""
+        return frozenset(name for item in self.block.items for name in item.names)
 
 
 def blocks_to_steps(block: Block, known: Known, roles: EventRoles, shares: bool = True) -> tuple[Step, ...]:
@@ -63,25 +71,31 @@ def _steps(order: Order) -> list[Step]:
             _share(order, item.when)
         if item not in order.taken:
             _choose(order, item.when)
-            order.steps.append(_take(order, item))
+            order.steps.append(_take(order, item) if item.loop is None else _repeat(order, item, item.loop))
             order.taken.add(item)
         _judge(order)
         if place == 0 and block.wanted is None:
-            order.steps += _feasible(order, block.items[1:])
+            order.steps += feasible(order.bound(()), block.items, order.roles, order.known)
     for choice in block.choices:
         _choose(order, (*choice.when, (choice.mark, 0)))
     _judge(order)
-    order.steps += [AnyBound(some.variables, some.when) for some in block.bound]
+    order.steps += [AnyBound(_events(order, some.variables), some.when) for some in block.bound]
     return order.steps
+
+
+def _events(order: Order, variables: tuple[str, ...]) -> tuple[str, ...]:
+    """An event for each variable; a list that is not empty has a first one."""
+    return tuple(element(name, FIRST) if order.known.is_list(name) else name for name in variables)
 
 
 def _in_order(items: list[Item]) -> list[Item]:
     """The order of the text, but what must lie around other events comes after them: they do not know of
-    it."""
+    it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
     left, ordered = list(items), list[Item]()
     while left:
         waiting = {item.variable for item in left}
         free = [item for item in left if not waiting & set(_looked_at(item))]
+        free.sort(key=lambda item: item.loop is not None)
         assert free, "windows are nested, so there is an order"
         ordered.append(free[0])
         left.remove(free[0])
@@ -116,7 +130,7 @@ def _share(order: Order, when: When) -> None:
         before = order.bound(choice.when)
         for items in shared:
             first = items[0]
-            bounds = tight_bounds(replace(first, when=choice.when), before, order.known)
+            bounds = _bounds(order, replace(first, when=choice.when), before)
             differs = _differs(order, first, before)
             order.steps.append(Take(first.variable, order.roles.of[first], bounds, differs, when=choice.when))
             before |= {first.variable}
@@ -133,20 +147,57 @@ def _share(order: Order, when: When) -> None:
 
 def _differs(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ...]:
     """The bound variables whose event an item could be, but must not be."""
-    return tuple(
+    names = (
         name
         for name in sorted(bound)
-        if name not in item.after and name not in item.before and order.known.can_be_one_event(item, name)
+        if list_of(name) is None
+        and name not in item.after
+        and name not in item.before
+        and order.known.can_be_one_event(item, name)
     )
+    return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))
 
 
 def _take(order: Order, item: Item) -> Take:
     """The step that binds an item, with all conditions that can be judged then and concern it."""
     bound = order.bound(item.when) - {item.variable}
-    bounds = tight_bounds(item, bound, order.known)
     differs = _differs(order, item, bound)
     where = [*_agreements(order, item), *_conditions_at(order, item)]
+    bounds = _bounds(order, item, bound)
     return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
+
+
+def _bounds(order: Order, item: Item, bound: frozenset[str]) -> Bounds:
+    return ends(tight_bounds(item, bound, order.known), order.known.is_list)
+
+
+def _repeat(order: Order, item: Item, loop: Loop) -> Repeat:
+    """The step that binds a list. The first iteration is its own `b[1]`, and conditions that look back hold
+    for it by definition."""
+    around = (order.bound(item.when) - {item.variable}) | {*item.earlier}
+    following = [c for c in loop.body.conditions if item.variable in ranges(c.expression)]
+    first = [
+        _of_first(condition, item.variable)
+        for condition in loop.body.conditions
+        if not looks_back(condition.expression)
+    ]
+
+    def steps(conditions: list[Condition]) -> tuple[Step, ...]:
+        body = replace(loop.body, conditions=conditions)
+        iteration = Order(body, order.known, order.roles, around, order.chosen)
+        return tuple(_under(step, item.when) for step in _steps(iteration))
+
+    return Repeat(item.variable, loop.names, steps(first), steps(following), loop.least, loop.most, item.when)
+
+
+def _of_first(condition: Condition, variable: str) -> Condition:
+    """A condition as it is for the first iteration."""
+    begins = {name for name in condition.names if name.startswith(element(variable, FIRST))}
+    expression = condition.expression
+    for name in begins:
+        own = element(variable, CURRENT) + name.removeprefix(element(variable, FIRST))
+        expression = renamed(expression, name, own)
+    return replace(condition, expression=expression) if begins else condition
 
 
 def _conditions_at(order: Order, item: Item) -> Iterator[Expr]:
@@ -173,7 +224,9 @@ def _agreements(order: Order, item: Item) -> Iterator[Expr]:
         others = [
             other
             for other in sorted(order.bound(item.when) - {item.variable})
-            if any(
+            if order.known.items[other][0].type
+            and not order.known.is_list(other)
+            and any(
                 (number, name) in known.same and see_each_other(item, known)
                 for known in order.known.items[other]
             )
@@ -195,7 +248,7 @@ def _agreement(order: Order, item: Item, other: str, name: str, sure: bool) -> E
 
 def _judge(order: Order) -> None:
     """Add each condition and each check that can be judged now."""
-    own = frozenset(order.block.variables)
+    own = order.own
     for condition in _open_conditions(order):
         if (condition.names & own) <= order.bound(condition.when) and _can_choose(order, condition.when):
             _choose(order, condition.when)
@@ -231,7 +284,7 @@ def _is_own(order: Order, mark: str) -> bool:
 
 def _check(order: Order, check: Block) -> Absent | Present:
     """The step of a check, as if all variables around it were bound."""
-    around = order.around | set(order.block.variables)
+    around = order.around | order.own
     inner = Order(check, order.known, order.roles, around, order.chosen)
     steps = tuple(_under(step, check.when) for step in with_picks(_steps(inner)))
     kind = Present if check.wanted else Absent
@@ -246,24 +299,3 @@ def _under(step: Step, when: When) -> Step:
 def _needed(check: Block, step: Absent | Present) -> frozenset[str]:
     """The variables around a check that it looks at."""
     return frozenset(names_of_step(step)) - set(check.variables)
-
-
-def _feasible(order: Order, items: list[Item]) -> list[Step]:
-    """A step that drops rows early for which some event that is still needed cannot be there.
-
-    It is the rest of the pattern with each event as near as possible and conditions left out, so no match
-    is lost."""
-    rest = [item for item in items if not item.when]
-    if len(rest) < 2 or order.block.items[0].when:
-        return []
-    first = order.bound(())
-    bound, steps = first, list[Step]()
-    for item in rest:
-        bounds = tight_bounds(item, bound, order.known)
-        windows = (
-            replace(window, events=in_bound(window.events, first), member=False) for window in bounds.within
-        )
-        within = tuple(window for window in windows if window.events)
-        steps.append(Take(item.variable, order.roles.of[item], replace(bounds, within=within)))
-        bound |= {item.variable}
-    return [Present(with_picks(steps))]

@@ -11,6 +11,7 @@ from neelc.ir.logical import EventType
 from neelc.ir.names import same, written
 from neelc.ir.node import Node, transform
 from neelc.plan.blocks import Block, Condition, Item, implies
+from neelc.plan.list_names import list_of
 from neelc.plan.steps import Role
 from neelc.rewrite.keys import Key
 from neelc.rewrite.roles import plain
@@ -33,8 +34,8 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
     roles: dict[object, Role] = {}
     of: dict[Item, str] = {}
     absorbed: set[int] = set()
-    for inner in _blocks(block):
-        for item in inner.items:
+    for inner in block.all_blocks():
+        for item in (one for one in inner.items if one.loop is None):
             own = [c for c in inner.conditions if c.names == {item.variable} and implies(item.when, c.when)]
             absorbed |= {id(condition) for condition in own if implies(condition.when, item.when)}
             wanted = (*_not_null(item, types[item.type]), *(condition.expression for condition in own))
@@ -45,12 +46,6 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
                 roles[role] = Role(name, item.type, item.variable, conditions)
             of[item] = roles[role].name
     return EventRoles(tuple(roles.values()), of, frozenset(absorbed))
-
-
-def _blocks(block: Block) -> Iterator[Block]:
-    yield block
-    for check in block.checks:
-        yield from _blocks(check)
 
 
 def _not_null(item: Item, type: EventType) -> Iterator[Expr]:
@@ -89,7 +84,14 @@ def without_key_equalities(block: Block, keys: tuple[Key, ...]) -> Block:
         nots = [replace(condition, expression=IsNull(side, negated=True)) for side in sides]
         conditions += nots or [condition]
     checks = [without_key_equalities(check, keys) for check in block.checks]
-    return replace(block, conditions=conditions, checks=checks)
+    items = [_loop_without_key_equalities(item, keys) for item in block.items]
+    return replace(block, items=items, conditions=conditions, checks=checks)
+
+
+def _loop_without_key_equalities(item: Item, keys: tuple[Key, ...]) -> Item:
+    if item.loop is None:
+        return item
+    return replace(item, loop=replace(item.loop, body=without_key_equalities(item.loop.body, keys)))
 
 
 def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
@@ -100,9 +102,19 @@ def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
     if any(len(found) != 1 for found in names) or names[0] == names[1]:
         return ()
     for key in keys:
-        terms = [dict(key.terms).get(next(iter(found))) for found in names]
+        terms = [_term(key, next(iter(found))) for found in names]
         if all(
             term is not None and plain(side) == plain(term) for side, term in zip(sides, terms, strict=True)
         ):
             return sides
     return ()
+
+
+def _term(key: Key, name: str) -> Expr | None:
+    """What gives the key of a variable's event. The key of a list is that of each of its events."""
+    terms = dict(key.terms)
+    listed = list_of(name)
+    if listed is None:
+        return terms.get(name)
+    inner = name.partition("].")[2] or listed
+    return renamed(terms[inner], inner, name) if inner in terms else None

@@ -13,8 +13,10 @@ from neelc.ir.types import BIGINT
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EVENT, PLAIN, EventColumn, EventColumns
 from neelc.plan.event_roles import renamed
-from neelc.plan.kernel_plan import KeyColumn, key_column, references, struct_names, takes, types_of_variables
+from neelc.plan.kernel_outputs import references, struct_names
+from neelc.plan.kernel_plan import KeyColumn, key_column
 from neelc.plan.match_to_plan import match_to_plan
+from neelc.plan.steps_within import repeats, takes, types_of_variables
 from neelc.plan.unsupported import Unsupported
 from neelc.rewrite.keys import Key
 
@@ -58,6 +60,8 @@ class JoinPlan:
 def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
     """The plan of a query for joins; raises `Unsupported`."""
     plan = match_to_plan(query, keys, unit, contiguous)
+    if any(repeats(plan.steps)):
+        raise Unsupported("Kleene closure")
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):
         raise Unsupported("a window of EVENTS over events that last")
     columns = EventColumns(types_of_variables(plan))
@@ -65,7 +69,8 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
     used: dict[str, dict[str, None]] = {}
     wanted = [output.expression for output in query.outputs]
     for expression in (*wanted, *_expressions(plan.steps)):
-        for variable, reference in references(expression):
+        for variable, reference in references(expression, {}):
+            assert reference is not None, "only lists are counted"
             used.setdefault(variable, {})[columns.column(reference, variable).name] = None
     for old, new in renamed_to(plan.steps):
         used.setdefault(old, {}).update(used.get(new, {}))

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from neelc.ir.conjuncts import names_in
-from neelc.ir.expr import Attribute, EventTime, Expr, Variable, Whole
-from neelc.ir.logical import Match, Stream
+from neelc.ir.expr import Expr
+from neelc.ir.logical import Match
 from neelc.ir.names import bare
-from neelc.ir.node import Node, children
 from neelc.ir.show_pattern import as_written
-from neelc.ir.typeof import DATETIMES, type_of
-from neelc.ir.types import DOUBLE, FLOAT, DataType, Struct
-from neelc.ir.words import RESERVED
+from neelc.ir.typeof import type_of
+from neelc.ir.types import DOUBLE, FLOAT, DataType
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EVENT, PLAIN, PLAIN_NAME, EventColumn, EventColumns
 from neelc.plan.event_roles import renamed
+from neelc.plan.kernel_outputs import START, is_start, outputs_of
 from neelc.plan.match_to_plan import match_to_plan
 from neelc.plan.plan_to_program import plan_to_steps
+from neelc.plan.steps_within import takes, types_of_variables
 from neelc.plan.unsupported import Unsupported
 from neelc.plan.until_negation import until_negation
 from neelc.rewrite.keys import Key
 from neelc.rewrite.shortcuts import Shortcut
-from neelc.runtime.program import Output, Program
+from neelc.runtime.program import Program
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class KernelPlan:
         """The column of a variable's event."""
         return next(output.name for output in self.program.outputs if output.variable == variable)
 
+    def inner(self, closure: str, variable: str) -> str:
+        """The field of an iteration that holds a variable of the closure's body."""
+        found = (inner for output in self.program.outputs for inner in output.inner)
+        return next(inner.name for inner in found if inner.variable == f"{closure}.{variable}")
+
     def field(self, reference: Expr, variable: str) -> str:
         """The field of the variable's struct that holds an attribute: START if it is the start of the
         event."""
@@ -76,35 +81,6 @@ class KernelPlan:
         plain = renamed(reference, variable, EVENT)
         found = (c.name for c in self.columns if c.expression == plain and c.form == PLAIN)
         return next(found)
-
-
-START = "start"
-
-
-def is_start(reference: Expr, types: tuple[str, ...], query: Match, unit: str) -> bool:
-    """Whether an attribute is the time at which its event starts, in all streams that it can come from.
-    Then it need not travel a second time. Integers must be written in the unit that the plan counts in.
-
-    >>> from neelc.rewrite.examples import query
-    >>> match = query("SEQ(A a, B b) RETURN a.ts, b.x")
-    >>> [is_start(output.expression, ("A",), match, "MILLISECOND") for output in match.outputs]
-    [True, False]
-    """
-    names = {member.stream for type in query.types if type.name in types for member in type.members}
-    streams = [stream for stream in query.streams if stream.name in names]
-    if not isinstance(reference, Attribute | EventTime) or any(stream.query for stream in streams):
-        return False
-    wanted, kind = bare(reference.name).casefold(), type_of(reference)
-    return bool(streams) and all(
-        wanted == ("ts" if isinstance(reference, EventTime) else stream.start.casefold())
-        and _time_type(stream) == kind
-        and (kind in DATETIMES or stream.unit == unit)
-        for stream in streams
-    )
-
-
-def _time_type(stream: Stream) -> DataType | None:
-    return next((column.type for column in stream.columns if column.name == stream.start), None)
 
 
 Change = Callable[[s.Plan], s.Plan]
@@ -133,7 +109,7 @@ def kernel_plan(
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
     steps = kernel.steps if changed else until_negation(kernel.steps)
-    outputs = _outputs(query, plan, kernel.residual, columns)
+    outputs = outputs_of(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = Program(
         steps,
@@ -152,28 +128,6 @@ def kernel_plan(
     )
     text = str(as_written(query.pattern))
     return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text, cuts)
-
-
-def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
-    """The types of the events of each variable: several where branches share it."""
-    types = {role.name: role.type for role in plan.roles}
-    found: dict[str, tuple[str, ...]] = {}
-    for take in takes(plan.steps):
-        known = found.get(take.variable, ())
-        found[take.variable] = tuple(dict.fromkeys((*known, types[take.role])))
-    for step in plan.steps:
-        if isinstance(step, s.Rename):
-            found[step.new] = tuple(dict.fromkeys((*found.get(step.new, ()), *found[step.variable])))
-    return found
-
-
-def takes(steps: tuple[s.Step, ...]) -> Iterator[s.Take]:
-    for step in steps:
-        match step:
-            case s.Take():
-                yield step
-            case s.Absent(inner) | s.Present(inner):
-                yield from takes(inner)
 
 
 def key_column(key: Key, columns: EventColumns) -> KeyColumn:
@@ -203,58 +157,3 @@ def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[Cu
     if not shortcut.negative and users == {outer} and len(roles[inner]) == 1:
         one, two = columns.column(shortcut.outer, outer), columns.column(shortcut.inner, inner)
         yield Cut(roles[outer].pop(), one.name, roles[inner].pop(), two.name)
-
-
-def _outputs(
-    query: Match, plan: s.Plan, residual: tuple[Expr, ...], columns: EventColumns
-) -> tuple[Output, ...]:
-    """A struct for each variable that results, or conditions that are left, look into."""
-    fields: dict[str, dict[str, str]] = {name: {} for name in plan.variables}
-    for node in (*(output.expression for output in query.outputs), *residual):
-        for variable, reference in references(node):
-            known = is_start(reference, columns.type_of_variable[variable], query, plan.unit)
-            name = START if known else columns.column(reference, variable).name
-            fields.setdefault(variable, {})[name] = name
-    names = struct_names(plan.variables)
-    return tuple(
-        Output(name, names[name] if fields[name] else "", tuple(fields[name].items()))
-        for name in plan.variables
-    )
-
-
-SPECIAL_WORDS = frozenset(
-    "anti cross except full inner intersect join lateral left minus natural on right semi setminus union"
-    " using".split()
-)
-"""Words that Spark SQL does not take for names, though neelc does."""
-
-
-def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
-    """A column name for each variable: its own where that is a plain word. Spark does not tell cases apart.
-
-    >>> struct_names(("a", "`A`", "`x y`", "match_start"))
-    {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
-    """
-    found: dict[str, str] = {}
-    taken = {"match_start", "match_end", *SPECIAL_WORDS, *(word.casefold() for word in RESERVED)}
-    for number, name in enumerate(variables, 1):
-        plain = bare(name)
-        if not PLAIN_NAME.match(plain) or plain.casefold() in taken:
-            plain = f"event_{number}"
-        taken.add(plain.casefold())
-        found[name] = plain
-    return found
-
-
-def references(node: Node) -> Iterator[tuple[str, Expr]]:
-    """The attributes and times that an expression names, each with its variable. All attributes of a whole
-    event."""
-    match node:
-        case Attribute(Variable(name)) | EventTime(Variable(name)):
-            yield name, node
-        case Whole(Variable(name), Struct(fields)):
-            for field in fields:
-                yield name, Attribute(Variable(name), field.name, field.type)
-        case _:
-            for child in children(node):
-                yield from references(child)

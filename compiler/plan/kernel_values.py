@@ -13,40 +13,23 @@ from neelc.ir import expr as e
 from neelc.ir.conjuncts import names_in
 from neelc.ir.typeof import type_of
 from neelc.ir.types import (
-    BIGINT,
     BINARY,
     BOOLEAN,
     DATE,
     DAY_INTERVAL,
-    DOUBLE,
-    FLOAT,
-    INT,
-    SMALLINT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    TINYINT,
     Decimal,
 )  # fmt: skip
 from neelc.plan.event_columns import CODE, NUMBER, PLAIN, EventColumns
-from neelc.runtime.program import Apply, Column, Constant, Value
+from neelc.plan.list_folds import NUMBERS, ListFold, NotInKernel, has_lists, list_fold
+from neelc.runtime.program import Apply, Column, Constant, Total, Value
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
 
-NUMBERS = {
-    TINYINT: "tinyint",
-    SMALLINT: "smallint",
-    INT: "int",
-    BIGINT: "bigint",
-    FLOAT: "float",
-    DOUBLE: "double",
-}
 TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 _NAMES = {"coalesce": "coalesce", "greatest": "greatest", "least": "least", "abs": "abs", "if": "if"}
-
-
-class NotInKernel(Exception):
-    """An expression that the kernel cannot compute."""
 
 
 @dataclass
@@ -57,10 +40,13 @@ class KernelValues:
     columns: EventColumns
     absent: frozenset[str]
     coded: list[tuple[str, ...]] = field(default_factory=list)
+    folds: dict[str, ListFold] = field(default_factory=dict)
 
     def value(self, expression: e.Expr) -> Value:
         """The expression as operations; raises `NotInKernel`."""
         names = names_in(expression)
+        if has_lists(expression):
+            return self._operation(expression)
         if not names:
             return _constant(evaluate(expression, Context({})), expression)
         if len(names) == 1 and type_of(expression) in (*NUMBERS, BOOLEAN, *TIMES):
@@ -103,7 +89,17 @@ class KernelValues:
                 name = "isnull" if value is None else "istrue" if value else "isfalse"
                 found = Apply(name, (self.value(operand),))
                 return _not(found) if negated else found
+            case e.Aggregate():
+                return self._fold(node)
         return self._number(node)
+
+    def _fold(self, node: e.Aggregate) -> Value:
+        """An aggregate over a list: numbers only."""
+        found = list_fold(node, self.columns)
+        self.folds[found.fold.name] = found
+        total = Total(found.fold.name)
+        # Of a list that is not there, nothing is counted.
+        return Apply("coalesce", (total, Constant(0))) if found.fold.function == "count" else total
 
     def _number(self, node: e.Expr) -> Value:
         kind = type_of(node)
@@ -142,7 +138,7 @@ class KernelValues:
     def _code(self, expression: e.Expr) -> Column:
         """A column that is compared by the order of its values. One of an absent event is NULL."""
         names = names_in(expression)
-        if len(names) != 1:
+        if len(names) != 1 or has_lists(expression):
             raise NotInKernel(str(expression))
         variable = next(iter(names))
         if variable in self.absent and evaluate(expression, Context({variable: None})) is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc.plan.blocks import Block, Item, implies
+from neelc.plan.list_names import list_of
 from neelc.rewrite.facts import Facts
 from neelc.runtime.program import When
 
@@ -22,7 +23,17 @@ class Known:
 
     def is_sure(self, variable: str, when: When) -> bool:
         """Whether the variable is bound, once it is taken, in every row with these choices."""
-        return any(implies(when, item.when) for item in self.items[variable])
+        return list_of(variable) is None and any(
+            implies(when, item.when) and (item.loop is None or item.loop.least > 0)
+            for item in self.items[variable]
+        )
+
+    def is_list(self, variable: str) -> bool:
+        return any(item.loop is not None for item in self.items[variable])
+
+    def lists(self, variable: str) -> tuple[str, ...]:
+        """The lists that a variable consists of; of an event, the variable."""
+        return tuple(name for item in self.items[variable] for name in item.lists) or (variable,)
 
     def can_be_together(self, variable: str, when: When) -> bool:
         """Whether the variable can be bound in a row with these choices."""
@@ -39,7 +50,7 @@ class Known:
         return any(
             see_each_other(item, other)
             and not exclude_each_other(item.when, other.when)
-            and self.facts.may_overlap(item.type, other.type)
+            and any(self.facts.may_overlap(item.type, type) for type in other.types)
             for other in self.items[variable]
         )
 
@@ -48,8 +59,20 @@ def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
     items: dict[str, tuple[Item, ...]] = {}
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
-    lasting = any(facts.may_last(item.type) for item in block.all_items())
+        # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
+        for name in (*item.earlier, *(name for name in item.lists if name != item.variable)):
+            end = replace(item, variable=name, type=_type_of(name, item), loop=None)
+            items[name] = (*items.get(name, ()), end)
+    lasting = any(facts.may_last(type) for item in block.all_items() for type in item.types)
     return Known(items, facts, keyed, lasting)
+
+
+def _type_of(name: str, item: Item) -> str:
+    """The type of an event of a list; none for one that can be of several."""
+    inner = name.partition("].")[2]
+    body = item.loop.body.items if item.loop is not None else ()
+    found = (one.type for one in body if one.variable.partition("].")[2] == inner)
+    return next(found, "")
 
 
 def see_each_other(one: Item, other: Item) -> bool:

@@ -78,7 +78,7 @@ def _is_attribute(term: object, name: str) -> bool:
 
 def _leader(block: Block) -> str | None:
     """The variable whose event comes before all others, in every match."""
-    if not block.items or block.items[0].when:
+    if not block.items or block.items[0].when or block.items[0].loop:
         return None
     first, rest = block.items[0].variable, block.items[1:]
     return first if all(first in item.after for item in rest) else None
@@ -86,5 +86,7 @@ def _leader(block: Block) -> str | None:
 
 def _looks_back(block: Block) -> bool:
     """Whether a check can look at events before the start of the match."""
-    sure = {item.variable for item in block.items if not item.when}
+    sure = {
+        item.variable for item in block.items if not item.when and (item.loop is None or item.loop.least > 0)
+    }
     return any(not sure & set(item.after) for check in block.checks for item in check.all_items())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.ir.conjuncts import names_in
-from neelc.plan.steps import Absent, AnyBound, Bounds, Filter, Present, Rename, Step, Take
+from neelc.plan.list_names import list_of
+from neelc.plan.steps import Absent, AnyBound, Bounds, Filter, Present, Rename, Repeat, Step, Take
 
 
 def names_of_bounds(bounds: Bounds) -> Iterator[str]:
@@ -33,3 +34,6 @@ def names_of_step(step: Step) -> Iterator[str]:
         case Absent(steps) | Present(steps):
             for inner in steps:
                 yield from names_of_step(inner)
+        case Repeat(variable, first=first, next=following):
+            names = (name for inner in (*first, *following) for name in names_of_step(inner))
+            yield from (name for name in names if list_of(name) != variable)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from neelc.ir.conjuncts import names_in
-from neelc.plan.steps import Absent, AnyBound, Filter, Present, Step, Take
+from neelc.plan.steps import Absent, AnyBound, Filter, Present, Repeat, Step, Take
 from neelc.runtime.program import ALL, ANY, EARLIEST, LATEST
 
 _PICKS = {frozenset[str](): ANY, frozenset({"after"}): EARLIEST, frozenset({"before"}): LATEST}
@@ -48,6 +48,9 @@ def _uses(variable: str, step: Step) -> Iterator[str]:
             yield "other"
         case Absent(steps) | Present(steps):
             if any(use for inner in steps for use in _uses(variable, inner)):
+                yield "other"
+        case Repeat(first=first, next=following):
+            if any(use for inner in (*first, *following) for use in _uses(variable, inner)):
                 yield "other"
         case AnyBound():
             return  # it asks whether there is an event, not which

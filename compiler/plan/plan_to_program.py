@@ -9,7 +9,10 @@ from neelc.ir.conjuncts import conjuncts
 from neelc.ir.expr import Expr
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EventColumns
-from neelc.plan.kernel_values import KernelValues, NotInKernel, groups
+from neelc.plan.event_roles import renamed
+from neelc.plan.kernel_values import KernelValues, groups
+from neelc.plan.list_folds import NotInKernel
+from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, without_names
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime import program as r
 
@@ -30,8 +33,9 @@ def plan_to_steps(plan: s.Plan, columns: EventColumns) -> KernelSteps:
     values = KernelValues(columns, frozenset(may_be_absent(plan.steps)))
     residual: list[Expr] = []
     steps = tuple(_top(step, values, residual) for step in plan.steps)
-    kept = tuple(step for step in steps if step is not None)
-    return KernelSteps(kept, groups(values.coded), tuple(residual))
+    kept = tuple(_with_folds(step, values) for step in steps if step is not None)
+    written = (without_names(condition) for condition in residual)
+    return KernelSteps(kept, groups(values.coded), tuple(dict.fromkeys(written)))
 
 
 def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
@@ -43,6 +47,14 @@ def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
                 yield from (variable, new)
             case s.Absent(inner) | s.Present(inner):
                 yield from may_be_absent(inner)
+            case s.Repeat(variable, names, first, when=when):
+                if when:
+                    yield variable
+                # The first iteration has none before it, and an empty list has no element.
+                inner_names = [name.removeprefix(element(variable, CURRENT)) for name in names]
+                for place in (FIRST, LAST, BEFORE):
+                    yield from (element(variable, place) + rest for rest in inner_names)
+                yield from may_be_absent(first)
 
 
 def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | None:
@@ -53,7 +65,45 @@ def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | N
         case s.Filter(condition, ()):
             left = tuple(_computable((condition,), values, residual))
             return r.Filter(values.value(left[0])) if left else None
+        case s.Repeat(when=()):
+            return _repeat(step, values, residual)
     return _inner(step, values)
+
+
+def _repeat(step: s.Repeat, values: KernelValues, residual: list[Expr]) -> r.Repeat:
+    """What the kernel cannot judge of elements is judged on complete lists: those of the first element, as
+    they are for it, where they are not for all."""
+    later: list[Expr] = []
+    following = _body(step.next, values, later)
+    early: list[Expr] = []
+    first = _body(step.first, values, early)
+    residual += later
+    for condition in (one for one in early if one not in later):
+        for name in step.names:
+            begin = element(step.variable, FIRST) + name.removeprefix(element(step.variable, CURRENT))
+            condition = renamed(condition, name, begin)
+        residual.append(condition)
+    return r.Repeat(step.variable, step.names, first, following, step.least, step.most, when=step.when)
+
+
+def _body(steps: tuple[s.Step, ...], values: KernelValues, residual: list[Expr]) -> tuple[r.Step, ...]:
+    made = (_top(step, values, residual) for step in steps)
+    return tuple(step for step in made if step is not None)
+
+
+def _with_folds(step: r.Step, values: KernelValues) -> r.Step:
+    """The step with the folds that are asked of its list, by itself or by other steps."""
+    match step:
+        case r.Repeat():
+            mine = [found for found in values.folds.values() if found.variable == step.variable]
+            return replace(
+                step,
+                running=tuple(found.fold for found in mine if found.running),
+                final=tuple(found.fold for found in mine if not found.running),
+            )
+        case r.Absent(inner) | r.Present(inner):
+            return replace(step, steps=tuple(_with_folds(one, values) for one in inner))
+    return step
 
 
 def _computable(conditions: Sequence[Expr], values: KernelValues, residual: list[Expr]) -> Iterator[Expr]:
@@ -76,6 +126,13 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
                 return r.Absent(tuple(_inner(inner, values) for inner in steps), when)
             case s.Present(steps, when):
                 return r.Present(tuple(_inner(inner, values) for inner in steps), when)
+            case s.Repeat():
+                first, following = (
+                    tuple(_inner(inner, values) for inner in steps) for steps in (step.first, step.next)
+                )
+                return r.Repeat(
+                    step.variable, step.names, first, following, step.least, step.most, when=step.when
+                )
             case _:
                 return step
     except NotInKernel as condition:

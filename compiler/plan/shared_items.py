@@ -38,7 +38,7 @@ def shared_items(block: Block, choice: Choice, role: Callable[[Item], str], know
 
 def _branch(block: Block, choice: Choice, number: int) -> list[Item]:
     when = {*choice.when, (choice.mark, number)}
-    return [item for item in block.items if set(item.when) == when]
+    return [item for item in block.items if set(item.when) == when and item.loop is None]
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:

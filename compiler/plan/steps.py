@@ -11,9 +11,8 @@ from neelc.ir.expr import Expr
 from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, Rename, When, Within
 
 __all__ = [
-    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Filter", "Plan", "Present", "Rename", "Role",
-    "Step", "Take",
-    "When", "Within",
+    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Filter", "Plan", "Present", "Rename", "Repeat",
+    "Role", "Step", "Take", "When", "Within",
 ]  # fmt: skip
 
 
@@ -72,7 +71,20 @@ class Present:
     part: str = ""
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present
+@dataclass(frozen=True)
+class Repeat:
+    """Bind a list: see `runtime.program.Repeat`."""
+
+    variable: str
+    names: tuple[str, ...]
+    first: tuple[Step, ...]
+    next: tuple[Step, ...]
+    least: int
+    most: int | None
+    when: When = ()
+
+
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat
 
 
 @dataclass(frozen=True)

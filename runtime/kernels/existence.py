@@ -28,13 +28,18 @@ def extended(search: Search, steps: tuple[Step, ...], frontier: Frontier, run: R
         return _one_by_one(search, steps, frontier, run)
     inner = frontier.only(mentions.of_steps(steps))
     rows, like = None, None
-    if len(inner.variables) < len(frontier.variables) and len(frontier) > 1:
-        rows, like = distinct([inner.segment, *inner.variables.values(), *inner.marks.values()])
+    if len(inner.variables) < len(frontier.variables) and len(frontier) > 1 and not inner.totals:
+        codes = (lists.codes() for lists in inner.lists.values())
+        rows, like = distinct([inner.segment, *inner.variables.values(), *inner.marks.values(), *codes])
         inner = inner.take(rows)
     found = np.zeros(len(inner), bool)
-    for piece in run(search.unowned(), settled(steps), inner.marked(ROW, np.arange(len(inner)))):
+    for piece in run(_looking(search), settled(steps), inner.marked(ROW, np.arange(len(inner)))):
         found[piece.marks[ROW]] = True
     return found if like is None else found[like]
+
+
+def _looking(search: Search) -> Search:
+    return replace(search.unowned(), prunes=True)
 
 
 def _one_by_one(search: Search, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -10,13 +11,14 @@ from neelc.runtime.kernels.distinct import distinct
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, any_bound, root
+from neelc.runtime.kernels.lists import Lists, joined, none
 from neelc.runtime.kernels.operations import check
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.timeline import groups
-from neelc.runtime.program import Program
+from neelc.runtime.program import Output, Program
 
-Piece = Mapping[str, Numbers]
+Piece = Mapping[str, Numbers | Lists]
 
 
 def matches(
@@ -36,17 +38,33 @@ def _matches(program: Program, events: Events, most_rows: int) -> Iterator[Piece
         search = Search(program, group, line, most_rows)
         pieces = _owned_pieces(search)
         for piece in _each_once(pieces, most_rows) if program.unique else pieces:
-            yield {name: np.where(n < 0, n, n + begin) for name, n in piece.items()} if begin else piece
+            yield {name: _moved(column, begin) for name, column in piece.items()} if begin else piece
+
+
+def _moved(column: Numbers | Lists, begin: int) -> Numbers | Lists:
+    return (
+        column.shifted(begin) if isinstance(column, Lists) else np.where(column < 0, column, column + begin)
+    )
 
 
 def _owned_pieces(search: Search) -> Iterator[Piece]:
-    variables = dict.fromkeys(output.variable for output in search.program.outputs)
+    outputs = search.program.outputs
+    # The first event of a list stands for it: none of the others is earlier.
+    members = {f"{output.variable}[1]" if output.listed else output.variable for output in outputs}
     for frontier in run(search, search.program.steps, root()):
-        owned = _owned(search, frontier.only(variables))
+        owned = _owned(search, frontier.only(members))
         rows = frontier if owned.all() else frontier.take(owned)
         if len(rows):
-            absent = np.full(len(rows), -1)
-            yield {variable: rows.variables.get(variable, absent) for variable in variables}
+            yield dict(_columns(outputs, rows))
+
+
+def _columns(outputs: tuple[Output, ...], rows: Frontier) -> Iterator[tuple[str, Numbers | Lists]]:
+    for output in outputs:
+        for one in output.inner or (output,):
+            if output.listed:
+                yield one.variable, rows.lists.get(one.variable) or none(len(rows))
+            else:
+                yield one.variable, rows.variables.get(one.variable, np.full(len(rows), -1))
 
 
 def _owned(search: Search, frontier: Frontier) -> Truths:
@@ -79,13 +97,30 @@ def _united(pieces: list[Piece]) -> Piece:
     pieces = [piece for piece in pieces if _length(piece)]
     if not pieces:
         return {}
-    whole = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    rows, _ = distinct(list(whole.values()))
-    return {name: numbers[rows] for name, numbers in whole.items()}
+    whole = {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
+    rows, _ = distinct([column.codes() if isinstance(column, Lists) else column for column in whole.values()])
+    return {
+        name: column.take(rows) if isinstance(column, Lists) else column[rows]
+        for name, column in whole.items()
+    }
+
+
+def united_columns(columns: Sequence[Numbers | Lists]) -> Numbers | Lists:
+    """Columns of the same kind, one after the other."""
+    lists = [column for column in columns if isinstance(column, Lists)]
+    if lists:
+        return reduce(lambda one, other: joined(one, len(one), other, len(other)), lists)
+    return np.concatenate([column for column in columns if not isinstance(column, Lists)])
 
 
 def _length(piece: Piece) -> int:
     return len(next(iter(piece.values()))) if piece else 0
+
+
+def event_of(piece: Piece, row: int) -> int:
+    """An event of a match."""
+    firsts = (column.at(0) if isinstance(column, Lists) else column for column in piece.values())
+    return max(int(numbers[row]) for numbers in firsts)
 
 
 def _limited(pieces: Iterator[Piece], events: Events, most: int | None) -> Iterator[Piece]:
@@ -93,8 +128,7 @@ def _limited(pieces: Iterator[Piece], events: Events, most: int | None) -> Itera
     for piece in pieces:
         total += _length(piece)
         if most is not None and total > most:
-            one = max(int(numbers[most - total]) for numbers in piece.values())
-            segment = int(events.segment[one])
+            segment = int(events.segment[event_of(piece, most - total)])
             message = f"more than {most} matches: {total} were found so far"
             raise KernelError("MAX_MATCHES", message, segment)
         yield piece

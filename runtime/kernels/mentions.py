@@ -13,10 +13,13 @@ from neelc.runtime.program import (
     Choose,
     Column,
     Filter,
+    Fold,
     Present,
     Rename,
+    Repeat,
     Step,
     Take,
+    Total,
     Value,
 )
 
@@ -25,6 +28,8 @@ def of_value(value: Value) -> Iterator[str]:
     match value:
         case Column(variable):
             yield variable
+        case Total(name):
+            yield name
         case Apply(operands=operands):
             for operand in operands:
                 yield from of_value(operand)
@@ -68,6 +73,10 @@ def _of_step(step: Step) -> Iterator[str]:
             yield from variables
         case Absent(steps) | Present(steps):
             yield from of_steps(steps)
+        case Repeat(first=first, next=following):
+            # Of what iterations themselves bind, there is nothing before.
+            yield from of_steps(first)
+            yield from of_steps(following)
 
 
 def values(steps: tuple[Step, ...]) -> Iterator[Value]:
@@ -80,5 +89,21 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
                 yield condition
             case Absent(inner) | Present(inner):
                 yield from values(inner)
+            case Repeat(first=first, next=following):
+                yield from values(first)
+                yield from values(following)
             case Choose() | AnyBound() | Rename():
+                pass
+
+
+def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
+    """All aggregates over lists."""
+    for step in steps:
+        match step:
+            case Repeat():
+                yield from (*step.running, *step.final)
+                yield from folds((*step.first, *step.next))
+            case Absent(inner) | Present(inner):
+                yield from folds(inner)
+            case _:
                 pass

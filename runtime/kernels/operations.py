@@ -9,10 +9,12 @@ import numpy as np
 
 from neelc.runtime.kernels import arithmetic, logic, mentions
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
-from neelc.runtime.program import Apply, Column, Constant, Program, Value
+from neelc.runtime.kernels.frontier import Frontier
+from neelc.runtime.program import Apply, Column, Constant, Program, Total, Value
 
-Lookup = Callable[[str], Numbers | None]
-"""A variable -> its event in each row, -1 where it is absent; None: in all rows."""
+Lookup = Callable[[str], Numbers | Values | None]
+"""A variable -> its event in each row, -1 where it is absent; None: in all rows. The name of a fold -> what
+was computed."""
 
 NULL = Values(np.zeros(1, bool), np.zeros(1, bool))
 
@@ -105,7 +107,10 @@ def evaluate(value: Value, lookup: Lookup, events: Events) -> Values:
         case Constant(constant):
             return Values(np.array([constant]))
         case Column(variable, name):
-            return _column(events.columns[name], lookup(variable))
+            return _column(events.columns[name], _numbers(variable, lookup))
+        case Total(name):
+            total = lookup(name)
+            return total if isinstance(total, Values) else NULL
         case Apply(operation, operands, type):
             arguments = [evaluate(operand, lookup, events) for operand in operands]
             if operation in TYPED:
@@ -113,6 +118,17 @@ def evaluate(value: Value, lookup: Lookup, events: Events) -> Values:
             result = PLAIN[operation](*arguments)
             return _agreed(result, value, lookup) if operation == "agrees" else result
     raise TypeError(value)
+
+
+def seen(frontier: Frontier) -> Lookup:
+    """What the rows of a table have."""
+    return lambda name: frontier.totals[name] if name in frontier.totals else frontier.variables.get(name)
+
+
+def _numbers(variable: str, lookup: Lookup) -> Numbers | None:
+    found = lookup(variable)
+    assert not isinstance(found, Values), "a variable has events"
+    return found
 
 
 def _column(column: Values, numbers: Numbers | None) -> Values:
@@ -129,7 +145,7 @@ def _agreed(equal: Values, value: Apply, lookup: Lookup) -> Values:
     """True also where one of the events is absent."""
     absent = np.zeros(1, bool)
     for variable in mentions.of_value(value):
-        numbers = lookup(variable)
+        numbers = _numbers(variable, lookup)
         absent = absent | (np.ones(1, bool) if numbers is None else numbers < 0)
     return Values(absent | equal.values, None if equal.valid is None else absent | equal.valid)
 

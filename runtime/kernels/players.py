@@ -38,14 +38,18 @@ class Players:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What all steps of a run share. `positive` is for the steps whose events are part of the match."""
+    """What all steps of a run share. `positive` is for the steps whose events are part of the match; one that
+    `prunes` drops, where only existence is asked for, what no later step looks at."""
 
     program: Program
     events: Events
     timeline: Timeline
     most_rows: int
     positive: bool = True
+    prunes: bool = True
     found: dict[object, Players] = field(default_factory=dict)
+    tried: list[int] = field(default_factory=lambda: [0])
+    """How many lists were tried."""
 
     def unowned(self) -> Search:
         """The same for steps inside Absent and Present."""

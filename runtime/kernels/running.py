@@ -9,10 +9,11 @@ import numpy as np
 
 from neelc.runtime.kernels.existence import extended, pruned
 from neelc.runtime.kernels.frontier import Frontier, any_bound, both, concerned
-from neelc.runtime.kernels.operations import holds
+from neelc.runtime.kernels.operations import holds, seen
 from neelc.runtime.kernels.players import Search
+from neelc.runtime.kernels.repeating import repeat
 from neelc.runtime.kernels.taking import ROW, take
-from neelc.runtime.program import Absent, AnyBound, Choose, Filter, Present, Rename, Step, Take
+from neelc.runtime.program import Absent, AnyBound, Choose, Filter, Present, Rename, Repeat, Step, Take
 
 # So many rows are worth a table of their own for each choice: steps then concern all of its rows or none.
 MANY = 20_000
@@ -28,7 +29,7 @@ def run(search: Search, steps: tuple[Step, ...], frontier: Frontier) -> Iterator
         if piece is None:
             pending.pop()
         elif len(piece):
-            if place and ROW in piece.marks and not search.program.nested:
+            if place and search.prunes and ROW in piece.marks and not search.program.nested:
                 piece = pruned(piece, steps[place - 1], steps[place:])
             if place == len(steps):
                 yield piece
@@ -65,7 +66,7 @@ def _rename(search: Search, step: Rename, frontier: Frontier) -> Iterator[Fronti
 
 
 def _filter(search: Search, step: Filter, frontier: Frontier) -> Iterator[Frontier]:
-    yield frontier.take(holds(step.condition, frontier.variables.get, search.events, len(frontier)))
+    yield frontier.take(holds(step.condition, seen(frontier), search.events, len(frontier)))
 
 
 def _any_bound(search: Search, step: AnyBound, frontier: Frontier) -> Iterator[Frontier]:
@@ -80,6 +81,10 @@ def _present(search: Search, step: Present, frontier: Frontier) -> Iterator[Fron
     yield frontier.take(extended(search, step.steps, frontier, run))
 
 
+def _repeat(search: Search, step: Repeat, frontier: Frontier) -> Iterator[Frontier]:
+    return repeat(search, step, frontier, run)
+
+
 STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Choose: _choose,
     Take: take,
@@ -88,4 +93,5 @@ STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     AnyBound: _any_bound,
     Absent: _absent,
     Present: _present,
+    Repeat: _repeat,
 }

@@ -10,8 +10,9 @@ import numpy as np
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.bounds import Room, rooms
 from neelc.runtime.kernels.equality import narrowed
-from neelc.runtime.kernels.events import Numbers, Truths
-from neelc.runtime.kernels.frontier import Frontier
+from neelc.runtime.kernels.events import Numbers, Truths, Values
+from neelc.runtime.kernels.frontier import Frontier, chosen
+from neelc.runtime.kernels.lists import contains
 from neelc.runtime.kernels.operations import holds
 from neelc.runtime.kernels.players import Players, Search, is_own
 from neelc.runtime.kernels.timeline import FAR
@@ -64,15 +65,20 @@ class Candidates:
             if name in self.frontier.variables:
                 other = self.frontier.variables[name][row]
                 row, place = _kept(row, place, other != self.players.numbers[place])
+            if name in self.frontier.lists:
+                used = contains(self.frontier.lists[name], row, self.players.numbers[place])
+                row, place = _kept(row, place, ~used)
         for condition in self.joint:
             row, place = _kept(row, place, self._holds(condition, row, place))
         return row, place
 
     def _holds(self, condition: Value, row: Numbers, place: Numbers) -> Truths:
-        def lookup(variable: str) -> Numbers | None:
-            if variable == self.step.variable:
+        def lookup(name: str) -> Numbers | Values | None:
+            if name == self.step.variable:
                 return self.players.numbers[place]
-            column = self.frontier.variables.get(variable)
+            if name in self.frontier.totals:
+                return chosen(self.frontier.totals[name], row)
+            column = self.frontier.variables.get(name)
             return None if column is None else column[row]
 
         return holds(condition, lookup, self.search.events, len(row))

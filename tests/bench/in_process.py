@@ -85,7 +85,7 @@ def cut_in_window(stream: Events, by: Cut, window: int) -> Events:
     outer, inner = stream.roles[by.outer], stream.roles[by.inner]
     times = stream.start - stream.start[0] + window
     # One number for a value and a time: events of one value are together, and in the order of time.
-    base = int(times[-1]) + 1
+    base = times[-1] + 1
     met = np.sort(stream.columns[by.inner_column].values[inner] * base + times[inner])
     asked = stream.columns[by.outer_column].values[outer] * base + times[outer]
     kept = np.searchsorted(met, asked) > np.searchsorted(met, asked - window)

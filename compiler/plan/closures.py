@@ -1,0 +1,186 @@
+"""Closures as items of blocks: a list that lies somewhere as a whole, and a block for each of its iterations.
+
+"A closure of a composite is judged like a SEQ of its iterations": an iteration comes after the last event of
+the one before, and what lies around the list lies around each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from neelc.ir import pattern as p
+from neelc.ir.conjuncts import names_in
+from neelc.ir.expr import Expr, Variable
+from neelc.ir.node import Node, transform
+from neelc.ir.parts import all_parts, may_be_empty, targets
+from neelc.ir.show_pattern import as_written
+from neelc.plan.blocks import Block, Condition, Item, Loop, SomeBound, implies
+from neelc.plan.list_names import CURRENT, FIRST, LAST, element, list_of, ranges, with_names
+from neelc.plan.places import Place, Walk, Window
+from neelc.plan.unsupported import Unsupported
+from neelc.runtime.program import When
+
+PlacePart = Callable[[Walk, p.Pattern, Place], None]
+
+
+def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> None:
+    """Add a closure to the blocks of its place; `place` adds the parts of its body."""
+    _refuse(part)
+    variable = part.variable or ""
+    body, names = _renamed_body(part, variable)
+    block = Block(wanted=True, when=at.when, part=str(as_written(part)))
+    scope = at.scope_of(variable)
+    inside = replace(
+        at,
+        block=block,
+        after=(*at.after, element(variable, LAST)),
+        windows=tuple(_seen_from_inside(window, variable, names) for window in at.windows),
+        scope=scope,
+        inner=(),
+        dropped=frozenset(),
+        hidden=None,
+    )
+    place(walk, body, inside)
+    if may_be_empty(part.part):
+        block.bound.append(SomeBound(names, at.when))
+    within = tuple(window.around(variable) for window in at.windows)
+    loop = Loop(part.least, part.most, names, block)
+    kind = part.part.type if isinstance(part.part, p.Event) else ""
+    item = Item(variable, kind, at.when, at.after, at.before, within, at.between, scope, at.same, loop)
+    at.block_of([variable]).items.append(item)
+
+
+def _refuse(part: p.Repeat) -> None:
+    """What a body may not have: it would have to look at the iteration that follows."""
+    for inner in all_parts(part.part):
+        match inner:
+            case p.Repeat():
+                raise Unsupported("a closure inside of a closure", inner.span)
+            case p.Exists():
+                raise Unsupported("EXISTS inside of a closure", inner.span)
+            case p.Seq(parts) if isinstance(parts[-1], p.Not):
+                raise Unsupported("a negation at the end of a closure's body", inner.span)
+            case p.And(parts) | p.AndNeg(parts) if any(isinstance(one, p.Not) for one in parts):
+                raise Unsupported("a negation in an AND inside of a closure", inner.span)
+
+
+def _renamed_body(part: p.Repeat, variable: str) -> tuple[p.Pattern, tuple[str, ...]]:
+    """The body with the names that its variables have in an iteration, and these names."""
+    if isinstance(part.part, p.Event):
+        new = {part.part.variable or "": element(variable, CURRENT)}
+        body: Node = replace(part.part, variable=part.part.variable or "")
+    else:
+        names = {event.variable or "" for event in all_parts(part.part) if isinstance(event, p.Event)}
+        new = {name: element(variable, CURRENT, name) for name in names}
+        body = part.part
+
+    def change(node: Node) -> Node | None:
+        match node:
+            case Variable(name) if name in new:
+                return Variable(new[name])
+            case p.Event(variable=name) if (name or "") in new:
+                return replace(node, variable=new[name or ""])
+        return None
+
+    changed = transform(body, change)
+    assert isinstance(changed, p.Pattern)
+    return changed, targets(changed)
+
+
+def _seen_from_inside(window: Window, variable: str, names: tuple[str, ...]) -> Window:
+    """A window around the list is one around each of its events, and the first of them."""
+    if variable not in window.variables:
+        return window
+    others = tuple(name for name in window.variables if name != variable)
+    return replace(window, variables=(*others, element(variable, FIRST), *names))
+
+
+def distributed(block: Block) -> Block:
+    """The block with each condition about the elements of a list in the block of its iterations; in all
+    conditions elements have names."""
+    conditions: list[Condition] = []
+    for condition in block.conditions:
+        named = replace(condition, expression=with_names(condition.expression))
+        bodies = [item.loop.body for item in _closures_of(named, block) if item.loop is not None]
+        for body in bodies:
+            body.conditions.append(replace(named, when=body.when))
+        if not bodies:
+            conditions.append(named)
+    changed = replace(block, conditions=conditions)
+    changed.checks = [distributed(check) for check in block.checks]
+    for item in changed.items:
+        if item.loop is not None:
+            item.loop.body.checks[:] = [distributed(check) for check in item.loop.body.checks]
+    return _without_needless_lists(changed) if block.wanted is not None else changed
+
+
+def _closures_of(condition: Condition, block: Block) -> list[Item]:
+    """The closures whose iterations a condition is about, or the first one alone. A list that is absent has
+    no elements to be judged, but no first one either."""
+    ranged, firsts = ranges(condition.expression), _only_first(condition.expression)
+    if len(ranged) == 1:
+        found = (item for item in block.items if item.variable in ranged)
+        return [item for item in found if implies(item.when, condition.when)]
+    if ranged or len(firsts) != 1:
+        return []
+    return [item for item in block.items if item.variable in firsts and _is_sure(item, condition.when)]
+
+
+def _is_sure(item: Item, when: When) -> bool:
+    """Whether a list has a first element in every row with these choices."""
+    return item.loop is not None and item.loop.least > 0 and set(item.when) == set(when)
+
+
+def _only_first(expression: Expr) -> frozenset[str]:
+    """The list of which a condition names the first element and no other."""
+    names = names_in(expression)
+    lists = {name: found for name in names if (found := list_of(name))}
+    only = all(name.startswith(element(found, FIRST)) for name, found in lists.items())
+    return frozenset(lists.values()) if only and not names & set(lists.values()) else frozenset()
+
+
+def _without_needless_lists(block: Block) -> Block:
+    """Where only existence is asked for, one element is enough if no condition looks at the list: whatever
+    fits around the list fits around the element."""
+    items, conditions = list(block.items), list(block.conditions)
+    for number, item in enumerate(block.items):
+        if item.loop is None or not _is_needless(item, block):
+            continue
+        (inner,) = item.loop.body.items
+        change = {inner.variable: item.variable}
+        items[number] = replace(item, loop=None, type=inner.type)
+        conditions += [
+            Condition(_with_variables(condition.expression, change), condition.when)
+            for condition in item.loop.body.conditions
+        ]
+    return replace(block, items=items, conditions=conditions)
+
+
+def _is_needless(item: Item, block: Block) -> bool:
+    loop = item.loop
+    assert loop is not None
+    body = loop.body
+    if loop.least != 1 or len(body.items) != 1 or body.checks or body.choices or body.bound:
+        return False
+    own = {
+        name for condition in body.conditions for name in condition.names if list_of(name) == item.variable
+    }
+    around = {
+        name
+        for inner in block.all_blocks()
+        if inner is not body
+        for condition in inner.conditions
+        for name in condition.names
+    }
+    lists = {name for condition in body.conditions for name in condition.names if name == item.variable}
+    named = {name for name in around if name == item.variable or list_of(name) == item.variable}
+    return own <= set(loop.names) and not lists and not named
+
+
+def _with_variables(expression: Expr, names: dict[str, str]) -> Expr:
+    def change(node: Node) -> Node | None:
+        return Variable(names[node.name]) if isinstance(node, Variable) and node.name in names else None
+
+    changed = transform(expression, change)
+    assert isinstance(changed, Expr)
+    return changed

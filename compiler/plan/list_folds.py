@@ -1,0 +1,87 @@
+"""Aggregates over lists that the kernel computes while it puts lists together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.expr import Aggregate, At, Each, Expr, Index, Inner, Variable, Whole
+from neelc.ir.many import lists
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.typeof import type_of
+from neelc.ir.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT
+from neelc.plan.event_columns import EventColumns
+from neelc.plan.list_names import CURRENT, element
+from neelc.runtime.kernels.folding import FUNCTIONS
+from neelc.runtime.program import Fold
+
+NUMBERS = {
+    TINYINT: "tinyint",
+    SMALLINT: "smallint",
+    INT: "int",
+    BIGINT: "bigint",
+    FLOAT: "float",
+    DOUBLE: "double",
+}
+
+
+class NotInKernel(Exception):
+    """An expression that the kernel cannot compute."""
+
+
+@dataclass(frozen=True)
+class ListFold:
+    """A fold over the list of `variable`; a `running` one is over the elements before `b[i]`."""
+
+    variable: str
+    fold: Fold
+    running: bool
+
+
+def has_lists(expression: Expr) -> bool:
+    """Whether an expression looks into a list by more than names of its elements."""
+    return any(isinstance(node, At | Each | Aggregate) for node in walk(expression))
+
+
+def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
+    """The fold for an aggregate; raises `NotInKernel`."""
+    found = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
+    if len(found) != 1 or node.distinct or node.name not in FUNCTIONS or node.type not in NUMBERS:
+        raise NotInKernel(str(node))
+    each = found[0]
+    if not isinstance(each.base, Variable) or each.upper not in (None, Index("CURRENT", -1)):
+        raise NotInKernel(str(node))
+    variable, running = each.base.name, each.upper is not None
+    assert node.argument is not None
+    if isinstance(node.argument, Whole):
+        return ListFold(variable, Fold(str(node), node.name, variable), running)
+    argument, named = _of_one_element(node.argument, each)
+    if len(named) != 1 or type_of(argument) not in NUMBERS:
+        raise NotInKernel(str(node))
+    (name,) = named
+    column = columns.column(argument, name).name
+    inner = name.removeprefix(element(variable, CURRENT))
+    return ListFold(
+        variable, Fold(str(node), node.name, variable + inner, column, NUMBERS[node.type]), running
+    )
+
+
+def _of_one_element(argument: Expr, each: Each) -> tuple[Expr, set[str]]:
+    """The argument with the name of one element for the list, and this name."""
+    assert isinstance(each.base, Variable)
+    variable, names = each.base.name, set[str]()
+
+    def change(node: Node) -> Node:
+        match node:
+            case Inner(base, name) if base == each:
+                names.add(element(variable, CURRENT, name))
+                return Variable(element(variable, CURRENT, name))
+            case Each() if node == each:
+                names.add(element(variable, CURRENT))
+                return Variable(element(variable, CURRENT))
+            case Variable(name):
+                names.add(name)
+        return map_children(node, change)
+
+    changed = change(argument)
+    assert isinstance(changed, Expr)
+    return changed, names
