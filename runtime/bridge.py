@@ -19,9 +19,10 @@ from neelc.runtime.buffer import Buffer, Run, rest, short, step
 from neelc.runtime.coding import coded, condition_columns
 from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure, parse_failure, too_many_matches
 from neelc.runtime.gathering import count_of, gather, in_larger_pieces, output_schema
+from neelc.runtime.kernels.collapsing import Piece
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events
-from neelc.runtime.kernels.matching import Piece, event_of, matches
+from neelc.runtime.kernels.matching import event_of, matches
 from neelc.runtime.program import Program
 
 __all__ = ["Batches", "Kernel", "KernelFailure", "kernel", "output_schema", "parse_failure"]

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime.columns import Columns
+from neelc.runtime.kernels.collapsing import Piece, united_columns
 from neelc.runtime.kernels.lists import Lists
-from neelc.runtime.kernels.matching import Piece, united_columns
 from neelc.runtime.program import Output, Program
 from neelc.runtime.segments import FIRST_TIME, LAST_TIME, Ints
 

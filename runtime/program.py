@@ -3,7 +3,7 @@
 A program builds matches step by step. Its state is a table with one row for each partial match and one column
 for each variable, which holds an event or a list, or nothing where the variable is absent. It starts with one
 row that has nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the
-branches of an OR, `Repeat` binds a list, `Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with
+branches of an OR, `Repeat` binds a list, `Follow` all of a run, `Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with
 a `when` concerns only the rows with these choices; the others pass by unchanged.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
@@ -12,6 +12,11 @@ All times are whole numbers of one unit. An event that is absent bounds nothing 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+from neelc.runtime.moves import Closure as Closure
+from neelc.runtime.moves import Judged as Judged
+from neelc.runtime.moves import Move as Move
+from neelc.runtime.moves import State as State
 
 ALL, EARLIEST, LATEST, ANY = "ALL", "EARLIEST", "LATEST", "ANY"
 
@@ -204,7 +209,25 @@ class Repeat:
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat
+@dataclass(frozen=True)
+class Follow:
+    """Bind all variables of a SEQ, event by event: each run goes on with what qualifies for one of its moves
+    at the next instant at which something does, or with `contiguous` events, at the next instant there is.
+    If more than one event qualifies, or for more than one move, the run splits.
+
+    `marks` are those of choices that a run makes: 1 where the variable has an event."""
+
+    states: tuple[State, ...]
+    moves: tuple[Move, ...]
+    closures: tuple[Closure, ...] = ()
+    contiguous: bool = False
+    running: tuple[Fold, ...] = ()
+    final: tuple[Fold, ...] = ()
+    marks: tuple[tuple[str, str], ...] = ()
+    when: When = ()
+
+
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | Follow
 
 
 @dataclass(frozen=True)
@@ -237,10 +260,11 @@ class Program:
     are numbers or truth values.
 
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
-    the start of a match does not concern it. `looks_back` says that events before the start can.
-    `leader` is a variable whose event starts every match, if there is one. `unique` says that
-    two ways through the program can find the same match. `nested` programs are executed as NEEL does without
-    its optimisations: for each row of its own, a check enumerates all that it looks for.
+    the start of a match does not concern it. `looks_back` says that events before the start can. `leader` is
+    a variable whose event starts every match, if there is one. `unique` says that two ways through the
+    program can find the same match. Of matches with the same single events, a `collapsed` program gives one,
+    with the events of all their lists. `nested` programs are executed as NEEL does without its optimisations:
+    for each row of its own, a check enumerates all that it looks for.
     """
 
     steps: tuple[Step, ...]
@@ -254,6 +278,7 @@ class Program:
     looks_back: bool = True
     leader: str | None = None
     unique: bool = False
+    collapsed: bool = False
     chunk: int | None = None
     grain: int | None = None
     nested: bool = False

@@ -14,14 +14,15 @@ from neelc.plan.event_columns import CODE, EVENT, NUMBER, EventColumn
 from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.widths import unit_of
 from neelc.rewrite.keys import partition_keys
+from neelc.runtime.kernels.collapsing import Piece
 from neelc.runtime.kernels.events import Events, Numbers, Values
 from neelc.runtime.kernels.lists import Lists
-from neelc.runtime.kernels.matching import Piece, matches
+from neelc.runtime.kernels.matching import matches
 from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.conditions import condition, holds
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import is_member
+from neelc.runtime.reference.events import in_order, is_member
 from neelc.runtime.reference.model import Binding, Context, Event, binding_key, comparable
 from neelc.runtime.reference.times import nanoseconds
 
@@ -169,8 +170,15 @@ def raw_values(column: EventColumn, match: Match, events: Sequence[Event]) -> It
 
 
 def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[object]:
-    """Bindings to be compared; what is absent need not be named."""
+    """Bindings to be compared; what is absent need not be named. The simultaneous events of a collapsed list
+    have no order."""
     return Counter(
-        frozenset((name, binding_key(value)) for name, value in binding.items() if value is not None)
+        frozenset((name, binding_key(in_time(value))) for name, value in binding.items() if value is not None)
         for binding in bindings
     )
+
+
+def in_time(value: object) -> object:
+    if isinstance(value, tuple) and all(isinstance(one, Event) for one in value):
+        return in_order(value)
+    return value

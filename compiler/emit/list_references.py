@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from neelc.emit import literals
-from neelc.emit.literals import identifier, literal
+from neelc.emit.literals import identifier, literal, spark_type
 from neelc.emit.times import as_time
 from neelc.ir.expr import At, Attribute, Each, EventRef, EventTime, Expr, Index, Inner, Variable
 from neelc.ir.logical import Clock
@@ -126,8 +126,11 @@ class Layout:
             elif isinstance(part.type, Array):
                 raise Unsupported("a closure inside a closure")
             else:
-                variable = next(name for name in bodies if bare(name) == bare(part.name))
-                text = self.whole(Inner(reference, variable), part.type, current)
+                found = [name for name in bodies if bare(name) == bare(part.name)]
+                # A branch that can never be taken is not in the pattern any more.
+                text = f"CAST(NULL AS {spark_type(part.type)})"
+                if found:
+                    text = self.whole(Inner(reference, found[0]), part.type, current)
             parts.append(f"{literal(bare(part.name), STRING)}, {text}")
         struct = f"named_struct({', '.join(parts)})"
         event = self.event(reference, current)

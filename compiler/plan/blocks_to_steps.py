@@ -25,7 +25,8 @@ from neelc.runtime.program import When
 @dataclass
 class Order:
     """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
-    `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first."""
+    `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
+    `postpones`: lists are put together last."""
 
     block: Block
     known: Known
@@ -33,6 +34,7 @@ class Order:
     around: frozenset[str] = frozenset()
     chosen: frozenset[str] = frozenset()
     shares: bool = True
+    postpones: bool = True
     steps: list[Step] = field(default_factory=list)
     judged: set[int] = field(default_factory=set)
     checks: list[tuple[Block, Absent | Present]] = field(default_factory=list)
@@ -55,16 +57,19 @@ class Order:
         return frozenset(name for item in self.block.items for name in item.names)
 
 
-def blocks_to_steps(block: Block, known: Known, roles: EventRoles, shares: bool = True) -> tuple[Step, ...]:
-    """The steps that find all matches. Unless it `shares`, events are taken in the order of the text."""
-    return tuple(_steps(Order(block, known, roles, shares=shares)))
+def blocks_to_steps(
+    block: Block, known: Known, roles: EventRoles, shares: bool = True, postpones: bool = True
+) -> tuple[Step, ...]:
+    """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
+    it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start."""
+    return tuple(_steps(Order(block, known, roles, shares=shares, postpones=postpones)))
 
 
 def _steps(order: Order) -> list[Step]:
     block = order.block
     order.checks = [(check, _check(order, check)) for check in block.checks]
     _judge(order)
-    for place, item in enumerate(_in_order(block.items)):
+    for place, item in enumerate(_in_order(block.items, order.postpones)):
         if item in order.taken:
             continue  # shared, and taken before the choice
         if block.wanted is None and order.shares:
@@ -74,7 +79,7 @@ def _steps(order: Order) -> list[Step]:
             order.steps.append(_take(order, item) if item.loop is None else _repeat(order, item, item.loop))
             order.taken.add(item)
         _judge(order)
-        if place == 0 and block.wanted is None:
+        if place == 0 and block.wanted is None and order.postpones:
             order.steps += feasible(order.bound(()), block.items, order.roles, order.known)
     for choice in block.choices:
         _choose(order, (*choice.when, (choice.mark, 0)))
@@ -88,14 +93,14 @@ def _events(order: Order, variables: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(element(name, FIRST) if order.known.is_list(name) else name for name in variables)
 
 
-def _in_order(items: list[Item]) -> list[Item]:
+def _in_order(items: list[Item], postpones: bool) -> list[Item]:
     """The order of the text, but what must lie around other events comes after them: they do not know of
     it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
     left, ordered = list(items), list[Item]()
     while left:
         waiting = {item.variable for item in left}
         free = [item for item in left if not waiting & set(_looked_at(item))]
-        free.sort(key=lambda item: item.loop is not None)
+        free.sort(key=lambda item: postpones and item.loop is not None)
         assert free, "windows are nested, so there is an order"
         ordered.append(free[0])
         left.remove(free[0])

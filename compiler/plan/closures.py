@@ -41,6 +41,8 @@ def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> Non
         hidden=None,
     )
     place(walk, body, inside)
+    if any(condition.names & at.dropped for condition in block.all_conditions()):
+        raise Unsupported("a closure with a condition on what EXISTS drops", part.span)
     if may_be_empty(part.part):
         block.bound.append(SomeBound(names, at.when))
     within = tuple(window.around(variable) for window in at.windows)

@@ -60,6 +60,8 @@ class JoinPlan:
 def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
     """The plan of a query for joins; raises `Unsupported`."""
     plan = match_to_plan(query, keys, unit, contiguous)
+    if plan.collapsed:
+        raise Unsupported("RETURN COLLAPSED")
     if any(repeats(plan.steps)):
         raise Unsupported("Kleene closure")
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):

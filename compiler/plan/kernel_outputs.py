@@ -143,7 +143,7 @@ def _references_of_whole(
 ) -> Iterator[tuple[str, Attribute | EventTime | None]]:
     for field in fields:
         if variable in bodies and isinstance(field.type, Struct):
-            inner = next(name for name in bodies[variable] if bare(name) == bare(field.name))
-            yield from _references_of_whole(inner, field.type.fields, bodies)
+            for inner in (name for name in bodies[variable] if bare(name) == bare(field.name)):
+                yield from _references_of_whole(inner, field.type.fields, bodies)
         else:
             yield variable, Attribute(Variable(variable), field.name, field.type)

@@ -93,15 +93,17 @@ def kernel_plan(
     changed: Change | None = None,
     nested: bool = False,
     shortcuts: tuple[Shortcut, ...] = (),
+    postpones: bool = True,
 ) -> KernelPlan:
-    """The plan of a query for the kernel; raises `Unsupported`. A baseline is a plan that is `changed`.
+    """The plan of a query for the kernel; raises `Unsupported`. A baseline is a plan that is `changed`, or
+    that puts lists together as it comes to them (SASE's cloning of runs) instead of last.
 
     >>> from neelc.rewrite.examples import query
     >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
     >>> [column.name for column in found.columns], found.program.outputs[1].fields
     (['x', 'user'], (('user', 'user'),))
     """
-    plan = match_to_plan(query, keys, unit)
+    plan = match_to_plan(query, keys, unit, postpones=postpones)
     plan = plan if changed is None else changed(plan)
     if plan.counted and len(keys) < len(query.partition):
         raise Unsupported("a window of EVENTS in a partition whose values differ by type")
@@ -109,6 +111,9 @@ def kernel_plan(
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
     steps = kernel.steps if changed else until_negation(kernel.steps)
+    if plan.collapsed and kernel.residual:
+        conditions = " AND ".join(map(str, kernel.residual))
+        raise Unsupported(f"RETURN COLLAPSED with the condition `{conditions}`")
     outputs = outputs_of(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = Program(
@@ -123,6 +128,7 @@ def kernel_plan(
         looks_back=plan.looks_back,
         leader=plan.leader,
         unique=plan.unique,
+        collapsed=plan.collapsed,
         nested=nested,
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
     )

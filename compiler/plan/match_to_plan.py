@@ -8,6 +8,7 @@ from neelc.ir.names import bare
 from neelc.ir.parts import targets
 from neelc.plan.blocks import Block
 from neelc.plan.blocks_to_steps import blocks_to_steps
+from neelc.plan.collapsed import collapsed
 from neelc.plan.event_roles import event_roles, without_key_equalities
 from neelc.plan.known import known
 from neelc.plan.pattern_to_blocks import pattern_to_blocks
@@ -20,10 +21,13 @@ from neelc.rewrite.keys import Key
 CONTIGUITY = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
 
 
-def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> Plan:
+def match_to_plan(
+    query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False, postpones: bool = True
+) -> Plan:
     """The steps of a query whose events are partitioned by `keys`; raises `Unsupported`.
 
-    A plan that is `contiguous` says nothing of that: who executes it must see to it.
+    A plan that is `contiguous` says nothing of that: who executes it must see to it. One that `postpones`
+    puts lists together last.
 
     >>> from neelc.rewrite.examples import query
     >>> plan = match_to_plan(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE d.x > 1 WITHIN 9"), (), "MILLISECOND")
@@ -38,9 +42,9 @@ def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bo
     about = known(block, facts, _keyed(keys))
     width, counted = (None, False) if query.within is None else width_of(query.within, unit)
     counts = counted or any(window.counted for item in block.all_items() for window in item.within)
-    return Plan(
+    plan = Plan(
         # Events that follow one another are found one after the other.
-        blocks_to_steps(block, about, roles, shares=not contiguous),
+        blocks_to_steps(block, about, roles, shares=not contiguous, postpones=postpones),
         roles.roles,
         targets(query.pattern),
         unit,
@@ -51,6 +55,7 @@ def match_to_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bo
         leader=_leader(block),
         unique=repeats,
     )
+    return collapsed(plan) if query.collapsed else plan
 
 
 def _refuse(query: Match, contiguous: bool) -> None:
@@ -58,8 +63,6 @@ def _refuse(query: Match, contiguous: bool) -> None:
         raise Unsupported(query.strategy)
     if query.confidence is not None or any(stream.latest for stream in query.streams):
         raise Unsupported("an imprecise timestamp")
-    if query.collapsed:
-        raise Unsupported("RETURN COLLAPSED")
 
 
 def _keyed(keys: tuple[Key, ...]) -> frozenset[str]:

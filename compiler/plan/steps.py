@@ -92,7 +92,7 @@ class Plan:
     """How the matches of a query are found.
 
     `variables` are those of a match. `unit` is the unit that times are counted in. `reach`, `looks_back`,
-    `leader` and `unique` are explained at `runtime.program.Program`."""
+    `leader`, `unique` and `collapsed` are explained at `runtime.program.Program`."""
 
     steps: tuple[Step, ...]
     roles: tuple[Role, ...]
@@ -104,3 +104,4 @@ class Plan:
     looks_back: bool = True
     leader: str | None = None
     unique: bool = False
+    collapsed: bool = False

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterator
 
 import numpy as np
 
+from neelc.runtime.kernels.collapsing import Piece, collapsed, length, united_columns
 from neelc.runtime.kernels.distinct import distinct
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, any_bound, root
-from neelc.runtime.kernels.lists import Lists, joined, none
+from neelc.runtime.kernels.lists import Lists, none
 from neelc.runtime.kernels.operations import check
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.timeline import groups
 from neelc.runtime.program import Output, Program
-
-Piece = Mapping[str, Numbers | Lists]
 
 
 def matches(
@@ -37,7 +35,12 @@ def _matches(program: Program, events: Events, most_rows: int) -> Iterator[Piece
     for begin, group, line in groups(events):
         search = Search(program, group, line, most_rows)
         pieces = _owned_pieces(search)
-        for piece in _each_once(pieces, most_rows) if program.unique else pieces:
+        if program.collapsed:
+            whole = collapsed(pieces, group)
+            pieces = iter([whole] if whole else [])
+        elif program.unique:
+            pieces = _each_once(pieces, most_rows)
+        for piece in pieces:
             yield {name: _moved(column, begin) for name, column in piece.items()} if begin else piece
 
 
@@ -86,15 +89,15 @@ def _each_once(pieces: Iterator[Piece], most_rows: int) -> Iterator[Piece]:
     pending: list[Piece] = []
     for piece in pieces:
         pending.append(piece)
-        if sum(map(_length, pending)) > max(most_rows, _length(kept)):
+        if sum(map(length, pending)) > max(most_rows, length(kept)):
             kept, pending = _united([kept, *pending]), []
     united = _united([kept, *pending])
-    if _length(united):
+    if length(united):
         yield united
 
 
 def _united(pieces: list[Piece]) -> Piece:
-    pieces = [piece for piece in pieces if _length(piece)]
+    pieces = [piece for piece in pieces if length(piece)]
     if not pieces:
         return {}
     whole = {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
@@ -103,18 +106,6 @@ def _united(pieces: list[Piece]) -> Piece:
         name: column.take(rows) if isinstance(column, Lists) else column[rows]
         for name, column in whole.items()
     }
-
-
-def united_columns(columns: Sequence[Numbers | Lists]) -> Numbers | Lists:
-    """Columns of the same kind, one after the other."""
-    lists = [column for column in columns if isinstance(column, Lists)]
-    if lists:
-        return reduce(lambda one, other: joined(one, len(one), other, len(other)), lists)
-    return np.concatenate([column for column in columns if not isinstance(column, Lists)])
-
-
-def _length(piece: Piece) -> int:
-    return len(next(iter(piece.values()))) if piece else 0
 
 
 def event_of(piece: Piece, row: int) -> int:
@@ -126,7 +117,7 @@ def event_of(piece: Piece, row: int) -> int:
 def _limited(pieces: Iterator[Piece], events: Events, most: int | None) -> Iterator[Piece]:
     total = 0
     for piece in pieces:
-        total += _length(piece)
+        total += length(piece)
         if most is not None and total > most:
             segment = int(events.segment[event_of(piece, most - total)])
             message = f"more than {most} matches: {total} were found so far"

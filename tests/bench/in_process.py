@@ -13,7 +13,7 @@ from neelc import parse
 from neelc.bind import bind
 from neelc.cost.choose import choose
 from neelc.cost.statistics import Statistics
-from neelc.ir.expr import Attribute, Binary, Expr, Literal
+from neelc.ir.expr import Attribute, Binary, Cast, Expr, Literal
 from neelc.ir.logical import Match
 from neelc.plan.baselines import iterative
 from neelc.plan.kernel_plan import Change, Cut, KernelPlan, kernel_plan
@@ -67,6 +67,8 @@ def value(expression: Expr, rows: Any) -> Any:
             return rows[name].to_numpy()
         case Literal(value=constant):
             return constant
+        case Cast(operand):
+            return value(operand, rows)
         case Binary(operation, left, right):
             return COMPARISONS[operation](value(left, rows), value(right, rows))
     raise NotImplementedError(str(expression))
