@@ -3,8 +3,9 @@
 A program builds matches step by step. Its state is a table with one row for each partial match and one column
 for each variable, which holds an event or a list, or nothing where the variable is absent. It starts with one
 row that has nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the
-branches of an OR, `Repeat` binds a list, `Follow` all of a run, `Filter`, `Absent`, `Present` and `AnyBound` drop rows. A step with
-a `when` concerns only the rows with these choices; the others pass by unchanged.
+branches of an OR, `Repeat` binds a list, `Follow` all that a run binds, `Filter`, `Absent`, `Present` and
+`AnyBound` drop rows. A step with a `when` concerns only the rows with these choices; the others pass by
+unchanged.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
 """
@@ -195,7 +196,8 @@ class Repeat:
     and the one that ends last in the last. The lists themselves are called `b`; `k.a` and `k.b`.
 
     `running` folds are those that `next` asks for, over all iterations so far; `final` ones are for the steps
-    that follow.
+    that follow. If one of the `early` conditions fails for the list of all events that could be elements, it
+    fails for every part of it: such rows are dropped before any list is put together.
     """
 
     variable: str
@@ -206,6 +208,7 @@ class Repeat:
     most: int | None = None
     running: tuple[Fold, ...] = ()
     final: tuple[Fold, ...] = ()
+    early: tuple[Value, ...] = ()
     when: When = ()
 
 
@@ -261,7 +264,8 @@ class Program:
 
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
     the start of a match does not concern it. `looks_back` says that events before the start can. `leader` is
-    a variable whose event starts every match, if there is one. `unique` says that two ways through the
+    a variable whose event starts every match, if there is one. With `everything`, events that can play no
+    role come too. `unique` says that two ways through the
     program can find the same match. Of matches with the same single events, a `collapsed` program gives one,
     with the events of all their lists. `nested` programs are executed as NEEL does without its optimisations:
     for each row of its own, a check enumerates all that it looks for.
@@ -274,6 +278,7 @@ class Program:
     codings: tuple[tuple[str, ...], ...] = ()
     lasting: bool = False
     counted: bool = False
+    everything: bool = False
     reach: int | None = None
     looks_back: bool = True
     leader: str | None = None

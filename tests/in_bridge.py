@@ -129,7 +129,7 @@ def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequen
     rows: list[tuple[object, int, int, int]] = sorted(
         (repr(keys[number]), chunk, event.start // unit, number)
         for number, event in enumerate(events)
-        if masks[number] or program.counted
+        if masks[number] or program.everything
         for chunk in chunks(program, event.start // unit)
     )
     if (grain := program.grain) is not None:
@@ -145,9 +145,9 @@ def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequen
     }
     compared = condition_columns(program)
     for place, column in enumerate(planned.keys):
-        if column.name in compared and program.counted:
+        if column.name in compared and program.everything:
             columns[column.name] = pa.array([keys[n][place] for n in places], TYPES.get(column.type))
-        elif not column.is_column or program.counted:  # events of other types count, and have a key
+        elif not column.is_column or program.everything:  # events of other types count, and have a key
             columns[column.name] = pa.array([repr(keys[n][place]) for n in places], pa.string())
     return pa.table(columns)
 

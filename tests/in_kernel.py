@@ -95,7 +95,7 @@ def key(planned: KernelPlan, match: Match, event: Event) -> object:
     values = []
     for column in planned.keys:
         for term, types in column.terms:
-            if planned.program.counted or is_of_types(match, event, types):
+            if planned.program.everything or is_of_types(match, event, types):
                 values.append(comparable(evaluate(term, Context({EVENT: event}))))
                 break
         else:

@@ -36,7 +36,7 @@ SMALL = Recipe(5000, ("A", "B", "C"), keys=7, gap=2000, domains=(("B", 10),))
 
 def test_there_is_a_benchmark_for_each_promise() -> None:
     promised = {"bench_floor", "bench_flink", "bench_spark_sql", "bench_nested", "bench_predicates"}
-    assert set(ON_STREAMS) == promised | {"bench_scaling"}
+    assert set(ON_STREAMS) >= promised | {"bench_scaling", "bench_kleene"}
 
 
 @pytest.mark.parametrize("name", NAMES)

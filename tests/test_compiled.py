@@ -128,5 +128,7 @@ def test_without_push_in_conditions_are_judged_last() -> None:
 def test_a_negation_between_neighbours_needs_no_join() -> None:
     text = "OR(SEQ(C c, !A a, B b), SEQ(A d, B e)) WHERE [id] USING PARTITION CONTIGUITY"
     assert ".join(" not in pattern(text, Options(strategy="window")).source
+    leading = "OR(SEQ(!A a, C c, B b), SEQ(A d, B e)) WHERE [id] WITHIN 9 USING PARTITION CONTIGUITY"
+    assert "Follow(" in pattern(leading).source
     with pytest.raises(Unsupported, match="under contiguity"):
-        pattern("OR(SEQ(!A a, C c, B b), SEQ(A d, B e)) WHERE [id] WITHIN 9 USING PARTITION CONTIGUITY")
+        pattern(leading, Options(strategy="window"))

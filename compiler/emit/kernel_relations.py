@@ -40,34 +40,9 @@ def kernel_relations(
 ) -> Iterator[Let]:
     """The relations of a query that the kernel executes. Time is cut into chunks if it is `chunked`, or
     without a key; that requires a window of time."""
-    program = planned.program
-    if (chunked or not program.keys) and program.reach is not None:
-        program = replace(program, keys=(*program.keys, "chunk"), chunk=CHUNK * max(1, program.reach))
-    elif program.keys and (program.reach is None or program.reach >= GRAIN):
-        program = replace(program, grain=GRAIN)
-    wanted = Wanted(
-        query,
-        planned.plan.unit,
-        planned.plan.roles,
-        planned.columns,
-        planned.keys,
-        program.lasting,
-        program.counted,
-    )
-    lets = list(scans(wanted, sources, taken))
+    lets, program = ordered_events(query, planned, sources, taken, chunked)
     yield from lets
-    events = lets[-1].name
-    for cut in planned.cuts:
-        looked_up = list(_cut(cut, planned, lets[-1].name, events, wanted, taken))
-        yield from looked_up
-        events = looked_up[-1].name
-    if program.chunk is not None:
-        cut_up = free("chunked", taken)
-        yield Let(cut_up, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program))
-        events = cut_up
-    ordered = free("ordered", taken)
-    keys = tuple(map(identifier, program.keys))
-    yield Let(ordered, Sorted(events, keys, _order(program, keys)), _order_comment(program))
+    ordered = lets[-1].name
     found = free("matches", taken)
     yield Let(found, Kernel(ordered, program, _schema(planned), most_matches), f"Matches of {planned.text}")
     matches = Matches(
@@ -80,6 +55,39 @@ def kernel_relations(
         planned.inner,
     )
     yield from results(matches, planned.residual, taken, name, as_stream)
+
+
+def ordered_events(
+    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], chunked: bool = False
+) -> tuple[list[Let], Program]:
+    """The relations up to the events that a kernel reads, and the program that reads them in this order."""
+    program = planned.program
+    if (chunked or not program.keys) and program.reach is not None:
+        program = replace(program, keys=(*program.keys, "chunk"), chunk=CHUNK * max(1, program.reach))
+    elif program.keys and (program.reach is None or program.reach >= GRAIN):
+        program = replace(program, grain=GRAIN)
+    wanted = Wanted(
+        query,
+        planned.plan.unit,
+        planned.plan.roles,
+        planned.columns,
+        planned.keys,
+        program.lasting,
+        program.everything,
+    )
+    lets = list(scans(wanted, sources, taken))
+    all_events = events = lets[-1].name
+    for cut in planned.cuts:
+        lets += _cut(cut, planned, all_events, events, wanted, taken)
+        events = lets[-1].name
+    if program.chunk is not None:
+        cut_up = free("chunked", taken)
+        lets.append(Let(cut_up, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program)))
+        events = cut_up
+    ordered = free("ordered", taken)
+    keys = tuple(map(identifier, program.keys))
+    lets.append(Let(ordered, Sorted(events, keys, _order(program, keys)), _order_comment(program)))
+    return lets, program
 
 
 def _cut(

@@ -21,7 +21,9 @@ from neelc.emit.relations import (
     Union,
     Where,
 )
-from neelc.emit.values import names_in_source, source_of
+from neelc.emit.values import classes_in_source, source_of
+from neelc.runtime.kernels.counting_chain import Counting
+from neelc.runtime.program import Program
 
 WIDTH = 100
 
@@ -38,17 +40,14 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession{functions}
 {runtime}
 '''
-RUNTIME = """
-from neelc.runtime.bridge import kernel
-from neelc.runtime.program import {names}
-"""
+BRIDGES = {True: ("neelc.runtime.counting", "counting"), False: ("neelc.runtime.bridge", "kernel")}
+"""What runs a program: one that counts, and all others."""
 
 
 def python_source(relations: Relations, title: str) -> str:
     """The source of a plan. What users write appears in it as text between quotes only."""
     kernels = [(let.name, let.relation) for let in relations.lets if isinstance(let.relation, Kernel)]
-    names = {name for _, one in kernels for name in names_in_source(one.program)}
-    runtime = RUNTIME.format(names=", ".join(sorted(names))) if kernels else ""
+    runtime = _imports([one.program for _, one in kernels])
     body = "\n".join(_statement(let) for let in relations.lets)
     functions = "\nfrom pyspark.sql import functions as F" if "F.expr(" in body else ""
     programs = "".join(f"{_constant(name)} = {source_of(one.program)}\n\n" for name, one in kernels)
@@ -56,6 +55,15 @@ def python_source(relations: Relations, title: str) -> str:
     signature = "def query(spark: SparkSession, streams: Mapping[str, DataFrame]) -> DataFrame:"
     last = relations.lets[-1].name
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
+
+
+def _imports(programs: list[Program]) -> str:
+    names: dict[str, set[str]] = {}
+    for program in programs:
+        for module, name in (BRIDGES[isinstance(program, Counting)], *classes_in_source(program)):
+            names.setdefault(module, set()).add(name)
+    lines = [f"from {module} import {', '.join(sorted(found))}\n" for module, found in sorted(names.items())]
+    return "".join(["\n", *lines]) if lines else ""
 
 
 def _plain(text: str) -> str:
@@ -147,10 +155,11 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield source
             yield f".repartition({', '.join(map(quoted, keys)) or 1})"
             yield _call("sortWithinPartitions", map(_by, order))
-        case Kernel(source, _, schema, most):
+        case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
+            _, run = BRIDGES[isinstance(program, Counting)]
             yield source
-            yield _call("mapInArrow", (f"kernel({_constant(name)}{limit})", quoted(schema)))
+            yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
 
 
 def _by(text: str) -> str:

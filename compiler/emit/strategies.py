@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from neelc.cost.estimate import Estimate
 from neelc.cost.strategy_work import Shape, strategy_work
+from neelc.emit.aggregate_relations import aggregate_relations
 from neelc.emit.join_relations import join_relations
 from neelc.emit.kernel_relations import kernel_relations
 from neelc.emit.relations import Extend, Join, Let
 from neelc.emit.scans import Sources
 from neelc.emit.window_relations import window_relations
 from neelc.ir.logical import Match
+from neelc.plan.aggregate_plan import aggregate_plan
 from neelc.plan.baselines import iterative, judged_last
 from neelc.plan.join_plan import join_plan
 from neelc.plan.kernel_plan import KernelPlan, kernel_plan
@@ -68,6 +71,15 @@ def _nested(task: Task, taken: set[str]) -> Iterator[Let]:
     return _in_kernel(task, task.written, planned, taken)
 
 
+def _counting(task: Task, taken: set[str]) -> Iterator[Let]:
+    """Aggregates over matches without the matches; raises `Unsupported` where those are needed."""
+    for query, keys in ((task.query, task.keys), (task.written, partition_keys(task.written))):
+        found = aggregate_plan(query, keys, task.unit)
+        if found is not None and not task.as_stream:
+            return aggregate_relations(query, found, task.sources, taken, task.name, task.chunked)
+    raise Unsupported("counting matches that must be enumerated")
+
+
 PRICED = ("kernel", "window", "join")
 """Those to choose from. `nested` is a baseline: it can do nothing that the kernel cannot."""
 
@@ -76,6 +88,7 @@ STRATEGIES: dict[str, Callable[[Task, set[str]], Iterator[Let]]] = {
     "window": _window,
     "join": _join,
     "nested": _nested,
+    "counting": _counting,
 }
 
 
@@ -106,7 +119,11 @@ def planned(task: Task, strategy: str, taken: set[str]) -> Planned:
 
 
 def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
-    """A query under the strategy of the least work; raises `Unsupported` if none can execute it."""
+    """A query under the strategy of the least work; raises `Unsupported` if none can execute it. Matches that
+    can be counted are: however many there are, none of them has to travel."""
+    if task.query.aggregated and task.push_in:
+        with suppress(Unsupported):
+            return planned(task, "counting", taken)
     found: list[tuple[float, Planned, set[str]]] = []
     prices: list[Price] = []
     refusals: list[Unsupported] = []
@@ -122,9 +139,10 @@ def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
         prices.append(Price(strategy, work))
         found.append((work, one, names))
     if not found:
-        # Under contiguity the others refuse the strategy as such; window functions say what it is.
-        raise refusals[PRICED.index("window") if task.query.strategy in CONTIGUITY else 0]
-    _, best, names = min(found, key=lambda option: option[0])
+        raise refusals[0]  # the kernel can do the most: what it cannot do is the reason
+    # Single events that follow one another are what window functions are for.
+    is_chain = task.query.strategy in CONTIGUITY
+    _, best, names = min(found, key=lambda option: (is_chain and option[1].strategy != "window", option[0]))
     taken |= names
     return replace(best, prices=tuple(prices))
 

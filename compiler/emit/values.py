@@ -25,13 +25,19 @@ def source_of(value: object, indent: int = 0) -> str:
     return f"{opening}\n{''.join(pieces)}{' ' * indent}{closing}"
 
 
-def names_in_source(value: object) -> set[str]:
-    """The classes that the source of a value names."""
+def classes_in_source(value: object) -> set[tuple[str, str]]:
+    """The classes that the source of a value names, each with its module.
+
+    >>> from neelc.runtime.program import Column
+    >>> classes_in_source((Column("a", "x"), Column("b", "x")))
+    {('neelc.runtime.program', 'Column')}
+    """
     if isinstance(value, tuple):
-        return {name for item in value for name in names_in_source(item)}
+        return {found for item in value for found in classes_in_source(item)}
     if not is_dataclass(value):
         return set()
-    return {type(value).__name__} | {name for _, part in _parts(value) for name in names_in_source(part)}
+    own = (type(value).__module__, type(value).__name__)
+    return {own} | {found for _, part in _parts(value) for found in classes_in_source(part)}
 
 
 def _is_nested(value: object) -> bool:

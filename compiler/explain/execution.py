@@ -8,16 +8,20 @@ from neelc.cost.choose import Choice
 from neelc.emit.considered import considered
 from neelc.emit.relations import Kernel
 from neelc.emit.strategies import Planned
+from neelc.explain.list_conditions import list_conditions
+from neelc.plan.aggregate_plan import sentence
 from neelc.plan.unsupported import Unsupported
 
 
 @dataclass(frozen=True)
 class Execution:
-    """`strategy` is None if no strategy can execute the query; `others` say what else was considered."""
+    """`strategy` is None if no strategy can execute the query; `others` say what else was considered; `lists`
+    say when the conditions on closures are judged."""
 
     strategy: str | None
     how: str
     others: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -30,9 +34,8 @@ def execution(choice: Choice) -> Execution:
     try:
         found = considered(choice)
     except Unsupported as refusal:
-        return Execution(
-            None, f"not yet: {refusal.what} is not supported. The reference interpreter runs it."
-        )
+        how = f"not yet: {refusal.what} is not supported. The reference interpreter runs it."
+        return Execution(None, how, lists=tuple(list_conditions(choice.query)))
     least = next(price.work for price in found.prices if price.strategy == found.strategy) or 1.0
     others = []
     for price in found.prices:
@@ -40,7 +43,7 @@ def execution(choice: Choice) -> Execution:
             others.append(f"{price.strategy} cannot do it ({price.refusal}).")
         elif price.strategy != found.strategy:
             others.append(f"{price.strategy} would need {price.work / least:.1f}x the work.")
-    return Execution(found.strategy, _how(found), tuple(others))
+    return Execution(found.strategy, _how(found), tuple(others), tuple(list_conditions(choice.query)))
 
 
 def _how(found: Planned) -> str:
@@ -51,6 +54,8 @@ def _how(found: Planned) -> str:
         return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
     kernel = next(let.relation for let in found.lets if isinstance(let.relation, Kernel))
     program = kernel.program
+    if found.strategy == "counting":
+        return sentence(program)
     together = "all events together" if not program.keys else "the events of a key together"
     if program.chunk is not None:
         together = "time is cut into chunks of eight windows, the events of a chunk together"

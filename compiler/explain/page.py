@@ -102,6 +102,7 @@ def _summary(query: Explanation) -> str:
         "state": escape(f"{found.state} {held(query)}"),
         "work": work,
         "spark": escape(query.execution.text),
+        **({"lists": "<br>".join(map(escape, query.execution.lists))} if query.execution.lists else {}),
     }
     lints = [
         tag(

@@ -43,6 +43,8 @@ def _simple(explanation: Explanation) -> Iterator[str]:
         "Work", f"at worst {bounds.work}, {bounds.growth}. {bounds.reason} {legend(bounds.work)}"
     )
     yield from _paragraph("Spark", explanation.execution.text)
+    for number, condition in enumerate(explanation.execution.lists):
+        yield from _paragraph("" if number else "Lists", condition)
     for lint in explanation.lints:
         text = lint.message + (f"; {lint.hint}" if lint.hint else "")
         yield from folded(text, f"Warning {lint.code}: ", "       ")

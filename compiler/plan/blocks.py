@@ -84,10 +84,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Condition:
-    """A conjunct, under some choices."""
+    """A conjunct, under some choices. `home` has the variables of the part that it stands at."""
 
     expression: Expr
     when: When
+    home: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def names(self) -> frozenset[str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from neelc.bind.coercion import cast_to, common_of
-from neelc.ir.expr import Binary, Disjunction, Expr, IsNull
-from neelc.ir.names import bare
-from neelc.ir.typeof import type_of
+from neelc.ir.expr import Expr
+from neelc.plan.agreements import agreements
 from neelc.plan.blocks import Block, Condition, Item, Loop
-from neelc.plan.event_roles import EventRoles, attribute, renamed
+from neelc.plan.consistency import Kind, consistency
+from neelc.plan.event_roles import EventRoles, renamed
 from neelc.plan.feasible import feasible
-from neelc.plan.known import Known, exclude_each_other, see_each_other
-from neelc.plan.list_names import CURRENT, FIRST, element, ends, list_of, looks_back, ranges
+from neelc.plan.known import Known, exclude_each_other
+from neelc.plan.list_names import CURRENT, FIRST, element, ends, list_of, looks_back, ranges, without_names
 from neelc.plan.names_of_steps import names_of_step
 from neelc.plan.picks import with_picks
 from neelc.plan.shared_items import shared_items
@@ -58,11 +57,17 @@ class Order:
 
 
 def blocks_to_steps(
-    block: Block, known: Known, roles: EventRoles, shares: bool = True, postpones: bool = True
+    block: Block,
+    known: Known,
+    roles: EventRoles,
+    shares: bool = True,
+    postpones: bool = True,
+    around: frozenset[str] = frozenset(),
 ) -> tuple[Step, ...]:
     """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
-    it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start."""
-    return tuple(_steps(Order(block, known, roles, shares=shares, postpones=postpones)))
+    it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
+    is `around` is bound already."""
+    return tuple(_steps(Order(block, known, roles, around, shares=shares, postpones=postpones)))
 
 
 def _steps(order: Order) -> list[Step]:
@@ -167,7 +172,7 @@ def _take(order: Order, item: Item) -> Take:
     """The step that binds an item, with all conditions that can be judged then and concern it."""
     bound = order.bound(item.when) - {item.variable}
     differs = _differs(order, item, bound)
-    where = [*_agreements(order, item), *_conditions_at(order, item)]
+    where = [*agreements(item, bound, order.known), *_conditions_at(order, item)]
     bounds = _bounds(order, item, bound)
     return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
 
@@ -180,7 +185,7 @@ def _repeat(order: Order, item: Item, loop: Loop) -> Repeat:
     """The step that binds a list. The first iteration is its own `b[1]`, and conditions that look back hold
     for it by definition."""
     around = (order.bound(item.when) - {item.variable}) | {*item.earlier}
-    following = [c for c in loop.body.conditions if item.variable in ranges(c.expression)]
+    following = [c for c in loop.body.conditions if not _is_of_first(c, item.variable)]
     first = [
         _of_first(condition, item.variable)
         for condition in loop.body.conditions
@@ -192,7 +197,25 @@ def _repeat(order: Order, item: Item, loop: Loop) -> Repeat:
         iteration = Order(body, order.known, order.roles, around, order.chosen)
         return tuple(_under(step, item.when) for step in _steps(iteration))
 
-    return Repeat(item.variable, loop.names, steps(first), steps(following), loop.least, loop.most, item.when)
+    bodies = steps(first), steps(following)
+    early = tuple(_early(order, item)) if {*first} <= {*following} and len(loop.names) == 1 else ()
+    return Repeat(item.variable, loop.names, *bodies, loop.least, loop.most, early, item.when)
+
+
+def _early(order: Order, item: Item) -> Iterator[Expr]:
+    """Conditions on the list that are false-value consistent (SASE++ 5.2)."""
+    bound = order.bound(item.when) | {item.variable}
+    for condition in _open_conditions(order):
+        fits = item.variable in condition.names <= bound and set(condition.when) == set(item.when)
+        kind = consistency(without_names(condition.expression)).kind if fits else None
+        if kind in (Kind.FALSE, Kind.BOTH):
+            yield condition.expression
+
+
+def _is_of_first(condition: Condition, variable: str) -> bool:
+    """Whether a condition names the first element, and no other one by one."""
+    first = any(name.startswith(element(variable, FIRST)) for name in condition.names)
+    return first and variable not in ranges(condition.expression)
 
 
 def _of_first(condition: Condition, variable: str) -> Condition:
@@ -219,36 +242,6 @@ def _open_conditions(order: Order) -> list[Condition]:
         for condition in order.block.conditions
         if id(condition) not in order.judged and not order.roles.is_absorbed(condition)
     ]
-
-
-def _agreements(order: Order, item: Item) -> Iterator[Expr]:
-    """`[id]` between the item and what is bound; one surely bound event is enough, all of them agree."""
-    for number, name in item.same:
-        if bare(name).casefold() in order.known.keyed:
-            continue
-        others = [
-            other
-            for other in sorted(order.bound(item.when) - {item.variable})
-            if order.known.items[other][0].type
-            and not order.known.is_list(other)
-            and any(
-                (number, name) in known.same and see_each_other(item, known)
-                for known in order.known.items[other]
-            )
-        ]
-        sure = [other for other in others if order.known.is_sure(other, item.when)]
-        yield from (_agreement(order, item, other, name, bool(sure)) for other in sure[:1] or others)
-
-
-def _agreement(order: Order, item: Item, other: str, name: str, sure: bool) -> Expr:
-    """Equality; of an event that may be absent, only where it is there. Roles have made sure that no value
-    is NULL."""
-    facts = order.known.facts
-    one = attribute(item.variable, name, facts.type(item.type))
-    two = attribute(other, name, facts.type(order.known.items[other][0].type))
-    kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
-    equal = Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
-    return equal if sure else Disjunction((IsNull(two), equal))
 
 
 def _judge(order: Order) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from neelc.ir.conjuncts import names_in
 from neelc.plan.list_names import base_of
 from neelc.plan.names_of_steps import names_of_step
-from neelc.plan.steps import Filter, Plan, Repeat, Step, Take
+from neelc.plan.steps import Plan, Present, Repeat, Step, Take
 from neelc.plan.unsupported import Unsupported
 
 
@@ -36,8 +36,13 @@ def one_is_enough(step: Repeat, steps: tuple[Step, ...]) -> bool:
     """
     if step.least > 1 or not set(_conditions(step.first)) <= set(_conditions(step.next)):
         return False
-    others = (other for other in steps if other is not step)
+    others = (other for other in steps if other is not step and not _drops_early(other))
     return not any(base_of(name) == step.variable for other in others for name in _named(other))
+
+
+def _drops_early(step: Step) -> bool:
+    """Whether a step only drops what cannot become a match: it has names of its own."""
+    return isinstance(step, Present) and not step.part
 
 
 def _conditions(steps: tuple[Step, ...]) -> Iterator[object]:
@@ -45,8 +50,6 @@ def _conditions(steps: tuple[Step, ...]) -> Iterator[object]:
         match step:
             case Take(where=where):
                 yield from where
-            case Filter():
-                yield step
             case _:
                 yield step
 

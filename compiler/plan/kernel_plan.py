@@ -21,7 +21,8 @@ from neelc.plan.plan_to_program import plan_to_steps
 from neelc.plan.steps_within import takes, types_of_variables
 from neelc.plan.unsupported import Unsupported
 from neelc.plan.until_negation import until_negation
-from neelc.rewrite.keys import Key
+from neelc.rewrite.facts import ANY_MATCH
+from neelc.rewrite.keys import STRICT, Key
 from neelc.rewrite.shortcuts import Shortcut
 from neelc.runtime.program import Program
 
@@ -103,10 +104,14 @@ def kernel_plan(
     >>> [column.name for column in found.columns], found.program.outputs[1].fields
     (['x', 'user'], (('user', 'user'),))
     """
-    plan = match_to_plan(query, keys, unit, postpones=postpones)
+    if changed is not None and query.strategy != ANY_MATCH:
+        raise Unsupported(query.strategy)
+    plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True)
     plan = plan if changed is None else changed(plan)
-    if plan.counted and len(keys) < len(query.partition):
-        raise Unsupported("a window of EVENTS in a partition whose values differ by type")
+    by_key = plan.counted or (plan.everything and query.strategy != STRICT)
+    if by_key and len(keys) < len(query.partition):
+        what = "a window of EVENTS" if plan.counted else query.strategy
+        raise Unsupported(f"{what} in a partition whose values differ by type")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
@@ -124,6 +129,7 @@ def kernel_plan(
         kernel.codings,
         lasting=plan.lasting,
         counted=plan.counted,
+        everything=plan.everything,
         reach=plan.reach,
         looks_back=plan.looks_back,
         leader=plan.leader,

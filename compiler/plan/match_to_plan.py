@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neelc.ir.expr import Attribute, Cast
 from neelc.ir.logical import Match
 from neelc.ir.names import bare
@@ -10,6 +12,7 @@ from neelc.plan.blocks import Block
 from neelc.plan.blocks_to_steps import blocks_to_steps
 from neelc.plan.collapsed import collapsed
 from neelc.plan.event_roles import event_roles, without_key_equalities
+from neelc.plan.follow_plan import follow_steps, judged_in_time
 from neelc.plan.known import known
 from neelc.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.plan.steps import Plan
@@ -22,34 +25,51 @@ CONTIGUITY = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
 
 
 def match_to_plan(
-    query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False, postpones: bool = True
+    query: Match,
+    keys: tuple[Key, ...],
+    unit: str,
+    contiguous: bool = False,
+    postpones: bool = True,
+    follows: bool = False,
 ) -> Plan:
     """The steps of a query whose events are partitioned by `keys`; raises `Unsupported`.
 
     A plan that is `contiguous` says nothing of that: who executes it must see to it. One that `postpones`
-    puts lists together last.
+    puts lists together last. One that `follows` has runs for the strategies other than SKIP TILL ANY MATCH.
 
     >>> from neelc.rewrite.examples import query
     >>> plan = match_to_plan(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE d.x > 1 WITHIN 9"), (), "MILLISECOND")
     >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
     ('a', 9, False, ['A', 'd', 'B', 'C'])
     """
-    _refuse(query, contiguous)
+    follows = follows and query.strategy != ANY_MATCH
+    _refuse(query, contiguous, follows)
     block, repeats = pattern_to_blocks(query, unit)
     block = without_key_equalities(block, keys)
     facts = Facts(lambda: query)
-    roles = event_roles(block, {type.name: type for type in query.types})
+    roles = event_roles(
+        judged_in_time(block) if follows else block, {type.name: type for type in query.types}
+    )
     about = known(block, facts, _keyed(keys))
+    neighbours = follows and query.strategy in CONTIGUITY
+    if neighbours:
+        # Events that are in no match lie between others as well.
+        about = replace(about, lasting=any(stream.end or stream.query for stream in query.streams))
     width, counted = (None, False) if query.within is None else width_of(query.within, unit)
     counts = counted or any(window.counted for item in block.all_items() for window in item.within)
-    plan = Plan(
+    if follows:
+        steps = follow_steps(block, about, roles, neighbours)
+    else:
         # Events that follow one another are found one after the other.
-        blocks_to_steps(block, about, roles, shares=not contiguous, postpones=postpones),
+        steps = blocks_to_steps(block, about, roles, shares=not contiguous, postpones=postpones)
+    plan = Plan(
+        steps,
         roles.roles,
         targets(query.pattern),
         unit,
         reach=None if counts else width,
         counted=counts,
+        everything=counts or neighbours,
         lasting=about.lasting,
         looks_back=_looks_back(block),
         leader=_leader(block),
@@ -58,8 +78,8 @@ def match_to_plan(
     return collapsed(plan) if query.collapsed else plan
 
 
-def _refuse(query: Match, contiguous: bool) -> None:
-    if query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
+def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
+    if not follows and query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
         raise Unsupported(query.strategy)
     if query.confidence is not None or any(stream.latest for stream in query.streams):
         raise Unsupported("an imprecise timestamp")

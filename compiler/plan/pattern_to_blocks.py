@@ -113,7 +113,7 @@ def _inside(walk: Walk, part: p.Pattern, at: Place) -> Place:
             inside = replace(inside, same=inside.same + tuple((number, name) for name in conjunct.attributes))
         else:
             block = inside.block_of_condition(names_in(conjunct))
-            block.conditions.append(Condition(conjunct, inside.when))
+            block.conditions.append(Condition(conjunct, inside.when, targets(part)))
     return inside
 
 

@@ -10,6 +10,7 @@ from neelc.ir.expr import Expr
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EventColumns
 from neelc.plan.event_roles import renamed
+from neelc.plan.follow_program import absent_in_runs, follow_to_program, with_folds
 from neelc.plan.kernel_values import KernelValues, groups
 from neelc.plan.list_folds import NotInKernel
 from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, without_names
@@ -55,6 +56,8 @@ def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
                 for place in (FIRST, LAST, BEFORE):
                     yield from (element(variable, place) + rest for rest in inner_names)
                 yield from may_be_absent(first)
+            case s.Follow():
+                yield from absent_in_runs(step)
 
 
 def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | None:
@@ -67,6 +70,8 @@ def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | N
             return r.Filter(values.value(left[0])) if left else None
         case s.Repeat(when=()):
             return _repeat(step, values, residual)
+        case s.Follow():
+            return follow_to_program(step, values)
     return _inner(step, values)
 
 
@@ -83,7 +88,24 @@ def _repeat(step: s.Repeat, values: KernelValues, residual: list[Expr]) -> r.Rep
             begin = element(step.variable, FIRST) + name.removeprefix(element(step.variable, CURRENT))
             condition = renamed(condition, name, begin)
         residual.append(condition)
-    return r.Repeat(step.variable, step.names, first, following, step.least, step.most, when=step.when)
+    return r.Repeat(
+        step.variable,
+        step.names,
+        first,
+        following,
+        step.least,
+        step.most,
+        early=tuple(_early(step, values)),
+        when=step.when,
+    )
+
+
+def _early(step: s.Repeat, values: KernelValues) -> Iterator[r.Value]:
+    for condition in step.early:
+        try:
+            yield values.value(condition)
+        except NotInKernel:
+            continue  # it is judged on complete matches
 
 
 def _body(steps: tuple[s.Step, ...], values: KernelValues, residual: list[Expr]) -> tuple[r.Step, ...]:
@@ -101,6 +123,8 @@ def _with_folds(step: r.Step, values: KernelValues) -> r.Step:
                 running=tuple(found.fold for found in mine if found.running),
                 final=tuple(found.fold for found in mine if not found.running),
             )
+        case r.Follow():
+            return with_folds(step, values)
         case r.Absent(inner) | r.Present(inner):
             return replace(step, steps=tuple(_with_folds(one, values) for one in inner))
     return step
@@ -126,12 +150,21 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
                 return r.Absent(tuple(_inner(inner, values) for inner in steps), when)
             case s.Present(steps, when):
                 return r.Present(tuple(_inner(inner, values) for inner in steps), when)
+            case s.Follow():
+                return follow_to_program(step, values)
             case s.Repeat():
                 first, following = (
                     tuple(_inner(inner, values) for inner in steps) for steps in (step.first, step.next)
                 )
                 return r.Repeat(
-                    step.variable, step.names, first, following, step.least, step.most, when=step.when
+                    step.variable,
+                    step.names,
+                    first,
+                    following,
+                    step.least,
+                    step.most,
+                    early=tuple(_early(step, values)),
+                    when=step.when,
                 )
             case _:
                 return step

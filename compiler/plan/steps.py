@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.ir.expr import Expr
+from neelc.runtime.moves import Closure, State
 from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, Rename, When, Within
 
 __all__ = [
-    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Filter", "Plan", "Present", "Rename", "Repeat",
-    "Role", "Step", "Take", "When", "Within",
+    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Closure", "Filter", "Follow", "Judged", "Move",
+    "Plan", "Present", "Rename", "Repeat", "Role", "State", "Step", "Take", "When", "Within",
 ]  # fmt: skip
 
 
@@ -81,18 +82,55 @@ class Repeat:
     next: tuple[Step, ...]
     least: int
     most: int | None
+    early: tuple[Expr, ...] = ()
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat
+@dataclass(frozen=True)
+class Judged:
+    """A condition of a move: see `runtime.moves.Judged`."""
+
+    condition: Expr
+    present: tuple[str, ...] = ()
+    each: str | None = None
+    looks_back: bool = False
+
+
+@dataclass(frozen=True)
+class Move:
+    """How a run goes on: see `runtime.moves.Move`."""
+
+    source: int
+    target: int
+    take: Take
+    least: int = 0
+    most: int | None = None
+    iteration: str = "FIRST"
+    renames: tuple[tuple[str, str], ...] = ()
+    judged: tuple[Judged, ...] = ()
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Bind all variables of a SEQ, event by event: see `runtime.program.Follow`."""
+
+    states: tuple[State, ...]
+    moves: tuple[Move, ...]
+    closures: tuple[Closure, ...] = ()
+    contiguous: bool = False
+    marks: tuple[tuple[str, str], ...] = ()
+    when: When = ()
+
+
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | Follow
 
 
 @dataclass(frozen=True)
 class Plan:
     """How the matches of a query are found.
 
-    `variables` are those of a match. `unit` is the unit that times are counted in. `reach`, `looks_back`,
-    `leader`, `unique` and `collapsed` are explained at `runtime.program.Program`."""
+    `variables` are those of a match. `unit` is the unit that times are counted in. `everything`, `reach`,
+    `looks_back`, `leader`, `unique` and `collapsed` are explained at `runtime.program.Program`."""
 
     steps: tuple[Step, ...]
     roles: tuple[Role, ...]
@@ -100,6 +138,7 @@ class Plan:
     unit: str
     reach: int | None = None
     counted: bool = False
+    everything: bool = False
     lasting: bool = False
     looks_back: bool = True
     leader: str | None = None

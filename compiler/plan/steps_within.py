@@ -43,6 +43,8 @@ def takes(steps: tuple[s.Step, ...]) -> Iterator[s.Take]:
                 yield from takes(inner)
             case s.Repeat(first=first, next=following):
                 yield from takes((*first, *following))
+            case s.Follow(moves=moves):
+                yield from (move.take for move in moves)
 
 
 def repeats(steps: tuple[s.Step, ...]) -> Iterator[s.Repeat]:
@@ -50,5 +52,7 @@ def repeats(steps: tuple[s.Step, ...]) -> Iterator[s.Repeat]:
         match step:
             case s.Repeat():
                 yield step
+            case s.Follow(closures=closures):
+                yield from (s.Repeat(one.variable, one.names, (), (), 0, None) for one in closures)
             case s.Absent(inner) | s.Present(inner):
                 yield from repeats(inner)

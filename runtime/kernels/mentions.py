@@ -14,6 +14,8 @@ from neelc.runtime.program import (
     Column,
     Filter,
     Fold,
+    Follow,
+    Move,
     Present,
     Rename,
     Repeat,
@@ -77,6 +79,7 @@ def _of_step(step: Step) -> Iterator[str]:
             # Of what iterations themselves bind, there is nothing before.
             yield from of_steps(first)
             yield from of_steps(following)
+            yield from (name for condition in step.early for name in of_value(condition))
 
 
 def values(steps: tuple[Step, ...]) -> Iterator[Value]:
@@ -92,8 +95,17 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
             case Repeat(first=first, next=following):
                 yield from values(first)
                 yield from values(following)
+                yield from step.early
+            case Follow():
+                yield from (value for move in step.moves for value in of_move(move))
             case Choose() | AnyBound() | Rename():
                 pass
+
+
+def of_move(move: Move) -> Iterator[Value]:
+    """The values that a move computes."""
+    yield from move.take.where
+    yield from (judged.condition for judged in move.judged)
 
 
 def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
@@ -103,6 +115,8 @@ def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
             case Repeat():
                 yield from (*step.running, *step.final)
                 yield from folds((*step.first, *step.next))
+            case Follow():
+                yield from (*step.running, *step.final)
             case Absent(inner) | Present(inner):
                 yield from folds(inner)
             case _:

@@ -16,11 +16,15 @@ from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Numbers
 from neelc.runtime.kernels.folding import folded
 from neelc.runtime.kernels.frontier import Frontier
-from neelc.runtime.kernels.lists import empty
+from neelc.runtime.kernels.lists import Lists, empty
+from neelc.runtime.kernels.operations import holds, seen
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.program import Choose, Fold, Repeat, Step
 
 Run = Callable[[Search, tuple[Step, ...], Frontier], Iterator[Frontier]]
+
+# A mark that no pattern has.
+EARLY = "#early"
 
 MOST_LISTS = 500_000_000
 """So many lists are tried for the matches of one run of rows."""
@@ -28,6 +32,7 @@ MOST_LISTS = 500_000_000
 
 def repeat(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with each of their lists, in pieces."""
+    frontier = _promising(search, step, frontier, run)
     lists = {list_of(step, name): empty(len(frontier)) for name in step.names}
     pending: list[Iterator[Frontier]] = [iter([replace(frontier, lists={**frontier.lists, **lists})])]
     while pending:
@@ -50,6 +55,26 @@ def repeat(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Iterat
             most = max(1000, search.most_rows // (4 * (count + 1)))
             narrow = replace(search, most_rows=most, prunes=False)
             pending.append(run(narrow, step.next if count else step.first, piece))
+
+
+def _promising(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Frontier:
+    """The rows for which no early condition fails on the list of all events that could be elements."""
+    if not step.early or not len(frontier):
+        return frontier
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for piece in run(
+        replace(search, prunes=False), step.first, frontier.marked(EARLY, np.arange(len(frontier)))
+    ):
+        found.append((piece.mark(EARLY), piece.variables[step.names[0]]))
+    row, events = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    counts = np.bincount(row, minlength=len(frontier)).astype(np.int64)
+    every = Lists(events[np.argsort(row, kind="stable")], np.cumsum(counts) - counts, counts)
+    totals = {fold.name: folded(fold, every, search.events) for fold in step.final}
+    lookup = seen(replace(frontier, totals={**frontier.totals, **totals}))
+    kept = np.ones(len(frontier), bool)
+    for condition in step.early:
+        kept &= holds(condition, lookup, search.events, len(frontier))
+    return frontier.take(kept)
 
 
 def list_of(step: Repeat, name: str) -> str:

@@ -8,12 +8,24 @@ from typing import Any
 import numpy as np
 
 from neelc.runtime.kernels.existence import extended, pruned
+from neelc.runtime.kernels.following import follow
 from neelc.runtime.kernels.frontier import Frontier, any_bound, both, concerned
 from neelc.runtime.kernels.operations import holds, seen
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.kernels.repeating import repeat
 from neelc.runtime.kernels.taking import ROW, take
-from neelc.runtime.program import Absent, AnyBound, Choose, Filter, Present, Rename, Repeat, Step, Take
+from neelc.runtime.program import (
+    Absent,
+    AnyBound,
+    Choose,
+    Filter,
+    Follow,
+    Present,
+    Rename,
+    Repeat,
+    Step,
+    Take,
+)
 
 # So many rows are worth a table of their own for each choice: steps then concern all of its rows or none.
 MANY = 20_000
@@ -94,4 +106,5 @@ STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Absent: _absent,
     Present: _present,
     Repeat: _repeat,
+    Follow: follow,
 }

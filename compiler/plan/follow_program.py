@@ -1,0 +1,74 @@
+"""Runs for the kernel: the conditions of their moves as operations on columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neelc.ir.expr import Expr
+from neelc.plan import steps as s
+from neelc.plan.kernel_values import KernelValues
+from neelc.plan.list_folds import NotInKernel
+from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, without_names
+from neelc.plan.unsupported import Unsupported
+from neelc.runtime import program as r
+
+
+def follow_to_program(step: s.Follow, values: KernelValues) -> r.Follow:
+    """What the kernel cannot judge while a run goes on cannot be judged later: another event would have been
+    taken. Raises `Unsupported`."""
+    moves = tuple(_move(move, values) for move in step.moves)
+    return r.Follow(step.states, moves, step.closures, step.contiguous, marks=step.marks, when=step.when)
+
+
+def _move(move: s.Move, values: KernelValues) -> r.Move:
+    take = move.take
+    where = tuple(_value(condition, values) for condition in take.where)
+    judged = tuple(
+        r.Judged(_value(one.condition, values), one.present, one.each, one.looks_back) for one in move.judged
+    )
+    return r.Move(
+        move.source,
+        move.target,
+        r.Take(take.variable, take.role, take.bounds, where=where),
+        move.least,
+        move.most,
+        move.iteration,
+        move.renames,
+        judged,
+    )
+
+
+def _value(condition: Expr, values: KernelValues) -> r.Value:
+    try:
+        return values.value(condition)
+    except NotInKernel:
+        written = without_names(condition)
+        raise Unsupported(f"the condition `{written}` while a run is looking for its next event") from None
+
+
+def with_folds(step: r.Follow, values: KernelValues) -> r.Follow:
+    """With the folds that are asked of its lists."""
+    lists = {closure.variable for closure in step.closures}
+    mine = [found for found in values.folds.values() if found.variable in lists]
+    return replace(
+        step,
+        running=tuple(found.fold for found in mine if found.running),
+        final=tuple(found.fold for found in mine if not found.running),
+    )
+
+
+def absent_in_runs(step: s.Follow) -> Iterator[str]:
+    """The names that may have no event in a run."""
+    optional = {variable for _, variable in step.marks}
+    for state in step.states:
+        if state.list is None and (step.when or state.variable in optional):
+            yield state.variable
+    for closure in step.closures:
+        if step.when or closure.optional:
+            yield closure.variable
+        for name in closure.names:
+            inner = name.removeprefix(element(closure.variable, CURRENT))
+            yield from (element(closure.variable, place) + inner for place in (FIRST, LAST, BEFORE))
+            if inner:
+                yield name

@@ -1,0 +1,146 @@
+"""From Spark to the kernel that counts, and back: partial aggregates of the matches of one partition.
+
+Rows wait as they do for other kernels (`buffer.py`); a match belongs to the run that it starts in, so partial
+aggregates of all runs together are those of all matches. Spark adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime.bridge import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
+from neelc.runtime.buffer import Buffer, Run, rest, short, step
+from neelc.runtime.columns import Columns
+from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, Facts, KernelFailure
+from neelc.runtime.kernels.counting import Counted, counted
+from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
+from neelc.runtime.kernels.counting_channels import BLANKS, NOTHING, Array, Channel, channels_of
+from neelc.runtime.kernels.counting_walks import WALK
+from neelc.runtime.kernels.errors import KernelError
+
+LARGEST_COUNT = 2**63 - 1
+"""What a BIGINT holds: if a part is more, so is the whole."""
+LARGEST_SUM = 10**30
+"""Sums are NULL where they do not fit; parts of them may have other signs. DECIMAL(38) holds 100 million
+parts of this size."""
+
+
+def counting(program: Counting, rows_at_once: int = ROWS_AT_ONCE) -> Kernel:
+    """The function that aggregates over the matches of one partition."""
+    return partial(_run, program, max(1, rows_at_once))
+
+
+def _run(program: Counting, rows_at_once: int, batches: Batches) -> Batches:
+    if not program.roles:
+        return
+    rows = Buffer()
+    for batch in short(batches, rows_at_once):
+        with explained(program):
+            rows, run = step(program, rows_at_once, rows, batch)
+        if run is not None:
+            yield from _parts(program, run)
+    with explained(program):
+        run = rest(program, rows)
+    if run is not None:
+        yield from _parts(program, run)
+
+
+def _parts(program: Counting, run: Run) -> Iterator[pa.RecordBatch]:
+    with explained(program, run):
+        found = counted(program, events_of(program, run))
+        if len(found):
+            yield as_batch(program, found, run.columns)
+
+
+def as_batch(program: Counting, found: Counted, columns: Columns) -> pa.RecordBatch:
+    """A struct for each variable that is grouped by, and then the columns of each tally."""
+    arrays: dict[str, pa.Array] = {}
+    for output in program.outputs:
+        rows = pa.array(found.groups[output.variable])
+        taken = {name: columns.arrays[column].take(rows) for name, column in output.fields}
+        arrays[output.name] = pa.StructArray.from_arrays(list(taken.values()), names=list(taken))
+    for tally in program.tallies:
+        arrays.update(tallied(tally, found))
+    return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
+
+
+def tallied(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+    """The columns of a tally: counts and sums of whole numbers as DECIMAL(38, 0); of an average a sum and a
+    count, as numbers with a point."""
+    return TALLIES[tally.function](tally, found)
+
+
+def valued(tally: Tally, found: Counted) -> list[int]:
+    """For each group the number of matches that have a value."""
+    blanks = Channel(BLANKS, tally.stage, tally.column)
+    walks = [int(count) for count in found.channels[WALK]]
+    if blanks not in channels_of(tally):
+        return walks
+    return [count - int(blank) for count, blank in zip(walks, found.channels[blanks], strict=True)]
+
+
+def too_many_to_count() -> str:
+    """What Spark says if the parts of a count together are too large.
+
+    >>> print(too_many_to_count())
+    neelc-kernel-failure {"kind": "COUNT_OVERFLOW", "message": "more matches than a BIGINT can count"}
+    more matches than a BIGINT can count
+    """
+    return str(KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count")))
+
+
+def _count(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+    counts = valued(tally, found)
+    if max(counts, default=0) > LARGEST_COUNT:
+        message = f"{max(counts)} matches are more than a BIGINT can count"
+        raise KernelError(COUNT_OVERFLOW, message)
+    return {tally.name: pa.array(counts, pa.decimal128(38, 0))}
+
+
+def _sum(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+    known = np.array(valued(tally, found), object) > 0
+    sums = found.channels[channels_of(tally)[0]]
+    if sums.dtype == np.float64:
+        return {tally.name: pa.array(sums, mask=~known.astype(bool))}
+    whole = [int(one) if is_known else None for one, is_known in zip(sums, known, strict=True)]
+    if any(one is not None and abs(one) >= LARGEST_SUM for one in whole):
+        raise KernelError(SUM_OVERFLOW, f"the sum over the matches of one task is beyond {LARGEST_SUM}")
+    return {tally.name: pa.array(whole, pa.decimal128(38, 0))}
+
+
+def _average(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+    sums = found.channels[channels_of(tally)[0]]
+    return {
+        f"{tally.name}_sum": pa.array(_floats(sums)),
+        f"{tally.name}_count": pa.array(_floats(np.array(valued(tally, found), object))),
+    }
+
+
+def _floats(numbers: Array) -> Array:
+    try:
+        return numbers.astype(np.float64)
+    except OverflowError as error:
+        raise KernelError(SUM_OVERFLOW, "a sum over all matches has more than 300 digits") from error
+
+
+def _extreme(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+    (channel,) = channels_of(tally)
+    read = found.materials[channel]
+    assert read is not None, "an extreme has a column"
+    ranks = found.channels[channel]
+    none = ranks == NOTHING
+    values = read.ranked[np.where(none, 0, ranks)] if len(read.ranked) else np.zeros(len(ranks))
+    return {tally.name: pa.array(values, mask=none)}
+
+
+TALLIES: dict[str, Callable[[Tally, Counted], dict[str, pa.Array]]] = {
+    COUNT: _count,
+    SUM: _sum,
+    AVERAGE: _average,
+    MIN: _extreme,
+    MAX: _extreme,
+}

@@ -1,0 +1,120 @@
+"""What is counted: chains, in which each event of a match is judged with the one before it.
+
+A chain is an automaton. A match is a walk through its states, an event for each; whether an event may be the
+next depends on it, on the event before it, and on events that are *pinned*: fixed before the walk begins. So
+the walks need not be enumerated: for each state and event, the number of walks that end there is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neelc.runtime.program import Absent, Column, Filter, Program, Step, Take, Value
+
+SOURCE, TARGET = "<", ">"
+"""How conditions call the event before, and the event that is judged. No name of a pattern is like them."""
+
+COUNT, SUM, AVERAGE, MIN, MAX = "count", "sum", "avg", "min", "max"
+
+
+@dataclass(frozen=True)
+class ChainState:
+    """An event of `role` for the variable `stage`; it meets the conditions of `where`, about TARGET and what
+    is pinned. The event of a `pinned` variable is the one that is pinned."""
+
+    stage: str
+    role: str
+    where: tuple[Value, ...] = ()
+    pinned: str | None = None
+
+
+@dataclass(frozen=True)
+class ChainMove:
+    """An event of the state `target` may follow one of `source`, if it starts after its end, all of `where`
+    hold and none of `absent` finds anything. Inside `absent`, the two are called by all of `names`."""
+
+    source: int
+    target: int
+    where: tuple[Value, ...] = ()
+    absent: tuple[Absent, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A match may end with an event of a state, for which, as SOURCE, all of `where` hold."""
+
+    state: int
+    where: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Matches that begin with an event of state 0.
+
+    `pins` bind the events that are pinned. If it `leads`, the first of them is the first event of the match,
+    and its window has `width`, in places if it is `counted`. Otherwise a match may begin with every event of
+    state 0 for which, as TARGET, all of `begins` hold. If it `ends` with a variable, results are grouped by
+    the event with which matches end.
+    """
+
+    states: tuple[ChainState, ...]
+    moves: tuple[ChainMove, ...]
+    endings: tuple[Ending, ...]
+    pins: tuple[Take, ...] = ()
+    leads: bool = False
+    begins: tuple[Value, ...] = ()
+    width: int | None = None
+    counted: bool = False
+    ends: str | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """An aggregate over all matches: `function` of what each match has.
+
+    Of a match it is asked: the value of `column` for the event of `stage`; where that is a list, the sum of
+    the values of its events, the least or the greatest, or if `counts`, how many have a value. Without a
+    column, all events have one; without a stage, it is the match that is counted.
+    """
+
+    name: str
+    function: str
+    stage: str = ""
+    column: str | None = None
+    counts: bool = False
+    listed: bool = False
+
+
+@dataclass(frozen=True)
+class Counting(Program):
+    """A program that gives aggregates over matches instead of matches.
+
+    Its `outputs` are what aggregates are grouped by: of events that are pinned, or of any event that plays
+    the role, for those of `keyed`: (variable, role). Its `steps` are not executed: they mention the columns
+    that conditions and tallies read.
+    """
+
+    chains: tuple[Chain, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    keyed: tuple[tuple[str, str], ...] = ()
+
+
+def mentioned(chains: tuple[Chain, ...], tallies: tuple[Tally, ...]) -> tuple[Step, ...]:
+    """Steps that mention all columns that are read.
+
+    >>> mentioned((), (Tally("t", SUM, "c", "x"),))
+    (Filter(condition=Column(variable='>', name='x'), when=()),)
+    """
+    values = dict.fromkeys(value for chain in chains for value in _values(chain))
+    values.update((Column(TARGET, tally.column), None) for tally in tallies if tally.column is not None)
+    checks = dict.fromkeys(check for chain in chains for move in chain.moves for check in move.absent)
+    return (*map(Filter, values), *checks)
+
+
+def _values(chain: Chain) -> Iterator[Value]:
+    yield from chain.begins
+    for parts in (chain.pins, chain.states, chain.moves, chain.endings):
+        for part in parts:
+            yield from part.where

@@ -1,0 +1,142 @@
+"""Aggregates over lists that grow: what is known of a list so far, and of it with one more element.
+
+`folding.py` computes the same of whole lists; here a list that grows to thousands of elements is not looked
+at again for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neelc.runtime.kernels import arithmetic
+from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
+from neelc.runtime.kernels.logic import Array, less
+from neelc.runtime.program import Fold
+
+Parts = tuple[Array, ...]
+"""What is known of the lists so far, an entry for each in each array."""
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """How to begin, for so many lists of values of a type; with one more value, where it is known; the
+    result."""
+
+    begin: Callable[[int, np.dtype[Any]], Parts]
+    add: Callable[[Parts, Array, Truths], Parts]
+    end: Callable[[Parts], Values]
+
+
+def begun(fold: Fold, rows: int, events: Events) -> Parts:
+    """Of empty lists."""
+    kind = np.dtype(np.int64) if fold.column is None else events.columns[fold.column].values.dtype
+    return _accumulator(fold, kind).begin(rows, kind)
+
+
+def added(fold: Fold, parts: Parts, numbers: Numbers, events: Events) -> Parts:
+    """With one more event in each list."""
+    if fold.column is None:
+        return (parts[0] + 1,)
+    column = events.columns[fold.column]
+    known = np.ones(len(numbers), bool) if column.valid is None else column.valid[numbers]
+    with np.errstate(all="ignore"):
+        return _accumulator(fold, column.values.dtype).add(parts, column.values[numbers], known)
+
+
+def ended(fold: Fold, parts: Parts, events: Events) -> Values:
+    """The value of the fold."""
+    if fold.column is None:
+        return Values(parts[0])
+    with np.errstate(all="ignore"):
+        result = _accumulator(fold, events.columns[fold.column].values.dtype).end(parts)
+        return result if fold.type is None else arithmetic.cast(result, fold.type)
+
+
+def _accumulator(fold: Fold, kind: np.dtype[Any]) -> Accumulator:
+    if fold.column is None:
+        return COUNT
+    return WHOLE_SUM if fold.function == "sum" and kind.kind != "f" else ACCUMULATORS[fold.function]
+
+
+def _begin_sum(rows: int, kind: np.dtype[Any]) -> Parts:
+    return np.zeros(rows), np.zeros(rows, np.int64)
+
+
+def _add_float(parts: Parts, values: Array, known: Truths) -> Parts:
+    total, count = parts
+    # The first value itself, not 0 + it: -0.0 stays -0.0.
+    more = np.where(count == 0, values, total + values)
+    return np.where(known, more, total), count + known
+
+
+def _add_whole(parts: Parts, values: Array, known: Truths) -> Parts:
+    whole, found, fits = parts
+    more, right = arithmetic.plus(whole, np.where(known, values, 0).astype(np.int64))
+    return more, found | known, fits & right
+
+
+def _best(is_better: Callable[[Array, Array], Truths]) -> Accumulator:
+    def add(parts: Parts, values: Array, known: Truths) -> Parts:
+        best, found = parts
+        new = known & (~found | is_better(values, best))
+        return np.where(new, values, best), found | known
+
+    return Accumulator(
+        lambda rows, kind: (np.zeros(rows, kind), np.zeros(rows, bool)), add, lambda parts: Values(*parts)
+    )
+
+
+def _variance(sample: bool, root: bool) -> Accumulator:
+    """Welford's way, as `folding.py` has it."""
+
+    def add(parts: Parts, values: Array, known: Truths) -> Parts:
+        count, mean, squares = parts
+        count = count + known
+        delta = values - mean
+        nearer = mean + delta / np.maximum(count, 1)
+        squares = np.where(known, squares + delta * (values - nearer), squares)
+        return count, np.where(known, nearer, mean), squares
+
+    def end(parts: Parts) -> Values:
+        count, _, squares = parts
+        result = squares / np.maximum(count - sample, 1)
+        return Values(np.sqrt(result) if root else result, count > sample)
+
+    return Accumulator(lambda rows, kind: (np.zeros(rows), np.zeros(rows), np.zeros(rows)), add, end)
+
+
+COUNT = Accumulator(
+    lambda rows, kind: (np.zeros(rows, np.int64),),
+    lambda parts, values, known: (parts[0] + known,),
+    lambda parts: Values(parts[0]),
+)
+WHOLE_SUM = Accumulator(
+    lambda rows, kind: (np.zeros(rows, np.int64), np.zeros(rows, bool), np.ones(rows, bool)),
+    _add_whole,
+    lambda parts: Values(parts[0], parts[1] & parts[2]),
+)
+FLOAT_SUM = Accumulator(_begin_sum, _add_float, lambda parts: Values(parts[0], parts[1] > 0))
+AVERAGE = Accumulator(
+    _begin_sum, _add_float, lambda parts: Values(parts[0] / np.maximum(parts[1], 1), parts[1] > 0)
+)
+
+ACCUMULATORS: Mapping[str, Accumulator] = {
+    "avg": AVERAGE,
+    "count": COUNT,
+    "first": _best(lambda one, other: np.zeros(len(one), bool)),
+    "last": _best(lambda one, other: np.ones(len(one), bool)),
+    "max": _best(lambda one, other: less(other, one)),
+    "mean": AVERAGE,
+    "min": _best(less),
+    "stddev": _variance(sample=True, root=True),
+    "stddev_pop": _variance(sample=False, root=True),
+    "stddev_samp": _variance(sample=True, root=True),
+    "sum": FLOAT_SUM,
+    "var_pop": _variance(sample=False, root=False),
+    "var_samp": _variance(sample=True, root=False),
+    "variance": _variance(sample=True, root=False),
+}

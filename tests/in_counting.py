@@ -1,0 +1,124 @@
+"""Aggregates over matches that are counted, in process: what Spark adds up is added up here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from in_bridge import NUMBER, TYPES, Way, as_table
+from in_kernel import raw_values
+
+from neelc.ir.expr import Aggregate, Attribute, Variable
+from neelc.ir.logical import Match
+from neelc.plan.aggregate_plan import AggregatePlan, aggregate_plan
+from neelc.plan.widths import unit_of
+from neelc.rewrite.keys import partition_keys
+from neelc.runtime.counting import counting
+from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
+from neelc.runtime.reference import Tables, matches, read
+from neelc.runtime.reference.model import comparable
+from neelc.runtime.reference.results import result, rows_of
+from neelc.runtime.reference.scalar_functions import extreme
+from neelc.runtime.reference.worlds import Found
+
+Row = tuple[object, ...]
+Part = Mapping[str, Any]
+
+
+def planned(match: Match) -> AggregatePlan | None:
+    return aggregate_plan(match, partition_keys(match), unit_of(match))
+
+
+def counted_rows(match: Match, tables: Tables, way: Way) -> list[Row] | None:
+    """The rows of a query whose matches are counted; None if they cannot be."""
+    plan = planned(match)
+    return None if plan is None else finished(match, plan, list(parts(match, plan, tables, way)))
+
+
+def parts(match: Match, plan: AggregatePlan, tables: Tables, way: Way) -> Iterable[Part]:
+    """The partial aggregates that come back."""
+    program = plan.program
+    if way.chunk is not None and program.reach is not None:
+        width = max(1, program.reach * way.chunk // 4)
+        program = replace(program, keys=(*program.keys, "chunk"), chunk=width)
+    if program.keys:
+        program = replace(program, grain=way.grain)
+    events = list(read(match, tables, {}))
+    Random(way.seed).shuffle(events)
+    table = with_outputs(plan, program, match, as_table(plan.planned, program, match, events), events)
+    batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
+    for batch in counting(program, way.rows_at_once)(batches):
+        yield from batch.to_pylist()
+
+
+def with_outputs(
+    plan: AggregatePlan, program: Counting, match: Match, table: pa.Table, events: Sequence[Any]
+) -> pa.Table:
+    """The table with the columns that results are grouped by."""
+    places = table.column(NUMBER).to_pylist()
+    asked = {column for output in program.outputs for column in output.columns} - set(table.column_names)
+    for column in plan.planned.columns:
+        if column.name in asked:
+            values = list(raw_values(column, match, events))
+            kind = TYPES.get(column.type)
+            table = table.append_column(column.name, pa.array([values[n] for n in places], kind))
+    return table
+
+
+def finished(match: Match, plan: AggregatePlan, rows: Sequence[Part]) -> list[Row]:
+    """The result: groups are attributes, and aggregates stand alone in their columns."""
+    groups: dict[object, list[Part]] = {}
+    if all(isinstance(output.expression, Aggregate) for output in match.outputs):
+        groups[()] = []
+    for row in rows:
+        key = tuple(comparable(value) for value in group_values(match, plan, row))
+        groups.setdefault(key, []).append(row)
+    found = []
+    for members in groups.values():
+        values = iter(group_values(match, plan, members[0]) if members else ())
+        tallied = {one.node: one.tally for one in plan.tallied}
+        found.append(
+            tuple(
+                united(tallied[output.expression], members)
+                if isinstance(output.expression, Aggregate)
+                else next(values)
+                for output in match.outputs
+            )
+        )
+    return found
+
+
+def group_values(match: Match, plan: AggregatePlan, row: Part) -> list[object]:
+    found = []
+    for output in match.outputs:
+        if isinstance(output.expression, Attribute):
+            assert isinstance(output.expression.event, Variable)
+            name = output.expression.event.name
+            found.append(row[plan.planned.struct(name)][plan.planned.field(output.expression, name)])
+    return found
+
+
+def united(tally: Tally, rows: Sequence[Part]) -> object:
+    """What Spark makes of the parts of a tally."""
+    if tally.function == AVERAGE:
+        count = sum(row[f"{tally.name}_count"] for row in rows)
+        return sum(row[f"{tally.name}_sum"] for row in rows) / count if count else None
+    values = [row[tally.name] for row in rows if row[tally.name] is not None]
+    if tally.function == COUNT:
+        return int(sum(values))
+    if not values:
+        return None
+    if tally.function in (MIN, MAX):
+        return extreme(values, 1 if tally.function == MAX else -1)
+    assert tally.function == SUM
+    return sum(values) if isinstance(values[0], float) else int(sum(values))
+
+
+def expected_rows(match: Match, tables: Tables) -> list[Row]:
+    """The same by enumerating all matches."""
+    found = [Found(binding, Fraction(1)) for binding in matches(match, tables)]
+    return result(match, rows_of(match, found)).rows

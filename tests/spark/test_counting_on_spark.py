@@ -1,0 +1,90 @@
+"""Aggregates over matches on Spark, counted and enumerated."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from generate.counted import events, query_text
+from in_counting import expected_rows, planned
+from on_spark import Asking, Question, ask
+from test_counting import bound, in_order, is_same, stream
+
+from neelc.api.errors import explain_failure
+from neelc.emit.compiled import compile_script
+from neelc.ir.logical import NamedMatch, Program
+from neelc.rewrite.examples import query
+from neelc.runtime.reference import Result, Tables
+
+ASKED = 8
+ASKING = Asking("counting", partitions=2, seed=1, shuffled=2, batch=4)
+
+
+def question(text: str, tables: Tables) -> Question:
+    match = query(text)
+    return Question(text, Program(match.streams, (NamedMatch(None, match),)), tables)
+
+
+def questions() -> list[Question]:
+    found: list[Question] = []
+    for seed in range(50_000, 50_000 + 2 * ASKED):
+        chance = Random(seed)
+        text = query_text(chance)
+        match = bound(text)
+        if match is not None and planned(match) is not None and len(found) < ASKED:
+            found.append(question(text, {"S": events(chance)}))
+    return found
+
+
+def test_random_queries(spark: Any) -> None:
+    wrong = []
+    for asked, result in ask(spark, questions(), ASKING, together=30):
+        expected = in_order(expected_rows(asked.program.queries[0].match, asked.tables))
+        if not isinstance(result, Result):
+            wrong.append(f"{asked.name}: {result}")
+            continue
+        found = in_order(result.rows)
+        pairs = zip(found, expected, strict=False)
+        if len(found) != len(expected) or not all(all(map(is_same, *pair)) for pair in pairs):
+            wrong.append(f"{asked.name}\n{asked.tables}\nfound {found}, expected {expected}")
+    assert wrong == []
+
+
+ITEMS = "a.user, count(*) + 1 AS n, sum(c.n) / count(*) AS m, max(max(b[].x)) AS x, avg(sum(b[].n)) AS s"
+
+
+def test_expressions_of_aggregates(spark: Any) -> None:
+    text = f"SEQ(A a, B+ b[], C c) WITHIN 1000 RETURN {ITEMS}"
+    ((_, result),) = ask(spark, [question(text, stream("A" + "B" * 40 + "C"))], Asking())
+    assert isinstance(result, Result), result
+    ((user, count, mean, greatest, average),) = result.rows
+    assert (user, count, mean, greatest) == ("u", 2**40, 41.0, 40.0)
+    assert is_same(average, 820 * 2**39 / (2**40 - 1))
+
+
+@pytest.mark.parametrize(("text", "answer"), [("count(*)", 0), ("sum(c.n)", None), ("avg(c.x)", None)])
+def test_no_events(spark: Any, text: str, answer: object) -> None:
+    asked = question(f"SEQ(A a, B+ b[], C c) RETURN {text}", stream(""))
+    ((_, result),) = ask(spark, [asked], Asking("counting"))
+    assert isinstance(result, Result) and result.rows == [(answer,)]
+
+
+def failure_of(spark: Any, asked: Question) -> str | None:
+    ((_, result),) = ask(spark, [asked], Asking("counting", partitions=3))
+    found = explain_failure(RuntimeError(result))
+    return None if found is None else str(found)
+
+
+def test_too_many_to_count(spark: Any) -> None:
+    text = "SEQ(A a, B+ b[], C c) WHERE [id] WITHIN 1000 RETURN count(*)"
+    one = stream("A" + "B" * 70 + "C")
+    assert "1180591620717411303423 matches are more than" in str(failure_of(spark, question(text, one)))
+    # Two keys, each of which can be counted.
+    rows = [{**row, "id": key} for key in (1, 2) for row in stream("A" + "B" * 63 + "C")["S"]]
+    assert "more matches than a BIGINT can count" in str(failure_of(spark, question(text, {"S": rows})))
+
+
+def test_it_is_taken_wherever_it_applies() -> None:
+    asked = question("SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.id, count(*)", {})
+    assert compile_script(asked.program, [0]).strategies == (("", "counting"),)

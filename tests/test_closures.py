@@ -1,0 +1,129 @@
+"""Closures in plans: how lists are put together, and what is decided before any is."""
+
+from __future__ import annotations
+
+import pytest
+from in_kernel import as_bindings, kernel_matches
+
+from neelc.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.examples import query
+from neelc.runtime.kernels import repeating
+from neelc.runtime.kernels.errors import KernelError
+from neelc.runtime.program import Absent, Filter, Repeat, Step, Take
+from neelc.runtime.reference import matches
+
+
+def planned(text: str) -> KernelPlan:
+    return kernel_plan(query(text), (), "MILLISECOND")
+
+
+def shape(steps: tuple[Step, ...]) -> str:
+    """The steps by what they bind."""
+
+    def name(step: Step) -> str:
+        match step:
+            case Take(variable=variable):
+                return variable
+            case Repeat(variable=variable):
+                return f"{variable}[]"
+            case Absent(inner):
+                return f"!({shape(inner)})"
+        return type(step).__name__.lower()
+
+    return " ".join(map(name, steps))
+
+
+def stream(kinds: str, gap: int = 1) -> dict[str, list[dict[str, object]]]:
+    """One event after the other; the x of the events are 0, 1, 2, ..."""
+    rows: list[dict[str, object]] = [
+        {"ts": n * gap, "kind": kind, "id": 1, "user": "u", "x": float(n), "n": n % 5}
+        for n, kind in enumerate(kinds)
+    ]
+    return {"S": rows}
+
+
+def test_lists_come_last() -> None:
+    found = planned("SEQ(A a, B+ b[], C c, D+ d[], E e) WITHIN 9")
+    assert shape(found.program.steps) == "a present c e b[] d[]"
+
+
+def test_a_list_that_only_must_exist_is_one_event() -> None:
+    found = planned("SEQ(A a, !SEQ(B+ b[], C c WHERE b[i].x > 1), D d) WITHIN 9")
+    assert shape(found.program.steps) == "a d"  # the check is a bound of d
+    kept = planned("SEQ(A a, !SEQ(B+ b[], C c WHERE b[i].x > b[i-1].x AND count(b[]) > 2), D d) WITHIN 9")
+    assert shape(kept.program.steps) == "a d !(c b[] filter)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "early"),
+    [
+        ("count(b[]) > 2", 1),
+        ("max(b[].x) > c.x", 1),
+        ("max(b[].x) < c.x", 0),
+        ("avg(b[].x) > 2", 0),
+        ("count(b[]) > 2 AND b[1].x > 3", 0),
+    ],
+)
+def test_what_fails_for_all_elements_fails_for_each_list(condition: str, early: int) -> None:
+    found = planned(f"SEQ(A a, B+ b[], C c) WHERE {condition} WITHIN 9")
+    (repeat,) = (step for step in found.program.steps if isinstance(step, Repeat))
+    assert len(repeat.early) == early
+    assert any(isinstance(step, Filter) for step in found.program.steps)
+
+
+def test_rows_without_enough_elements_try_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeating, "MOST_LISTS", 0)
+    few = query("SEQ(A a, B+ b[], C c) WHERE count(b[]) > 9 WITHIN 50")
+    assert kernel_matches(few, stream("ABBBBC")) == []
+    enough = query("SEQ(A a, B+ b[], C c) WHERE count(b[]) > 3 WITHIN 50")
+    with pytest.raises(KernelError, match="4 lists were tried"):
+        kernel_matches(enough, stream("ABBBBC"))
+
+
+def test_every_part_of_a_list_is_a_list() -> None:
+    found = kernel_matches(query("SEQ(A a, B+ b[], C c) WITHIN 50"), stream("A" + 12 * "B" + "C"))
+    assert len(found) == 2**12 - 1
+
+
+def test_collapsed_needs_no_enumeration() -> None:
+    match = query("SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x WITHIN 500 RETURN COLLAPSED a.ts, b[].ts")
+    (found,) = kernel_matches(match, stream("A" + 200 * "B" + "C"))
+    events = found["b"]
+    assert isinstance(events, tuple)
+    assert len(events) == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(A a, B+ b[], C c) WHERE count(b[]) > 2 AND b[last].x > b[1].x + 2 WITHIN 9",
+        "SEQ(A a, SEQ(B b, C c)+ k[], D d) WHERE k[i].b.x > k[i-1].c.x WITHIN 9",
+        "SEQ(A a, OR(B b, C c){1,2} k[], D d) WITHIN 9",
+        "AND(A+ a[], B b) WHERE a[i].x < b.x WITHIN 6",
+        "OR(SEQ(A a, B+ b[]), SEQ(C c, D{2} d[])) WHERE d[2].x > c.x WITHIN 6",
+        "SEQ(A a, B* b[], C c) WHERE sum(b[].x) < 20 WITHIN 8",
+        "SEQ(A a, !SEQ(B+ b[], C c WHERE sum(b[].x) > 12), D d) WITHIN 9",
+        "SEQ(A a, B+ b[], C c) WHERE stddev(b[].x) > 1.5 AND b[i].x > avg(b[..i-1].x) WITHIN 9",
+        "SEQ(A a, B+ b[], C c) WHERE b[2].x > 4 WITHIN 9 RETURN a.ts",
+    ],
+)
+def test_the_kernel_finds_what_the_reference_finds(text: str) -> None:
+    match = query(text)
+    for kinds in ("ABCBCDABBCD", "AABBBCCDD", "BABABCBCDD", "CDDDABBBC"):
+        tables = stream(kinds)
+        expected = as_bindings(matches(match, tables))
+        assert as_bindings(kernel_matches(match, tables)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("SEQ(A a, SEQ(B b, C+ c[])+ k[]) WITHIN 9", "a closure inside of a closure"),
+        ("SEQ(A a, SEQ(B b, !C c)+ k[], D d) WITHIN 9", "a negation at the end of a closure's body"),
+        ("SEQ(A a, (EXISTS b : SEQ(B b, C c))+ k[]) WITHIN 9", "EXISTS inside of a closure"),
+    ],
+)
+def test_what_is_refused(text: str, why: str) -> None:
+    with pytest.raises(Unsupported, match=why):
+        planned(text)

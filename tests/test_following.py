@@ -1,0 +1,182 @@
+"""Runs in the kernel: SKIP TILL NEXT MATCH and the contiguities find what the reference finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from generate.following import POINTS, following
+from generate.streams import Row
+from in_bridge import bridge_matches, way
+from in_kernel import as_bindings, kernel_matches
+from kernel_fuzz import Different, Tally, check_pair, ways_to_write
+
+from neelc.errors import NeelError
+from neelc.plan.kernel_plan import kernel_plan
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.examples import query
+from neelc.rewrite.keys import partition_keys
+from neelc.runtime.kernels import following as runs
+from neelc.runtime.kernels import matching
+from neelc.runtime.kernels.errors import KernelError
+from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.folding import FUNCTIONS, folded
+from neelc.runtime.kernels.following_folds import ACCUMULATORS, added, begun, ended
+from neelc.runtime.kernels.following_needs import route
+from neelc.runtime.kernels.lists import Lists
+from neelc.runtime.program import Fold, Follow
+from neelc.runtime.reference import matches
+from neelc.runtime.reference.model import bound_events
+
+QUERIES = 24
+PARTS = 4
+PAIRS = 80
+"""Least number of pairs in a part."""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_queries(part: int) -> None:
+    tally, refused = Tally(), Counter[str]()
+    for number in range(part * QUERIES, (part + 1) * QUERIES):
+        text, head, streams = following(number)
+        try:
+            asked = query(text, head)
+        except NeelError:
+            continue
+        for _, match in ways_to_write(asked):
+            for tables in streams:
+                try:
+                    check_pair(match, {**tables}, tally, number + tally.pairs)
+                except Unsupported as refusal:
+                    refused[refusal.what] += 1
+                except Different as different:
+                    raise Different(f"{number}: {text}\n{match.pattern}\n{tables}\n{different}") from None
+    assert tally.pairs >= PAIRS, refused
+    assert tally.with_matches >= PAIRS // 5
+    assert tally.chunked >= PAIRS // 20
+
+
+def rows(kinds: str, xs: str = "") -> dict[str, list[Row]]:
+    """One event after the other, a letter each; digits are their `x`."""
+    values = xs or "1" * len(kinds)
+    return {
+        "S": [
+            {"ts": time, "kind": kind, "id": 1, "x": int(x), "y": float(x)}
+            for time, (kind, x) in enumerate(zip(kinds, values, strict=True))
+        ]
+    }
+
+
+def found(text: str, kinds: str, xs: str = "") -> list[str]:
+    """The matches by the kernel, each as the times of its events; they are those of the reference."""
+    asked, tables = query(text, POINTS), rows(kinds, xs)
+    by_kernel = kernel_matches(asked, tables)
+    expected = Counter(as_bindings(matches(asked, tables)))
+    assert as_bindings(by_kernel) == expected == as_bindings(bridge_matches(asked, tables, way(1)))
+    return sorted(" ".join(times(binding[name]) for name in sorted(binding)) for binding in by_kernel)
+
+
+def times(value: object) -> str:
+    return "".join(str(event.start // 1_000_000) for event in bound_events(value)) or "-"
+
+
+NEXT, STRICT = "USING SKIP TILL NEXT MATCH", "USING STRICT CONTIGUITY"
+
+
+def test_a_list_takes_all_that_qualify() -> None:
+    falling = f"SEQ(A a, B+ b[], C c) WHERE b[i].x < b[i-1].x {NEXT}"
+    assert found(falling, "ABBBC", "15342") == ["0 12 4"]
+
+
+def test_an_event_that_qualifies_twice_splits_the_run() -> None:
+    assert found(f"SEQ(A a, B+ b[], B c) {NEXT}", "ABBB") == ["0 1 2", "0 12 3"]
+
+
+def test_neighbours_only() -> None:
+    assert found(f"SEQ(A a, B+ b[]) {STRICT}", "ABBDB") == ["0 1", "0 12"]
+
+
+def test_a_full_list_is_judged_as_a_whole() -> None:
+    whole = f"SEQ(A a, B{{2}} b[], C c) WHERE sum(b[].x) > 4 {NEXT}"
+    assert found(whole, "ABBBC", "11141") == ["0 13 4"]
+
+
+def test_each_element_and_what_follows() -> None:
+    assert found(f"SEQ(A a, B+ b[], C c) WHERE b[i].x < c.x {NEXT}", "ABBCC", "01325") == ["0 12 4"]
+
+
+def test_a_condition_waits_for_its_part() -> None:
+    assert found(f"SEQ(A a, B b, (C c : b.x > a.x)) {NEXT}", "ABBC", "1051") == []
+    assert found(f"SEQ(A a, B b, C c) WHERE b.x > a.x {NEXT}", "ABBC", "1051") == ["0 2 3"]
+
+
+def test_iterations_of_a_composite() -> None:
+    pairs = f"SEQ(SEQ(A a, B b)+ k[], C c) WHERE k[i].a.x > k[i-1].b.x {NEXT}"
+    asked, tables = query(pairs, POINTS), rows("ABABABC", "1223341")
+    assert as_bindings(kernel_matches(asked, tables)) == Counter(as_bindings(matches(asked, tables)))
+    assert len(kernel_matches(asked, tables)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("SEQ(A a, B{2,3} b[], C c) WHERE b[i].x <= b[last].x", "the condition"),
+        ("SEQ(SEQ(A a, B? b)+ k[], C c) WHERE k[i].b.x > 1", "an optional part at the end"),
+        ("SEQ(SEQ(A a, !C c, B b)+ k[], D d)", "a negation inside of a closure"),
+        ("SEQ(A a, B+ b[], C c) WHERE b[2].x > b[1].x", "under this strategy"),
+    ],
+)
+def test_what_is_not_exact_is_refused(text: str, what: str) -> None:
+    asked = query(f"{text} {NEXT}", POINTS)
+    with pytest.raises(Unsupported, match=what):
+        kernel_plan(asked, partition_keys(asked), "MILLISECOND")
+
+
+def test_runs_remember_what_is_asked_for() -> None:
+    asked = query(f"SEQ(A a, B b, C+ c[]) WHERE c[i].x > b.x WITHIN 9 {NEXT}", POINTS)
+    (step,) = kernel_plan(asked, (), "MILLISECOND").program.steps
+    assert isinstance(step, Follow)
+    assert [sorted(one.variables) for one in route(step).needs] == [["a"], ["a", "b"], ["a", "b"]]
+
+
+def test_long_lists_take_linear_time() -> None:
+    """Nodes, one for each event that a run takes; lists are put together once."""
+    asked = query(f"SEQ(A a, B+ b[], C c) {NEXT}", POINTS)
+    planned = kernel_plan(asked, (), "MILLISECOND")
+    count = 4000
+    start = np.arange(count)
+    kinds = {"A": start[:1], "B": start[1:-1], "C": start[-1:]}
+    roles = {role.name: kinds[role.type] for role in planned.plan.roles}
+    owned = (np.zeros(1, np.int64), np.full(1, count))
+    events = Events(start, start, np.zeros(count, np.int64), roles, {}, owned)
+    (piece,) = matching.matches(planned.program, events)
+    (lists,) = (column for column in piece.values() if isinstance(column, Lists))
+    assert lists.length.tolist() == [count - 2]
+
+
+def test_too_many_runs_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_TAKEN", 3)
+    with pytest.raises(KernelError, match="events were taken"):
+        kernel_matches(query(f"SEQ(A a, B+ b[]) {NEXT}", POINTS), rows("ABBBBB"))
+
+
+@pytest.mark.parametrize("function", sorted(FUNCTIONS))
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_folds_are_those_of_whole_lists(function: str, kind: type[np.generic]) -> None:
+    assert FUNCTIONS.keys() == ACCUMULATORS.keys()
+    chance = np.random.default_rng(7)
+    column = Values(chance.integers(-3, 9, 40).astype(kind), chance.random(40) < 0.7)
+    nowhere = np.zeros(40, np.int64)
+    events = Events(nowhere, nowhere, nowhere, {}, {"x": column}, (nowhere, nowhere))
+    elements = chance.integers(0, 40, (6, 5))
+    fold = Fold("f", function, "b", "x", "double")
+    parts = begun(fold, 6, events)
+    for place in range(5):
+        parts = added(fold, parts, elements[:, place], events)
+    grown = ended(fold, parts, events)
+    lists = Lists(elements.ravel(), np.arange(6) * 5, np.full(6, 5))
+    whole = folded(fold, lists, events)
+    valid = np.ones(6, bool) if whole.valid is None else whole.valid
+    assert (np.ones(6, bool) if grown.valid is None else grown.valid).tolist() == valid.tolist()
+    assert grown.values[valid].tolist() == whole.values[valid].tolist()
