@@ -62,8 +62,15 @@ def _imports(programs: list[Program]) -> str:
     for program in programs:
         for module, name in (BRIDGES[isinstance(program, Counting)], *classes_in_source(program)):
             names.setdefault(module, set()).add(name)
-    lines = [f"from {module} import {', '.join(sorted(found))}\n" for module, found in sorted(names.items())]
+    lines = [_import(module, sorted(found)) for module, found in sorted(names.items())]
     return "".join(["\n", *lines]) if lines else ""
+
+
+def _import(module: str, names: list[str]) -> str:
+    line = f"from {module} import {', '.join(names)}\n"
+    if len(line) <= WIDTH:
+        return line
+    return "".join([f"from {module} import (\n", *(f"    {name},\n" for name in names), ")\n"])
 
 
 def _plain(text: str) -> str:

@@ -15,6 +15,8 @@ from neelc.emit.relations import Extend, Join, Let
 from neelc.emit.scans import Sources
 from neelc.emit.window_relations import window_relations
 from neelc.ir.logical import Match
+from neelc.ir.parts import all_parts
+from neelc.ir.pattern import Repeat
 from neelc.plan.aggregate_plan import aggregate_plan
 from neelc.plan.baselines import iterative, judged_last
 from neelc.plan.join_plan import join_plan
@@ -119,9 +121,8 @@ def planned(task: Task, strategy: str, taken: set[str]) -> Planned:
 
 
 def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
-    """A query under the strategy of the least work; raises `Unsupported` if none can execute it. Matches that
-    can be counted are: however many there are, none of them has to travel."""
-    if task.query.aggregated and task.push_in:
+    """A query under the strategy of the least work; raises `Unsupported` if none can execute it."""
+    if task.query.aggregated and task.push_in and _pays_to_count(task.query, estimate):
         with suppress(Unsupported):
             return planned(task, "counting", taken)
     found: list[tuple[float, Planned, set[str]]] = []
@@ -145,6 +146,16 @@ def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
     _, best, names = min(found, key=lambda option: (is_chain and option[1].strategy != "window", option[0]))
     taken |= names
     return replace(best, prices=tuple(prices))
+
+
+MANY = 20
+"""So many partial matches for each event, and counting them is quicker than finding them (bench_counting)."""
+
+
+def _pays_to_count(query: Match, estimate: Estimate) -> bool:
+    """Whether matches are counted, if they can be. Of lists there are too many to find them one by one."""
+    lists = any(isinstance(part, Repeat) for part in all_parts(query.pattern))
+    return lists or estimate.partial_matches > MANY * max(1.0, estimate.rows_scanned)
 
 
 def _shape(lets: tuple[Let, ...]) -> Shape:
