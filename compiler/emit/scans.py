@@ -90,7 +90,7 @@ def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
     if wanted.lasting:
         having.append("start <= end")
     if not wanted.everything:
-        having.append("roles <> 0")
+        having += ["roles <> 0"] if on.may_have_no_role() else []
     return Select(
         sources.names[stream.name],
         tuple(on.items()),
@@ -138,6 +138,11 @@ class _Events:
         types = dict.fromkeys((member.value or "").casefold() for member in members)
         whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type)}" for type in types]
         return f"CASE lower({identifier(self.stream.type_column or '')}) {' '.join(whens)} ELSE 0 END"
+
+    def may_have_no_role(self) -> bool:
+        """Whether an event of the types that are read can have no role: then that is a test of its own."""
+        roles = self._roles()
+        return "IF(" in roles or roles == "0"
 
     def _own(self) -> list[Role]:
         return [role for role in self.wanted.roles if self._members_of(role.type)]

@@ -75,7 +75,7 @@ def compared(name: str, mode: str, frame: Any, flink: Flink, goal: float | None)
     what = f"{name}, {mode}"
     rows = [faster(what, in_turn(sides), goal, FIGURE, what)]
     if counted:
-        ours = found.select("id", "first").distinct().count()
+        ours = found.select("a_id", "first").distinct().count()
         rows.append(agree(f"{what}: first events with a match", {"neelc": ours, "Flink": counted[-1]}))
     return [*rows, Row(f"{what}: matches that neelc finds", f"{found.count():,}")]
 

@@ -44,13 +44,12 @@ class Measured:
 Side = Callable[[], object]
 
 
-def in_turn(
-    sides: Mapping[str, Side], repetitions: int = REPETITIONS, warm: bool = True
-) -> dict[str, Measured]:
-    """Run the sides in turn, first once each to warm up. A slow side is run once."""
+def in_turn(sides: Mapping[str, Side], repetitions: int = REPETITIONS, warm: int = 1) -> dict[str, Measured]:
+    """Run the sides in turn, first `warm` times each to warm up: Java compiles what it runs often. A slow
+    side is run once."""
     runs: dict[str, list[float]] = {name: [] for name in sides}
     stopped: set[str] = set()
-    for turn in range(-1 if warm else 0, repetitions):
+    for turn in range(-warm, repetitions):
         for name, side in sides.items():
             if name in stopped or sum(runs[name]) > PATIENCE:
                 continue
