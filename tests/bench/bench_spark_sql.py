@@ -7,6 +7,7 @@ Sparse: 10 events of each key, 5 in a window.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from bench.data import Recipe, parquet
@@ -66,9 +67,7 @@ def compared(
     warm: int = 1,
 ) -> Row:
     frames = sides(window, read(parquet(asked)))
-    measured = in_turn(
-        {name: lambda frame=frame: execute(frame) for name, frame in frames.items()}, warm=warm
-    )  # type: ignore[misc]
+    measured = in_turn({name: partial(execute, frame) for name, frame in frames.items()}, warm=warm)
     return faster(what, measured, goal, figure, at)
 
 
