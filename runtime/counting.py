@@ -15,7 +15,7 @@ import pyarrow as pa
 from neelc.runtime.bridge import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
 from neelc.runtime.buffer import Buffer, Run, rest, short, step
 from neelc.runtime.columns import Columns
-from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, Facts, KernelFailure
+from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW
 from neelc.runtime.kernels.counting import Counted, counted
 from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
 from neelc.runtime.kernels.counting_channels import BLANKS, NOTHING, Array, Channel, channels_of
@@ -81,16 +81,6 @@ def valued(tally: Tally, found: Counted) -> list[int]:
     if blanks not in channels_of(tally):
         return walks
     return [count - int(blank) for count, blank in zip(walks, found.channels[blanks], strict=True)]
-
-
-def too_many_to_count() -> str:
-    """What Spark says if the parts of a count together are too large.
-
-    >>> print(too_many_to_count())
-    neelc-kernel-failure {"kind": "COUNT_OVERFLOW", "message": "more matches than a BIGINT can count"}
-    more matches than a BIGINT can count
-    """
-    return str(KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count")))
 
 
 def _count(tally: Tally, found: Counted) -> dict[str, pa.Array]:

@@ -101,3 +101,13 @@ def too_many_matches(number: int, limit: int) -> KernelFailure:
         f"more than {limit} matches in one task ({number} so far): most_matches (--most-matches) allows more"
     )
     return KernelFailure(Facts(MAX_MATCHES, message, limit=limit, number=number))
+
+
+def too_many_to_count() -> str:
+    """What Spark says if the parts of a count together are too large.
+
+    >>> print(too_many_to_count())
+    neelc-kernel-failure {"kind": "COUNT_OVERFLOW", "message": "more matches than a BIGINT can count"}
+    more matches than a BIGINT can count
+    """
+    return str(KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count")))

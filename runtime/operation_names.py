@@ -13,3 +13,11 @@ NAMES = frozenset(
 
 TYPES = frozenset("boolean tinyint smallint int bigint float double".split())
 """The types of what they compute, and what `cast` makes."""
+
+FOLDS = frozenset(
+    """
+    avg count first last max mean min sum
+    stddev stddev_pop stddev_samp var_pop var_samp variance
+    """.split()
+)
+"""The aggregates over lists."""

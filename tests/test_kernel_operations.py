@@ -13,6 +13,7 @@ from neelc.ir import expr as e
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType
 from neelc.runtime import operation_names
 from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.folding import FUNCTIONS
 from neelc.runtime.kernels.operations import OPERATIONS, check, evaluate, holds
 from neelc.runtime.program import Absent, Apply, Column, Constant, Filter, Program, Value
 from neelc.runtime.reference import evaluate as reference
@@ -195,6 +196,7 @@ def test_absent_events_agree_with_all() -> None:
 
 def test_names_are_those_of_the_table() -> None:
     assert operation_names.NAMES == OPERATIONS
+    assert FUNCTIONS.keys() == operation_names.FOLDS
     assert {str(kind).lower() for kind in DTYPES} == operation_names.TYPES
 
 

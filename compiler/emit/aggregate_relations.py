@@ -18,7 +18,7 @@ from neelc.plan.aggregate_tallies import Tallied
 from neelc.plan.event_columns import NUMBER
 from neelc.plan.kernel_outputs import START
 from neelc.plan.kernel_plan import KernelPlan
-from neelc.runtime.counting import too_many_to_count
+from neelc.runtime.failures import too_many_to_count
 from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, SUM
 from neelc.runtime.reference.results import is_over_matches
 

@@ -11,7 +11,7 @@ from neelc.ir.typeof import type_of
 from neelc.ir.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT
 from neelc.plan.event_columns import EventColumns
 from neelc.plan.list_names import CURRENT, element
-from neelc.runtime.kernels.folding import FUNCTIONS
+from neelc.runtime.operation_names import FOLDS
 from neelc.runtime.program import Fold
 
 NUMBERS = {
@@ -45,7 +45,7 @@ def has_lists(expression: Expr) -> bool:
 def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
     """The fold for an aggregate; raises `NotInKernel`."""
     found = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
-    if len(found) != 1 or node.distinct or node.name not in FUNCTIONS or node.type not in NUMBERS:
+    if len(found) != 1 or node.distinct or node.name not in FOLDS or node.type not in NUMBERS:
         raise NotInKernel(str(node))
     each = found[0]
     if not isinstance(each.base, Variable) or each.upper not in (None, Index("CURRENT", -1)):
