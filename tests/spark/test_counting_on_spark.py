@@ -85,6 +85,12 @@ def test_too_many_to_count(spark: Any) -> None:
     assert "more matches than a BIGINT can count" in str(failure_of(spark, question(text, {"S": rows})))
 
 
-def test_it_is_taken_wherever_it_applies() -> None:
-    asked = question("SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.id, count(*)", {})
+def test_lists_are_counted() -> None:
+    asked = question("SEQ(A a, B+ b[]) WHERE [id] WITHIN 9 RETURN a.id, count(*)", {})
     assert compile_script(asked.program, [0]).strategies == (("", "counting"),)
+
+
+def test_few_matches_are_enumerated() -> None:
+    asked = question("SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.id, count(*)", {})
+    (found,) = compile_script(asked.program, [0]).strategies
+    assert found[1] != "counting"
