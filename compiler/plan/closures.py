@@ -15,7 +15,8 @@ from neelc.ir.node import Node, transform
 from neelc.ir.parts import all_parts, may_be_empty, targets
 from neelc.ir.show_pattern import as_written
 from neelc.plan.blocks import Block, Condition, Item, Loop, SomeBound, implies
-from neelc.plan.list_names import CURRENT, FIRST, LAST, element, list_of, ranges, with_names
+from neelc.plan.event_roles import renamed
+from neelc.plan.list_names import CURRENT, FIRST, LAST, base_of, element, list_of, ranges, with_names
 from neelc.plan.places import Place, Walk, Window
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime.program import When
@@ -149,10 +150,9 @@ def _without_needless_lists(block: Block) -> Block:
         if item.loop is None or not _is_needless(item, block):
             continue
         (inner,) = item.loop.body.items
-        change = {inner.variable: item.variable}
         items[number] = replace(item, loop=None, type=inner.type)
         conditions += [
-            Condition(_with_variables(condition.expression, change), condition.when)
+            Condition(renamed(condition.expression, inner.variable, item.variable), condition.when)
             for condition in item.loop.body.conditions
         ]
     return replace(block, items=items, conditions=conditions)
@@ -164,9 +164,7 @@ def _is_needless(item: Item, block: Block) -> bool:
     body = loop.body
     if loop.least != 1 or len(body.items) != 1 or body.checks or body.choices or body.bound:
         return False
-    own = {
-        name for condition in body.conditions for name in condition.names if list_of(name) == item.variable
-    }
+    inside = {name for condition in body.conditions for name in condition.names}
     around = {
         name
         for inner in block.all_blocks()
@@ -174,15 +172,5 @@ def _is_needless(item: Item, block: Block) -> bool:
         for condition in inner.conditions
         for name in condition.names
     }
-    lists = {name for condition in body.conditions for name in condition.names if name == item.variable}
-    named = {name for name in around if name == item.variable or list_of(name) == item.variable}
-    return own <= set(loop.names) and not lists and not named
-
-
-def _with_variables(expression: Expr, names: dict[str, str]) -> Expr:
-    def change(node: Node) -> Node | None:
-        return Variable(names[node.name]) if isinstance(node, Variable) and node.name in names else None
-
-    changed = transform(expression, change)
-    assert isinstance(changed, Expr)
-    return changed
+    mine = {name for name in inside if base_of(name) == item.variable}
+    return mine <= set(loop.names) and not any(base_of(name) == item.variable for name in around)

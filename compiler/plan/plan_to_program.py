@@ -88,6 +88,12 @@ def _repeat(step: s.Repeat, values: KernelValues, residual: list[Expr]) -> r.Rep
             begin = element(step.variable, FIRST) + name.removeprefix(element(step.variable, CURRENT))
             condition = renamed(condition, name, begin)
         residual.append(condition)
+    return _list(step, first, following, values)
+
+
+def _list(
+    step: s.Repeat, first: tuple[r.Step, ...], following: tuple[r.Step, ...], values: KernelValues
+) -> r.Repeat:
     return r.Repeat(
         step.variable,
         step.names,
@@ -156,16 +162,7 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
                 first, following = (
                     tuple(_inner(inner, values) for inner in steps) for steps in (step.first, step.next)
                 )
-                return r.Repeat(
-                    step.variable,
-                    step.names,
-                    first,
-                    following,
-                    step.least,
-                    step.most,
-                    early=tuple(_early(step, values)),
-                    when=step.when,
-                )
+                return _list(step, first, following, values)
             case _:
                 return step
     except NotInKernel as condition:

@@ -1,11 +1,16 @@
-"""Aggregates over lists, for many lists at once: element by element, in the order of the lists."""
+"""Aggregates over lists, for many lists at once: of lists that grow, and of whole ones, element by element.
+
+What is known of a list so far is kept in parts, so that a list that grows to thousands of elements is not
+looked at again for each of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neelc.runtime.kernels import arithmetic
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
@@ -13,7 +18,45 @@ from neelc.runtime.kernels.lists import Lists
 from neelc.runtime.kernels.logic import Array, less
 from neelc.runtime.program import Fold
 
-Better = Callable[[Array, Array], Truths]
+Parts = tuple[Array, ...]
+"""What is known of the lists so far, an entry for each in each array."""
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """How to begin, for so many lists of values of a type; with one more value, where it is known; the
+    result."""
+
+    begin: Callable[[int, np.dtype[Any]], Parts]
+    add: Callable[[Parts, Array, Truths], Parts]
+    end: Callable[[Parts], Values]
+
+
+def begun(fold: Fold, rows: int, events: Events) -> Parts:
+    """Of empty lists."""
+    kind = np.dtype(np.int64) if fold.column is None else events.columns[fold.column].values.dtype
+    return _accumulator(fold, kind).begin(rows, kind)
+
+
+def added(fold: Fold, parts: Parts, numbers: Numbers, events: Events) -> Parts:
+    """With one more event in each list; in none where its number is -1."""
+    known = numbers >= 0
+    if fold.column is None:
+        return (parts[0] + known,)
+    column = events.columns[fold.column]
+    if column.valid is not None:
+        known = known & column.valid[numbers]
+    with np.errstate(all="ignore"):
+        return _accumulator(fold, column.values.dtype).add(parts, column.values[numbers], known)
+
+
+def ended(fold: Fold, parts: Parts, events: Events) -> Values:
+    """The value of the fold."""
+    if fold.column is None:
+        return Values(parts[0])
+    with np.errstate(all="ignore"):
+        result = _accumulator(fold, events.columns[fold.column].values.dtype).end(parts)
+        return result if fold.type is None else arithmetic.cast(result, fold.type)
 
 
 def folded(fold: Fold, lists: Lists, events: Events) -> Values:
@@ -29,98 +72,92 @@ def folded(fold: Fold, lists: Lists, events: Events) -> Values:
     """
     if fold.column is None:
         return Values(np.maximum(lists.length, 0))
-    with np.errstate(all="ignore"):
-        result = FUNCTIONS[fold.function](lists, events.columns[fold.column])
-        return result if fold.type is None else arithmetic.cast(result, fold.type)
-
-
-def elements(lists: Lists, column: Values) -> Iterator[tuple[Array, Truths]]:
-    """For each place in the lists: the values there, and in which rows there is one that is not NULL."""
+    parts = begun(fold, len(lists), events)
     for place in range(int(lists.length.max(initial=0))):
-        numbers = lists.at(place)
-        known = numbers >= 0
-        if column.valid is not None:
-            known = known & column.valid[numbers]
-        yield column.values[numbers], known
+        parts = added(fold, parts, lists.at(place), events)
+    return ended(fold, parts, events)
 
 
-def _count(lists: Lists, column: Values) -> Values:
-    count = np.zeros(len(lists), np.int64)
-    for _, known in elements(lists, column):
-        count += known
-    return Values(count)
+def _accumulator(fold: Fold, kind: np.dtype[Any]) -> Accumulator:
+    if fold.column is None:
+        return COUNT
+    return WHOLE_SUM if fold.function == "sum" and kind.kind != "f" else FUNCTIONS[fold.function]
 
 
-def _sum(lists: Lists, column: Values) -> Values:
-    """A whole number that does not fit into 64 bits is NULL, as Spark's try_sum has it."""
-    if column.values.dtype.kind == "f":
-        total, count = _float_sum(lists, column)
-        return Values(total, count > 0)
-    whole, found = np.zeros(len(lists), np.int64), np.zeros(len(lists), bool)
-    fits = np.ones(len(lists), bool)
-    for values, known in elements(lists, column):
-        whole, right = arithmetic.plus(whole, np.where(known, values, 0).astype(np.int64))
-        fits &= right
-        found |= known
-    return Values(whole, found & fits)
+def _begin_sum(rows: int, kind: np.dtype[Any]) -> Parts:
+    return np.zeros(rows), np.zeros(rows, np.int64)
 
 
-def _float_sum(lists: Lists, column: Values) -> tuple[NDArray[np.float64], Numbers]:
-    total, count = np.zeros(len(lists)), np.zeros(len(lists), np.int64)
-    for values, known in elements(lists, column):
-        # The first value itself, not 0 + it: -0.0 stays -0.0.
-        more = np.where(count == 0, values, total + values)
-        total = np.where(known, more, total)
-        count += known
-    return total, count
+def _add_float(parts: Parts, values: Array, known: Truths) -> Parts:
+    total, count = parts
+    # The first value itself, not 0 + it: -0.0 stays -0.0.
+    more = np.where(count == 0, values, total + values)
+    return np.where(known, more, total), count + known
 
 
-def _average(lists: Lists, column: Values) -> Values:
-    total, count = _float_sum(lists, column)
-    return Values(total / np.maximum(count, 1), count > 0)
+def _add_whole(parts: Parts, values: Array, known: Truths) -> Parts:
+    whole, found, fits = parts
+    more, right = arithmetic.plus(whole, np.where(known, values, 0).astype(np.int64))
+    return more, found | known, fits & right
 
 
-def _best(is_better: Better) -> Callable[[Lists, Values], Values]:
-    def fold(lists: Lists, column: Values) -> Values:
-        best, found = np.zeros(len(lists), column.values.dtype), np.zeros(len(lists), bool)
-        for values, known in elements(lists, column):
-            new = known & (~found | is_better(values, best))
-            best = np.where(new, values, best)
-            found |= known
-        return Values(best, found)
+def _best(is_better: Callable[[Array, Array], Truths]) -> Accumulator:
+    def add(parts: Parts, values: Array, known: Truths) -> Parts:
+        best, found = parts
+        new = known & (~found | is_better(values, best))
+        return np.where(new, values, best), found | known
 
-    return fold
+    return Accumulator(
+        lambda rows, kind: (np.zeros(rows, kind), np.zeros(rows, bool)), add, lambda parts: Values(*parts)
+    )
 
 
-def _variance(sample: bool, root: bool) -> Callable[[Lists, Values], Values]:
+def _variance(sample: bool, root: bool) -> Accumulator:
     """Welford's way, as Spark's: one pass, without the difference of two large sums."""
 
-    def fold(lists: Lists, column: Values) -> Values:
-        count, mean, squares = (np.zeros(len(lists)) for _ in range(3))
-        for values, known in elements(lists, column):
-            count += known
-            delta = values - mean
-            nearer = mean + delta / np.maximum(count, 1)
-            squares = np.where(known, squares + delta * (values - nearer), squares)
-            mean = np.where(known, nearer, mean)
+    def add(parts: Parts, values: Array, known: Truths) -> Parts:
+        count, mean, squares = parts
+        count = count + known
+        delta = values - mean
+        nearer = mean + delta / np.maximum(count, 1)
+        squares = np.where(known, squares + delta * (values - nearer), squares)
+        return count, np.where(known, nearer, mean), squares
+
+    def end(parts: Parts) -> Values:
+        count, _, squares = parts
         result = squares / np.maximum(count - sample, 1)
         return Values(np.sqrt(result) if root else result, count > sample)
 
-    return fold
+    return Accumulator(lambda rows, kind: (np.zeros(rows), np.zeros(rows), np.zeros(rows)), add, end)
 
 
-FUNCTIONS: dict[str, Callable[[Lists, Values], Values]] = {
-    "avg": _average,
-    "count": _count,
+COUNT = Accumulator(
+    lambda rows, kind: (np.zeros(rows, np.int64),),
+    lambda parts, values, known: (parts[0] + known,),
+    lambda parts: Values(parts[0]),
+)
+WHOLE_SUM = Accumulator(
+    lambda rows, kind: (np.zeros(rows, np.int64), np.zeros(rows, bool), np.ones(rows, bool)),
+    _add_whole,
+    lambda parts: Values(parts[0], parts[1] & parts[2]),
+)
+FLOAT_SUM = Accumulator(_begin_sum, _add_float, lambda parts: Values(parts[0], parts[1] > 0))
+AVERAGE = Accumulator(
+    _begin_sum, _add_float, lambda parts: Values(parts[0] / np.maximum(parts[1], 1), parts[1] > 0)
+)
+
+FUNCTIONS: Mapping[str, Accumulator] = {
+    "avg": AVERAGE,
+    "count": COUNT,
     "first": _best(lambda one, other: np.zeros(len(one), bool)),
     "last": _best(lambda one, other: np.ones(len(one), bool)),
     "max": _best(lambda one, other: less(other, one)),
-    "mean": _average,
+    "mean": AVERAGE,
     "min": _best(less),
     "stddev": _variance(sample=True, root=True),
     "stddev_pop": _variance(sample=False, root=True),
     "stddev_samp": _variance(sample=True, root=True),
-    "sum": _sum,
+    "sum": FLOAT_SUM,
     "var_pop": _variance(sample=False, root=False),
     "var_samp": _variance(sample=True, root=False),
     "variance": _variance(sample=True, root=False),

@@ -10,9 +10,8 @@ import numpy as np
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
-from neelc.runtime.kernels.folding import folded
+from neelc.runtime.kernels.folding import added, folded
 from neelc.runtime.kernels.following_courses import Courses, as_frontier, paths
-from neelc.runtime.kernels.following_folds import added
 from neelc.runtime.kernels.following_moves import COUNT, NODE, Option, option, parts_of
 from neelc.runtime.kernels.following_needs import Route, route
 from neelc.runtime.kernels.following_next import next_pairs

@@ -10,8 +10,8 @@ import numpy as np
 from neelc.runtime.kernels.bounds import rooms
 from neelc.runtime.kernels.equality import equation, narrowed
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
+from neelc.runtime.kernels.folding import Parts, added, begun, ended
 from neelc.runtime.kernels.following_courses import KINDS, Courses
-from neelc.runtime.kernels.following_folds import Parts, added, begun, ended
 from neelc.runtime.kernels.following_needs import Leg, Route
 from neelc.runtime.kernels.frontier import Frontier, chosen
 from neelc.runtime.kernels.operations import Lookup, holds
