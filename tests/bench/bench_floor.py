@@ -7,11 +7,12 @@ quarters. A key has an event every 10 seconds on average: 6 in a window.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from bench.data import Recipe, parquet
 from bench.row import Row
-from bench.sides import in_turn, slower
+from bench.sides import Measured, in_turn, slower
 from bench.spark import execute, matches, read
 
 KINDS = tuple("ABCDEFGH")
@@ -33,18 +34,16 @@ def floor(frame: Any) -> Any:
     return wanted.repartition("id").sortWithinPartitions("id", "ts")
 
 
+def beside_floor(found: Any, floor: Any) -> dict[str, Measured]:
+    """Both in turn, when Java has compiled what they run."""
+    return in_turn({"neelc": partial(execute, found), "floor": partial(execute, floor)}, 5, warm=4)
+
+
 def rows(scale: float) -> list[Row]:
     asked = recipe(scale)
     frame = read(parquet(asked))
     found = matches(QUERY, frame, "kernel")
-    measured = in_turn(
-        {
-            "neelc": lambda: execute(found),
-            "floor": lambda: execute(floor(frame)),
-        },
-        repetitions=5,
-        warm=4,
-    )
+    measured = beside_floor(found, floor(frame))
     speed = asked.events / measured["neelc"].seconds / 1e6
     return [
         slower(

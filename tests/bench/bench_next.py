@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.bench_floor import beside_floor
 from bench.data import Recipe, parquet
 from bench.row import Row
-from bench.sides import in_turn, slower
-from bench.spark import execute, matches, read
+from bench.sides import slower
+from bench.spark import matches, read
 
 KINDS = tuple("ABCD")
 EVENTS = 2_000_000
@@ -37,14 +38,7 @@ def rows(scale: float) -> list[Row]:
     asked = recipe(scale)
     frame = read(parquet(asked))
     found = matches(QUERY, frame, "kernel")
-    measured = in_turn(
-        {
-            "neelc": lambda: execute(found),
-            "floor": lambda: execute(floor(frame)),
-        },
-        repetitions=5,
-        warm=4,
-    )
+    measured = beside_floor(found, floor(frame))
     what = f"V under SKIP TILL NEXT MATCH, {asked.events:,} events, {asked.keys:,} keys"
     return [
         slower(what, measured, GOAL, "against the floor", "next match"),
