@@ -1,9 +1,14 @@
-"""Values for a script's parameters, from the text of `--arg name=value` and of case files."""
+"""What a caller gives beside streams: values for a script's parameters, from the text of `--arg name=value`
+and of case files, and aggregates of its own."""
 
 from __future__ import annotations
 
 import decimal
 import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import overload
 
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
@@ -35,3 +40,71 @@ def argument_value(text: str) -> object:
     if re.fullmatch(r"'([^']|'')*'", text):
         return text[1:-1].replace("''", "'")
     return _WORDS.get(text.lower(), text)
+
+
+Function = Callable[[list[object]], object]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A Python function of the values of a list, and the Spark type of what it returns."""
+
+    function: Function
+    returns: str
+
+    def __call__(self, values: list[object]) -> object:
+        """The function itself: one that is decorated can be called, and tested, as before."""
+        return self.function(values)
+
+
+@overload
+def aggregate(function: Function, *, returns: str) -> Aggregate: ...
+@overload
+def aggregate(*, returns: str) -> Callable[[Function], Aggregate]: ...
+
+
+def aggregate(
+    function: Function | None = None, *, returns: str
+) -> Aggregate | Callable[[Function], Aggregate]:
+    """An aggregate for queries: `aggregate(function, returns="DOUBLE")`, or a decorator.
+
+    The function is given the values of a list, NULLs as None, and gives a value of the type or None. It must
+    have a value for every list, and the same for the same list.
+
+    >>> @aggregate(returns="DOUBLE")
+    ... def spread(values):
+    ...     return max(values) - min(values)
+    >>> spread([2.0, 5.0]), spread.returns
+    (3.0, 'DOUBLE')
+    """
+    if function is None:
+        return lambda decorated: aggregate(decorated, returns=returns)
+    if isinstance(function, Aggregate):
+        function = function.function
+    if not callable(function):
+        raise TypeError(f"an aggregate is a function of a list, not {function!r}")
+    if not isinstance(returns, str):
+        raise TypeError(f'returns is the text of a type, such as "DOUBLE", not {returns!r}')
+    return Aggregate(function, returns)
+
+
+def aggregates_in(text: str, name: str) -> dict[str, Aggregate]:
+    """The aggregates that Python source defines: what it decorates with `aggregate`. Raises what the source
+    raises.
+
+    Its functions belong to no module that could be imported, so that they travel to workers as they are.
+
+    >>> list(aggregates_in("@aggregate(returns='INT')\ndef size(values): return len(values)", "f.py"))
+    ['size']
+    """
+    namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name, "aggregate": aggregate}
+    exec(compile(text, name, "exec"), namespace)
+    return {key: value for key, value in namespace.items() if isinstance(value, Aggregate)}
+
+
+def line_of_source(error: BaseException, name: str) -> int | None:
+    """The line of the source called `name` at which an exception was raised, if it was raised there."""
+    if isinstance(error, SyntaxError) and error.filename == name:
+        return error.lineno
+    frames = (frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name)
+    return next((frame.lineno for frame in reversed(list(frames))), None)

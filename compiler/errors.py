@@ -50,6 +50,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL2107": "a constant that stands for nothing",
     "NEEL2108": "a cast that cannot be made",
     "NEEL2109": "an aggregate out of place",
+    "NEEL2110": "a registered aggregate of what is no list",
     # 22xx: scripts
     "NEEL2201": "a name is declared twice",
     "NEEL2202": "a column is declared twice",
@@ -118,6 +119,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5005": "no data for a stream",
     "NEEL5006": "an unknown format, or an unknown option of one",
     "NEEL5007": "more work than the reference interpreter is made for",
+    "NEEL5008": "a registered aggregate failed",
     "NEEL5101": "a run on Spark failed",
     # 6xxx: warnings; the query is right, but most likely not what is meant
     "NEEL6001": "a leading variable that every event fits",

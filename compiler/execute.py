@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from neelc.data.inputs import Inputs
 from neelc.data.table import Row
 from neelc.errors import Diagnostic, NeelError
+from neelc.ir.expr import Call
 from neelc.ir.logical import Program
+from neelc.ir.node import walk
 from neelc.ir.script import CreateQuery, RunQuery
 from neelc.runtime.reference import LimitReached, Result, run
+from neelc.runtime.registered import AggregateFailure
 from neelc.source import Span
 
 Tables = Mapping[str, Sequence[Row]]
+
+TOTAL = "it must have a value, or None, for every list"
 
 
 def execute(inputs: Inputs, program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
@@ -24,3 +29,8 @@ def execute(inputs: Inputs, program: Program, tables: Tables) -> list[tuple[str 
         span = queries[limit.query or 0].span or Span(0, 1)
         hint = "a shorter window, more conditions or fewer events might help"
         raise NeelError([Diagnostic("NEEL5007", str(limit), span, hint)], inputs.source) from None
+    except AggregateFailure as failure:
+        calls = (node for node in walk(inputs.script) if isinstance(node, Call))
+        named = (call.span for call in calls if call.name.lower() == failure.name.lower())
+        span = next(named, None) or Span(0, 1)
+        raise NeelError([Diagnostic("NEEL5008", str(failure), span, TOTAL)], inputs.source) from None

@@ -8,10 +8,10 @@ from itertools import pairwise
 from neelc.bind.checking import Report, Typed, wrong
 from neelc.bind.functions import aggregated
 from neelc.bind.signatures import AGGREGATE_SIGNATURES
-from neelc.ir.expr import Aggregate, Each, Expr, Star
+from neelc.ir.expr import Aggregate, Call, Each, Expr, Star
 from neelc.ir.many import is_many, lists
 from neelc.ir.node import walk
-from neelc.ir.types import BIGINT
+from neelc.ir.types import BIGINT, YEAR_INTERVAL
 
 # Aggregates that mean something only where the elements have an order.
 NEED_ORDER = ("first", "last")
@@ -22,6 +22,8 @@ def aggregate(
     typed: Callable[[Expr, Report], Typed],
 ) -> Typed:  # fmt: skip
     """A call of an aggregate, as an `Aggregate`; `inside` says that it is part of another's argument."""
+    if isinstance(node, Aggregate | Call) and node.function is not None:
+        return _registered(node, arguments, report, typed)
     name = name.lower()
     if name == "count" and (not arguments or isinstance(arguments[0], Star)) and len(arguments) < 2:
         if _stands_alone(name, (), inside, node, report):
@@ -36,6 +38,34 @@ def aggregate(
     if not (_stands_alone(name, found, inside, node, report) and _is_one_list(found, node, report)):
         return wrong(node)
     return aggregated(name, argument, node, distinct, report)
+
+
+def _registered(
+    node: Aggregate | Call,
+    arguments: tuple[Expr, ...],
+    report: Report,
+    typed: Callable[[Expr, Report], Typed],
+) -> Typed:
+    """A call of an aggregate that a user has registered. Nobody knows what it takes: any value, but those
+    that Python has no word for."""
+    form = f"its form is {node.name}(b[].x)"
+    if len(arguments) != 1:
+        report("NEEL2105", f"`{node.name}` takes 1 argument, not {len(arguments)}", node.span, form)
+        return wrong(node)
+    if node.distinct:
+        report("NEEL2109", f"DISTINCT is for neelc's own aggregates; `{node.name}` is none", node.span, None)
+        return wrong(node)
+    found = tuple(dict.fromkeys(lists(arguments[0])))
+    argument, type = typed(arguments[0], report)
+    if not _is_one_list(found, node, report):
+        return wrong(node)
+    if any(part == YEAR_INTERVAL for part in walk(type)):
+        message = f"the argument of `{node.name}` must be a value that Python has, not {YEAR_INTERVAL}"
+        report("NEEL2106", message, argument.span or node.span, None)
+        return wrong(node)
+    assert node.type is not None
+    made = Aggregate(node.name, argument, node.type, function=node.function, span=node.span)
+    return made, node.type
 
 
 def _stands_alone(name: str, found: tuple[Each, ...], inside: bool, node: Expr, report: Report) -> bool:

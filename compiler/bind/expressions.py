@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from neelc.bind.functions import is_aggregate
+from dataclasses import replace
+
+from neelc.bind.functions import is_aggregate, is_known, report_unknown
 from neelc.bind.references import References
 from neelc.bind.typing import typed
 from neelc.bind.visibility import Place
@@ -18,8 +20,13 @@ class Expressions(References):
         match node:
             case e.Name() | e.Member() | e.Subscript() | e.Slice():
                 return self.resolve(node)
-            case e.Call(name) if is_aggregate(name):
+            case e.Call() if is_aggregate(node):
                 return self.aggregate(node)
+            case e.Call() if not is_known(node):
+                for argument in node.arguments:
+                    self.expression(argument)
+                report_unknown(node, self.findings.aggregates, self.findings.report)
+                return self.nothing(node)
             case e.Same(attributes):
                 text = ", ".join(attributes)
                 message = f"`[{text}]` speaks of all events at once: it stands as a condition of its own only"
@@ -61,22 +68,28 @@ class Expressions(References):
         )
         failed, self.broken = self.broken, self.broken or before
         self.in_aggregate = nested
-        if nested and not failed and not any(map(_ranges_over_list, arguments)):
+        has_list = any(map(_ranges_over_list, arguments))
+        if not failed and node.function is not None and len(arguments) == 1 and not has_list:
+            message = f"`{node.name}` takes the values of a list, and `{node.arguments[0]}` is no list"
+            hint = f"a list is written with brackets: {node.name}(b[].x), or {node.name}(b[..i-1].x)"
+            self.findings.report("NEEL2110", message, node.span, hint)
+            return self.nothing(node)
+        if nested and not failed and not has_list:
             message = f"`{node.name}` stands inside another aggregate"
             hint = f"only an aggregate over a list can: max({node.name.lower()}(b[].x))"
             self.findings.report("NEEL3019", message, node.span, hint)
             return self.nothing(node)
-        if not failed and not self.place.in_return and not any(map(_ranges_over_list, arguments)):
+        if not failed and not self.place.in_return and not has_list and node.function is None:
             message = f"`{node.name}` ranges over all matches here, and a condition is judged for one"
             hint = f"a condition may hold aggregates over a list: {node.name.lower()}(b[].x)"
             self.findings.report("NEEL3018", message, node.span, hint)
             return self.nothing(node)
-        return e.Call(node.name, arguments, node.distinct, node.type, span=node.span)
+        return replace(node, arguments=arguments)
 
 
 def _ranges_over_list(node: Node) -> bool:
     """Whether `node` stands for many values; an aggregate in it makes one of them."""
-    if isinstance(node, e.Call) and is_aggregate(node.name):
+    if isinstance(node, e.Expr) and is_aggregate(node):
         return False
     return isinstance(node, e.Each) or any(map(_ranges_over_list, children(node)))
 

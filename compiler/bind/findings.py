@@ -25,8 +25,10 @@ class Findings:
     Span(start=27, end=33)
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, aggregates: tuple[str, ...] = ()) -> None:
         self.source = source
+        self.aggregates = aggregates
+        """The names of aggregates that users have registered, for hints."""
         self.diagnostics: list[Diagnostic] = []
         self._seen: set[Diagnostic] = set()
 

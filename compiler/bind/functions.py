@@ -17,13 +17,20 @@ from neelc.ir.types import BIGINT, DOUBLE, DataType, Decimal, Simple
 from neelc.source import Span
 
 
-def is_aggregate(name: str) -> bool:
-    """Whether a call of that name, whatever its case, is an aggregate.
+def is_aggregate(node: Expr) -> bool:
+    """Whether an expression calls an aggregate: one of neelc's own, whatever its case, or a registered one.
 
-    >>> is_aggregate("SUM"), is_aggregate("abs")
-    (True, False)
+    >>> [is_aggregate(Call(name, ())) for name in ("SUM", "abs")], is_aggregate(Call("x", (), function=len))
+    ([True, False], True)
     """
-    return name.lower() in AGGREGATE_SIGNATURES
+    if not isinstance(node, Call):
+        return False
+    return node.function is not None or node.name.lower() in AGGREGATE_SIGNATURES
+
+
+def is_known(node: Call) -> bool:
+    """Whether there is such a function at all."""
+    return is_aggregate(node) or node.name.lower() in SCALAR_SIGNATURES
 
 
 def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
@@ -31,7 +38,7 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     name = node.name.lower()
     signature = SCALAR_SIGNATURES.get(name)
     if signature is None:
-        report("NEEL2104", f"unknown function `{node.name}`", _name_span(node), suggestion(name))
+        report_unknown(node, (), report)
         return wrong(node)
     if node.distinct:
         report("NEEL2109", f"DISTINCT is for aggregates; `{name}` is none", node.span, None)
@@ -48,6 +55,12 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     else:
         type = result_type(signature.result, bound)
     return replace(node, name=name, arguments=expressions, type=type), type
+
+
+def report_unknown(node: Call, registered: Sequence[str], report: Report) -> None:
+    """There is no such function; `registered` are aggregates that could be meant beside neelc's own."""
+    hint = suggestion(node.name.lower(), registered)
+    report("NEEL2104", f"unknown function `{node.name}`", _name_span(node), hint)
 
 
 def _name_span(node: Call) -> Span | None:
@@ -69,13 +82,15 @@ def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: R
     return Aggregate(name, expression, type, distinct, span=node.span), type
 
 
-def suggestion(name: str) -> str | None:
+def suggestion(name: str, registered: Sequence[str] = ()) -> str | None:
     """
-    >>> suggestion("substing")
-    'did you mean `substring`?'
+    >>> suggestion("substing"), suggestion("spred", ["Spread"])
+    ('did you mean `substring`?', 'did you mean `Spread`?')
     """
-    close = difflib.get_close_matches(name, [*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES], 1, 0.7)
-    return f"did you mean `{close[0]}`?" if close else None
+    known = {one: one for one in (*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES)}
+    known |= {one.lower(): one for one in registered}
+    close = difflib.get_close_matches(name, known, 1, 0.7)
+    return f"did you mean `{known[close[0]]}`?" if close else None
 
 
 def _has_right_number(signature: Signature, count: int, span: Span | None, report: Report) -> bool:

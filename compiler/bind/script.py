@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from neelc.arguments import Aggregate
 from neelc.bind.catalog import Catalog, Concept, Entry
 from neelc.bind.findings import Findings
 from neelc.bind.parameters import with_arguments
 from neelc.bind.query import bind_query
+from neelc.bind.registered import registered, with_aggregates
 from neelc.bind.select import query_columns
 from neelc.bind.streams import checked_stream, declared_stream
 from neelc.bind.unsupported import unsupported
@@ -43,12 +45,13 @@ def bind(
     source: Source,
     streams: Sequence[Stream] = (),
     arguments: Mapping[str, object] | None = None,
+    aggregates: Mapping[str, Aggregate] | None = None,
 ) -> Program:
     """The script with every name resolved; raises `NeelError` with all diagnostics found.
 
-    `streams` are given from outside, and so are `arguments`, the values of parameters.
+    `streams` are given from outside, and so are `arguments`, the values of parameters, and `aggregates`.
     """
-    bound = examine(script, source, streams, arguments)
+    bound = examine(script, source, streams, arguments, aggregates)
     if bound.program is None:
         raise NeelError(bound.diagnostics, source)
     return bound.program
@@ -59,9 +62,12 @@ def examine(
     source: Source,
     streams: Sequence[Stream] = (),
     arguments: Mapping[str, object] | None = None,
+    aggregates: Mapping[str, Aggregate] | None = None,
 ) -> Bound:
     """As `bind`, with the diagnostics as a value."""
-    state = _State(Findings(source), {stream.name: stream for stream in streams}, script)
+    known = registered(aggregates or {})
+    findings = Findings(source, tuple(name for name, *_ in known.values()))
+    state = _State(findings, {stream.name: stream for stream in streams}, script)
     unread = [s for s in script.statements if isinstance(s, Unread)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
@@ -70,7 +76,8 @@ def examine(
             state.catalog.later = [
                 s.name for s in rest if isinstance(s, CreateQuery | CreateStream | CreateType)
             ]
-            _bind_statement(with_arguments(statement, arguments or {}, state.findings), state)
+            given = with_arguments(statement, arguments or {}, state.findings)
+            _bind_statement(with_aggregates(given, known), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"
         state.findings.report("NEEL1003", "nested too deeply", script.span, hint)

@@ -133,12 +133,12 @@ def _is_aggregating(query: Select) -> bool:
 
 
 def _holds_aggregate(expression: e.Expr) -> bool:
-    return any(isinstance(node, e.Call) and is_aggregate(node.name) for node in walk(expression))
+    return any(isinstance(node, e.Call) and is_aggregate(node) for node in walk(expression))
 
 
 def _fits_groups(value: e.Expr, grouped: list[e.Expr]) -> bool:
     """Whether every column in `value` is a grouping expression or stands inside an aggregate."""
-    if value in grouped or (isinstance(value, e.Call) and is_aggregate(value.name)):
+    if value in grouped or is_aggregate(value):
         return True
     if isinstance(value, e.Attribute):
         return False

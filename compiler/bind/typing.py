@@ -68,7 +68,7 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.Aggregate(name, argument, distinct=distinct):
             arguments = () if argument is None else (argument,)
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
-        case e.Call(name, arguments, distinct) if is_aggregate(name):
+        case e.Call(name, arguments, distinct) if is_aggregate(node):
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
         case e.Call(_, arguments):
             return called(node, tuple(check(argument) for argument in arguments), report)

@@ -18,17 +18,18 @@
 Sections begin with their word in the first column; `matches none` says that there are none, and `error`
 holds the full text of the diagnostics. `warnings` holds the full text of all warnings, `warnings none` says
 that there are none; without it they are not looked at. `fires` and `silent` name rewriting rules that must,
-or must not, be used when the query is rewritten.
+or must not, be used when the query is rewritten. `aggregates` is Python source: the functions in it that are
+decorated with `aggregate` can be called in the query.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from neelc.arguments import argument
+from neelc.arguments import Aggregate, aggregates_in, argument, line_of_source
 from neelc.cases.events import Events, events_of
 from neelc.cases.problem import CaseError
 from neelc.data.layout import split
@@ -38,6 +39,7 @@ from neelc.source import Source
 # The whole line, so that a line of a query or of a table is not taken for a section.
 SECTIONS = {
     "events": re.compile(r"events\s+\S.*"),
+    "aggregates": re.compile(r"aggregates"),
     "query": re.compile(r"query"),
     "args": re.compile(r"args\s+\w+\s*=.*"),
     "fires": re.compile(r"fires\s+\w+.*"),
@@ -83,6 +85,7 @@ class Case:
     fires: tuple[tuple[str, int], ...] = ()
     silent: tuple[tuple[str, int], ...] = ()
     warnings: str | None = None
+    aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
 
     def line_of(self, word: str) -> int:
         """The number of the line where a section begins."""
@@ -127,6 +130,7 @@ def parse(text: str, path: Path) -> Case:
         fires=tuple(_words(_all("fires", sections))),
         silent=tuple(_words(_all("silent", sections))),
         warnings=_warnings(_all("warnings", sections), path),
+        aggregates=_aggregates(_all("aggregates", sections), path),
     )
 
 
@@ -174,6 +178,19 @@ def _arguments(sections: Sequence[Section], path: Path) -> dict[str, object]:
                     raise CaseError(path, number, str(error)) from None
                 given[name] = value
     return given
+
+
+def _aggregates(sections: Sequence[Section], path: Path) -> dict[str, Aggregate]:
+    found: dict[str, Aggregate] = {}
+    for section in sections:
+        # Lines before the section, so that messages of Python's have the numbers of the file.
+        text = "\n" * section.line + "\n".join(section.body)
+        try:
+            found |= aggregates_in(text, str(path))
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+            raise CaseError(path, line_of_source(error, str(path)) or section.line, message) from None
+    return found
 
 
 def _words(sections: Sequence[Section]) -> Iterator[tuple[str, int]]:

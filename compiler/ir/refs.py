@@ -6,10 +6,10 @@ text looked. The binder replaces them by `Attribute` and its kin over an `EventR
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neelc.ir.node import Node
-from neelc.ir.scalar import Expr
+from neelc.ir.scalar import Expr, Function
 from neelc.ir.types import DataType
 
 # References as the parser leaves them.
@@ -156,9 +156,13 @@ class Aggregate(Expr):
 
     Over the elements of one match when its argument holds an `Each`: `sum(b[].price)`; over all matches
     otherwise: `count(*)` (`argument` None) or `max(a.price)`, in RETURN only.
+
+    One that a user has registered has its `function`: of all the values, NULLs as None, in the list's order.
+    Nothing is known of it, but that it is one of its values alone.
     """
 
     name: str
     argument: Expr | None
     type: DataType
     distinct: bool = False
+    function: Function | None = field(default=None, repr=False)

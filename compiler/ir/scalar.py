@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import decimal
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from neelc.ir.node import Node
 from neelc.ir.types import DataType
@@ -15,6 +16,9 @@ class Expr(Node):
 
 
 Value = None | bool | int | float | str | bytes | decimal.Decimal
+
+Function = Callable[[list[object]], object]
+"""What a user has registered as an aggregate. Two of them are equal if they are the same."""
 
 
 @dataclass(frozen=True)
@@ -191,12 +195,15 @@ class Extract(Expr):
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """`name([DISTINCT] arguments)`. After binding the name is lower case and `type` is the result's."""
+    """`name([DISTINCT] arguments)`. After binding the name is lower case and `type` is the result's.
+
+    `function` is the one of an aggregate that a user has registered, whose `type` is known before binding."""
 
     name: str
     arguments: tuple[Expr, ...]
     distinct: bool = False
     type: DataType | None = None
+    function: Function | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,8 @@ def _changed(node: Node, names: frozenset[str]) -> Node:
     if not mentions(node, names):
         return node
     match node:
+        case e.Aggregate(function=function) if function is not None:
+            return node  # a user's function is called where the query runs, not to plan it
         case e.Aggregate(argument=e.Expr() as argument) if _range_over(argument, names):
             return as_literal(evaluate(node, NOWHERE), node.type) or node
         case e.Attribute() | e.EventTime() | e.Whole() | e.Field() | e.Item():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from neelc.ir.intervals import day_interval
 from neelc.ir.moments import Months
-from neelc.ir.types import DOUBLE, DataType
+from neelc.ir.names import bare
+from neelc.ir.types import DOUBLE, Array, DataType, Map, Struct
 from neelc.ir.types import Decimal as DecimalType
 from neelc.runtime.reference.arithmetic import MICROSECOND, binary
 from neelc.runtime.reference.model import comparable
@@ -34,6 +35,23 @@ def aggregate(name: str, values: Values, type: DataType, distinct: bool = False)
         return fit(AGGREGATES[name](values, type), type)
     except FAILURES:
         return None
+
+
+def as_python(value: object, type: DataType) -> object:
+    """A value as functions of users get it: DECIMALs with all digits of their scale, arrays as lists, structs
+    and maps as dictionaries.
+
+    >>> as_python((decimal.Decimal("1.5"), None), Array(DecimalType(5, 2)))
+    [Decimal('1.50'), None]
+    """
+    match type, value:
+        case Array(element), list() | tuple():
+            return [as_python(one, element) for one in value]
+        case Map(key, held), Mapping():
+            return {as_python(one, key): as_python(other, held) for one, other in value.items()}
+        case Struct(fields), Mapping():
+            return {bare(one.name): as_python(value.get(bare(one.name)), one.type) for one in fields}
+    return fit(value, type)
 
 
 def _sum(values: Values, type: DataType) -> object:

@@ -16,7 +16,7 @@ from neelc.ir.names import bare
 from neelc.ir.typeof import type_of
 from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
 from neelc.runtime.reference import arithmetic
-from neelc.runtime.reference.aggregates import aggregate
+from neelc.runtime.reference.aggregates import aggregate, as_python
 from neelc.runtime.reference.casts import cast
 from neelc.runtime.reference.functions_of_times import extract
 from neelc.runtime.reference.model import Context, Event, attribute
@@ -24,6 +24,7 @@ from neelc.runtime.reference.patterns import is_like
 from neelc.runtime.reference.references import event_of, is_absent, meaning, one_by_one
 from neelc.runtime.reference.scalar_functions import call, value_of
 from neelc.runtime.reference.values import FAILURES, fit, order
+from neelc.runtime.registered import called
 
 _READERS = {DATE: date_of, TIMESTAMP: timestamp_of, TIMESTAMP_NTZ: timestamp_ntz_of}
 
@@ -181,6 +182,10 @@ def _aggregate(node: e.Aggregate, context: Context) -> object:
     """Over the elements of the lists named in its argument, else over the matches of the group."""
     if node.argument is None:
         return len(context.matches or ())
+    if node.function is not None:
+        kind = type_of(node.argument, inside_aggregate=True)
+        values = [as_python(evaluate(one, context), kind) for one in one_by_one(node.argument, context)]
+        return called(node.name, node.function, str(node.type), values)
     if is_many(node.argument):
         values = [evaluate(one, context) for one in one_by_one(node.argument, context)]
     else:
