@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from in_kernel import complete, key, raw_values
+from in_kernel import complete, key, planned_for, raw_values
 from in_kernel import roles as numbers_of_roles
 
 from neelc.ir import logical as ir
@@ -52,9 +52,11 @@ def way(seed: int) -> Way:
     return Way(batch, rows_at_once, chunk, chance.choice([None, 1, 4, 1 << 40]), seed)
 
 
-def bridge_matches(match: Match, tables: Tables, way: Way) -> list[Binding]:
+def bridge_matches(
+    match: Match, tables: Tables, way: Way, planned: KernelPlan | None = None
+) -> list[Binding]:
     """The bindings that come back; `Unsupported` if the kernel cannot find them."""
-    return matches_among(match, list(read(match, tables, {})), unit_of(match), way)
+    return matches_among(match, list(read(match, tables, {})), planned or planned_for(match), way)
 
 
 def run(program: ir.Program, tables: Tables, way: Way) -> Result:
@@ -64,15 +66,15 @@ def run(program: ir.Program, tables: Tables, way: Way) -> Result:
     for query in program.queries:
         match = query.match
         unit = unit_of(match, units)
-        bindings = matches_among(match, list(read(match, tables, known)), unit, way)
+        planned = kernel_plan(match, partition_keys(match), unit)
+        bindings = matches_among(match, list(read(match, tables, known)), planned, way)
         rows = rows_of(match, [Found(binding, Fraction(1)) for binding in bindings])
         if query.name is not None:
             known[query.name], units[query.name] = (match, rows), unit
     return result(match, rows)
 
 
-def matches_among(match: Match, events: list[Event], unit: str, way: Way) -> list[Binding]:
-    planned = kernel_plan(match, partition_keys(match), unit)
+def matches_among(match: Match, events: list[Event], planned: KernelPlan, way: Way) -> list[Binding]:
     program = numbered(planned.program, way.chunk)
     if program.keys:
         program = replace(program, grain=way.grain)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
+from answers import MAX_CANDIDATES
 from in_bridge import NUMBER, TYPES, Way, as_table
 from in_kernel import raw_values
 
+from neelc.errors import NeelError
 from neelc.ir.expr import Aggregate, Attribute, Variable
 from neelc.ir.logical import Match
 from neelc.plan.aggregate_plan import AggregatePlan, aggregate_plan
 from neelc.plan.widths import unit_of
+from neelc.rewrite.examples import query
 from neelc.rewrite.keys import partition_keys
 from neelc.runtime.counting import counting
 from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
-from neelc.runtime.reference import Tables, matches, read
+from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.scalar_functions import extreme
@@ -122,3 +127,35 @@ def expected_rows(match: Match, tables: Tables) -> list[Row]:
     """The same by enumerating all matches."""
     found = [Found(binding, Fraction(1)) for binding in matches(match, tables)]
     return result(match, rows_of(match, found)).rows
+
+
+def bound(text: str) -> Match | None:
+    """A query that may be asked: less than what may be written."""
+    try:
+        return query(text)
+    except NeelError:
+        return None
+
+
+def differing_rows(match: Match, tables: Tables, way: Way) -> tuple[bool, str]:
+    """Whether a query that can be counted has a match; and what is wrong with its rows, if they differ."""
+    found = counted_rows(match, tables, way)
+    assert found is not None, "it can be counted"
+    with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
+        expected = expected_rows(match, tables)
+    pairs = zip(in_order(found), in_order(expected), strict=False)
+    same = len(found) == len(expected) and all(all(map(is_same, *pair)) for pair in pairs)
+    return any(any(row) for row in expected), "" if same else f"found {found}, expected {expected}"
+
+
+def is_same(one: object, other: object) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return one == other and type(one) is type(other)
+
+
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    def key(row: Row) -> list[str]:
+        return [repr(round(value, 6) if isinstance(value, float) else value) for value in row]
+
+    return sorted(rows, key=key)

@@ -27,9 +27,17 @@ from neelc.runtime.reference.model import Binding, Context, Event, binding_key, 
 from neelc.runtime.reference.times import nanoseconds
 
 
-def kernel_matches(match: Match, tables: Tables, most_rows: int = 2_000_000) -> list[Binding]:
-    """The bindings that the kernel finds; `Unsupported` if it cannot."""
-    planned = kernel_plan(match, partition_keys(match), unit_of(match))
+def planned_for(match: Match) -> KernelPlan:
+    """How the kernel executes a query; `Unsupported` if it cannot."""
+    return kernel_plan(match, partition_keys(match), unit_of(match))
+
+
+def kernel_matches(
+    match: Match, tables: Tables, most_rows: int = 2_000_000, planned: KernelPlan | None = None
+) -> list[Binding]:
+    """The bindings that the kernel finds. To plan takes longer than to find them, so many streams may share
+    what was `planned`."""
+    planned = planned or planned_for(match)
     found = list(read(match, tables, {}))
     key_of = {event: key(planned, match, event) for event in found}
     ordered = sorted(found, key=lambda event: (repr(key_of[event]), event.start))

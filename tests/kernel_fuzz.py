@@ -4,6 +4,7 @@
     make fuzz PAIRS=100000 SEED=7         more, and others
 
 Each pair is asked twice: of the kernel itself, and through the bridge, in small batches and chunks of time.
+Then come as many pairs with Kleene closure under each selection strategy (`kleene_fuzz.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import count
@@ -22,11 +23,12 @@ from answers import MAX_CANDIDATES, case_text
 from generate.rewritable import Sample, sample
 from generate.witnesses import Tables
 from in_bridge import bridge_matches, way
-from in_kernel import as_bindings, kernel_matches
+from in_kernel import as_bindings, kernel_matches, planned_for
 from shrinking import shrunk
 
 from neelc.data.layout import aligned
 from neelc.ir.logical import Match
+from neelc.plan.kernel_plan import KernelPlan
 from neelc.plan.unsupported import Unsupported
 from neelc.rewrite.forms import forms
 from neelc.runtime.reference import LimitReached, candidates, matches
@@ -38,13 +40,15 @@ MOST_ROWS = (1, 3, 2_000_000)
 
 @dataclass
 class Tally:
-    """What was compared, and why the rest was not."""
+    """What was compared, and why the rest was not. `forms` counts the pairs of each form, `matched` those of
+    them that have matches."""
 
     queries: int = 0
     pairs: int = 0
     with_matches: int = 0
     chunked: int = 0
     forms: Counter[str] = field(default_factory=Counter)
+    matched: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
 
@@ -71,23 +75,37 @@ def check_sample(found: Sample, tally: Tally, seed: int) -> None:
     """Raise `Different` if a query of the sample has another answer by the kernel."""
     tally.queries += 1
     for name, match in ways_to_write(found.match):
+        try:
+            planned = planned_for(match)
+        except Unsupported as refusal:
+            tally.refused[refusal.what.partition("`")[0].strip()] += len(found.tables)
+            continue
+        except Exception as problem:
+            raise different(found, name, match, found.tables[0], problem) from None
         for tables in found.tables:
             try:
-                check_pair(match, tables, tally, seed + tally.pairs)
+                has_matches = check_pair(match, tables, tally, seed + tally.pairs, planned)
                 tally.forms[name] += 1
-            except Unsupported as refusal:
-                tally.refused[refusal.what.partition("`")[0].strip()] += 1
+                tally.matched[name] += has_matches
             except LimitReached:
                 tally.refused["left out as too large"] += 1
-            except Different as different:
-                text = f"{different}\n{name}: {match.pattern}\n\n{case_text(found, tables, 'the kernel')}"
-                raise Different(text) from None
+            except Exception as problem:  # whatever it is, the reference has an answer
+                raise different(found, name, match, tables, problem) from None
 
 
-def check_pair(match: Match, tables: Tables, tally: Tally, seed: int) -> None:
-    by_kernel = as_bindings(kernel_matches(match, tables, MOST_ROWS[seed % 3]))
+def different(found: Sample, form: str, match: Match, tables: Tables, problem: Exception) -> Different:
+    """A counter-example with what is wrong with it, as a case file."""
+    what = str(problem) if isinstance(problem, Different) else f"{type(problem).__name__}: {problem}"
+    return Different(f"{what}\n{form}: {match.pattern}\n\n{case_text(found, tables, 'the kernel')}")
+
+
+def check_pair(
+    match: Match, tables: Tables, tally: Tally, seed: int, planned: KernelPlan | None = None
+) -> bool:
+    """Whether there are matches; `Different` if the kernel finds others."""
+    by_kernel = as_bindings(kernel_matches(match, tables, MOST_ROWS[seed % 3], planned))
     how = way(seed)
-    by_bridge = as_bindings(bridge_matches(match, tables, how))
+    by_bridge = as_bindings(bridge_matches(match, tables, how, planned))
     with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
         expected = Counter(dict.fromkeys(as_bindings(matches(match, tables)), 1))
     tally.pairs += 1
@@ -97,13 +115,16 @@ def check_pair(match: Match, tables: Tables, tally: Tally, seed: int) -> None:
         if found != expected:
             lost, added = (expected - found).total(), (found - expected).total()
             raise Different(f"{by} finds something else: {lost} matches lost, {added} added")
+    return bool(expected)
 
 
-def run_round(first: int, size: int = ROUND, streams: int = 4) -> Tally:
-    """Compare the queries from number `first` on; the first that differs is made small."""
+def run_round(first: int, size: int = ROUND, drawn: Callable[[int], Sample | None] = sample) -> Tally:
+    """Compare the queries from number `first` on; those that differ are made small."""
     tally = Tally()
     for number in range(first, first + size):
-        found = sample(number, streams)
+        found = drawn(number)
+        if found is None:
+            continue
         try:
             check_sample(found, tally, number)
         except Different:
@@ -125,18 +146,24 @@ def differing(found: Sample, seed: int) -> Different | None:
     return None
 
 
-def run_rounds(first: int, pairs: int, processes: int) -> Iterator[Tally]:
-    """Rounds as they come to an end, until there are enough pairs."""
+def run_rounds(
+    first: int,
+    pairs: int,
+    processes: int,
+    round: Callable[[int], Tally] = run_round,
+    counted: Callable[[Tally], int] = lambda tally: tally.pairs,
+) -> Iterator[Tally]:
+    """Rounds as they come to an end, until there are enough pairs; `counted` says how many a round has."""
     numbers = count(first, ROUND)
     with ProcessPoolExecutor(processes) as pool:
-        waiting = {pool.submit(run_round, next(numbers)) for _ in range(processes)}
+        waiting = {pool.submit(round, next(numbers)) for _ in range(processes)}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for tally in (future.result() for future in done):
                 yield tally
-                pairs -= tally.pairs
+                pairs -= counted(tally)
                 if pairs > 0:
-                    waiting.add(pool.submit(run_round, next(numbers)))
+                    waiting.add(pool.submit(round, next(numbers)))
 
 
 def table(tally: Tally, seconds: float) -> str:
@@ -155,20 +182,32 @@ def table(tally: Tally, seconds: float) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
+    import kleene_fuzz  # which is made of what is above
+
     parser = argparse.ArgumentParser(prog="kernel_fuzz", description="compare the kernel with the reference")
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, help="the number of the first query")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args(arguments)
+    first = options.first or options.seed * 1_000_000
     tally, start = Tally(), time.monotonic()
-    for round in run_rounds(options.first or options.seed * 1_000_000, options.pairs, options.processes):
+    for round in run_rounds(first, options.pairs, options.processes):
         tally.add(round)
-        if sys.stderr.isatty():
-            print(f"\r{tally.pairs:,} of {options.pairs:,} pairs ", end="", file=sys.stderr, flush=True)
+        show_progress("", tally.pairs, options.pairs)
     print("\n" + table(tally, time.monotonic() - start))
-    print("\n".join(["", *tally.broken]) if tally.broken else "\nno difference was found")
-    return 1 if tally.broken else 0
+    start = time.monotonic()
+    kleene = kleene_fuzz.run(first, options.pairs, options.processes, show_progress)
+    print("\n" + kleene_fuzz.table(kleene, time.monotonic() - start))
+    broken = [text for one in (tally, *kleene.values()) for text in one.broken]
+    print("\n".join(["", *broken]) if broken else "\nno difference was found")
+    return 1 if broken else 0
+
+
+def show_progress(what: str, done: int, all: int) -> None:
+    """One line that is written over, for people."""
+    if sys.stderr.isatty():
+        print(f"\r{what}{done:,} of {all:,} pairs ", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

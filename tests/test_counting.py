@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from answers import MAX_CANDIDATES
 from generate.counted import events, query_text
 from in_bridge import Way, way
-from in_counting import Row, counted_rows, expected_rows, planned
+from in_counting import Row, bound, counted_rows, differing_rows, is_same, planned
 
-from neelc.errors import NeelError
 from neelc.ir.logical import Match
 from neelc.rewrite.examples import LASTING, query
 from neelc.runtime.bridge import KernelFailure
 from neelc.runtime.kernels import counting as kernel
 from neelc.runtime.kernels import counting_lanes
-from neelc.runtime.reference import LimitReached, Tables, candidates
+from neelc.runtime.reference import LimitReached, Tables
 
 QUERIES = 150
 PARTS = 2
@@ -30,36 +27,11 @@ STREAMS = 4
 PLAIN = Way(1000, 100_000, None, None, 0)
 
 
-def bound(text: str) -> Match | None:
-    try:
-        return query(text)
-    except NeelError:
-        return None  # what may be written is more than what may be asked
-
-
-def is_same(one: object, other: object) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    return one == other and type(one) is type(other)
-
-
-def in_order(rows: Sequence[Row]) -> list[Row]:
-    def key(row: Row) -> list[str]:
-        return [repr(round(value, 6) if isinstance(value, float) else value) for value in row]
-
-    return sorted(rows, key=key)
-
-
 def agreed(match: Match, tables: Tables, how: Way) -> bool:
     """Whether a query that can be counted has a match; fails if its rows are others than expected."""
-    found = counted_rows(match, tables, how)
-    assert found is not None
-    with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
-        expected = expected_rows(match, tables)
-    pairs = zip(in_order(found), in_order(expected), strict=False)
-    same = len(found) == len(expected) and all(all(map(is_same, *pair)) for pair in pairs)
-    assert same, f"{match.pattern} {how}\n{tables}\nfound {found}, expected {expected}"
-    return any(any(row) for row in expected)
+    has_matches, difference = differing_rows(match, tables, how)
+    assert not difference, f"{match.pattern} {how}\n{tables}\n{difference}"
+    return has_matches
 
 
 def compared(first: int, count: int) -> Counter[str]:

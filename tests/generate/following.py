@@ -35,11 +35,21 @@ def following(number: int) -> tuple[str, str, list[dict[str, list[Row]]]]:
     """The query with this number, the declaration of its stream, and some streams."""
     chance = Random(number)
     lasting = chance.random() < 0.2
-    strategy = chance.choice(STRATEGIES)
-    branches = [_sequence(chance, f"{n}" if n else "") for n in range(chance.choice((1, 1, 1, 2)))]
+    text = query_text(chance, chance.choice(STRATEGIES))
+    return text, LASTING if lasting else POINTS, [random_tables(chance, lasting) for _ in range(4)]
+
+
+def query_text(chance: Random, strategy: str) -> str:
+    """A query under a strategy, without the word PATTERN."""
+    branches = [sequence(chance, f"{n}" if n else "") for n in range(chance.choice((1, 1, 1, 2)))]
     known = [one for _, names in branches for one in names]
     pattern = branches[0][0] if len(branches) == 1 else f"OR({', '.join(text for text, _ in branches)})"
-    where = [_condition(chance, known) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))]
+    return with_clauses(chance, pattern, known, strategy)
+
+
+def with_clauses(chance: Random, pattern: str, known: list[Known], strategy: str) -> str:
+    """The pattern with conditions about its variables, a window, and the strategy."""
+    where = [condition(chance, known) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))]
     if chance.random() < 0.3:
         where.append("[id]")
     text = pattern + (f" WHERE {' AND '.join(where)}" if where else "")
@@ -48,11 +58,11 @@ def following(number: int) -> tuple[str, str, list[dict[str, list[Row]]]]:
     needs = "!" in pattern
     if needs or chance.random() < 0.6:
         text += f" WITHIN {chance.choice((4, 6, 9, 14))}" + (" EVENTS" if chance.random() < 0.15 else "")
-    text += f" USING {strategy}"
-    return text, LASTING if lasting else POINTS, [_tables(chance, lasting) for _ in range(4)]
+    return f"{text} USING {strategy}"
 
 
-def _sequence(chance: Random, suffix: str) -> tuple[str, list[Known]]:
+def sequence(chance: Random, suffix: str) -> tuple[str, list[Known]]:
+    """A SEQ of single events, lists and negations; their names end in `suffix`."""
     texts: list[str] = []
     known: list[Known] = []
     for number in range(chance.choice((1, 2, 2, 3, 3, 4))):
@@ -67,10 +77,9 @@ def _sequence(chance: Random, suffix: str) -> tuple[str, list[Known]]:
                 if chance.random() < 0.4
                 else ""
             )
-            own += " WITHIN 5" if chance.random() < 0.2 else ""
-            texts.append(
-                f"SEQ({kind} {inner[0]}, {chance.choice('ABC')}{maybe} {inner[1]}{own}){times} {name}[]"
-            )
+            body = f"SEQ({kind} {inner[0]}, {chance.choice('ABC')}{maybe} {inner[1]}{own})"
+            body = f"({body} WITHIN 5)" if chance.random() < 0.2 else body
+            texts.append(f"{body}{times} {name}[]")
             known.append(Known(name, True, inner))
         elif chance.random() < 0.5:
             times = chance.choice(_TIMES)
@@ -88,13 +97,14 @@ def _sequence(chance: Random, suffix: str) -> tuple[str, list[Known]]:
 def _component(chance: Random, text: str, known: list[Known]) -> str:
     """A component, now and then with a condition or a window of its own."""
     if chance.random() < 0.2:
-        text = f"({text} : {_condition(chance, known[-2:])})"
+        text = f"({text} : {condition(chance, known[-2:])})"
     elif chance.random() < 0.1 and "?" not in text:
         text = f"{text} WITHIN {chance.choice((2, 4))}"
     return text
 
 
-def _condition(chance: Random, known: list[Known]) -> str:
+def condition(chance: Random, known: list[Known]) -> str:
+    """A condition about one or two of the variables, or about each element of a list."""
     one, other = chance.choice(known), chance.choice(known)
     compared = chance.choice(_COMPARED)
     if one.is_list and chance.random() < 0.6:
@@ -138,7 +148,8 @@ def _value(chance: Random, one: Known) -> str:
     return f"{one.name}[{chance.choice(('1', 'last'))}]{inner}.x"
 
 
-def _tables(chance: Random, lasting: bool) -> dict[str, list[Row]]:
+def random_tables(chance: Random, lasting: bool) -> dict[str, list[Row]]:
+    """A stream that was made for no query."""
     rows: list[Row] = []
     time = 0
     ids = chance.choice(([1], [1], [1, 1, 2], [1, 2, None]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from neelc.ir import expr as e
 from neelc.ir import pattern as p
 from neelc.ir.check import check
 from neelc.ir.conjuncts import names_in
@@ -54,4 +55,7 @@ def _is_right(match: Match) -> bool:
         check(match)
     except AssertionError:
         return False
-    return bool(match.outputs)
+    # `k[i].c` is no longer there if the body of `k` calls it `d`.
+    there = {node.variable for node in walk(match.pattern) if isinstance(node, p.Event)}
+    asked = {node.name for node in walk(match.pattern) if isinstance(node, e.Inner)}
+    return bool(match.outputs) and asked <= there

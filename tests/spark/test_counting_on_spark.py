@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from generate.counted import events, query_text
-from in_counting import expected_rows, planned
+from in_counting import bound, expected_rows, in_order, is_same, planned
 from on_spark import Asking, Question, ask
-from test_counting import bound, in_order, is_same, stream
+from test_counting import stream
 
 from neelc.api.errors import explain_failure
 from neelc.emit.compiled import compile_script
