@@ -54,8 +54,10 @@ class Move:
 
 @dataclass(frozen=True)
 class Closure:
-    """A list that a run binds, as `Repeat` does. One that is `optional` is absent where it has no element."""
+    """A list that a run binds, as `Repeat` does. One that is `optional` is absent where it has no element.
+    `places` are as those of `Repeat`."""
 
     variable: str
     names: tuple[str, ...]
     optional: bool = False
+    places: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from neelc.runtime.elements import EachElement as EachElement
 from neelc.runtime.moves import Closure as Closure
 from neelc.runtime.moves import Judged as Judged
 from neelc.runtime.moves import Move as Move
@@ -196,8 +197,9 @@ class Repeat:
     and the one that ends last in the last. The lists themselves are called `b`; `k.a` and `k.b`.
 
     `running` folds are those that `next` asks for, over all iterations so far; `final` ones are for the steps
-    that follow. If one of the `early` conditions fails for the list of all events that could be elements, it
-    fails for every part of it: such rows are dropped before any list is put together.
+    that follow. `places` are those of other elements that they name, 2 for `b[2]`. If one of the `early`
+    conditions fails for the list of all events that could be elements, it fails for every part of it: such
+    rows are dropped before any list is put together.
     """
 
     variable: str
@@ -210,6 +212,7 @@ class Repeat:
     final: tuple[Fold, ...] = ()
     early: tuple[Value, ...] = ()
     when: When = ()
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -230,7 +233,7 @@ class Follow:
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | Follow
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | EachElement | Follow
 
 
 @dataclass(frozen=True)

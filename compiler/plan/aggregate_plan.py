@@ -12,13 +12,14 @@ from neelc.plan.aggregate_chains import chain
 from neelc.plan.aggregate_judging import LEADER, View, begins, pinned
 from neelc.plan.aggregate_stages import Asked, NoChain, Sequence, sequence
 from neelc.plan.aggregate_tallies import Tallied, grouping, tallies
-from neelc.plan.blocks_to_steps import Order, _check
+from neelc.plan.blocks_to_steps import check_step
 from neelc.plan.event_columns import EventColumns
 from neelc.plan.kernel_outputs import START, closures_of, is_start, references, struct_names
 from neelc.plan.kernel_plan import KernelPlan, key_column
 from neelc.plan.kernel_values import KernelValues, groups
 from neelc.plan.list_folds import NotInKernel
 from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element
+from neelc.plan.order import Order
 from neelc.plan.plan_to_program import plan_to_steps
 from neelc.plan.steps_within import types_of_variables
 from neelc.plan.unsupported import Unsupported
@@ -160,7 +161,7 @@ def _skeleton(query: Match, found: Sequence, unit: str) -> s.Plan:
             steps.append(s.Repeat(stage.variable, (name,), body, body, stage.least, stage.most))
         else:
             steps.append(s.Take(stage.variable, stage.role))
-    checks = (_check(order, check) for _, check in found.gaps)
+    checks = (check_step(order, check) for _, check in found.gaps)
     return s.Plan(
         (*steps, *checks),
         found.roles.roles,

@@ -11,10 +11,9 @@ from neelc.ir.logical import Match
 from neelc.ir.names import bare
 from neelc.plan.blocks import Block, Item
 from neelc.plan.event_roles import EventRoles, event_roles, without_key_equalities
-from neelc.plan.known import Known, known
+from neelc.plan.known import Known, keyed_attributes, known
 from neelc.plan.list_folds import has_lists
 from neelc.plan.list_names import CURRENT, FIRST, LAST, element, ranges
-from neelc.plan.match_to_plan import _keyed as keyed_attributes
 from neelc.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.plan.widths import width_of
 from neelc.rewrite.facts import ANY_MATCH, Facts

@@ -19,12 +19,14 @@ from neelc.runtime.program import Between, When, Within
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`)."""
+    """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`).
+    `places` are those of other elements that conditions name: 2 for `b[2]`."""
 
     least: int
     most: int | None
     names: tuple[str, ...]
     body: Block
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ class Item:
     @property
     def names(self) -> tuple[str, ...]:
         """The variable, and what is bound beside it: the first and the last element of a list."""
-        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(FIRST, LAST))))
+        loop = self.loop
+        places = [] if loop is None else [one for one in loop.places if not one.startswith(CURRENT)]
+        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(FIRST, LAST, *places))))
 
     @property
     def lists(self) -> tuple[str, ...]:

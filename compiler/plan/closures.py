@@ -5,7 +5,7 @@ the one before, and what lies around the list lies around each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from neelc.ir import pattern as p
@@ -16,7 +16,18 @@ from neelc.ir.parts import all_parts, may_be_empty, targets
 from neelc.ir.show_pattern import as_written
 from neelc.plan.blocks import Block, Condition, Item, Loop, SomeBound, implies
 from neelc.plan.event_roles import renamed
-from neelc.plan.list_names import CURRENT, FIRST, LAST, base_of, element, list_of, ranges, with_names
+from neelc.plan.list_names import (
+    BEFORE,
+    CURRENT,
+    FIRST,
+    LAST,
+    base_of,
+    element,
+    list_of,
+    place_of,
+    ranges,
+    with_names,
+)
 from neelc.plan.places import Place, Walk, Window
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime.program import When
@@ -103,7 +114,7 @@ def distributed(block: Block) -> Block:
     conditions elements have names."""
     conditions: list[Condition] = []
     for condition in block.conditions:
-        named = replace(condition, expression=with_names(condition.expression))
+        named = _named(condition)
         bodies = [item.loop.body for item in _closures_of(named, block) if item.loop is not None]
         for body in bodies:
             body.conditions.append(replace(named, when=body.when))
@@ -113,8 +124,30 @@ def distributed(block: Block) -> Block:
     changed.checks = [distributed(check) for check in block.checks]
     for item in changed.items:
         if item.loop is not None:
-            item.loop.body.checks[:] = [distributed(check) for check in item.loop.body.checks]
+            body = item.loop.body
+            body.conditions[:] = map(_named, body.conditions)
+            body.checks[:] = [distributed(check) for check in body.checks]
     return _without_needless_lists(changed) if block.wanted is not None else changed
+
+
+def _named(condition: Condition) -> Condition:
+    return replace(condition, expression=with_names(condition.expression))
+
+
+def note_places(block: Block, conditions: Iterable[Condition]) -> None:
+    """Tell each closure which of its elements conditions name, other than the first and the last."""
+    used: dict[str, dict[str, None]] = {}
+    for name in (name for condition in conditions for name in sorted(condition.names)):
+        found, place = list_of(name), place_of(name)
+        if found and place and place not in (FIRST, LAST, CURRENT, BEFORE):
+            used.setdefault(found, {})[place] = None
+    for inner in block.all_blocks() if used else ():
+        inner.items[:] = [
+            replace(item, loop=replace(item.loop, places=tuple(used[item.variable])))
+            if item.loop is not None and item.variable in used
+            else item
+            for item in inner.items
+        ]
 
 
 def _closures_of(condition: Condition, block: Block) -> list[Item]:

@@ -14,7 +14,7 @@ from neelc.ir.expr import At, Each, Expr, Index, Variable
 from neelc.ir.node import Node, children
 from neelc.plan.blocks import Condition
 from neelc.plan.follow_components import Branch, Component
-from neelc.plan.list_names import CURRENT, FIRST, LAST, list_of, looks_back, ranges
+from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, list_of, looks_back, ranges
 from neelc.plan.unsupported import Unsupported
 
 WHOLE, RUNNING = "all", "before"
@@ -83,6 +83,8 @@ def _references(node: Node) -> Iterator[Reference]:
                 yield Reference(name)
             else:
                 place, _, inner = name.removeprefix(f"{of}[").partition("]")
+                if place not in (CURRENT, BEFORE, FIRST, LAST):
+                    raise Unsupported(f"`{name}` under this strategy")
                 yield Reference(of, place, inner.removeprefix("."))
         case _:
             for child in children(node):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from neelc.ir.expr import Attribute, Cast
+from neelc.ir.names import bare
 from neelc.plan.blocks import Block, Item, implies
 from neelc.plan.list_names import list_of
 from neelc.rewrite.facts import Facts
+from neelc.rewrite.keys import Key
 from neelc.runtime.program import When
 
 
@@ -30,6 +33,10 @@ class Known:
 
     def is_list(self, variable: str) -> bool:
         return any(item.loop is not None for item in self.items[variable])
+
+    def names_of(self, variable: str) -> tuple[str, ...]:
+        """The names of an iteration of a list."""
+        return next(item.loop.names for item in self.items[variable] if item.loop is not None)
 
     def lists(self, variable: str) -> tuple[str, ...]:
         """The lists that a variable consists of; of an event, the variable."""
@@ -60,7 +67,8 @@ def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
         # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
-        for name in (*item.earlier, *(name for name in item.lists if name != item.variable)):
+        ends = (name for name in (*item.names, *item.earlier) if name != item.variable)
+        for name in dict.fromkeys(ends):
             end = replace(item, variable=name, type=_type_of(name, item), loop=None)
             items[name] = (*items.get(name, ()), end)
     lasting = any(facts.may_last(type) for item in block.all_items() for type in item.types)
@@ -88,6 +96,20 @@ def exclude_each_other(one: When, other: When) -> bool:
     """
     choices = dict(one)
     return any(choices.get(mark, number) != number for mark, number in other)
+
+
+def keyed_attributes(keys: tuple[Key, ...]) -> frozenset[str]:
+    """The attributes among the keys that are the same attribute for every event."""
+    return frozenset(
+        bare(key.name).casefold()
+        for key in keys
+        if all(_is_attribute(term, key.name) for _, term in key.terms)
+    )
+
+
+def _is_attribute(term: object, name: str) -> bool:
+    inner = term.operand if isinstance(term, Cast) and term.implicit else term
+    return isinstance(inner, Attribute) and bare(inner.name).casefold() == bare(name).casefold()
 
 
 def in_bound(names: Iterable[str], bound: frozenset[str]) -> tuple[str, ...]:

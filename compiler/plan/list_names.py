@@ -1,6 +1,6 @@
 """Names for the elements of lists: to the steps of a plan, `b[i]` is a variable like any other.
 
-b[i]  b[i-1]  b[1]  b[last]          of `B+ b[]`
+b[i]  b[i-1]  b[1]  b[last]          of `B+ b[]`; also b[i-2], b[2], b[last-1]
 k[i].a  k[i-1].a  k[1].a  k[last].a  of `SEQ(A a, B b)+ k[]`; k[1] and k[last]: its first and last event
 """
 
@@ -16,9 +16,32 @@ from neelc.runtime.program import Between, Bounds
 
 FIRST, LAST, CURRENT, BEFORE = "1", "last", "i", "i-1"
 
-_PLACES = {("FIRST", 0): FIRST, ("LAST", 0): LAST, ("CURRENT", 0): CURRENT, ("CURRENT", -1): BEFORE}
-_INDEXES = {place: Index(*index) for index, place in _PLACES.items()}
-_DERIVED = re.compile(r"(`(?:[^`]|``)*`|[^`\[\]]+)\[(1|last|i|i-1)\](?:\.(.+))?\Z")
+AFTER = "i+1"
+"""The element after `b[i]`: no condition names it, but what lies between two iterations must know it."""
+
+_PLACE = r"[0-9]+|last(?:-[0-9]+)?|i(?:[-+][0-9]+)?"
+_DERIVED = re.compile(rf"(`(?:[^`]|``)*`|[^`\[\]]+)\[({_PLACE})\](?:\.(.+))?\Z")
+
+
+def _place(index: Index) -> str:
+    """
+    >>> [_place(Index(*index)) for index in (("FIRST", 0), ("LAST", -1), ("CURRENT", 0), ("CURRENT", -2))]
+    ['1', 'last-1', 'i', 'i-2']
+    """
+    if index.anchor == "FIRST":
+        return str(index.offset + 1)
+    return {"LAST": LAST, "CURRENT": CURRENT}[index.anchor] + (f"{index.offset}" if index.offset else "")
+
+
+def _index(place: str) -> Index:
+    """
+    >>> _index("2"), _index("last-1") == Index("LAST", -1)
+    (Index(anchor='FIRST', offset=1), True)
+    """
+    if place.isdigit():
+        return Index("FIRST", int(place) - 1)
+    anchor, sign, number = place.partition("-")
+    return Index({LAST: "LAST", CURRENT: "CURRENT"}[anchor], -int(number) if sign else 0)
 
 
 def element(variable: str, place: str, inner: str | None = None) -> str:
@@ -27,6 +50,15 @@ def element(variable: str, place: str, inner: str | None = None) -> str:
     ('b[last]', 'k[i].a')
     """
     return f"{variable}[{place}]" + (f".{inner}" if inner else "")
+
+
+def lists_of(variable: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The lists that the names of an iteration make.
+
+    >>> lists_of("b", ("b[i]",)), lists_of("k", ("k[i].a", "k[i].b"))
+    (('b',), ('k.a', 'k.b'))
+    """
+    return tuple(variable + name.removeprefix(element(variable, CURRENT)) for name in names)
 
 
 def list_of(name: str) -> str | None:
@@ -59,10 +91,20 @@ def variable_of(reference: EventRef) -> str:
     raise AssertionError(f"{reference} reaches no variable")
 
 
+def place_of(name: str) -> str | None:
+    """Which element of its list a name means; None if it is no such name.
+
+    >>> place_of("b[i-1]"), place_of("k[2].a"), place_of("b")
+    ('i-1', '2', None)
+    """
+    found = _DERIVED.match(name)
+    return found[2] if found else None
+
+
 def is_of_iteration(name: str) -> bool:
     """Whether a name changes with each iteration: `b[i]` and `b[i-1]`."""
-    found = _DERIVED.match(name)
-    return found is not None and found[2] in (CURRENT, BEFORE)
+    place = place_of(name)
+    return place is not None and place.startswith(CURRENT)
 
 
 def with_names(expression: Expr) -> Expr:
@@ -84,10 +126,10 @@ def with_names(expression: Expr) -> Expr:
 
 def _named(node: Node) -> Node:
     match node:
-        case Inner(At(Variable(name), index), inner) if (index.anchor, index.offset) in _PLACES:
-            return Variable(element(name, _PLACES[index.anchor, index.offset], inner))
-        case At(Variable(name), index) if (index.anchor, index.offset) in _PLACES:
-            return Variable(element(name, _PLACES[index.anchor, index.offset]))
+        case Inner(At(Variable(name), index), inner):
+            return Variable(element(name, _place(index), inner))
+        case At(Variable(name), index):
+            return Variable(element(name, _place(index)))
     return map_children(node, _named)
 
 
@@ -100,24 +142,35 @@ def without_names(expression: Expr) -> Expr:
 
 def _unnamed(node: Node) -> Node:
     if isinstance(node, Variable) and (found := _DERIVED.match(node.name)):
-        reference: EventRef = At(Variable(found[1]), _INDEXES[found[2]])
+        reference: EventRef = At(Variable(found[1]), _index(found[2]))
         return Inner(reference, found[3]) if found[3] else reference
     return map_children(node, _unnamed)
 
 
 def looks_back(expression: Expr) -> bool:
     """Whether a condition about `b[i]` looks at earlier elements: it holds for the first by definition."""
-    return any(_is_lag(node) for node in walk(expression))
+    return any(_lag(node) > 0 for node in walk(expression))
 
 
-def _is_lag(node: Node) -> bool:
+def lag(expression: Expr, variable: str) -> int:
+    """How many elements before `b[i]` of this list a condition looks back: it holds by definition for as many
+    of the first ones.
+
+    >>> from neelc.rewrite.examples import query
+    >>> where = with_names(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-2].x").pattern.where)
+    >>> lag(where, "b"), lag(where, "a")
+    (2, 0)
+    """
+    return max((_lag(node) for node in walk(expression) if _ranged(node) == variable), default=0)
+
+
+def _lag(node: Node) -> int:
     match node:
-        case Variable(name):
-            found = _DERIVED.match(name)
-            return found is not None and found[2] == BEFORE
+        case Variable(name) if is_of_iteration(name):
+            return -_index(place_of(name) or CURRENT).offset
         case Each(_, Index("CURRENT", offset)) | At(_, Index("CURRENT", offset)):
-            return offset < 0
-    return False
+            return -offset
+    return 0
 
 
 def ranges(expression: Expr) -> frozenset[str]:

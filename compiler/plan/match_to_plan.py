@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.ir.expr import Attribute, Cast
 from neelc.ir.logical import Match
-from neelc.ir.names import bare
 from neelc.ir.parts import targets
 from neelc.plan.blocks import Block
 from neelc.plan.blocks_to_steps import blocks_to_steps
 from neelc.plan.collapsed import collapsed
 from neelc.plan.event_roles import event_roles, without_key_equalities
 from neelc.plan.follow_plan import follow_steps, judged_in_time
-from neelc.plan.known import known
+from neelc.plan.known import keyed_attributes, known
 from neelc.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.plan.steps import Plan
 from neelc.plan.unsupported import Unsupported
@@ -50,7 +48,7 @@ def match_to_plan(
     roles = event_roles(
         judged_in_time(block) if follows else block, {type.name: type for type in query.types}
     )
-    about = known(block, facts, _keyed(keys))
+    about = known(block, facts, keyed_attributes(keys))
     neighbours = follows and query.strategy in CONTIGUITY
     if neighbours:
         # Events that are in no match lie between others as well.
@@ -83,20 +81,6 @@ def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
         raise Unsupported(query.strategy)
     if query.confidence is not None or any(stream.latest for stream in query.streams):
         raise Unsupported("an imprecise timestamp")
-
-
-def _keyed(keys: tuple[Key, ...]) -> frozenset[str]:
-    """The attributes among the keys that are the same attribute for every event."""
-    return frozenset(
-        bare(key.name).casefold()
-        for key in keys
-        if all(_is_attribute(term, key.name) for _, term in key.terms)
-    )
-
-
-def _is_attribute(term: object, name: str) -> bool:
-    inner = term.operand if isinstance(term, Cast) and term.implicit else term
-    return isinstance(inner, Attribute) and bare(inner.name).casefold() == bare(name).casefold()
 
 
 def _leader(block: Block) -> str | None:

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.ir.conjuncts import names_in
-from neelc.plan.list_names import list_of
-from neelc.plan.steps import Absent, AnyBound, Bounds, Filter, Present, Rename, Repeat, Step, Take
+from neelc.plan.list_names import is_of_iteration, list_of, lists_of
+from neelc.plan.steps import (
+    Absent,
+    AnyBound,
+    Bounds,
+    EachElement,
+    Filter,
+    Present,
+    Rename,
+    Repeat,
+    Step,
+    Take,
+)
 
 
 def names_of_bounds(bounds: Bounds) -> Iterator[str]:
@@ -34,6 +45,11 @@ def names_of_step(step: Step) -> Iterator[str]:
         case Absent(steps) | Present(steps):
             for inner in steps:
                 yield from names_of_step(inner)
+        case EachElement(variable, names, steps):
+            yield from lists_of(variable, names)
+            for name in (name for inner in steps for name in names_of_step(inner)):
+                if not is_of_iteration(name) or list_of(name) != variable:
+                    yield name
         case Repeat(variable, first=first, next=following):
-            names = (name for inner in (*first, *following) for name in names_of_step(inner))
-            yield from (name for name in names if list_of(name) != variable)
+            inner_names = (name for inner in (*first, *following) for name in names_of_step(inner))
+            yield from (name for name in inner_names if list_of(name) != variable)

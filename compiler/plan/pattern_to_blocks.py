@@ -17,7 +17,7 @@ from neelc.ir.logical import Match
 from neelc.ir.parts import may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.show_pattern import as_written
 from neelc.plan.blocks import Block, Choice, Condition, Item, SomeBound
-from neelc.plan.closures import distributed, place_repeat
+from neelc.plan.closures import distributed, note_places, place_repeat
 from neelc.plan.known import exclude_each_other
 from neelc.plan.places import Place, Walk, Window
 from neelc.plan.widths import width_of
@@ -40,6 +40,7 @@ def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
     if may_be_empty(whole):
         block.bound.append(SomeBound(targets(whole), ()))
     block = distributed(block)
+    note_places(block, block.all_conditions())
     _tell_both(block)
     return block, walk.repeats
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from neelc.ir.conjuncts import names_in
-from neelc.plan.steps import Absent, AnyBound, Filter, Present, Repeat, Step, Take
+from neelc.plan.steps import Absent, AnyBound, EachElement, Filter, Present, Repeat, Step, Take
 from neelc.runtime.program import ALL, ANY, EARLIEST, LATEST
 
 _PICKS = {frozenset[str](): ANY, frozenset({"after"}): EARLIEST, frozenset({"before"}): LATEST}
@@ -46,7 +46,7 @@ def _uses(variable: str, step: Step) -> Iterator[str]:
                 yield "other"
         case Filter(condition) if variable in names_in(condition):
             yield "other"
-        case Absent(steps) | Present(steps):
+        case Absent(steps) | Present(steps) | EachElement(steps=steps):
             if any(use for inner in steps for use in _uses(variable, inner)):
                 yield "other"
         case Repeat(first=first, next=following):

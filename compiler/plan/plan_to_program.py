@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.conjuncts import conjuncts
-from neelc.ir.expr import Expr
+from neelc.ir.expr import Each, Expr
+from neelc.ir.node import walk
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EventColumns
 from neelc.plan.event_roles import renamed
@@ -46,14 +47,14 @@ def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
                 yield variable
             case s.Rename(variable, new):
                 yield from (variable, new)
-            case s.Absent(inner) | s.Present(inner):
+            case s.Absent(inner) | s.Present(inner) | s.EachElement(steps=inner):
                 yield from may_be_absent(inner)
             case s.Repeat(variable, names, first, when=when):
                 if when:
                     yield variable
                 # The first iteration has none before it, and an empty list has no element.
                 inner_names = [name.removeprefix(element(variable, CURRENT)) for name in names]
-                for place in (FIRST, LAST, BEFORE):
+                for place in (FIRST, LAST, BEFORE, *step.places):
                     yield from (element(variable, place) + rest for rest in inner_names)
                 yield from may_be_absent(first)
             case s.Follow():
@@ -70,6 +71,12 @@ def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | N
             return r.Filter(values.value(left[0])) if left else None
         case s.Repeat(when=()):
             return _repeat(step, values, residual)
+        case s.EachElement(steps=(s.Filter() as inner,), when=()):
+            try:
+                return _inner_each(step, values)
+            except NotInKernel:
+                residual.append(inner.condition)
+                return None
         case s.Follow():
             return follow_to_program(step, values)
     return _inner(step, values)
@@ -101,6 +108,7 @@ def _list(
         following,
         step.least,
         step.most,
+        places=tuple(place for place in step.places if not place.startswith(CURRENT)),
         early=tuple(_early(step, values)),
         when=step.when,
     )
@@ -131,7 +139,7 @@ def _with_folds(step: r.Step, values: KernelValues) -> r.Step:
             )
         case r.Follow():
             return with_folds(step, values)
-        case r.Absent(inner) | r.Present(inner):
+        case r.Absent(inner) | r.Present(inner) | r.EachElement(steps=inner):
             return replace(step, steps=tuple(_with_folds(one, values) for one in inner))
     return step
 
@@ -156,6 +164,8 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
                 return r.Absent(tuple(_inner(inner, values) for inner in steps), when)
             case s.Present(steps, when):
                 return r.Present(tuple(_inner(inner, values) for inner in steps), when)
+            case s.EachElement():
+                return _inner_each(step, values)
             case s.Follow():
                 return follow_to_program(step, values)
             case s.Repeat():
@@ -167,6 +177,23 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
                 return step
     except NotInKernel as condition:
         raise Unsupported(f"the condition `{condition}` in a part that is only looked for") from None
+
+
+def _inner_each(step: s.EachElement, values: KernelValues) -> r.EachElement:
+    """Raises `NotInKernel`."""
+    steps = tuple(_each_inner(inner, step.variable, values) for inner in step.steps)
+    return r.EachElement(step.variable, step.names, steps, step.skipped, step.when)
+
+
+def _each_inner(step: s.Step, variable: str, values: KernelValues) -> r.Step:
+    match step:
+        case s.Filter(condition, when):
+            if any(isinstance(node, Each) and node.upper is not None for node in walk(condition)):
+                raise NotInKernel(str(without_names(condition)))  # nothing is summed up any more
+            return r.Filter(values.value(condition), when)
+        case s.EachElement():
+            return _inner_each(step, values)
+    return _inner(step, values)
 
 
 def _take(step: s.Take, values: KernelValues) -> r.Take:

@@ -12,8 +12,9 @@ from neelc.runtime.moves import Closure, State
 from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, Rename, When, Within
 
 __all__ = [
-    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Closure", "Filter", "Follow", "Judged", "Move",
-    "Plan", "Present", "Rename", "Repeat", "Role", "State", "Step", "Take", "When", "Within",
+    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Closure", "EachElement", "Filter", "Follow",
+    "Judged", "Move", "Plan", "Present", "Rename", "Repeat", "Role", "State", "Step", "Take", "When",
+    "Within",
 ]  # fmt: skip
 
 
@@ -84,6 +85,18 @@ class Repeat:
     most: int | None
     early: tuple[Expr, ...] = ()
     when: When = ()
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EachElement:
+    """Judge each element of a list: see `runtime.elements.EachElement`."""
+
+    variable: str
+    names: tuple[str, ...]
+    steps: tuple[Step, ...]
+    skipped: int = 0
+    when: When = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +135,7 @@ class Follow:
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | Follow
+Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | EachElement | Follow
 
 
 @dataclass(frozen=True)

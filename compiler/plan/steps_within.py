@@ -28,7 +28,8 @@ def _types_of_elements(repeat: s.Repeat, types: dict[str, tuple[str, ...]]) -> d
     found: dict[str, tuple[str, ...]] = {}
     for name in repeat.names:
         inner = name.removeprefix(element(repeat.variable, CURRENT))
-        found |= {element(repeat.variable, place) + inner: types[name] for place in (FIRST, LAST, BEFORE)}
+        places = (FIRST, LAST, BEFORE, *repeat.places)
+        found |= {element(repeat.variable, place) + inner: types[name] for place in places}
         # Keys call an event of a list by the list's name, or by its own in the body of the closure.
         found[inner.removeprefix(".") or repeat.variable] = types[name]
     return found
@@ -39,7 +40,7 @@ def takes(steps: tuple[s.Step, ...]) -> Iterator[s.Take]:
         match step:
             case s.Take():
                 yield step
-            case s.Absent(inner) | s.Present(inner):
+            case s.Absent(inner) | s.Present(inner) | s.EachElement(steps=inner):
                 yield from takes(inner)
             case s.Repeat(first=first, next=following):
                 yield from takes((*first, *following))
@@ -53,6 +54,8 @@ def repeats(steps: tuple[s.Step, ...]) -> Iterator[s.Repeat]:
             case s.Repeat():
                 yield step
             case s.Follow(closures=closures):
-                yield from (s.Repeat(one.variable, one.names, (), (), 0, None) for one in closures)
-            case s.Absent(inner) | s.Present(inner):
+                yield from (
+                    s.Repeat(one.variable, one.names, (), (), 0, None, places=one.places) for one in closures
+                )
+            case s.Absent(inner) | s.Present(inner) | s.EachElement(steps=inner):
                 yield from repeats(inner)

@@ -56,6 +56,20 @@ class Lists:
             return np.full(len(self), -1)
         return np.where(inside, self.pool[np.where(inside, self.begin + place, 0)], -1)
 
+    def at_place(self, place: str) -> Numbers:
+        """The element that a name means: 2, `last-1`; -1 where there is none.
+
+        >>> lists = Lists(np.array([7, 8, 9]), np.array([0, 2]), np.array([2, 1]))
+        >>> lists.at_place("2").tolist(), lists.at_place("last-1").tolist()
+        ([8, -1], [7, -1])
+        """
+        if place.isdigit():
+            return self.at(int(place) - 1)
+        number = self.length - 1 - int(place.removeprefix("last-"))
+        if not len(self.pool):
+            return np.full(len(self), -1)
+        return np.where(number >= 0, self.pool[np.where(number >= 0, self.begin + number, 0)], -1)
+
     def codes(self) -> Numbers:
         """A number for each row, the same for the same list.
 

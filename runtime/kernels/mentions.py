@@ -12,6 +12,7 @@ from neelc.runtime.program import (
     Bounds,
     Choose,
     Column,
+    EachElement,
     Filter,
     Fold,
     Follow,
@@ -80,6 +81,9 @@ def _of_step(step: Step) -> Iterator[str]:
             yield from of_steps(first)
             yield from of_steps(following)
             yield from (name for condition in step.early for name in of_value(condition))
+        case EachElement(variable, names, steps):
+            yield from (variable + name.removeprefix(f"{variable}[i]") for name in names)
+            yield from of_steps(steps)
 
 
 def values(steps: tuple[Step, ...]) -> Iterator[Value]:
@@ -90,7 +94,7 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
                 yield from step.where
             case Filter(condition):
                 yield condition
-            case Absent(inner) | Present(inner):
+            case Absent(inner) | Present(inner) | EachElement(steps=inner):
                 yield from values(inner)
             case Repeat(first=first, next=following):
                 yield from values(first)
@@ -117,7 +121,7 @@ def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
                 yield from folds((*step.first, *step.next))
             case Follow():
                 yield from (*step.running, *step.final)
-            case Absent(inner) | Present(inner):
+            case Absent(inner) | Present(inner) | EachElement(steps=inner):
                 yield from folds(inner)
             case _:
                 pass

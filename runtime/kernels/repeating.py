@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from neelc.runtime.kernels.elements import outermost
 from neelc.runtime.kernels.errors import KernelError
-from neelc.runtime.kernels.events import Numbers
 from neelc.runtime.kernels.folding import folded
 from neelc.runtime.kernels.frontier import Frontier
 from neelc.runtime.kernels.lists import Lists, empty
@@ -69,7 +69,9 @@ def _promising(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Fr
     row, events = (np.concatenate(columns) for columns in zip(*found, strict=True))
     counts = np.bincount(row, minlength=len(frontier)).astype(np.int64)
     every = Lists(events[np.argsort(row, kind="stable")], np.cumsum(counts) - counts, counts)
-    totals = {fold.name: folded(fold, every, search.events) for fold in step.final}
+    # A user's function is never asked of what is no list: nothing is known of what it says of parts.
+    own = (fold for fold in step.final if not fold.registered)
+    totals = {fold.name: folded(fold, every, search.events) for fold in own}
     lookup = seen(replace(frontier, totals={**frontier.totals, **totals}))
     kept = np.ones(len(frontier), bool)
     for condition in step.early:
@@ -109,8 +111,8 @@ def _iterated(search: Search, step: Repeat, frontier: Frontier, count: int) -> F
             variables[placed(step, name, place)] = numbers
     if len(bound) > 1 or step.names[0] != f"{step.variable}[i]":
         if count == 1:
-            variables[f"{step.variable}[1]"] = _outermost(list(bound.values()), search.events.start, np.less)
-        variables[f"{step.variable}[last]"] = _outermost(list(bound.values()), search.events.end, np.greater)
+            variables[f"{step.variable}[1]"] = outermost(list(bound.values()), search.events.start, np.less)
+        variables[f"{step.variable}[last]"] = outermost(list(bound.values()), search.events.end, np.greater)
     # The next iteration makes its own choices.
     made = choices((*step.first, *step.next))
     return replace(
@@ -128,15 +130,6 @@ def choices(steps: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(step.mark for step in steps if isinstance(step, Choose))
 
 
-def _outermost(bound: list[Numbers], times: Numbers, is_better: np.ufunc) -> Numbers:
-    """Of the events of an iteration the one that starts first, or that ends last; -1 where it has none."""
-    best = bound[0]
-    for numbers in bound[1:]:
-        better = (best < 0) | ((numbers >= 0) & is_better(times[numbers], times[best]))
-        best = np.where(better, numbers, best)
-    return best
-
-
 def _complete(search: Search, step: Repeat, frontier: Frontier, count: int) -> Frontier:
     """Rows whose list is complete."""
     gone = {placed(step, name, "i-1") for name in step.names} | {fold.name for fold in step.running}
@@ -145,6 +138,13 @@ def _complete(search: Search, step: Repeat, frontier: Frontier, count: int) -> F
         variables={name: numbers for name, numbers in frontier.variables.items() if name not in gone},
         totals={name: total for name, total in frontier.totals.items() if name not in gone},
     )
+    named = {
+        placed(step, name, place): frontier.lists[list_of(step, name)].at_place(place)
+        for name in step.names
+        for place in step.places
+        if list_of(step, name) in frontier.lists
+    }
+    kept = replace(kept, variables={**kept.variables, **named})
     return _folded(search, step, step.final, kept)
 
 

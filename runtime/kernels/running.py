@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from neelc.runtime.kernels.elements import each_element
 from neelc.runtime.kernels.existence import extended, pruned
 from neelc.runtime.kernels.following import follow
 from neelc.runtime.kernels.frontier import Frontier, any_bound, both, concerned
@@ -18,6 +19,7 @@ from neelc.runtime.program import (
     Absent,
     AnyBound,
     Choose,
+    EachElement,
     Filter,
     Follow,
     Present,
@@ -97,6 +99,10 @@ def _repeat(search: Search, step: Repeat, frontier: Frontier) -> Iterator[Fronti
     return repeat(search, step, frontier, run)
 
 
+def _each_element(search: Search, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
+    return each_element(search, step, frontier, run)
+
+
 STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Choose: _choose,
     Take: take,
@@ -106,5 +112,6 @@ STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Absent: _absent,
     Present: _present,
     Repeat: _repeat,
+    EachElement: _each_element,
     Follow: follow,
 }

@@ -1,0 +1,26 @@
+"""A program's `EachElement`: what must hold for each element of a list that is complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neelc.runtime.program import Step, When
+
+
+@dataclass(frozen=True)
+class EachElement:
+    """Keep the rows in which `steps` keep each element of a list but the first ones that are `skipped`; so
+    all rows without a list.
+
+    The steps see the element under the `names` of an iteration, `b[i]` or `k[i].a`, and those before it as
+    `b[i-1]`, `k[i-2].a`; `k[i-1]` and `k[i+1]` are the event that ends last in the iteration before, and the
+    one that starts first in the one after. What they bind is dropped.
+    """
+
+    variable: str
+    names: tuple[str, ...]
+    steps: tuple[Step, ...]
+    skipped: int = 0
+    when: When = ()
