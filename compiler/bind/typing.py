@@ -79,6 +79,8 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item() | e.MatchProperty():
             typed = _path(node, report, inside)
             return typed, type_of(typed, inside)
+        case e.RowValue():
+            return node, node.type
         case e.Star():
             report("NEEL2106", "`*` stands alone in count(*), and nowhere else", node.span, None)
             return wrong(node)

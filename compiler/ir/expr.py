@@ -25,6 +25,7 @@ from neelc.ir.refs import (
     Variable,
     Whole,
 )
+from neelc.ir.row_values import AtRow, Classifier, MatchNumber, OverRows, RowValue
 from neelc.ir.scalar import (
     ARITHMETIC,
     BITWISE,
@@ -60,6 +61,7 @@ __all__ = [
     "ARITHMETIC",
     "Aggregate",
     "At",
+    "AtRow",
     "Attribute",
     "BITWISE",
     "Between",
@@ -68,6 +70,7 @@ __all__ = [
     "Call",
     "Case",
     "Cast",
+    "Classifier",
     "Conjunction",
     "Disjunction",
     "Each",
@@ -87,11 +90,14 @@ __all__ = [
     "Item",
     "Like",
     "Literal",
+    "MatchNumber",
     "MatchProperty",
     "Member",
     "Name",
     "Negation",
+    "OverRows",
     "Parameter",
+    "RowValue",
     "RunningFinal",
     "Same",
     "Slice",

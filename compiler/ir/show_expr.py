@@ -12,6 +12,7 @@ from __future__ import annotations
 from neelc.ir import expr as e
 from neelc.ir import types as t
 from neelc.ir.show_literal import quoted, show_literal
+from neelc.ir.show_row_values import show_row_value
 
 # How tightly each form binds; an operand that binds less tightly than its place asks for gets parentheses.
 ANY, OR, AND, NOT, PREDICATE, BIT_OR, BIT_XOR, BIT_AND, ADD, MULTIPLY, UNARY, ATOM, POSTFIX = range(13)
@@ -150,6 +151,8 @@ def _reference(node: e.Expr) -> str:
             return show_event(event)
         case e.MatchProperty(name):
             return name
+        case e.RowValue():
+            return show_row_value(node)
         case _:
             raise AssertionError(f"{type(node).__name__} has no text")
 

@@ -40,7 +40,7 @@ def type_of(expression: e.Expr, inside_aggregate: bool = False) -> DataType:
             if not inside_aggregate and is_array_of_path(expression):
                 return Array(expression.type)
             return expression.type
-        case e.Literal() | e.Cast() | e.MatchProperty() | e.Aggregate():
+        case e.Literal() | e.Cast() | e.MatchProperty() | e.Aggregate() | e.RowValue():
             return expression.type
         case e.Call(type=type):
             return VOID if type is None else type

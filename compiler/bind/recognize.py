@@ -1,0 +1,125 @@
+"""SQL:2016's MATCH_RECOGNIZE: from the clause as it is written to one with all names resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from neelc.bind.findings import Findings
+from neelc.bind.output_names import output_name
+from neelc.bind.relations import Relation
+from neelc.bind.row_columns import RowColumns
+from neelc.bind.row_names import RowNames
+from neelc.bind.typing import typed, typed_condition
+from neelc.bind.windows import bind_window
+from neelc.ir import rows as r
+from neelc.ir.expr import Attribute, Expr, Name, Star
+from neelc.ir.logical import Clock, OutputColumn
+from neelc.ir.names import bare, find, is_quoted, written
+from neelc.ir.node import Node, map_children
+from neelc.ir.recognize import OMIT, SHOW, UNMATCHED, Recognize, RowDefinition, RowSkip
+
+Variables = Mapping[str, tuple[str, ...]]
+
+
+def bind_recognize(
+    clause: r.MatchRecognize, source: Relation, clock: Clock | None, findings: Findings
+) -> Recognize | None:
+    """The clause over rows of `source`, whose times `clock` tells; None, and reports, if it is wrong.
+
+    The variables must have been checked: `row_patterns.py` does.
+    """
+    before = len(findings.diagnostics)
+    columns = RowColumns(source, findings)
+    variables = variables_of(clause)
+    defining = RowNames(columns, variables, findings, may_be_final=False)
+    definitions = tuple(
+        RowDefinition(canonical(one.name), _condition(one, defining, findings)) for one in clause.definitions
+    )
+    measuring = replace(defining, may_be_final=True)
+    measures = tuple(_measure(one, measuring, findings) for one in clause.measures)
+    partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
+    order = tuple(_sort_item(one, columns, findings) for one in clause.order_by)
+    within = None if clause.within is None else bind_window(clause.within, clock, findings)
+    if len(findings.diagnostics) > before:
+        return None
+    unit = (clock.unit if clock else None) or "MILLISECOND"
+    return Recognize(
+        source.columns or (), _canonical_names(clause.pattern), definitions, partition, order, measures,
+        _all_rows(clause.rows), _skip(clause.skip, variables), within, unit, span=clause.span,
+    )  # fmt: skip
+
+
+def canonical(name: str) -> str:
+    """The name that CLASSIFIER() shows.
+
+    >>> canonical("strt"), canonical("`Strt`")
+    ('STRT', 'Strt')
+    """
+    return bare(name) if is_quoted(name) else name.upper()
+
+
+def variables_of(clause: r.MatchRecognize) -> Variables:
+    """The variables and subsets by their names as they are written, and the variables they stand for."""
+    from neelc.bind.row_patterns import pattern_variables
+
+    found = {name: (canonical(name),) for name in pattern_variables(clause)}
+    for subset in clause.subsets:
+        found[subset.name] = tuple(canonical(member) for member in subset.members)
+    return found
+
+
+def _canonical_names(pattern: r.RowPattern) -> r.RowPattern:
+    def change(node: Node) -> Node:
+        if isinstance(node, r.RowVariable):
+            return replace(node, name=canonical(node.name))
+        return map_children(node, change)
+
+    changed = change(pattern)
+    assert isinstance(changed, r.RowPattern)
+    return changed
+
+
+def _condition(definition: r.Definition, names: RowNames, findings: Findings) -> Expr:
+    return typed_condition(names.bound(definition.condition), f"`{definition.name}`", findings.report)
+
+
+def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColumn:
+    assert not isinstance(item.expression, Star), "MEASURES * has been reported"
+    value, kind = typed(names.bound(item.expression), findings.report)
+    return OutputColumn(
+        bare(item.alias or written(output_name(item.expression))), value, kind, span=item.span
+    )
+
+
+def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> str:
+    if isinstance(item, Name):
+        found = columns.column(item.parts, item, ())
+        if isinstance(found, Attribute):
+            return bare(found.name)
+    findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery before")
+    return ""
+
+
+def _sort_item(item: r.SortItem, columns: RowColumns, findings: Findings) -> r.SortItem:
+    names = RowNames(columns, {}, findings, may_be_final=False)
+    found = names.argument(item.expression)
+    if found is None:
+        return item
+    return replace(item, expression=typed(found[0], findings.report)[0])
+
+
+def _all_rows(rows: str | None) -> str | None:
+    if rows is None or rows.startswith("ONE ROW"):
+        return None
+    return next((mode for mode in (SHOW, OMIT, UNMATCHED) if rows.endswith(mode)), SHOW)
+
+
+def _skip(skip: r.Skip | None, variables: Variables) -> RowSkip:
+    if skip is None:
+        return RowSkip()
+    if skip.variable is None:
+        return RowSkip(skip.kind, span=skip.span)
+    known = find(skip.variable, variables)
+    kind = "TO LAST" if skip.kind == "TO" else skip.kind
+    return RowSkip(kind, variables[known] if known else (), span=skip.span)

@@ -1,0 +1,62 @@
+"""The columns of the rows that a row pattern reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.bind.findings import Findings
+from neelc.bind.relations import Relation
+from neelc.bind.suggest import did_you_mean
+from neelc.bind.typing import typed
+from neelc.ir import expr as e
+from neelc.ir.logical import Column
+from neelc.ir.names import bare, find, same, written
+from neelc.ir.row_values import ROW
+from neelc.ir.types import Struct
+
+
+@dataclass(frozen=True)
+class RowColumns:
+    """The columns of the input, which may be called by its name: `trades.price`."""
+
+    source: Relation
+    findings: Findings
+
+    def named(self, name: str) -> Column | None:
+        columns = self.source.columns or ()
+        found = find(name, [written(column.name) for column in columns])
+        return next((column for column in columns if written(column.name) == found), None)
+
+    def column(self, parts: tuple[str, ...], node: e.Expr, variables: tuple[str, ...]) -> e.Expr | None:
+        """A column, or a field of one, of the row an argument is evaluated at; None, and a report, if there
+        is none of that name. `variables` could have stood before the dot."""
+        if len(parts) > 1 and self.named(parts[0]) is None:
+            if not (self.source.name and same(parts[0], written(self.source.name))):
+                self.unknown_qualifier(parts[0], node, variables)
+                return None
+            parts = parts[1:]
+        found = self.named(parts[0])
+        if found is None:
+            hint = did_you_mean(parts[0], [c.name for c in self.source.columns or ()], "columns")
+            place = self.findings.word(parts[0], node)
+            self.findings.report("NEEL2003", f"unknown column `{parts[0]}`", place, hint)
+            return None
+        value: e.Expr = e.Attribute(e.Variable(ROW), written(found.name), found.type, span=node.span)
+        for part in parts[1:]:
+            value = self.field(value, part, node)
+        return value
+
+    def field(self, base: e.Expr, name: str, node: e.Expr) -> e.Expr:
+        kind = typed(base, self.findings.report)[1]
+        fields = kind.fields if isinstance(kind, Struct) else ()
+        for one in fields:
+            if same(name, one.name):
+                return e.Field(base, one.name, one.type, span=node.span)
+        hint = did_you_mean(name, [bare(one.name) for one in fields], "fields")
+        self.findings.report("NEEL2014", f"{kind} has no field `{name}`", node.span, hint)
+        return base
+
+    def unknown_qualifier(self, name: str, node: e.Expr, variables: tuple[str, ...]) -> None:
+        hint = did_you_mean(name, [bare(one) for one in variables], "variables of the pattern")
+        place = self.findings.word(name, node)
+        self.findings.report("NEEL2003", f"unknown name `{name}`", place, hint)

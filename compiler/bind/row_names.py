@@ -1,0 +1,253 @@
+"""Expressions of MEASURES and DEFINE: which rows they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from neelc.bind.checking import literal_integer
+from neelc.bind.findings import Findings
+from neelc.bind.functions import aggregated, is_aggregate
+from neelc.bind.row_columns import RowColumns
+from neelc.bind.typing import typed
+from neelc.ir import expr as e
+from neelc.ir.names import find
+from neelc.ir.node import Node, map_children
+from neelc.ir.types import BIGINT, VOID, Array, DataType, Map
+
+_FORMS = {
+    "prev": "PREV(price), PREV(A.price, 2)",
+    "next": "NEXT(price), NEXT(A.price, 2)",
+    "first": "FIRST(A.price), FIRST(A.price, 1)",
+    "last": "LAST(A.price), LAST(A.price, 1)",
+    "classifier": "CLASSIFIER(), CLASSIFIER(A)",
+    "match_number": "MATCH_NUMBER()",
+}
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """What expressions of a row pattern can name.
+
+    `variables` has, for the name of each variable and each SUBSET, the variables that it stands for.
+    `may_be_final`: the match is complete, as it is in MEASURES.
+    """
+
+    columns: RowColumns
+    variables: Mapping[str, tuple[str, ...]]
+    findings: Findings
+    may_be_final: bool
+
+    def bound(self, node: e.Expr) -> e.Expr:
+        """The expression with what it says about rows resolved."""
+        match node:
+            case e.RunningFinal(kind, operand):
+                return self._running_or_final(kind, operand, node)
+            case e.Call(name) if name.lower() in ("prev", "next"):
+                return self._shifted(node)
+            case e.Call(name) if name.lower() in ("first", "last"):
+                return self._placed(node, False)
+            case e.Call() if is_aggregate(node):
+                return self._aggregate(node, False)
+            case e.Call(name, arguments) if name.lower() == "match_number":
+                return e.MatchNumber() if not arguments else self.misused(node)
+            case e.Call(name) if name.lower() == "classifier":
+                return self._at_row(node)
+            case e.Name():
+                return self._at_row(node)
+            case e.Subscript(base, index):
+                return self._item(self.bound(base), self.bound(index), node)
+            case e.Member(base, name):
+                return self.columns.field(self.bound(base), name, node)
+        return map_children(node, self._child)
+
+    def _child(self, node: Node) -> Node:
+        return self.bound(node) if isinstance(node, e.Expr) else map_children(node, self._child)
+
+    def _running_or_final(self, kind: str, operand: e.Expr, node: e.Expr) -> e.Expr:
+        final = kind.upper() == "FINAL"
+        if final and not self.may_be_final:
+            message = "FINAL speaks of the whole match, and DEFINE is judged while it is being found"
+            return self.wrong(message, node, "leave it out")
+        match operand:
+            case e.Call(name) if name.lower() in ("first", "last"):
+                return self._placed(operand, final)
+            case e.Call() if is_aggregate(operand):
+                return self._aggregate(operand, final)
+        return self.wrong(
+            f"{kind} stands before FIRST, LAST or an aggregate", node, f"for example {kind} LAST(A.price)"
+        )
+
+    def _shifted(self, node: e.Call) -> e.Expr:
+        """PREV and NEXT: of a value, of FIRST or of LAST."""
+        found = self._distance(node, 1)
+        if found is None:
+            return _unknown(node)
+        inner, distance = found
+        shift = -distance if node.name.lower() == "prev" else distance
+        called = inner.operand if isinstance(inner, e.RunningFinal) else inner
+        is_placed = isinstance(called, e.Call) and called.name.lower() in ("first", "last")
+        row = self.bound(inner) if is_placed else self._at_row(inner)
+        return replace(row, shift=shift, span=node.span) if isinstance(row, e.AtRow) else row
+
+    def _placed(self, node: e.Call, final: bool) -> e.Expr:
+        """FIRST and LAST."""
+        found = self._distance(node, 0)
+        if found is None:
+            return _unknown(node)
+        inner, place = found
+        row = self._at_row(inner)
+        if not isinstance(row, e.AtRow):
+            return row
+        return replace(row, anchor=node.name.upper(), place=place, final=final, span=node.span)
+
+    def _distance(self, node: e.Call, usual: int) -> tuple[e.Expr, int] | None:
+        """The value that is moved, and how far; None, and a report, if the call has another form."""
+        if not 1 <= len(node.arguments) <= 2:
+            self.misused(node)
+            return None
+        distance = literal_integer(node.arguments[1]) if len(node.arguments) == 2 else usual
+        if distance is None or distance < 0:
+            message = f"the distance of `{node.name}` is a number that is written down, 0 or more"
+            self.wrong(message, node.arguments[1], f"for example {_FORMS[node.name.lower()]}")
+            return None
+        return node.arguments[0], distance
+
+    def _at_row(self, node: e.Expr) -> e.Expr:
+        """A value of one row: the last one of its variable."""
+        found = self.argument(node)
+        if found is None:
+            return _unknown(node)
+        argument, variables = found
+        argument, kind = typed(argument, self.findings.report)
+        return e.AtRow(kind, argument, variables, span=node.span)
+
+    def argument(self, node: e.Expr) -> tuple[e.Expr, tuple[str, ...]] | None:
+        """An expression over one row, and the variables that the row may be mapped to. All that it names must
+        be of the same variable: there is one row."""
+        reader = _Argument(self)
+        argument = reader.read(node)
+        if reader.failed:
+            return None
+        if len(reader.qualifiers) > 1:
+            names = " and ".join("no variable" if not q else "|".join(q) for q in sorted(reader.qualifiers))
+            self.wrong(f"one row is meant here, but this names columns of {names}", node, None)
+            return None
+        return argument, next(iter(reader.qualifiers), ())
+
+    def _aggregate(self, node: e.Call, final: bool) -> e.Expr:
+        name = node.name.lower()
+        if (
+            name == "count"
+            and len(node.arguments) <= 1
+            and all(isinstance(one, e.Star) for one in node.arguments)
+        ):
+            star = node.arguments[0] if node.arguments else e.Star()
+            assert isinstance(star, e.Star)
+            variables = () if star.qualifier is None else self.variable(star.qualifier, node)
+            if variables is None:
+                return _unknown(node)
+            return e.OverRows(BIGINT, "count", None, variables, final, node.distinct, span=node.span)
+        if len(node.arguments) != 1:
+            message = f"`{node.name}` takes 1 argument, not {len(node.arguments)}"
+            self.findings.report("NEEL2105", message, node.span, f"for example {node.name}(A.price)")
+            return _unknown(node)
+        found = self.argument(node.arguments[0])
+        if found is None:
+            return _unknown(node)
+        argument = typed(found[0], self.findings.report)
+        value, kind = aggregated(name, argument, node, node.distinct, self.findings.report)
+        if not isinstance(value, e.Aggregate):
+            return _unknown(node)
+        return e.OverRows(kind, name, value.argument, found[1], final, node.distinct, span=node.span)
+
+    def _item(self, base: e.Expr, index: e.Expr, node: e.Expr) -> e.Expr:
+        kind = _element(typed(base, self.findings.report)[1])
+        return e.Item(base, index, kind, span=node.span)
+
+    def variable(self, name: str, node: e.Expr) -> tuple[str, ...] | None:
+        """The variables that a name stands for; None, and a report, if it is none of this pattern."""
+        known = find(name, self.variables)
+        if known is not None:
+            return self.variables[known]
+        self.columns.unknown_qualifier(name, node, tuple(self.variables))
+        return None
+
+    def misused(self, node: e.Call) -> e.Expr:
+        return self.wrong(
+            f"`{node.name}` takes something else", node, f"for example {_FORMS[node.name.lower()]}"
+        )
+
+    def wrong(self, message: str, node: e.Expr, hint: str | None) -> e.Expr:
+        self.findings.report("NEEL3206", message, node.span, hint)
+        return _unknown(node)
+
+
+class _Argument:
+    """Reads an expression over one row, and notes the variables of all that it names."""
+
+    def __init__(self, names: RowNames) -> None:
+        self.names = names
+        self.qualifiers: set[tuple[str, ...]] = set()
+        self.failed = False
+
+    def read(self, node: e.Expr) -> e.Expr:
+        match node:
+            case e.Name(parts):
+                return self._column(parts, node)
+            case e.Call(name, arguments) if name.lower() == "classifier":
+                return self._classifier(arguments, node)
+            case e.Call(name, ()) if name.lower() == "match_number":
+                return e.MatchNumber()
+            case e.Call(name) if name.lower() in _FORMS or is_aggregate(node):
+                self.failed = True
+                hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
+                return self.names.wrong(f"`{name}` cannot stand inside of this", node, hint)
+            case e.Subscript(base, index):
+                read = self.read(base)
+                kind = _element(typed(read, self.names.findings.report)[1])
+                return e.Item(read, self.read(index), kind, span=node.span)
+            case e.Member(base, name):
+                return self.names.columns.field(self.read(base), name, node)
+        return map_children(node, self._child)
+
+    def _child(self, node: Node) -> Node:
+        return self.read(node) if isinstance(node, e.Expr) else map_children(node, self._child)
+
+    def _column(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr:
+        qualifier = find(parts[0], self.names.variables) if len(parts) > 1 else None
+        found = self.names.columns.column(
+            parts[1:] if qualifier else parts, node, tuple(self.names.variables)
+        )
+        if found is None:
+            self.failed = True
+            return _unknown(node)
+        self.qualifiers.add(self.names.variables[qualifier] if qualifier else ())
+        return found
+
+    def _classifier(self, arguments: tuple[e.Expr, ...], node: e.Call) -> e.Expr:
+        match arguments:
+            case ():
+                self.qualifiers.add(())
+            case (e.Name((name,)),):
+                variables = self.names.variable(name, node)
+                self.failed |= variables is None
+                self.qualifiers.add(variables or ())
+            case _:
+                self.failed = True
+                return self.names.misused(node)
+        return e.Classifier()
+
+
+def _element(kind: DataType) -> DataType:
+    match kind:
+        case Array(element):
+            return element
+        case Map(_, value):
+            return value
+    return VOID
+
+
+def _unknown(node: e.Expr) -> e.Expr:
+    """NULL stands for what has been reported: it goes with every type."""
+    return e.Literal(None, VOID, span=node.span)
