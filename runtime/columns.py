@@ -17,6 +17,9 @@ from neelc.runtime.segments import Ints
 # Types whose arrays hold 2 GiB at most, and their sisters that have no such limit.
 WIDER = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
+CHUNKS = ("chunk", "chunk_width")
+"""Keys that no query has."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -51,8 +54,7 @@ class Columns:
         >>> Columns(keys, pa.schema([])).key_text(Program((), (), (), keys=("room", "ward")), 0)
         {'room': '4b', 'ward': None}
         """
-        keys = program.keys if program.chunk is None else program.keys[:-1]
-        values = {key: self.arrays[key][row].as_py() for key in keys}
+        values = {key: self.arrays[key][row].as_py() for key in program.keys if key not in CHUNKS}
         return {key: None if value is None else str(value)[:200] for key, value in values.items()}
 
 

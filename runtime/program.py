@@ -19,6 +19,7 @@ from neelc.runtime.moves import Closure as Closure
 from neelc.runtime.moves import Judged as Judged
 from neelc.runtime.moves import Move as Move
 from neelc.runtime.moves import State as State
+from neelc.runtime.weighing import Likely, Weigh
 
 ALL, EARLIEST, LATEST, ANY = "ALL", "EARLIEST", "LATEST", "ANY"
 
@@ -233,7 +234,10 @@ class Follow:
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | EachElement | Follow
+Step = (
+    Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | EachElement | Follow
+    | Likely | Weigh
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -268,10 +272,9 @@ class Program:
     `reach` is the widest window of time around the whole match, None if there is none: what lies further from
     the start of a match does not concern it. `looks_back` says that events before the start can. `leader` is
     a variable whose event starts every match, if there is one. With `everything`, events that can play no
-    role come too. `unique` says that two ways through the
-    program can find the same match. Of matches with the same single events, a `collapsed` program gives one,
-    with the events of all their lists. `nested` programs are executed as NEEL does without its optimisations:
-    for each row of its own, a check enumerates all that it looks for.
+    role come too. `unique` says that two ways through the program can find the same match. Of matches with
+    the same single events, a `collapsed` program gives one, with the events of all their lists. `nested`
+    programs are executed as NEEL does: for each row of its own, a check enumerates all that it looks for.
     """
 
     steps: tuple[Step, ...]

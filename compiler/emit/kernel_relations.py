@@ -44,7 +44,8 @@ def kernel_relations(
     yield from lets
     ordered = lets[-1].name
     found = free("matches", taken)
-    yield Let(found, Kernel(ordered, program, _schema(planned), most_matches), f"Matches of {planned.text}")
+    schema = kernel_schema(planned)
+    yield Let(found, Kernel(ordered, program, schema, most_matches), f"Matches of {planned.text}")
     matches = Matches(
         found,
         query,
@@ -152,7 +153,7 @@ def _order_comment(program: Program) -> str:
     return "All events together, in the order of time."
 
 
-def _schema(planned: KernelPlan) -> str:
+def kernel_schema(planned: KernelPlan) -> str:
     """The columns that the kernel gives back, as Spark writes a schema."""
     types = {
         column.name: spark_type(BIGINT if column.form == NUMBER else column.type)

@@ -22,6 +22,7 @@ from neelc.emit.relations import (
     Where,
 )
 from neelc.emit.values import classes_in_source, source_of
+from neelc.runtime.imprecise_program import Imprecise
 from neelc.runtime.kernels.counting_chain import Counting
 from neelc.runtime.program import Program
 
@@ -40,8 +41,12 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession{functions}
 {runtime}
 '''
-BRIDGES = {True: ("neelc.runtime.counting", "counting"), False: ("neelc.runtime.bridge", "kernel")}
-"""What runs a program: one that counts, and all others."""
+BRIDGES = {
+    Program: ("neelc.runtime.bridge", "kernel"),
+    Counting: ("neelc.runtime.counting", "counting"),
+    Imprecise: ("neelc.runtime.imprecise", "imprecise"),
+}
+"""What runs a program of each kind."""
 
 
 def python_source(relations: Relations, title: str) -> str:
@@ -60,7 +65,7 @@ def python_source(relations: Relations, title: str) -> str:
 def _imports(programs: list[Program]) -> str:
     names: dict[str, set[str]] = {}
     for program in programs:
-        for module, name in (BRIDGES[isinstance(program, Counting)], *classes_in_source(program)):
+        for module, name in (BRIDGES[type(program)], *classes_in_source(program)):
             names.setdefault(module, set()).add(name)
     lines = [_import(module, sorted(found)) for module, found in sorted(names.items())]
     return "".join(["\n", *lines]) if lines else ""
@@ -164,7 +169,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("sortWithinPartitions", map(_by, order))
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
-            _, run = BRIDGES[isinstance(program, Counting)]
+            _, run = BRIDGES[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
 

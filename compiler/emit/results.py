@@ -28,7 +28,8 @@ class Matches:
     """A relation of matches: a struct for each variable, an array of structs for each list, and `match_start`
     and `match_end` as numbers of `unit`.
 
-    `struct`, `field`, `inner` and `absent` are those of a `Layout`.
+    `struct`, `field`, `inner` and `absent` are those of a `Layout`. With `weighed` matches the column
+    `confidence` is there, too.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Matches:
     field: Field
     absent: frozenset[str]
     inner: InnerField = no_inner
+    weighed: bool = False
 
     def sql(self, expression: Expr) -> str:
         """The text of what RETURN has, or of a condition on complete matches."""
@@ -48,7 +50,7 @@ class Matches:
     def _property(self, node: Expr) -> str | None:
         match node:
             case MatchProperty(name) if bare(name).lower() == "confidence":
-                return "1.0D"
+                return "confidence" if self.weighed else "1.0D"
             case MatchProperty(name):
                 return as_time(bare(name).lower(), self.unit, self.query.clock)
         return None

@@ -110,11 +110,16 @@ class _Events:
     def items(self) -> Iterator[tuple[str, str]]:
         yield self._time(self.stream.start), "start"
         if self.wanted.lasting:
-            yield self._time(self.stream.end or self.stream.start), "end"
+            yield self._time(self._last), "end"
         yield self._roles(), "roles"
         yield from ((self._key(key), key.name) for key in self.wanted.keys if not key.is_column)
         for column in self.wanted.columns:
             yield self._column(column), column.name
+
+    @property
+    def _last(self) -> str:
+        """The column with the end of events, or with the latest time that is possible."""
+        return self.stream.latest or self.stream.end or self.stream.start
 
     def _is_member(self, members: list[Member]) -> str | None:
         """None if all events are."""
@@ -228,7 +233,7 @@ class _Events:
                 return _as_type(identifier(columns[found].name), columns[found].type, type)
             case EventTime(Variable(), name, type):
                 is_start = bare(name).lower() == "ts"
-                column_name = self.stream.start if is_start else self.stream.end or self.stream.start
+                column_name = self.stream.start if is_start else self._last
                 if self.stream.query is not None:
                     unit = None if type in DATETIMES else self.stream.unit
                     own = self.sources.units[self.stream.query]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from neelc.cost.estimate import Estimate
 from neelc.cost.strategy_work import Shape, strategy_work
 from neelc.emit.aggregate_relations import aggregate_relations
+from neelc.emit.imprecise_relations import imprecise_relations
 from neelc.emit.join_relations import join_relations
 from neelc.emit.kernel_relations import kernel_relations
 from neelc.emit.relations import Extend, Join, Let
@@ -19,6 +20,8 @@ from neelc.ir.parts import all_parts
 from neelc.ir.pattern import Repeat
 from neelc.plan.aggregate_plan import aggregate_plan
 from neelc.plan.baselines import iterative, judged_last
+from neelc.plan.imprecise_plan import imprecise_plan
+from neelc.plan.imprecise_refusals import is_imprecise
 from neelc.plan.join_plan import join_plan
 from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.match_to_plan import CONTIGUITY
@@ -46,6 +49,8 @@ class Task:
 
 
 def _kernel(task: Task, taken: set[str]) -> Iterator[Let]:
+    if is_imprecise(task.query):
+        return _imprecise(task, taken)
     changed = None if task.push_in else judged_last
     planned = kernel_plan(task.query, task.keys, task.unit, changed, shortcuts=task.shortcuts)
     return _in_kernel(task, task.query, planned, taken)
@@ -53,6 +58,18 @@ def _kernel(task: Task, taken: set[str]) -> Iterator[Let]:
 
 def _in_kernel(task: Task, query: Match, planned: KernelPlan, taken: set[str]) -> Iterator[Let]:
     return kernel_relations(
+        query, planned, task.sources, taken, task.name, task.as_stream, task.chunked, task.most_matches
+    )
+
+
+def _imprecise(task: Task, taken: set[str]) -> Iterator[Let]:
+    """Matches with their confidence. Where the rewritten query cannot be weighed, the one that is written may
+    be."""
+    try:
+        query, planned = task.query, imprecise_plan(task.query, task.keys, task.unit)
+    except Unsupported:
+        query, planned = task.written, imprecise_plan(task.written, partition_keys(task.written), task.unit)
+    return imprecise_relations(
         query, planned, task.sources, taken, task.name, task.as_stream, task.chunked, task.most_matches
     )
 

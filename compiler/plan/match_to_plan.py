@@ -11,6 +11,7 @@ from neelc.plan.blocks_to_steps import blocks_to_steps
 from neelc.plan.collapsed import collapsed
 from neelc.plan.event_roles import event_roles, without_key_equalities
 from neelc.plan.follow_plan import follow_steps, judged_in_time
+from neelc.plan.imprecise_refusals import is_certain_enough, is_imprecise
 from neelc.plan.known import keyed_attributes, known
 from neelc.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.plan.steps import Plan
@@ -79,8 +80,10 @@ def match_to_plan(
 def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
     if not follows and query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
         raise Unsupported(query.strategy)
-    if query.confidence is not None or any(stream.latest for stream in query.streams):
+    if is_imprecise(query):
         raise Unsupported("an imprecise timestamp")
+    if not is_certain_enough(query):
+        raise Unsupported("a confidence of more than 1")
 
 
 def _leader(block: Block) -> str | None:

@@ -58,10 +58,10 @@ def _owned_pieces(search: Search) -> Iterator[Piece]:
         owned = _owned(search, frontier.only(members))
         rows = frontier if owned.all() else frontier.take(owned)
         if len(rows):
-            yield dict(_columns(outputs, rows))
+            yield dict(columns_of(outputs, rows))
 
 
-def _columns(outputs: tuple[Output, ...], rows: Frontier) -> Iterator[tuple[str, Numbers | Lists]]:
+def columns_of(outputs: tuple[Output, ...], rows: Frontier) -> Iterator[tuple[str, Numbers | Lists]]:
     for output in outputs:
         for one in output.inner or (output,):
             if output.listed:

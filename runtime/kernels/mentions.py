@@ -25,6 +25,7 @@ from neelc.runtime.program import (
     Total,
     Value,
 )
+from neelc.runtime.weighing import Likely, Weigh
 
 
 def of_value(value: Value) -> Iterator[str]:
@@ -81,6 +82,13 @@ def _of_step(step: Step) -> Iterator[str]:
             yield from of_steps(first)
             yield from of_steps(following)
             yield from (name for condition in step.early for name in of_value(condition))
+        case Likely(names):
+            yield from names
+        case Weigh(names):
+            yield from names
+            for negation in step.negations:
+                yield from (mark for mark, _ in negation.when)
+                yield from of_steps(negation.steps)
         case EachElement(variable, names, steps):
             yield from (variable + name.removeprefix(f"{variable}[i]") for name in names)
             yield from of_steps(steps)
@@ -102,7 +110,9 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
                 yield from step.early
             case Follow():
                 yield from (value for move in step.moves for value in of_move(move))
-            case Choose() | AnyBound() | Rename():
+            case Weigh(negations=negations):
+                yield from (value for negation in negations for value in values(negation.steps))
+            case Choose() | AnyBound() | Rename() | Likely():
                 pass
 
 
@@ -123,5 +133,7 @@ def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
                 yield from (*step.running, *step.final)
             case Absent(inner) | Present(inner) | EachElement(steps=inner):
                 yield from folds(inner)
+            case Weigh(negations=negations):
+                yield from (fold for negation in negations for fold in folds(negation.steps))
             case _:
                 pass

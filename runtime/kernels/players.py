@@ -26,13 +26,18 @@ class Players:
     indexes: dict[str, object] = field(default_factory=dict)
 
     @cached_property
+    def ends_from(self) -> Numbers:
+        """For each place: the first end of all events at it or after it. What lies beyond a time, lies beyond
+        it from some place on."""
+        return self.start if self.end is self.start else np.minimum.accumulate(self.end[::-1])[::-1]
+
+    @cached_property
     def soonest(self) -> Numbers:
         """For each place: where at it or after it the event is that ends first.
 
         Events of later segments end after all of this one: no segment looks beyond itself but from its end.
         """
-        least = np.minimum.accumulate(self.end[::-1])[::-1]
-        places = np.where(self.end == least, np.arange(len(least)), len(least))
+        places = np.where(self.end == self.ends_from, np.arange(len(self.end)), len(self.end))
         return np.minimum.accumulate(places[::-1])[::-1]
 
 

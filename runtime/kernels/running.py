@@ -15,6 +15,7 @@ from neelc.runtime.kernels.operations import holds, seen
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.kernels.repeating import repeat
 from neelc.runtime.kernels.taking import ROW, take
+from neelc.runtime.kernels.weighing import likely, weigh
 from neelc.runtime.program import (
     Absent,
     AnyBound,
@@ -28,6 +29,7 @@ from neelc.runtime.program import (
     Step,
     Take,
 )
+from neelc.runtime.weighing import Likely, Weigh
 
 # So many rows are worth a table of their own for each choice: steps then concern all of its rows or none.
 MANY = 20_000
@@ -103,6 +105,10 @@ def _each_element(search: Search, step: EachElement, frontier: Frontier) -> Iter
     return each_element(search, step, frontier, run)
 
 
+def _weigh(search: Search, step: Weigh, frontier: Frontier) -> Iterator[Frontier]:
+    return weigh(search, step, frontier, run)
+
+
 STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Choose: _choose,
     Take: take,
@@ -114,4 +120,6 @@ STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Repeat: _repeat,
     EachElement: _each_element,
     Follow: follow,
+    Likely: likely,
+    Weigh: _weigh,
 }

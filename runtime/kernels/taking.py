@@ -91,10 +91,12 @@ def _kept(row: Numbers, place: Numbers, which: Truths) -> tuple[Numbers, Numbers
 def candidates(search: Search, step: Take, frontier: Frontier) -> Candidates:
     players = search.players(step)
     time, place = rooms(step.bounds, frontier, search.timeline)
-    # What ends too late may start too late, or not: a lasting event is looked at again.
+    # What ends too late may lie before what does not: a lasting event is looked at again.
     left = np.searchsorted(players.start, time.start, "left")
-    latest = np.minimum(time.end, limits(search, step, frontier)) if step.until else time.end
-    right = np.searchsorted(players.start, latest, "right")
+    right = np.searchsorted(players.ends_from, time.end, "right")
+    if step.until:
+        latest = limits(search, step, frontier)
+        right = np.minimum(right, np.searchsorted(players.start, latest, "right"))
     if place is not None and players.first is not None and players.beyond is not None:
         upper = players.first if search.events.lasting else players.beyond
         left = np.maximum(left, np.searchsorted(players.first, place.start, "left"))

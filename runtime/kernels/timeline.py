@@ -48,11 +48,19 @@ def firsts(events: Events) -> Numbers:
     return np.flatnonzero(np.concatenate(([True], segment[1:] != segment[:-1])))
 
 
+def limits(start: Numbers, end: Numbers, first: Numbers) -> tuple[Numbers, Numbers]:
+    """The first and the last time of each segment. Imprecise events end before they start: see `relaxed`."""
+    latest = np.append(first[1:], len(end)) - 1
+    if end is start:
+        return start[first], start[latest]
+    low, high = np.minimum.reduceat(end, first), np.maximum.reduceat(end, first)
+    return np.minimum(start[first], low), np.maximum(start[latest], high)
+
+
 def spans(start: Numbers, end: Numbers, first: Numbers) -> NDArray[np.uint64]:
     """How long each segment is: as unsigned numbers, in which every difference fits."""
-    latest = np.append(first[1:], len(end)) - 1
-    last = end[latest] if end is start else np.maximum.reduceat(end, first)
-    return last.view(np.uint64) - start[first].view(np.uint64)
+    low, high = limits(start, end, first)
+    return high.view(np.uint64) - low.view(np.uint64)
 
 
 def groups(events: Events) -> Iterator[tuple[int, Events, Timeline]]:
@@ -101,7 +109,8 @@ def axis(start: Numbers, end: Numbers, segment: Numbers, first: Numbers) -> Axis
     high[present] = beyond - 1
     high[-1] = beyond[-1] - 1
     # The shift itself may wrap around; what comes out is right again.
-    shift = np.repeat(low[present] - start[first], np.diff(first, append=len(start)))
+    earliest, _ = limits(start, end, first)
+    shift = np.repeat(low[present] - earliest, np.diff(first, append=len(start)))
     starts = start + shift
     return Axis(starts, starts if end is start else end + shift, low, high)
 
