@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from neelc.api.query import Query
     from neelc.api.session import Session, sql
     from neelc.api.streams import stream
+    from neelc.arguments import aggregate
     from neelc.errors import NeelError
 
     __version__: str
@@ -18,6 +19,7 @@ __all__ = [
     "Session",
     "Query",
     "stream",
+    "aggregate",
     "NeelError",
     "NeelQueryError",
     "NeelRunError",
@@ -32,6 +34,7 @@ _PLACES = {
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",
+    "aggregate": "neelc.arguments",
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",
     "NeelRunError": "neelc.api.errors",

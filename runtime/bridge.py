@@ -7,7 +7,7 @@ worker imports NumPy and Arrow, nothing of Spark and nothing of the compiler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -17,13 +17,25 @@ import pyarrow as pa
 from neelc.runtime import segments
 from neelc.runtime.buffer import Buffer, Run, rest, short, step
 from neelc.runtime.coding import coded, condition_columns
-from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure, parse_failure, too_many_matches
+from neelc.runtime.failures import (
+    AGGREGATE,
+    INTERNAL,
+    MEMORY,
+    Facts,
+    KernelFailure,
+    parse_failure,
+    too_many_matches,
+)
 from neelc.runtime.gathering import count_of, gather, in_larger_pieces, output_schema
+from neelc.runtime.kernels.calling import Call
 from neelc.runtime.kernels.collapsing import Piece
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events
 from neelc.runtime.kernels.matching import event_of, matches
+from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
+from neelc.runtime.python_values import python_values
+from neelc.runtime.registered import AggregateFailure, Function, needed
 
 __all__ = ["Batches", "Kernel", "KernelFailure", "kernel", "output_schema", "parse_failure"]
 
@@ -38,18 +50,31 @@ MOST_MATCHES = 50_000_000
 _BITS = np.int64(1) << np.arange(64)
 
 
-def kernel(program: Program, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES) -> Kernel:
+def kernel(
+    program: Program,
+    rows_at_once: int = ROWS_AT_ONCE,
+    most_matches: int = MOST_MATCHES,
+    aggregates: Mapping[str, Function] | None = None,
+) -> Kernel:
     """The function that finds the matches of one partition.
 
     `rows_at_once` is how many rows are collected before they are searched: a key's window stays in memory
-    beside them. More than `most_matches` in one partition are a failure.
+    beside them. More than `most_matches` in one partition are a failure. `aggregates` are the functions of
+    users that conditions call.
     """
     if len(program.roles) > len(_BITS):
         raise ValueError(f"{len(program.roles)} roles do not fit into {len(_BITS)} bits")
-    return partial(_run, program, max(1, rows_at_once), most_matches)
+    functions = needed(aggregates or {}, (fold.function for fold in registered(program.steps)))
+    return partial(_run, program, functions, max(1, rows_at_once), most_matches)
 
 
-def _run(program: Program, rows_at_once: int, most_matches: int, batches: Batches) -> Batches:
+def _run(
+    program: Program,
+    functions: Mapping[str, Function],
+    rows_at_once: int,
+    most_matches: int,
+    batches: Batches,
+) -> Batches:
     if not program.roles:
         return
     rows, found = Buffer(), 0
@@ -57,17 +82,19 @@ def _run(program: Program, rows_at_once: int, most_matches: int, batches: Batche
         with explained(program):
             rows, run = step(program, rows_at_once, rows, batch)
         if run is not None:
-            found = yield from _search(program, run, found, most_matches)
+            found = yield from _search(program, functions, run, found, most_matches)
     with explained(program):
         run = rest(program, rows)
     if run is not None:
-        yield from _search(program, run, found, most_matches)
+        yield from _search(program, functions, run, found, most_matches)
 
 
-def _search(program: Program, run: Run, found: int, most_matches: int) -> Counting:
+def _search(
+    program: Program, functions: Mapping[str, Function], run: Run, found: int, most_matches: int
+) -> Counting:
     """The matches of a run, if `found` were found before."""
     with explained(program, run):
-        events = events_of(program, run)
+        events = events_of(program, run, functions)
         schema = output_schema(program, run.columns.schema)
         for piece in in_larger_pieces(matches(program, events)):
             count = found + count_of(piece)
@@ -105,6 +132,8 @@ def failure_of(error: Exception, program: Program, run: Run | None = None) -> Ke
             failure = error
         case KernelError():
             failure, segment = KernelFailure(Facts(error.name, error.message)), error.segment
+        case AggregateFailure():
+            failure, segment = KernelFailure(Facts(AGGREGATE, str(error))), None
         case MemoryError():
             failure = KernelFailure(Facts(MEMORY, "a worker has not enough memory for the rows of a window"))
         case _:
@@ -114,7 +143,7 @@ def failure_of(error: Exception, program: Program, run: Run | None = None) -> Ke
     return failure.about(key=key, part=part, window=program.reach)
 
 
-def events_of(program: Program, run: Run) -> Events:
+def events_of(program: Program, run: Run, functions: Mapping[str, Function] | None = None) -> Events:
     """What the kernel reads."""
     columns, heads = run.columns, run.heads
     segment = segments.numbers(heads, len(columns.start))
@@ -134,7 +163,18 @@ def events_of(program: Program, run: Run) -> Events:
         owned=owned,
         first=first,
         beyond=beyond,
+        calls=calls_of(program, functions or {}, lambda name: python_values(columns.arrays[name])),
     )
+
+
+def calls_of(
+    program: Program, functions: Mapping[str, Function], values: Callable[[str], Sequence[object]]
+) -> dict[str, Call]:
+    """The functions of users that conditions call; `values` are those that events have for them."""
+    return {
+        fold.name: Call(fold, functions[fold.function], partial(values, fold.column or ""))
+        for fold in registered(program.steps)
+    }
 
 
 def _roles(program: Program, column: pa.Array) -> dict[str, segments.Ints]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from neelc.runtime.failures import COLUMN, Facts, KernelFailure
 from neelc.runtime.kernels.events import Values
-from neelc.runtime.kernels.mentions import folds, values
+from neelc.runtime.kernels.mentions import folds, registered, values
 from neelc.runtime.program import Apply, Column, Program, Value
 
 
@@ -29,7 +29,13 @@ def condition_columns(program: Program) -> frozenset[str]:
     ['room', 'ward']
     """
     compared = (name for value in values(program.steps) for name in _names(value))
-    return frozenset((*compared, *(fold.column for fold in folds(program.steps) if fold.column)))
+    folded = (fold.column for fold in folds(program.steps) if fold.column and not fold.registered)
+    return frozenset((*compared, *folded))
+
+
+def called_columns(program: Program) -> frozenset[str]:
+    """The names of the columns whose values functions of users are given, of whatever type they are."""
+    return frozenset(fold.column for fold in registered(program.steps) if fold.column)
 
 
 def _names(value: Value) -> Iterator[str]:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.coding import condition_columns
+from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.failures import COLUMN, MEMORY, NULL_TIME, Facts, KernelFailure
 from neelc.runtime.program import Program
 from neelc.runtime.segments import Ints
@@ -67,7 +67,8 @@ def names(program: Program) -> tuple[str, ...]:
     """
     times = ("start", "end") if program.lasting else ("start",)
     payload = (column for output in program.outputs if output.name for column in output.columns)
-    used = (*program.keys, *times, "roles", *sorted(condition_columns(program)), *payload)
+    asked = sorted(condition_columns(program) | called_columns(program))
+    used = (*program.keys, *times, "roles", *asked, *payload)
     return tuple(dict.fromkeys(used))
 
 

@@ -178,13 +178,16 @@ class Present:
 @dataclass(frozen=True)
 class Fold:
     """An aggregate over a list: `function` of the values that are not NULL of a column, in the order of the
-    list. `kernels/folding.py` has the table of functions. Without a column: of the events themselves."""
+    list. `kernels/folding.py` has the table of functions. Without a column: of the events themselves.
+
+    One that is `registered` is a function that a user gives by this name, of all values, NULL or not."""
 
     name: str
     function: str
     list: str
     column: str | None = None
     type: str | None = None
+    registered: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import decimal
 import math
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Function = Callable[[list[object]], object]
 
@@ -35,6 +35,21 @@ class AggregateFailure(RuntimeError):
 
 class _Misfit(ValueError):
     """A value that is not of a type."""
+
+
+def needed(given: Mapping[str, Function], names: Iterable[str]) -> dict[str, Function]:
+    """The functions of these names; `ValueError` if one is not there. What `neelc.aggregate` makes is a
+    function with a type: the function alone goes to workers."""
+    found = {}
+    for name in dict.fromkeys(names):
+        if name not in given:
+            there = ", ".join(given) or "none"
+            raise ValueError(f"the query calls the aggregate {name}, which is not given; given are: {there}")
+        function = getattr(given[name], "function", given[name])
+        if not callable(function):
+            raise ValueError(f"the aggregate {name} must be a function, not {function!r}")
+        found[name] = function
+    return found
 
 
 def called(name: str, function: Function, type: str, values: Sequence[object]) -> object:

@@ -4,16 +4,20 @@ reference."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from neelc.ir.expr import Aggregate
 from neelc.ir.logical import Match
+from neelc.ir.node import walk
+from neelc.ir.scalar import Function
 from neelc.ir.units import LENGTHS
 from neelc.plan.event_columns import CODE, EVENT, NUMBER, EventColumn
 from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.widths import unit_of
 from neelc.rewrite.keys import partition_keys
+from neelc.runtime.bridge import calls_of
 from neelc.runtime.kernels.collapsing import Piece
 from neelc.runtime.kernels.events import Events, Numbers, Values
 from neelc.runtime.kernels.lists import Lists
@@ -126,7 +130,20 @@ def as_arrays(planned: KernelPlan, match: Match, events: Sequence[Event], keys: 
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     owned = (np.full(len(numbers), low), np.full(len(numbers), high))
     columns = dict(values(planned, match, events))
-    return Events(start, end, segment, dict(roles(planned, match, events)), columns, owned, *counted)
+    calls = calls_of(planned.program, functions_of(match), raw_of(planned, match, events))
+    return Events(start, end, segment, dict(roles(planned, match, events)), columns, owned, *counted, calls)
+
+
+def raw_of(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Callable[[str], Sequence[object]]:
+    """What the columns of events hold, for the functions of users."""
+    columns = {column.name: column for column in planned.columns}
+    return lambda name: list(raw_values(columns[name], match, events))
+
+
+def functions_of(match: Match) -> dict[str, Function]:
+    """The functions of users that a query calls."""
+    nodes = [*walk(match.pattern), *(node for output in match.outputs for node in walk(output.expression))]
+    return {node.name: node.function for node in nodes if isinstance(node, Aggregate) and node.function}
 
 
 def places(start: Numbers, end: Numbers, segment: Numbers) -> tuple[Numbers, Numbers]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from neelc.api.causes import cause_of, cut, shortened
 from neelc.errors import CATALOGUE, Diagnostic, NeelError
 from neelc.files import CallError
-from neelc.runtime.failures import parse_failure
+from neelc.runtime.failures import AGGREGATE, parse_failure
 from neelc.source import Source, Span
 
 # What an expression says that refuses a value, in whatever Spark wraps around it.
@@ -99,6 +99,7 @@ def _worker_failure(facts: Mapping[str, object]) -> NeelRunError:
     part, key = facts.get("part"), facts.get("key")
     return NeelRunError(
         str(facts["message"]),
+        "NEEL5008" if facts["kind"] == AGGREGATE else "NEEL5101",
         kind=str(facts["kind"]),
         part=None if part is None else str(part),
         key=key if isinstance(key, Mapping) else None,

@@ -15,6 +15,7 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.ir.logical import Program, Stream
 from neelc.ir.names import find, written
+from neelc.ir.scalar import Function
 from neelc.ir.script import Script
 from neelc.source import Source, Span
 
@@ -86,7 +87,7 @@ class Query:
         with translated():
             read = streams_read(self.bound.program, [self.bound.last])
             streams = {name: self._frame(stream) for name, stream in read.items() if self._is_given(stream)}
-        return run_source(self.compiled.source, self.spark, streams)
+        return run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates)
 
     def _is_given(self, stream: Stream) -> bool:
         if find(written(stream.name), self.bound.streams) is not None:
@@ -118,8 +119,10 @@ def explanation(bound: Bound, mode: str, format: str) -> Text:
     return Text(renderer(format)(found, mode))
 
 
-def run_source(source: str, spark: Frame, streams: Mapping[str, Frame]) -> Frame:
+def run_source(
+    source: str, spark: Frame, streams: Mapping[str, Frame], aggregates: Mapping[str, Function] | None = None
+) -> Frame:
     """The DataFrame that a compiled source builds."""
     namespace: dict[str, Any] = {"__name__": "neelc_query"}
     exec(compile(source, "<neelc>", "exec"), namespace)
-    return namespace["query"](spark, streams)
+    return namespace["query"](spark, streams, *([aggregates] if aggregates else []))

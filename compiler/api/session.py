@@ -11,7 +11,9 @@ from neelc.api.errors import translated
 from neelc.api.query import Bound, Query, Text, explanation
 from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
 from neelc.api.streams import Frame, StreamData, stream
+from neelc.arguments import Aggregate, Function, aggregate
 from neelc.bind import bind
+from neelc.bind.registered import registered
 from neelc.data.inputs import complete
 from neelc.files import CallError
 from neelc.ir.expr import Parameter
@@ -32,23 +34,29 @@ def sql(
     most_rows: float | None = None,
     most_matches: int | None = None,
     options: Mapping[str, bool] | None = None,
+    aggregates: Mapping[str, Aggregate] | None = None,
     **streams: object,
 ) -> Frame:
     """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
 
     Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these. `options` turn
-    single decisions of the compiler on or off: `push_in`, `shortcuts`, `chunks`.
+    single decisions of the compiler on or off: `push_in`, `shortcuts`, `chunks`. `aggregates` are functions
+    of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`.
     """
     settings = Settings(strategy, most_rows, most_matches, options or {})
-    return Session(spark)._compiled(text, args, settings, streams).to_df()
+    session = Session(spark)
+    for name, given in (aggregates or {}).items():
+        session.register_aggregate(name, given)
+    return session._compiled(text, args, settings, streams).to_df()
 
 
 class Session:
-    """A Spark session and the streams registered with it."""
+    """A Spark session, and the streams and aggregates registered with it."""
 
     def __init__(self, spark: Frame) -> None:
         self.spark = spark
         self._streams: dict[str, StreamData] = {}
+        self._aggregates: dict[str, Aggregate] = {}
 
     def register(
         self,
@@ -80,6 +88,25 @@ class Session:
             format=format,
             options=options,
         )
+
+    def register_aggregate(
+        self, name: str, function: Function | Aggregate, *, returns: str | None = None
+    ) -> None:
+        """Give the queries of this session an aggregate over lists; the last one of a name counts.
+
+        `function` takes the values of a list, NULLs as None, and gives a value of the type `returns` or None.
+        """
+        if not isinstance(function, Aggregate):
+            if returns is None:
+                raise TypeError(f"aggregate {name}: say the type that it returns, as in returns='DOUBLE'")
+            function = aggregate(function, returns=returns)
+        elif returns is not None:
+            function = aggregate(function.function, returns=returns)
+        with translated():
+            registered({name: function})
+        known = (one for one in self._aggregates if one.lower() == name.lower())
+        self._aggregates.pop(next(known, name), None)
+        self._aggregates[name] = function
 
     def sql(
         self,
@@ -152,7 +179,7 @@ class Session:
             for name, data in given.items()
         }
         inputs = complete(script, text, [one.given() for one in all_streams.values()], Path())
-        program = bind(inputs.script, text, inputs.streams, args)
+        program = bind(inputs.script, text, inputs.streams, args, self._aggregates)
         if not program.queries:
             raise CallError("the script has no query")
         read_by = {stream.name for query in program.queries for stream in query.match.streams}

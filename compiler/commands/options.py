@@ -6,7 +6,8 @@ import argparse
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Declare `--stream` and `--arg`."""
+    """Declare `--stream`, `--arg` and `--aggregates`."""
+    add_aggregates(parser)
     parser.add_argument(
         "--stream",
         metavar="NAME=PATH[,...]",
@@ -21,6 +22,18 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
+    )
+
+
+def add_aggregates(parser: argparse.ArgumentParser) -> None:
+    """Declare `--aggregates`."""
+    parser.add_argument(
+        "--aggregates",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a Python file: its functions with @neelc.aggregate(returns=TYPE) can be called for lists "
+        "(may be repeated)",
     )
 
 

@@ -167,7 +167,9 @@ def _target(job: Job) -> Iterator[TextIO | str]:
 
 def _written(job: Job, spark: Any, target: TextIO | str, progress: Progress) -> int:
     frames = frames_of(spark, job.inputs, job.streams)
-    found = [(one, run_source(one.compiled.source, spark, frames)) for one in job.wanted]
+    found = [
+        (one, run_source(one.compiled.source, spark, frames, one.compiled.aggregates)) for one in job.wanted
+    ]
     if isinstance(target, str):
         return write_parquet(found[0][1], target, job.overwrite)
     rows = 0

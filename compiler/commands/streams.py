@@ -1,4 +1,4 @@
-"""What the commands that bind a script do with `--stream` and `--arg`."""
+"""What the commands that bind a script do with `--stream`, `--arg` and `--aggregates`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from neelc.arguments import argument
+from neelc.arguments import Aggregate, aggregates_in, argument, line_of_source
 from neelc.data import delimited
 from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
 from neelc.data.location import Location
-from neelc.files import CallError
+from neelc.files import CallError, decode, read_bytes
 from neelc.ir.expr import Parameter
 from neelc.ir.logical import Program
 from neelc.ir.names import bare, find
@@ -65,6 +65,26 @@ def arguments_of(texts: Sequence[str]) -> dict[str, object]:
         raise CallError(f"--arg: {error}") from None
 
 
+def aggregates_of(paths: Sequence[str]) -> dict[str, Aggregate]:
+    """What all `--aggregates FILE` define; the files are run."""
+    found: dict[str, Aggregate] = {}
+    for path in paths:
+        text = decode(read_bytes(Path(path), path), path)
+        try:
+            here = aggregates_in(text, path)
+        except Exception as error:
+            line = line_of_source(error, path)
+            place = path if line is None else f"{path}:{line}"
+            raise CallError(f"--aggregates {place}: {type(error).__name__}: {error}") from None
+        if not here:
+            way = "a function with @neelc.aggregate(returns=...)"
+            raise CallError(f"--aggregates {path}: it defines no aggregate: {way}")
+        if twice := here.keys() & found.keys():
+            raise CallError(f"--aggregates {path}: {min(twice)} is defined in another file, too")
+        found |= here
+    return found
+
+
 def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]:
     """Parse and bind a script; raises `NeelError` with all that is wrong with it."""
     from neelc import parse
@@ -78,7 +98,8 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     # Paths in a script are relative to it, so that it can be run from anywhere.
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
     inputs = complete(parse.read(source), source, given, directory)
-    return inputs, bind(inputs.script, source, inputs.streams, arguments)
+    aggregates = aggregates_of(options.aggregates)
+    return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates)
 
 
 def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:

@@ -17,8 +17,11 @@ from neelc.emit.relations import Let, Read, Relations
 from neelc.emit.scans import Sources, free
 from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
+from neelc.ir.expr import Aggregate
 from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
 from neelc.ir.names import bare, quote
+from neelc.ir.node import walk
+from neelc.ir.scalar import Function
 from neelc.plan.unsupported import TooManyRows
 from neelc.plan.widths import unit_of
 from neelc.source import Span
@@ -57,6 +60,8 @@ class Compiled:
     strategies: tuple[tuple[str, str], ...]
     choices: tuple[Choice, ...] = field(default=(), repr=False)
     prices: tuple[tuple[Price, ...], ...] = ()
+    aggregates: Mapping[str, Function] = field(default_factory=dict, repr=False)
+    """The functions of users that `query` is given."""
 
     @property
     def source(self) -> str:
@@ -87,14 +92,25 @@ def compile_script(
     for query in _needed(program, wanted):
         compiling.add(query, is_last=query is program.queries[wanted])
     last = program.queries[wanted].match
+    relations = Relations(tuple(compiling.lets))
     return Compiled(
-        Relations(tuple(compiling.lets)),
+        relations,
         str(last.pattern),
         tuple(Column(output.name, output.type) for output in last.outputs),
         tuple(compiling.strategies),
         tuple(compiling.choices),
         tuple(compiling.prices),
+        {name: function for name, function in _functions(program) if name in relations.functions},
     )
+
+
+def _functions(program: Program) -> Iterator[tuple[str, Function]]:
+    """The functions of users that the queries call, by name."""
+    for match in (query.match for query in program.queries):
+        for root in (match.pattern, *(output.expression for output in match.outputs)):
+            for node in walk(root):
+                if isinstance(node, Aggregate) and node.function is not None:
+                    yield node.name, node.function
 
 
 def _needed(program: Program, wanted: int) -> list[NamedMatch]:
@@ -120,7 +136,9 @@ class _Compiling:
     prices: list[tuple[Price, ...]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=lambda: {"spark", "streams", "kernel", "query", "F"})
+    taken: set[str] = field(
+        default_factory=lambda: {"spark", "streams", "aggregates", "aggregated", "kernel", "query", "F"}
+    )
 
     def add(self, named: NamedMatch, is_last: bool) -> None:
         """Add the relations of one query."""

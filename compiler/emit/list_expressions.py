@@ -64,6 +64,22 @@ def over_match(expression: Expr, layout: Layout, properties: Refs) -> str:
     return texts[0] if len(texts) == 1 else " AND ".join(f"({text})" for text in texts)
 
 
+def elements_of(aggregate: Aggregate, layout: Layout, properties: Refs) -> str:
+    """The text of the array that a user's function is given; NULL where there is no list."""
+    argument = transform(aggregate.argument, _unseen) if aggregate.argument is not None else None
+    assert isinstance(argument, Expr)
+    columns = frozenset(layout.struct(name).casefold() for name in names_in(argument))
+    return _Writer(layout, properties, columns | _TIMES).array(argument)
+
+
+def registered_in(expression: Expr) -> list[Aggregate]:
+    """The calls of users' functions in an expression, each as `over_match` asks for it: of whole lists, since
+    a function cannot be called for each `i`."""
+    found = (node for node in walk(transform(expression, _unseen)) if isinstance(node, Aggregate))
+    called = [node for node in found if node.function is not None]
+    return [node for node in called if not any(map(_is_current, walk(node)))]
+
+
 @dataclass(frozen=True)
 class _There(Expr):
     """An event of which nothing matters but whether it is there."""
@@ -104,6 +120,11 @@ class _Writer:
                 return self.layout.event(event, self.current)
             case Whole(event, type):
                 return self.layout.whole(event, type, self.current)
+            case Aggregate(function=function) if function is not None:
+                found = self.properties(node)
+                if found is None:
+                    raise Unsupported(f"`{node}` in a condition that is judged on complete matches")
+                return found
             case Aggregate(name, Expr() as argument, type, distinct) if is_many(argument):
                 return over_list(name, self.values(name, argument, distinct), type, distinct)
         return self.properties(node)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from neelc.emit.literals import identifier
 from neelc.emit.relations import (
     Aggregate,
+    Called,
     Extend,
     Items,
     Join,
@@ -24,6 +25,7 @@ from neelc.emit.relations import (
 from neelc.emit.values import classes_in_source, source_of
 from neelc.runtime.imprecise_program import Imprecise
 from neelc.runtime.kernels.counting_chain import Counting
+from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
 
 WIDTH = 100
@@ -31,16 +33,19 @@ WIDTH = 100
 HEADER = '''"""{title}
 
 Compiled by neelc. `query` builds a DataFrame and runs nothing.
-`streams` maps the names of streams to DataFrames.
+`streams` maps the names of streams to DataFrames.{given}
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import {mapping}
 
 from pyspark.sql import DataFrame, SparkSession{functions}
 {runtime}
 '''
+GIVEN = """
+`aggregates` maps the names of aggregates to Python functions, which Spark carries to its workers: {names}.
+Each takes the list of an argument's values, with None for NULL, and gives a value of its type or None."""
 BRIDGES = {
     Program: ("neelc.runtime.bridge", "kernel"),
     Counting: ("neelc.runtime.counting", "counting"),
@@ -48,22 +53,39 @@ BRIDGES = {
 }
 """What runs a program of each kind."""
 
+AGGREGATING = ("neelc.runtime.aggregating", "aggregated")
+
+SIGNATURE = "def query(spark: SparkSession, streams: Mapping[str, DataFrame]) -> DataFrame:"
+SIGNATURE_WITH_AGGREGATES = """def query(
+    spark: SparkSession,
+    streams: Mapping[str, DataFrame],
+    aggregates: Mapping[str, Callable[[list[object]], object]],
+) -> DataFrame:"""
+
 
 def python_source(relations: Relations, title: str) -> str:
     """The source of a plan. What users write appears in it as text between quotes only."""
     kernels = [(let.name, let.relation) for let in relations.lets if isinstance(let.relation, Kernel)]
-    runtime = _imports([one.program for _, one in kernels])
+    calls = [let.relation for let in relations.lets if isinstance(let.relation, Called)]
+    runtime = _imports([one.program for _, one in kernels], [AGGREGATING] if calls else [])
     body = "\n".join(_statement(let) for let in relations.lets)
     functions = "\nfrom pyspark.sql import functions as F" if "F.expr(" in body else ""
     programs = "".join(f"{_constant(name)} = {source_of(one.program)}\n\n" for name, one in kernels)
-    header = HEADER.format(title=_plain(title), functions=functions, runtime=runtime)
-    signature = "def query(spark: SparkSession, streams: Mapping[str, DataFrame]) -> DataFrame:"
+    names = relations.functions
+    given = GIVEN.format(names=", ".join(names)) if names else ""
+    mapping = "Callable, Mapping" if names else "Mapping"
+    header = HEADER.format(
+        title=_plain(title), given=given, mapping=mapping, functions=functions, runtime=runtime
+    )
+    signature = SIGNATURE_WITH_AGGREGATES if names else SIGNATURE
     last = relations.lets[-1].name
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
 
 
-def _imports(programs: list[Program]) -> str:
+def _imports(programs: list[Program], others: list[tuple[str, str]]) -> str:
     names: dict[str, set[str]] = {}
+    for module, name in others:
+        names.setdefault(module, set()).add(name)
     for program in programs:
         for module, name in (BRIDGES[type(program)], *classes_in_source(program)):
             names.setdefault(module, set()).add(name)
@@ -167,11 +189,22 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield source
             yield f".repartition({', '.join(map(quoted, keys)) or 1})"
             yield _call("sortWithinPartitions", map(_by, order))
+        case Called():
+            yield _called(relation)
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
+            limit += ", aggregates=aggregates" if registered(program.steps) else ""
             _, run = BRIDGES[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
+
+
+def _called(relation: Called) -> str:
+    calls = [
+        f"({', '.join(map(_string, (call.function, call.values, call.name, call.type)))})"
+        for call in relation.calls
+    ]
+    return _block("aggregated(", [relation.source, f"[{', '.join(calls)}]", "aggregates"])
 
 
 def _by(text: str) -> str:

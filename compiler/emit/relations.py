@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
 
 Items = tuple[tuple[str, str], ...]
@@ -103,7 +104,26 @@ class Kernel:
     most_matches: int | None = None
 
 
-Relation = Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel
+@dataclass(frozen=True)
+class Call:
+    """A user's function: its name, the column of the lists that it is given, that of its results and their
+    type."""
+
+    function: str
+    values: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Called:
+    """A relation with what users' functions give for lists, in place of these."""
+
+    source: str
+    calls: tuple[Call, ...]
+
+
+Relation = Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel | Called
 
 
 @dataclass(frozen=True)
@@ -123,4 +143,16 @@ class Relations:
 
     @property
     def is_relational(self) -> bool:
-        return not any(isinstance(let.relation, Kernel) for let in self.lets)
+        return not any(isinstance(let.relation, Kernel | Called) for let in self.lets)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of users' functions that it calls."""
+        found: list[str] = []
+        for relation in (let.relation for let in self.lets):
+            match relation:
+                case Kernel(program=program):
+                    found += [fold.function for fold in registered(program.steps)]
+                case Called(calls=calls):
+                    found += [call.function for call in calls]
+        return tuple(dict.fromkeys(found))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from neelc.emit.list_expressions import over_match
+from neelc.emit.list_expressions import elements_of, over_match
 from neelc.emit.list_references import Field, InnerField, Layout
 from neelc.emit.literals import identifier
+from neelc.emit.registered_aggregates import Columns, called
 from neelc.emit.relations import Aggregate, Items, Let, Select, Where
 from neelc.emit.scans import free
 from neelc.emit.times import as_time
+from neelc.ir.expr import Aggregate as AggregateOfList
 from neelc.ir.expr import Expr, MatchProperty
 from neelc.ir.logical import Match
 from neelc.ir.names import bare
@@ -40,12 +43,20 @@ class Matches:
     absent: frozenset[str]
     inner: InnerField = no_inner
     weighed: bool = False
+    called: Columns = dataclasses.field(default_factory=dict)
 
     def sql(self, expression: Expr) -> str:
         """The text of what RETURN has, or of a condition on complete matches."""
+        return over_match(expression, self._layout, self._property)
+
+    def elements(self, aggregate: AggregateOfList, called: Columns) -> str:
+        """The text of the array that a user's function is given, if others have been called."""
+        return elements_of(aggregate, self._layout, replace(self, called=called)._property)
+
+    @property
+    def _layout(self) -> Layout:
         closures = closures_of(self.query.pattern)
-        layout = Layout(self.unit, self.struct, self.field, self.inner, self.absent, closures)
-        return over_match(expression, layout, self._property)
+        return Layout(self.unit, self.struct, self.field, self.inner, self.absent, closures)
 
     def _property(self, node: Expr) -> str | None:
         match node:
@@ -53,6 +64,8 @@ class Matches:
                 return "confidence" if self.weighed else "1.0D"
             case MatchProperty(name):
                 return as_time(bare(name).lower(), self.unit, self.query.clock)
+            case AggregateOfList() if node in self.called:
+                return identifier(self.called[node])
         return None
 
 
@@ -63,9 +76,15 @@ def results(
     numbers."""
     source = matches.name
     if residual:
+        lets, matches = _with_calls(matches, residual, taken)
+        yield from lets
         source = free("complete", taken)
         condition = " AND ".join(f"({matches.sql(conjunct)})" for conjunct in residual)
         yield Let(source, Where(matches.name, condition), "What is judged on complete matches.")
+    outputs = tuple(output.expression for output in matches.query.outputs)
+    lets, matches = _with_calls(replace(matches, name=source), outputs, taken)
+    yield from lets
+    source = matches.name
     items: Items = tuple((matches.sql(output.expression), output.name) for output in matches.query.outputs)
     own: Items = (
         (("match_start", "match_start_number"), ("match_end", "match_end_number")) if as_stream else ()
@@ -84,6 +103,14 @@ def results(
     else:
         comment = "RETURN DISTINCT" if query.distinct else "RETURN"
         yield Let(name, Select(source, items + own, distinct=query.distinct), comment)
+
+
+def _with_calls(
+    matches: Matches, expressions: tuple[Expr, ...], taken: set[str]
+) -> tuple[list[Let], Matches]:
+    """The matches with what users' functions give that the expressions call."""
+    lets, columns = called(matches.name, expressions, matches.elements, taken, matches.called)
+    return lets, replace(matches, name=lets[-1].name if lets else matches.name, called=columns)
 
 
 def _aggregated(query: Match, source: str, items: Items, taken: set[str], name: str) -> Iterator[Let]:

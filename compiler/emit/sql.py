@@ -7,6 +7,7 @@ from sqlglot import exp
 from neelc.emit.literals import identifier
 from neelc.emit.relations import (
     Aggregate,
+    Called,
     Extend,
     Items,
     Join,
@@ -71,7 +72,7 @@ def _query(relation: Relation) -> exp.Select:
         case Aggregate(source, groups, items):
             found = _select(_aliased((*groups, *items)), source)
             return found.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else found
-        case Sorted() | Kernel():
+        case Sorted() | Kernel() | Called():
             raise Unsupported("SQL for a plan with a kernel")
     raise TypeError(f"{type(relation).__name__} is not a relation")
 

@@ -12,6 +12,7 @@ from neelc.plan.list_folds import NotInKernel
 from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, without_names
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime import program as r
+from neelc.runtime.moves import SAME
 
 
 def follow_to_program(step: s.Follow, values: KernelValues) -> r.Follow:
@@ -51,11 +52,34 @@ def with_folds(step: r.Follow, values: KernelValues) -> r.Follow:
     """With the folds that are asked of its lists."""
     lists = {closure.variable for closure in step.closures}
     mine = [found for found in values.folds.values() if found.variable in lists]
+    skipped = {name for closure in step.closures for name in _may_be_skipped(step, closure)}
+    for fold in (found.fold for found in mine if found.fold.registered and found.fold.list in skipped):
+        raise Unsupported(f"`{fold.name}` of a part that iterations may leave out, under this strategy")
     return replace(
         step,
         running=tuple(found.fold for found in mine if found.running),
         final=tuple(found.fold for found in mine if not found.running),
     )
+
+
+def _may_be_skipped(step: r.Follow, closure: r.Closure) -> Iterator[str]:
+    """The lists of the variables that an iteration may be without: a run that grows does not know of them."""
+    places = {
+        number: closure.names.index(state.variable)
+        for number, state in enumerate(step.states)
+        if state.list == closure.variable
+    }
+    gaps = [(places[number], None) for number in places if step.states[number].accepts is not None]
+    for move in step.moves:
+        begin, end = places.get(move.source), places.get(move.target)
+        if move.iteration == SAME:
+            gaps.append((begin if begin is not None else -1, end))
+        else:
+            gaps += [(begin, None)] if begin is not None else []
+            gaps += [(-1, end)] if end is not None else []
+    for place, name in enumerate(closure.names):
+        if any(begin < place and (end is None or place < end) for begin, end in gaps):
+            yield closure.variable + name.removeprefix(element(closure.variable, CURRENT))
 
 
 def absent_in_runs(step: s.Follow) -> Iterator[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from neelc.runtime.kernels.calling import Call
 
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -33,6 +36,8 @@ class Events:
 
     Windows that count events need `first`, the number of events of the segment that start before the event
     does, and `beyond`, the number of those that start before or when it ends.
+
+    `calls` are the functions of users, by the names of their folds.
     """
 
     start: Numbers
@@ -43,6 +48,7 @@ class Events:
     owned: tuple[Numbers, Numbers]
     first: Numbers | None = None
     beyond: Numbers | None = None
+    calls: Mapping[str, Call] = field(default_factory=dict)
 
     @property
     def lasting(self) -> bool:
@@ -73,4 +79,5 @@ def part(events: Events, low: int, high: int) -> Events:
         events.owned,
         cut(events.first),
         cut(events.beyond),
+        {name: call.moved(low) for name, call in events.calls.items()},
     )

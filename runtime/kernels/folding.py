@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neelc.runtime.kernels import arithmetic
+from neelc.runtime.kernels import arithmetic, calling
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
 from neelc.runtime.kernels.lists import Lists
 from neelc.runtime.kernels.logic import Array, less
@@ -34,12 +34,16 @@ class Accumulator:
 
 def begun(fold: Fold, rows: int, events: Events) -> Parts:
     """Of empty lists."""
+    if fold.registered:
+        return (calling.nothing(rows),)
     kind = np.dtype(np.int64) if fold.column is None else events.columns[fold.column].values.dtype
     return _accumulator(fold, kind).begin(rows, kind)
 
 
 def added(fold: Fold, parts: Parts, numbers: Numbers, events: Events) -> Parts:
-    """With one more event in each list; in none where its number is -1."""
+    """With one more event in each list; in none where its number is -1, unless it is a user's function."""
+    if fold.registered:
+        return (calling.grown(parts[0], numbers),)
     known = numbers >= 0
     if fold.column is None:
         return (parts[0] + known,)
@@ -52,6 +56,8 @@ def added(fold: Fold, parts: Parts, numbers: Numbers, events: Events) -> Parts:
 
 def ended(fold: Fold, parts: Parts, events: Events) -> Values:
     """The value of the fold."""
+    if fold.registered:
+        return calling.results(events.calls[fold.name], parts[0])
     if fold.column is None:
         return Values(parts[0])
     with np.errstate(all="ignore"):
@@ -70,6 +76,8 @@ def folded(fold: Fold, lists: Lists, events: Events) -> Values:
     >>> total.values.tolist(), total.valid.tolist()
     ([7.0, 0.0], [True, False])
     """
+    if fold.registered:
+        return calling.results(events.calls[fold.name], calling.members(lists))
     if fold.column is None:
         return Values(np.maximum(lists.length, 0))
     parts = begun(fold, len(lists), events)

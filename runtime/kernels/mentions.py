@@ -137,3 +137,8 @@ def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
                 yield from (fold for negation in negations for fold in folds(negation.steps))
             case _:
                 pass
+
+
+def registered(steps: tuple[Step, ...]) -> tuple[Fold, ...]:
+    """Those of them that are functions of users."""
+    return tuple(dict.fromkeys(fold for fold in folds(steps) if fold.registered))
