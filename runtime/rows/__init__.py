@@ -1,0 +1,1 @@
+"""Row patterns on Spark's workers: the program that a clause becomes, and what runs it."""

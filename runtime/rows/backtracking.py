@@ -1,0 +1,122 @@
+"""Matches where conditions depend on the path: the choices are tried one by one, the preferred ones first.
+
+What can be known of a row without its path is known: no choice is tried that could not be completed even if
+all other conditions held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neelc.runtime.failures import BACKTRACKING, Facts, KernelFailure
+from neelc.runtime.rows.judging import Judge, Path
+from neelc.runtime.rows.program import ACCEPT, Choices, RowProgram
+from neelc.runtime.rows.viability import Ints, Viability
+from neelc.runtime.rows.walking import Matches, NextStart
+
+MOST_STEPS = 1_000_000
+"""So many rows may be tried for a match from one row."""
+
+
+class Search:
+    """Looks for matches in rows whose states are known. `within(row, at)` says whether a match from a row may
+    reach another one."""
+
+    def __init__(
+        self,
+        program: RowProgram,
+        viability: Viability,
+        states: Ints,
+        judge: Judge,
+        times: Sequence[int] | None,
+    ) -> None:
+        self.program = program
+        self.machine = viability.machine
+        self.sets = viability.sets
+        self.states = states.tolist()
+        self.judge = judge
+        self.times = times
+
+    def matches(self, heads: Ints, next_start: NextStart) -> Matches:
+        """The matches of all partitions."""
+        start: list[int] = []
+        found: list[list[int]] = []
+        number: list[int] = []
+        tails = np.append(heads[1:], len(self.states)).tolist()
+        for head, tail in zip(heads.tolist(), tails, strict=True):
+            row, count = head, 0
+            while row < tail:
+                places = self._first(Path(head, tail, count + 1), row)
+                if places is None:
+                    row += 1
+                    continue
+                count += 1
+                start.append(row)
+                found.append(places)
+                number.append(count)
+                row = next_start(row, places) if places else row + 1
+        flat = [place for places in found for place in places]
+        lengths = list(map(len, found))
+        return Matches(*(np.array(values, dtype=np.int64) for values in (start, lengths, flat, number)))
+
+    def _first(self, path: Path, row: int) -> list[int] | None:
+        """The places of the preferred match from a row; None if there is none."""
+        machine, judge = self.machine, self.judge
+        judge.begin(path, row)
+        places: list[int] = []
+        choices = machine.first if row == path.head else machine.start
+        waiting = [iter(self._viable(choices, row))]
+        failed: set[tuple[int, int]] = set()
+        steps = 0
+        while waiting:
+            choice = next(waiting[-1], None)
+            if choice is None:
+                waiting.pop()
+                if places:
+                    failed.add((places.pop(), row + len(places)))
+                    judge.pop(path)
+                continue
+            if choice == ACCEPT:
+                return places
+            steps += 1
+            if steps > MOST_STEPS:
+                raise KernelFailure(_hard_to_find(path, row))
+            at = row + len(places)
+            if not self.program.conditions and (choice, at) in failed:
+                continue  # without conditions, only the window tells ways apart, and it is the same for all
+            judge.push(path, at, machine.variables[choice])
+            if not self._reaches(row, at) or not judge.holds(path):
+                judge.pop(path)
+                continue
+            places.append(choice)
+            if at + 1 < path.tail:
+                waiting.append(iter(self._viable(machine.after[choice], at + 1)))
+            elif machine.ends[choice]:
+                return places
+            else:
+                places.pop()
+                judge.pop(path)
+        return None
+
+    def _viable(self, choices: Choices, row: int) -> list[int]:
+        viable = self.sets[self.states[row]]
+        return [choice for choice in choices if choice == ACCEPT or viable >> choice & 1]
+
+    def _reaches(self, row: int, at: int) -> bool:
+        program = self.program
+        if program.rows is not None and at - row >= program.rows:
+            return False
+        if program.reach is None or self.times is None:
+            return True
+        first, last = self.times[row], self.times[at]
+        return first is not None and last is not None and abs(last - first) <= program.reach
+
+
+def _hard_to_find(path: Path, row: int) -> Facts:
+    message = (
+        f"more than {MOST_STEPS} attempts to match from row {row - path.head + 1} of a partition: conditions "
+        "of this pattern depend on the path, so that each way is tried"
+    )
+    return Facts(BACKTRACKING, message, limit=MOST_STEPS, number=MOST_STEPS + 1)

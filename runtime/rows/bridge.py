@@ -1,0 +1,150 @@
+"""From Spark to row patterns and back: the function that `DataFrame.mapInArrow` runs on each partition.
+
+Rows come sorted, those of one key together. They are collected until a key is complete; then its matches are
+found and become rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime import segments
+from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
+from neelc.runtime.rows import navigation
+from neelc.runtime.rows.navigation import Found, Views
+from neelc.runtime.rows.program import Member, Number, Output, Property, RowProgram, Value, Values
+from neelc.runtime.rows.recognizing import recognize
+from neelc.runtime.rows.viability import Ints
+
+Batches = Iterator[pa.RecordBatch]
+
+ROWS_AT_ONCE = 250_000
+ROWS_IN_BATCH = 50_000
+
+
+def recognizer(program: RowProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callable[[Batches], Batches]:
+    """The function that finds the matches of one of Spark's partitions."""
+    return partial(_run, program, rows_at_once)
+
+
+def _run(program: RowProgram, rows_at_once: int, batches: Batches) -> Batches:
+    for table, heads in complete_keys(program, rows_at_once, batches):
+        with _explained(program):
+            columns = dict(zip(table.schema.names, table.columns, strict=True))
+            found = recognize(program, columns, heads)
+            views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
+            yield from _batches(found, views(found), columns)
+
+
+def complete_keys(
+    program: RowProgram, rows_at_once: int, batches: Batches
+) -> Iterator[tuple[pa.RecordBatch, Ints]]:
+    """Rows in pieces of which no key is in two, and the rows at which keys begin."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) < rows_at_once:
+            continue
+        table, heads = _joined(program, waiting)
+        if len(heads) > 1:
+            # The last key may go on in the next batch.
+            yield table.slice(0, int(heads[-1])), heads[:-1]
+            waiting = [table.slice(int(heads[-1]))]
+        else:
+            waiting = [table]
+    if waiting:
+        yield _joined(program, waiting)
+
+
+def _joined(program: RowProgram, batches: list[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
+    table = pa.Table.from_batches(batches).combine_chunks()
+    (batch,) = table.to_batches() if table.num_columns else batches[:1]
+    return batch, segments.heads([batch.column(name) for name in program.keys], batch.num_rows)
+
+
+def _batches(found: Found, views: Views, columns: dict[str, pa.Array]) -> Batches:
+    for first in range(0, len(views.match), ROWS_IN_BATCH):
+        piece = slice(first, first + ROWS_IN_BATCH)
+        part = Views(views.match[piece], views.seen[piece], views.row[piece])
+        yield _batch(found, part, columns)
+
+
+def _batch(found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+    program = found.program
+    arrays = {
+        name: columns[name].take(pa.array(views.row)) for name in dict.fromkeys((*program.keys, *program.own))
+    }
+    for output in program.outputs:
+        arrays[output.name] = _output(output, found, views, columns)
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _output(output: Output, found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.Array:
+    unmatched = views.match < 0
+    match output:
+        case Value(_, at, column):
+            rows = found.rows(views, at)
+            if column is None:
+                return _names(found, found.variables_at(views, rows))
+            return columns[column].take(pa.array(rows, mask=rows < 0))
+        case Number(_, variables, final):
+            before, upto, _ = found.numbers(views, variables, final)
+            return pa.array(upto - before, mask=unmatched)
+        case Values(_, variables, column):
+            return _values(found, views, variables, None if column is None else columns[column])
+        case Member(_, variables):
+            mapped = found.is_mapped(variables)
+            is_mapped = mapped[views.seen] if len(mapped) else np.zeros(len(views.seen), dtype=np.bool_)
+            return pa.array(is_mapped & (views.seen >= 0), mask=unmatched)
+        case Property(_, "MATCH_NUMBER"):
+            numbers = found.matches.number
+            known = numbers[np.maximum(views.match, 0)] if len(numbers) else np.zeros_like(views.match)
+            return pa.array(known, mask=unmatched)
+        case Property(_, "ROW"):
+            return pa.array(views.row)
+        case Property():
+            excluded = np.array(found.program.machine.excluded, dtype=np.bool_)
+            places = found.matches.places
+            is_excluded = excluded[places[views.seen]] if len(places) else np.zeros(len(views.seen), np.bool_)
+            return pa.array(is_excluded & (views.seen >= 0))
+    raise AssertionError(f"{output} is no output")
+
+
+def _names(found: Found, variables: Ints) -> pa.Array:
+    names = pa.array(found.program.names, type=pa.string())
+    return names.take(pa.array(variables, mask=variables < 0))
+
+
+def _values(found: Found, views: Views, variables: int, column: pa.Array | None) -> pa.Array:
+    """For each match the values of the rows that are mapped to the variables."""
+    before, upto, _ = found.numbers(views, variables, True)
+    mapped = np.flatnonzero(found.is_mapped(variables))
+    lengths = upto - before
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    places = np.arange(offsets[-1]) + np.repeat(before - offsets[:-1], lengths)
+    chosen = mapped[places]
+    if column is None:
+        values = _names(found, found.variable[chosen])
+    else:
+        values = column.take(pa.array(found.taken[chosen]))
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+@contextmanager
+def _explained(program: RowProgram) -> Iterator[None]:
+    try:
+        yield
+    except KernelFailure as failure:
+        raise failure.about(part=program.label) from failure
+    except MemoryError as error:
+        facts = Facts(MEMORY, "a worker has not enough memory for the rows of a partition", program.label)
+        raise KernelFailure(facts) from error
+    except Exception as error:
+        raise KernelFailure(Facts(INTERNAL, f"{type(error).__name__}: {error}", program.label)) from error

@@ -1,0 +1,107 @@
+"""Conditions that depend on which rows the match has taken so far.
+
+They are evaluated as the reference interpreter evaluates them, so that they mean the same; what they ask for
+is kept at hand while the match grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from neelc.runtime.rows.program import At, Condition, Looked, RowProgram
+
+Columns = Mapping[str, Sequence[object]]
+"""The values of the columns that conditions ask for, by row."""
+
+
+@dataclass
+class Path:
+    """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
+    and those that are mapped to each set of variables somebody asks for."""
+
+    head: int
+    tail: int
+    number: int
+    start: int = 0
+    variables: list[int] = field(default_factory=list)
+    rows: dict[int, list[int]] = field(default_factory=dict)
+
+
+class Judge:
+    """Judges the conditions of a program, if the columns have these values."""
+
+    def __init__(self, program: RowProgram, columns: Columns) -> None:
+        self.names = program.names
+        self.columns = columns
+        self.tests = {one.variable: _test(one) for one in program.conditions}
+        self.looked = {one.variable: one.looked for one in program.conditions}
+        asked = (one for condition in program.conditions for one in condition.looked)
+        self.masks = sorted({one.at.variables if one.at else one.variables for one in asked} - {0})
+
+    def begin(self, path: Path, row: int) -> None:
+        path.start, path.variables = row, []
+        path.rows = {mask: [] for mask in self.masks}
+
+    def push(self, path: Path, row: int, variable: int) -> None:
+        path.variables.append(variable)
+        for mask, rows in path.rows.items():
+            if mask >> variable & 1:
+                rows.append(row)
+
+    def pop(self, path: Path) -> None:
+        variable = path.variables.pop()
+        for mask, rows in path.rows.items():
+            if mask >> variable & 1:
+                rows.pop()
+
+    def holds(self, path: Path) -> bool:
+        """Whether the row taken last meets the condition of its variable."""
+        variable = path.variables[-1]
+        test = self.tests.get(variable)
+        if test is None:
+            return True
+        return test([self._value(one, path) for one in self.looked[variable]]) is True
+
+    def _value(self, looked: Looked, path: Path) -> object:
+        if looked.at is not None:
+            row = _row(looked.at, path)
+            return None if row is None else self._at(looked.column, row, path)
+        if looked.name is None:
+            return path.number
+        rows = path.rows[looked.variables]
+        if looked.name == "rows":
+            return len(rows)
+        from neelc.runtime.reference.aggregates import aggregate
+
+        values = [value for row in rows if (value := self._at(looked.column, row, path)) is not None]
+        return aggregate(looked.name, values, looked.type, looked.distinct)  # type: ignore[arg-type]
+
+    def _at(self, column: str | None, row: int, path: Path) -> object:
+        if column is not None:
+            return self.columns[column][row]
+        place = row - path.start
+        return self.names[path.variables[place]] if 0 <= place < len(path.variables) else None
+
+
+def _row(at: At, path: Path) -> int | None:
+    rows = path.rows[at.variables]
+    if at.place >= len(rows):
+        return None
+    row = rows[-1 - at.place if at.last else at.place] + at.shift
+    return row if path.head <= row < path.tail else None
+
+
+def _test(condition: Condition) -> Callable[[list[object]], object]:
+    """The condition as a function of the values that it asks for."""
+    from neelc.runtime.reference.evaluate import evaluate
+    from neelc.runtime.reference.model import Context, Event
+
+    names, expression = condition.names, condition.expression
+
+    def test(values: list[object]) -> object:
+        attributes = dict(zip(names, values, strict=True))
+        row = Event("", 0, None, 0, 0, attributes, (None, None))
+        return evaluate(expression, Context({"row": row}))  # type: ignore[arg-type]
+
+    return test

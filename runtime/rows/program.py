@@ -1,0 +1,138 @@
+"""What the planner makes of a MATCH_RECOGNIZE: plain data, which can be printed.
+
+Variables are numbers, and a set of variables is a mask: bit v stands for variable v. A *place* is one
+occurrence of a variable in the pattern, written out: `A{2}` has two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ACCEPT = -1
+"""The choice to end the match here."""
+
+Choices = tuple[int, ...]
+"""Places, or ACCEPT, that may come next: the preferred one first."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An automaton of which each step takes a row.
+
+    `variables` and `excluded` are those of each place. `first` are the choices at the first row of a
+    partition, `start` at any other row, `after` those after each place. `ends` says whether the match may end
+    after a place if that took the last row of the partition.
+    """
+
+    variables: tuple[int, ...]
+    excluded: tuple[bool, ...]
+    first: Choices
+    start: Choices
+    after: tuple[Choices, ...]
+    ends: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class At:
+    """The row at `place` among those of the match that are mapped to `variables`, from the first or (`last`)
+    back from the last, and then `shift` rows on. Unless `final`, rows after the current one do not count."""
+
+    variables: int
+    last: bool = True
+    place: int = 0
+    shift: int = 0
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Value:
+    """A column of the result: the value of an input column at a row; the variable of that row for None."""
+
+    name: str
+    at: At
+    column: str | None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of the result: how many rows of the match are mapped to `variables`."""
+
+    name: str
+    variables: int
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Values:
+    """A column of the result: the values of an input column, or the variables, of all rows of the match that
+    are mapped to `variables`. For ONE ROW PER MATCH."""
+
+    name: str
+    variables: int
+    column: str | None
+
+
+@dataclass(frozen=True)
+class Member:
+    """A column of the result: whether the current row is mapped to `variables`. For ALL ROWS PER MATCH."""
+
+    name: str
+    variables: int
+
+
+@dataclass(frozen=True)
+class Property:
+    """A column of the result: MATCH_NUMBER, ROW (the number of the row in its match) or EXCLUDED."""
+
+    name: str
+    of: str
+
+
+Output = Value | Number | Values | Member | Property
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A value that a condition asks for: of one row (`at`), an aggregate over rows (`name`, of `type`), or
+    the number of the match if there is neither. `column` None is the variable; of an aggregate, the row."""
+
+    at: At | None = None
+    column: str | None = None
+    name: str | None = None
+    variables: int = 0
+    type: object = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a row must meet besides its bit, if it is mapped to `variable`: an expression over one row whose
+    columns are `names`, with the values of `looked`."""
+
+    variable: int
+    expression: object
+    names: tuple[str, ...]
+    looked: tuple[Looked, ...]
+
+
+@dataclass(frozen=True)
+class RowProgram:
+    """A clause. `names` are those of the variables; `keys` the columns that partition the rows.
+
+    `all_rows` is None for one row per match, else SHOW, OMIT or UNMATCHED; `skip` is PAST, NEXT, FIRST or
+    LAST, the last two of the rows mapped to `skip_to`. A match holds at most `rows` rows, and the column
+    `time` differs by at most `reach` between its ends.
+    """
+
+    machine: Machine
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
+    outputs: tuple[Output, ...]
+    own: tuple[str, ...] = ()
+    all_rows: str | None = None
+    skip: str = "PAST"
+    skip_to: int = 0
+    conditions: tuple[Condition, ...] = ()
+    reach: int | None = None
+    rows: int | None = None
+    label: str = field(default="", compare=False)
