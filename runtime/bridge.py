@@ -28,7 +28,6 @@ from neelc.runtime.failures import (
 )
 from neelc.runtime.gathering import count_of, gather, in_larger_pieces, output_schema
 from neelc.runtime.kernels.calling import Call
-from neelc.runtime.kernels.collapsing import Piece
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events
 from neelc.runtime.kernels.matching import event_of, matches
@@ -99,16 +98,12 @@ def _search(
         for piece in in_larger_pieces(matches(program, events)):
             count = found + count_of(piece)
             if count > most_matches:
-                key = run.key_text(program, _segment(events, piece, most_matches - found))
-                raise too_many_matches(count, most_matches).about(key=key)
+                event = event_of(piece, most_matches - found)
+                key = run.key_text(program, int(events.segment[event]))
+                raise too_many_matches(count, most_matches).about(key=key, start=int(events.start[event]))
             found = count
             yield from gather(schema, program, run.columns, piece)
     return found
-
-
-def _segment(events: Events, piece: Piece, row: int) -> int:
-    """The number of the key that a match belongs to."""
-    return int(events.segment[event_of(piece, row)])
 
 
 @contextmanager
@@ -131,7 +126,8 @@ def failure_of(error: Exception, program: Program, run: Run | None = None) -> Ke
         case KernelFailure():
             failure = error
         case KernelError():
-            failure, segment = KernelFailure(Facts(error.name, error.message)), error.segment
+            reached = {"limit": error.limit, "number": error.number, "start": error.start}
+            failure, segment = KernelFailure(Facts(error.name, error.message, **reached)), error.segment
         case AggregateFailure():
             failure, segment = KernelFailure(Facts(AGGREGATE, str(error))), None
         case MemoryError():

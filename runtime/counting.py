@@ -87,7 +87,7 @@ def _count(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     counts = valued(tally, found)
     if max(counts, default=0) > LARGEST_COUNT:
         message = f"{max(counts)} matches are more than a BIGINT can count"
-        raise KernelError(COUNT_OVERFLOW, message)
+        raise KernelError(COUNT_OVERFLOW, message, *found.heaviest[1:], max(counts), LARGEST_COUNT)
     return {tally.name: pa.array(counts, pa.decimal128(38, 0))}
 
 
@@ -97,24 +97,27 @@ def _sum(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     if sums.dtype == np.float64:
         return {tally.name: pa.array(sums, mask=~known.astype(bool))}
     whole = [int(one) if is_known else None for one, is_known in zip(sums, known, strict=True)]
-    if any(one is not None and abs(one) >= LARGEST_SUM for one in whole):
-        raise KernelError(SUM_OVERFLOW, f"the sum over the matches of one task is beyond {LARGEST_SUM}")
+    most = max((abs(one) for one in whole if one is not None), default=0)
+    if most >= LARGEST_SUM:
+        message = f"the sum over the matches of one task, {most}, is beyond {LARGEST_SUM}"
+        raise KernelError(SUM_OVERFLOW, message, *found.heaviest[1:], most, LARGEST_SUM)
     return {tally.name: pa.array(whole, pa.decimal128(38, 0))}
 
 
 def _average(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     sums = found.channels[channels_of(tally)[0]]
     return {
-        f"{tally.name}_sum": pa.array(_floats(sums)),
-        f"{tally.name}_count": pa.array(_floats(np.array(valued(tally, found), object))),
+        f"{tally.name}_sum": pa.array(_floats(sums, found)),
+        f"{tally.name}_count": pa.array(_floats(np.array(valued(tally, found), object), found)),
     }
 
 
-def _floats(numbers: Array) -> Array:
+def _floats(numbers: Array, found: Counted) -> Array:
     try:
         return numbers.astype(np.float64)
     except OverflowError as error:
-        raise KernelError(SUM_OVERFLOW, "a sum over all matches has more than 300 digits") from error
+        message = "a sum over all matches has more than 300 digits"
+        raise KernelError(SUM_OVERFLOW, message, *found.heaviest[1:]) from error
 
 
 def _extreme(tally: Tally, found: Counted) -> dict[str, pa.Array]:

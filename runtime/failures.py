@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 MARK = "neelc-kernel-failure "
 
 MAX_MATCHES = "MAX_MATCHES"
+MAX_LISTS = "MAX_LISTS"
 NULL_TIME = "NULL_TIME"
 UNSORTED = "UNSORTED"
 COLUMN = "COLUMN"
@@ -20,6 +21,8 @@ MEMORY = "MEMORY"
 AGGREGATE = "AGGREGATE"
 COUNT_OVERFLOW = "COUNT_OVERFLOW"
 SUM_OVERFLOW = "SUM_OVERFLOW"
+BACKTRACKING = "BACKTRACKING"
+SKIP = "SKIP"
 INTERNAL = "INTERNAL"
 
 
@@ -28,7 +31,8 @@ class Facts:
     """What is known of a failure.
 
     `kind` is one of the words above. `part` is the pattern's own text, `key` the key's columns and values as
-    text, `limit` and `number` what was allowed and what was reached, `window` the reach of the program.
+    text, `limit` and `number` what was allowed and what was reached, `window` the reach of the program and
+    `start` when the first event in that window starts, both in the unit that the program counts in.
     """
 
     kind: str
@@ -38,6 +42,7 @@ class Facts:
     limit: int | None = None
     number: int | None = None
     window: int | None = None
+    start: int | None = None
 
 
 class KernelFailure(RuntimeError):
@@ -67,17 +72,32 @@ def sentence(facts: Facts) -> str:
     """
     >>> sentence(Facts(UNSORTED, "rows are not sorted by time", key={"room": "4", "ward": None}))
     'rows are not sorted by time (key room = 4, ward = NULL)'
+    >>> sentence(Facts(MAX_LISTS, "too many lists", key={"room": "4"}, window=60, start=100))
+    'too many lists (key room = 4; window of 60 from 100 on)'
     """
     places = [f"part {facts.part}"] if facts.part else []
     if facts.key:
         pairs = (f"{name} = {'NULL' if text is None else text}" for name, text in facts.key.items())
         places.append(f"key {', '.join(pairs)}")
+    if window := window_text(facts.window, facts.start):
+        places.append(f"window {window}")
     return f"{facts.message} ({'; '.join(places)})" if places else facts.message
+
+
+def window_text(window: int | None, start: int | None) -> str | None:
+    """Which window it was; None if that is not known.
+
+    >>> window_text(60, 100), window_text(None, 100), window_text(60, None)
+    ('of 60 from 100 on', 'from 100 on', None)
+    """
+    if start is None:
+        return None
+    return f"from {start} on" if window is None else f"of {window} from {start} on"
 
 
 def parse_failure(text: str) -> dict[str, object] | None:
     """The facts of the first failure that `text` tells of: a dictionary with `kind`, `message` and what else
-    is known of `part`, `key`, `limit`, `number` and `window`.
+    is known of `part`, `key`, `limit`, `number`, `window` and `start`.
 
     >>> parse_failure("java.io.IOException: no space left") is None
     True

@@ -225,6 +225,7 @@ def test_too_many_matches() -> None:
     facts = _refused(PAIR, table([*few, *[Row("ä", 1, time, time % 2 + 1) for time in range(10)]]))
     assert {**facts, "message": "", "number": 0} == {
         "kind": "MAX_MATCHES", "message": "", "key": {"room": "ä", "ward": "1"}, "limit": 10, "number": 0,
+        "start": 6,
     }  # fmt: skip
     assert "more than 10 matches in one task" in str(facts["message"])
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from neelc.api.causes import cause_of, cut, shortened
 from neelc.errors import CATALOGUE, Diagnostic, NeelError
 from neelc.files import CallError
-from neelc.runtime.failures import AGGREGATE, parse_failure
+from neelc.runtime.failures import AGGREGATE, parse_failure, window_text
 from neelc.source import Source, Span
 
 # What an expression says that refuses a value, in whatever Spark wraps around it.
@@ -21,8 +21,9 @@ class NeelQueryError(NeelError):
 
 
 class NeelRunError(NeelError):
-    """A run failed. `kind` tells a worker's failure for programs, `part` is the part of the pattern and `key`
-    the key's columns and values; None where they are not known. Spark's own exception is the `__cause__`."""
+    """A run failed. `kind` tells a worker's failure for programs, `part` is the part of the pattern, `key`
+    the key's columns and values, `window` which window of it, `number` what was reached where `limit` is
+    allowed; None where they are not known. Spark's own exception is the `__cause__`."""
 
     def __init__(
         self,
@@ -31,15 +32,20 @@ class NeelRunError(NeelError):
         kind: str | None = None,
         part: str | None = None,
         key: Mapping[str, str | None] | None = None,
+        window: str | None = None,
+        number: int | None = None,
+        limit: int | None = None,
     ) -> None:
         self.kind, self.part, self.key = kind, part, dict(key or {})
+        self.window, self.number, self.limit = window, number, limit
         self.diagnostics = (Diagnostic(code, message, Span(0, 1)),)
         self.source = Source("", "run")
         Exception.__init__(self, "\n".join([f"error[{code}]: {message}", *self._places()]))
 
     def getMessageParameters(self) -> dict[str, str]:
-        """What is known of the failure: `message`, `kind`, `part` and `key`."""
-        known = {"kind": self.kind, "part": self.part, "key": self._key_text()}
+        """What is known of the failure: `message`, `kind`, `part`, `key`, `window`, `number` and `limit`."""
+        known = {"kind": self.kind, "part": self.part, "key": self._key_text(), "window": self.window}
+        known |= {name: None if n is None else str(n) for name, n in self._numbers()}
         said = {name: text for name, text in known.items() if text}
         return {"message": self.diagnostics[0].message, **said}
 
@@ -49,6 +55,11 @@ class NeelRunError(NeelError):
             yield f"  = part: {self.part}"
         if self.key:
             yield f"  = key: {self._key_text()}"
+        if self.window:
+            yield f"  = window: {self.window}"
+
+    def _numbers(self) -> tuple[tuple[str, int | None], ...]:
+        return ("number", self.number), ("limit", self.limit)
 
     def _key_text(self) -> str:
         pairs = (f"{name} = {'NULL' if text is None else text}" for name, text in self.key.items())
@@ -97,13 +108,21 @@ def _worker_failure(facts: Mapping[str, object]) -> NeelRunError:
       = part: A+ a[]
     """
     part, key = facts.get("part"), facts.get("key")
+    window, start, number, limit = map(facts.get, ("window", "start", "number", "limit"))
     return NeelRunError(
         str(facts["message"]),
         "NEEL5008" if facts["kind"] == AGGREGATE else "NEEL5101",
         kind=str(facts["kind"]),
         part=None if part is None else str(part),
         key=key if isinstance(key, Mapping) else None,
+        window=window_text(_whole(window), _whole(start)),
+        number=_whole(number),
+        limit=_whole(limit),
     )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ exact: 64 bits where it is sure that they are enough, and as many as are needed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
 import numpy as np
@@ -45,11 +45,13 @@ SURE = 61.0
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """For each group the events that it is grouped by, and what is known of its matches."""
+    """For each group the events that it is grouped by, and what is known of its matches. Of all first events
+    the one at `heaviest` (its key and its time) has the most matches: there a number grows too large."""
 
     groups: Mapping[str, Numbers]
     channels: Mapping[Channel, Array]
     materials: Materials
+    heaviest: tuple[int, int, int] = (0, 0, 0)
 
     def __len__(self) -> int:
         return len(self.channels[WALK])
@@ -77,7 +79,7 @@ def _pieces(program: Counting, events: Events, materials: Materials, cells: int)
                     block = Block(chain, on, some)
                     found_here = _exact(block, here)
                     grouped = _grouped_by(program, block, found_here, begin)
-                    yield _reduced(Counted(grouped, found_here.ended, here))
+                    yield _reduced(Counted(grouped, found_here.ended, here, _heaviest(block, found_here)))
 
 
 def _blocks(chain: Chain, found: Lanes, channels: int, cells: int) -> Iterator[Lanes]:
@@ -127,7 +129,7 @@ def _without_limit(block: Block, materials: Materials) -> Walks:
 
 def _beyond_doubles(block: Block) -> KernelError:
     message = "a sum is over so many matches that it has more than 300 digits"
-    return KernelError(SUM_OVERFLOW, message, _segment(block))
+    return KernelError(SUM_OVERFLOW, message, *_place(block))
 
 
 ONE = Material(np.ones(1, np.int64), np.zeros(1, bool), np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -150,11 +152,22 @@ def _refuse_long_sums(block: Block, materials: Materials) -> None:
         whole = channel.kind == WEIGHTS and found is not None and found.is_whole
         if whole and found is not None and channel.stage in lists and found.largest * block.height >= 2.0**63:
             message = "the values of a list are so large that their sum may not fit into a BIGINT"
-            raise KernelError(SUM_OVERFLOW, message, _segment(block))
+            raise KernelError(SUM_OVERFLOW, message, *_place(block))
 
 
-def _segment(block: Block) -> int:
-    return int(block.on.search.events.segment[block.on.numbers[block.lanes.base[0]]])
+def _heaviest(block: Block, found: Walks) -> tuple[int, int, int]:
+    """The most matches of a first event, its key and its time."""
+    counts = found.ended[WALK]
+    if not len(counts):
+        return 0, 0, 0
+    row = int(np.argmax(counts))
+    return (int(counts[row]), *_place(block, int(found.lanes[row])))
+
+
+def _place(block: Block, lane: int = 0) -> tuple[int, int]:
+    """The key and the time of a first event."""
+    events, number = block.on.search.events, block.on.numbers[block.lanes.base[lane]]
+    return int(events.segment[number]), int(events.start[number])
 
 
 def _grouped_by(program: Counting, block: Block, found: Walks, begin: int) -> dict[str, Numbers]:
@@ -185,14 +198,14 @@ def _reduced(piece: Counted) -> Counted:
     columns = [numbers[kept] for numbers in piece.groups.values()]
     channels = {channel: table[kept] for channel, table in piece.channels.items()}
     if not len(kept):
-        return Counted(dict(zip(piece.groups, columns, strict=True)), channels, piece.materials)
+        return replace(piece, groups=dict(zip(piece.groups, columns, strict=True)), channels=channels)
     rows, like = distinct(columns) if columns else (np.zeros(1, np.int64), np.zeros(len(kept), np.int64))
     order = np.argsort(like, kind="stable")
     begins = np.flatnonzero(np.diff(like[order], prepend=-1))
-    return Counted(
-        {name: column[rows] for name, column in zip(piece.groups, columns, strict=True)},
-        {channel: _added(channel, table[order], begins) for channel, table in channels.items()},
-        piece.materials,
+    return replace(
+        piece,
+        groups={name: column[rows] for name, column in zip(piece.groups, columns, strict=True)},
+        channels={channel: _added(channel, table[order], begins) for channel, table in channels.items()},
     )
 
 
@@ -213,6 +226,7 @@ def _united(pieces: Sequence[Counted], names: Sequence[str], materials: Material
         {name: np.concatenate([piece.groups[name] for piece in pieces]) for name in names},
         {channel: np.concatenate([piece.channels[channel] for piece in pieces]) for channel in materials},
         materials,
+        max(piece.heaviest for piece in pieces),
     )
     return whole if len(pieces) == 1 else _reduced(whole)
 

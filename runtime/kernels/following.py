@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from neelc.runtime.failures import MAX_LISTS
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
@@ -15,7 +16,7 @@ from neelc.runtime.kernels.following_courses import Courses, as_frontier, paths
 from neelc.runtime.kernels.following_moves import COUNT, NODE, Option, option, parts_of
 from neelc.runtime.kernels.following_needs import Route, route
 from neelc.runtime.kernels.following_next import next_pairs
-from neelc.runtime.kernels.frontier import Frontier, both, root
+from neelc.runtime.kernels.frontier import Frontier, both, place_of, root
 from neelc.runtime.kernels.lists import Lists
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.moves import FIRST, LAST, NEXT, SAME
@@ -104,9 +105,9 @@ def _advanced(search: Search, way: Route, front: Front, courses: Courses) -> Fro
     taken = sum(map(len, found.values()))
     search.tried[0] += taken
     if search.tried[0] > MOST_TAKEN:
-        segment = next(int(runs.segment[0]) for runs in found.values())
-        message = f"{search.tried[0]} events were taken by runs of the pattern, {MOST_TAKEN} is the most"
-        raise KernelError("MAX_LISTS", message, segment)
+        number, runs = search.tried[0], next(runs for runs in found.values() if len(runs))
+        message = f"{number} events were taken by runs of the pattern, {MOST_TAKEN} is the most"
+        raise KernelError(MAX_LISTS, message, *place_of(runs, search.events), number, MOST_TAKEN)
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from neelc.runtime.kernels.events import Numbers, Truths, Values
+from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
 from neelc.runtime.kernels.lists import Lists, joined
 from neelc.runtime.kernels.logic import is_valid
 from neelc.runtime.program import When
@@ -139,3 +139,10 @@ def any_bound(frontier: Frontier, variables: Iterable[str]) -> Truths:
         if variable in frontier.variables:
             rows |= frontier.variables[variable] >= 0
     return rows
+
+
+def place_of(frontier: Frontier, events: Events) -> tuple[int, int | None]:
+    """Where the first row is: its key, and when its first event starts."""
+    numbers = (int(column[0]) for column in frontier.variables.values())
+    starts = (int(events.start[number]) for number in numbers if number >= 0)
+    return int(frontier.segment[0]), min(starts, default=None)

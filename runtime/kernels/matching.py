@@ -109,9 +109,9 @@ def _united(pieces: list[Piece]) -> Piece:
 
 
 def event_of(piece: Piece, row: int) -> int:
-    """An event of a match."""
+    """The first event of a match."""
     firsts = (column.at(0) if isinstance(column, Lists) else column for column in piece.values())
-    return max(int(numbers[row]) for numbers in firsts)
+    return min(int(numbers[row]) for numbers in firsts if numbers[row] >= 0)
 
 
 def _limited(pieces: Iterator[Piece], events: Events, most: int | None) -> Iterator[Piece]:

@@ -12,10 +12,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from neelc.runtime.failures import MAX_LISTS
 from neelc.runtime.kernels.elements import outermost
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.folding import folded
-from neelc.runtime.kernels.frontier import Frontier
+from neelc.runtime.kernels.frontier import Frontier, place_of
 from neelc.runtime.kernels.lists import Lists, empty
 from neelc.runtime.kernels.operations import holds, seen
 from neelc.runtime.kernels.players import Search
@@ -162,7 +163,6 @@ def _folded(search: Search, step: Repeat, folds: tuple[Fold, ...], frontier: Fro
 def _count_up(search: Search, frontier: Frontier) -> None:
     search.tried[0] += len(frontier)
     if search.tried[0] > MOST_LISTS:
-        message = (
-            f"{search.tried[0]} lists were tried for the closures of the pattern, {MOST_LISTS} is the most"
-        )
-        raise KernelError("MAX_LISTS", message, int(frontier.segment[0]))
+        number = search.tried[0]
+        message = f"{number} lists were tried for the closures of the pattern, {MOST_LISTS} is the most"
+        raise KernelError(MAX_LISTS, message, *place_of(frontier, search.events), number, MOST_LISTS)
