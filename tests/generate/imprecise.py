@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from generate.counted import Component, _condition
 
 COMPONENTS = (
     "{kind} {name}", "{kind} {name}", "{kind} {name}", "{kind} {name}", "{kind}+ {name}[]",
-    "{kind}* {name}[]", "{kind}? {name}", "{kind}{{2}} {name}[]", "{kind}{{1,2}} {name}[]", "{kind}{{0,2}} {name}[]",
+    "{kind}* {name}[]", "{kind}? {name}", "{kind}{{2}} {name}[]", "{kind}{{1,2}} {name}[]",
+    "{kind}{{0,2}} {name}[]",
 )  # fmt: skip
 WINDOWS = ("", "", "WITHIN 2", "WITHIN 4", "WITHIN 6", "WITHIN 6", "WITHIN 20")
 THRESHOLDS = ("", "", "", "", ">= 0.25", "> 0.5", ">= 0.75", ">= 1", "> 0", "> 0.1")
-MOST_WORLDS = 250
-"""Of one stream: the reference makes them all."""
 
 
 def query_text(chance: Random) -> str:
@@ -54,30 +54,34 @@ def _component(chance: Random, name: str) -> Component:
     return Component(form.format(kind=chance.choice("AAABBC"), name=name), name, "[]" in form, empty)
 
 
-def events(chance: Random, most: int = 7) -> list[dict[str, object]]:
-    """A small stream, in any order; some rows have no time, or end before they begin."""
+def events(chance: Random, text: str, most_worlds: int) -> list[dict[str, object]]:
+    """A small stream for a query, in any order, with so many possible worlds at most. Most types come in the
+    order of the text; some rows have no time, or the latest of their times is before the earliest."""
+    wanted = re.findall(r"(?<!!)\b([ABC])(?=[ +*?{])", text)
+    count = chance.choice([0, 3, 6, 6, 7, 7, 7, 8])
     steps, time, worlds = chance.choice([[1], [0, 1], [0, 1, 2], [0, 1, 3]]), chance.choice([-2, 0]), 1
     rows: list[dict[str, object]] = []
-    for _ in range(chance.choice([0, 3, most - 1, most, most])):
+    for number in range(count):
         time += chance.choice(steps)
         width = chance.choice([0, 0, 1, 1, 2, 3, 6])
-        if worlds * (width + 1) > MOST_WORLDS:
+        if worlds * (width + 1) > most_worlds:
             width = 0
         worlds *= width + 1
-        rows.append(_row(chance, time, time + width))
+        kind = wanted[number * len(wanted) // count] if chance.random() < 0.6 else chance.choice("AABBCCN")
+        rows.append(_row(chance, kind, time, time + width))
     if chance.random() < 0.2:
-        rows.append(_row(chance, time, chance.choice([None, time - 1])))
+        rows.append(_row(chance, "A", time, chance.choice([None, time - 1])))
     if chance.random() < 0.1:
-        rows.append(_row(chance, None, time))
+        rows.append(_row(chance, "B", None, time))
     chance.shuffle(rows)
     return rows
 
 
-def _row(chance: Random, lo: int | None, hi: int | None) -> dict[str, object]:
+def _row(chance: Random, kind: str, lo: int | None, hi: int | None) -> dict[str, object]:
     return {
         "lo": lo,
         "hi": hi,
-        "kind": chance.choice("AAAABBBBCCN"),
+        "kind": kind,
         "id": chance.choice([1, 1, 1, 1, 2, None]),
         "user": chance.choice(["u", None, "v"]),
         "x": chance.choice([None, 0.5, 1.5, -2.0, 3.0]),

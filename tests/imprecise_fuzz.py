@@ -1,0 +1,104 @@
+"""The kernel for imprecise times compared with the enumeration of possible worlds, on random queries and
+streams.
+
+    PYTHONPATH=tests .venv/bin/python -m imprecise_fuzz --queries 1000 --first 5000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from random import Random
+
+from generate.imprecise import events, query_text
+from in_bridge import way
+from in_imprecise import Weighed, weighed
+
+from neelc.errors import NeelError
+from neelc.ir.logical import Match
+from neelc.plan.imprecise_examples import query
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.forms import forms
+from neelc.runtime.reference import LimitReached, Tables, read
+from neelc.runtime.reference.model import Binding, binding_key
+from neelc.runtime.reference.worlds import find_matches
+
+STREAMS = 3
+
+
+class Different(AssertionError):
+    """The kernel finds other matches, or other confidences."""
+
+
+def compared(first: int, count: int, worlds: int) -> Counter[str]:
+    """What was seen in so many queries; raises `Different`."""
+    seen: Counter[str] = Counter()
+    for seed in range(first, first + count):
+        chance = Random(seed)
+        with suppress(NeelError):  # what may be written is more than what may be asked
+            text = query_text(chance)
+            match = query(text)
+            for number in range(STREAMS):
+                with suppress(LimitReached):
+                    compare(match, {"S": events(chance, text, worlds)}, seed * STREAMS + number, seen)
+    return seen
+
+
+def compare(match: Match, tables: Tables, seed: int, seen: Counter[str]) -> None:
+    """A query in all its forms, over one stream."""
+    wanted = {
+        key(found.binding): float(found.confidence) for found in find_matches(match, read(match, tables, {}))
+    }
+    for name, form in ways_to_write(match):
+        try:
+            found = weighed(form, tables, way(seed))
+        except Unsupported as refusal:
+            seen[f"refused: {refusal.what.partition('`')[0]}"] += 1
+            continue
+        seen["pairs"] += 1
+        seen["with matches"] += bool(wanted)
+        seen["uncertain"] += any(chance < 1 for chance in wanted.values())
+        if not is_same(found, wanted):
+            raise Different(f"{name}: {form}\n{tables}\n{way(seed)}\nfound {found}\nexpected {wanted}")
+
+
+def ways_to_write(match: Match) -> Iterator[tuple[str, Match]]:
+    """The query as it is written, and in each form that differs from it."""
+    seen = {match}
+    yield "written", match
+    for form in forms(match):
+        if form.rewriting.query not in seen:
+            seen.add(form.rewriting.query)
+            yield form.name, form.rewriting.query
+
+
+def key(binding: Binding) -> object:
+    """A binding as a value; rewriting drops variables that are never bound."""
+    return binding_key({name: value for name, value in binding.items() if value is not None})
+
+
+def is_same(found: Weighed, wanted: Mapping[object, float]) -> bool:
+    known = {key(binding): confidence for binding, confidence in found}
+    return (
+        len(known) == len(found)
+        and known.keys() == wanted.keys()
+        and all(abs(known[one] - wanted[one]) <= 1e-9 for one in known)
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="imprecise_fuzz")
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--first", type=int, default=100_000)
+    parser.add_argument("--worlds", type=int, default=250)
+    options = parser.parse_args()
+    for what, count in sorted(compared(options.first, options.queries, options.worlds).items()):
+        print(f"{what:60} {count}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""Queries over imprecise times: the kernel finds the matches and the confidences that the enumeration of
+possible worlds finds, through the bridge, in small batches and chunks of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from pathlib import Path
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from asked_cases import CASES, question
+from imprecise_fuzz import Different, compared, is_same, key
+from in_bridge import Way, way
+from in_imprecise import weighed
+
+from neelc import cases
+from neelc.cases.compare import compare
+from neelc.plan.imprecise_examples import query
+from neelc.plan.imprecise_plan import imprecise_plan
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite import examples
+from neelc.runtime import imprecise
+from neelc.runtime.bridge import KernelFailure
+from neelc.runtime.buffer import Buffer
+from neelc.runtime.columns import names
+from neelc.runtime.imprecise_program import Imprecise
+from neelc.runtime.kernels import repeating, weighing
+from neelc.runtime.reference import matches
+from neelc.runtime.reference.results import result, rows_of
+from neelc.runtime.reference.worlds import Found
+
+QUERIES, PARTS, WORLDS = 32, 2, 12
+PLAIN = Way(1000, 100_000, None, None, 0)
+PATHS = sorted(CASES.glob("confidence/*.case"))
+REFUSED = """
+    alone-in-its-window and-in-a-window exists negated-list next-match strict-contiguity window-of-events
+""".split()
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_queries(part: int) -> None:
+    seen = compared(part * QUERIES, QUERIES, WORLDS)
+    assert seen["pairs"] >= 3 * QUERIES, seen
+    assert seen["with matches"] >= 1.5 * QUERIES, seen
+    assert seen["uncertain"] >= 0.6 * QUERIES, seen
+
+
+def test_wrong_chunks_are_noticed() -> None:
+    with patch.object(imprecise, "in_chunks", lambda low, high, *_: (low, high)), pytest.raises(Different):
+        compared(0, 40, WORLDS)
+
+
+def test_an_event_twice_is_noticed() -> None:
+    anything = patch.object(weighing, "are_different", lambda found: found.counts[:, 0] == 0)
+    with anything, pytest.raises(Different):
+        compared(0, 40, WORLDS)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_case(path: Path) -> None:
+    asked = question(path)
+    assert asked is not None
+    match = asked.program.queries[-1].match
+    if path.stem in REFUSED:
+        with pytest.raises(Unsupported, match="over imprecise times"):
+            weighed(match, asked.tables, PLAIN)
+        return
+    for seed in range(4):
+        found = [Found(*one) for one in weighed(match, asked.tables, way(seed))]  # type: ignore[arg-type]
+        outcome = compare(cases.load(path).expected, result(match, rows_of(match, found)))
+        assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
+
+
+def stream(text: str) -> list[dict[str, object]]:
+    """`A1..4 B5`: events of one letter, with their times; `A..3` has no earliest time."""
+    rows: list[dict[str, object]] = []
+    for word in text.split():
+        low, _, high = word[1:].partition("..")
+        lo = int(low) if low else None
+        hi = lo if ".." not in word else int(high) if high else None
+        rows.append({"lo": lo, "hi": hi, "kind": word[0], "id": 1, "user": "u", "x": 1.0, "n": 1})
+    return rows
+
+
+def chances(text: str, events: str, how: Way = PLAIN) -> list[float]:
+    return sorted(confidence for _, confidence in weighed(query(text), {"S": stream(events)}, how))
+
+
+def test_no_events() -> None:
+    assert chances("SEQ(A a, B b) WITHIN 9", "") == chances("SEQ(A a, !N n, B b)", "A1..3") == []
+
+
+def test_rows_without_a_time_are_no_events() -> None:
+    assert chances("SEQ(A a, B b)", "A1..2 B3..2 B.. B..5 B5.. B4..5") == [1.0]
+    assert chances("SEQ(A a, !N n, B b)", "A1 N3..2 N..2 N2.. B4") == [1.0]
+
+
+def test_simultaneous_events_are_in_no_order() -> None:
+    assert chances("SEQ(A a, B b)", "A5 B5") == []
+    assert chances("SEQ(A a, B b)", "A5..5 B5..6") == [0.5]
+    assert chances("SEQ(A a, A b)", "A5..6") == [], "an event is not before itself"
+
+
+PRECISE = [
+    "SEQ(A a, B+ b[], !N n, C c) WHERE b[i].n >= b[i-1].n WITHIN 8",
+    "SEQ(!N n, A a, OR(B b, C c)) WITHIN 5",
+    "SEQ(A a, B? b, C c, !N n) WHERE [id] WITHIN 7",
+]
+
+
+@pytest.mark.parametrize("text", PRECISE)
+def test_what_is_precise_is_certain(text: str) -> None:
+    times = [(time * 5 % 23, "ABCNBACB"[time % 8]) for time in range(14)]
+    rows = [{**stream(f"{kind}{time}")[0], "n": time % 3} for time, kind in times]
+    points = [{**row, "ts": row["lo"]} for row in rows]
+    expected = {key(binding): 1.0 for binding in matches(examples.query(text), {"S": points})}
+    assert expected
+    for seed in range(6):
+        assert is_same(weighed(query(text), {"S": rows}, way(seed)), expected)
+
+
+class TestWideRanges:
+    MILLION = 10**6
+
+    def test_order(self) -> None:
+        wide = f"0..{self.MILLION - 1}"
+        assert chances("SEQ(A a, B b)", f"A{wide} B{wide}") == [pytest.approx(0.4999995, abs=1e-12)]
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_window(self, seed: int) -> None:
+        wide, window = f"0..{self.MILLION - 1}", 40
+        ways = sum((self.MILLION - far) * comb(far - 1, 1) for far in range(1, window + 1))
+        found = chances(f"SEQ(A a, B b, C c) WITHIN {window}", f"A{wide} B{wide} C{wide}", way(seed))
+        assert found == [pytest.approx(ways / self.MILLION**3, rel=1e-9)]
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_a_negation_far_from_the_latest_times(self, seed: int) -> None:
+        # N is before A only if A is at 5 or 6: a hundred chunks before the latest time of A.
+        assert chances("SEQ(!N n, A a) WITHIN 2", "A5..1004 N4 B7", way(seed)) == [pytest.approx(0.998)]
+        assert chances("SEQ(A a, !N n) WITHIN 2", "A5..1004 N1004", way(seed)) == [pytest.approx(0.998)]
+
+    def test_times_may_be_far_apart(self) -> None:
+        assert chances("SEQ(A a, B b)", f"A{-(2**59)} B{2**59}..{2**60}") == [1.0]
+        with pytest.raises(KernelFailure, match="units of time apart"):
+            chances("SEQ(A a, B b)", f"A{-(2**62)} B{2**62}")
+
+
+def test_the_threshold_prunes_lists() -> None:
+    """Of twelve events that can be in any order, few make a list that is likely."""
+    events = " ".join(["B0..9"] * 12)
+    with patch.object(repeating, "MOST_LISTS", 1000):
+        found = chances("B+ b[] WITHIN 99 WITH CONFIDENCE >= 0.4", events)
+        assert len(found) == 12 + 12 * 11 and min(found) == pytest.approx(0.45)
+        with pytest.raises(KernelFailure, match="lists were tried"):
+            chances("B+ b[] WITHIN 99", events)
+
+
+def kept_rows(text: str, events: str, rows_at_once: int) -> list[int]:
+    """How many rows wait after each cut."""
+    seen = []
+    cut = imprecise._cut
+
+    def counting(program: Imprecise, buffer: Buffer) -> tuple[Buffer, object]:
+        kept, run = cut(program, buffer)
+        seen.append(kept.rows)
+        return kept, run
+
+    with patch.object(imprecise, "_cut", counting):
+        chances(text, events, Way(7, rows_at_once, None, None, 0))
+    return seen
+
+
+def test_rows_leave_when_no_match_needs_them() -> None:
+    events = " ".join(f"{'ABN'[time % 3]}{time}..{time + 2}" for time in range(300))
+    text = "SEQ(!N n, A a, !N m, B b) WITHIN 5"
+    kept = kept_rows(text, events, 20)
+    assert len(kept) > 5 and max(kept) < 25
+    assert chances(text, events, Way(7, 20, None, None, 0)) == pytest.approx(chances(text, events))
+    wide = kept_rows(text, f"A0..400 {events}", 20)
+    assert max(wide) > 100, "an event that may be at any time needs all that may spoil its matches"
+
+
+REFUSALS: Mapping[str, str] = {
+    "AND(A a, B b) WITHIN 9": "AND over",
+    "AND_NEG(A a, !N n, B b)": "AND_NEG over",
+    "SEQ(A a, B b) USING SKIP TILL NEXT MATCH": "SKIP TILL NEXT MATCH over",
+    "SEQ(A a, B b) USING STRICT CONTIGUITY": "STRICT CONTIGUITY over",
+    "SEQ(A a, B b) PARTITION BY id USING PARTITION CONTIGUITY": "PARTITION CONTIGUITY over",
+    "SEQ(A a, B b) WITHIN 3 EVENTS": "a window of EVENTS over",
+    "SEQ(A a, SEQ(B b, C c) WITHIN 3)": r"WITHIN on the part `.*SEQ\(B b, C c\).*` over",
+    "SEQ(A a, !SEQ(B b, N n), C c)": r"the negated part `!SEQ\(B b, N n\)` over",
+    "SEQ(A a, !B{2} b[], C c)": r"the negated part `!B\{2\} b\[\]` over",
+    "SEQ(A a, SEQ(B b, C c)+ k[])": r"the closure `SEQ\(B b, C c\)\+ k\[\]` of a part over",
+    "EXISTS b : SEQ(A a, B b)": "EXISTS over",
+    "SEQ(A a, B+ b[]) RETURN COLLAPSED a.x, b[].x": "RETURN COLLAPSED over",
+    "SEQ(A a, B b) WHERE b.ts - a.ts > 3": "the condition `.*` on times over",
+}
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_refused(text: str) -> None:
+    with pytest.raises(Unsupported, match=REFUSALS[text] + " imprecise times"):
+        imprecise_plan(query(text), (), "MILLISECOND")
+
+
+def test_other_streams_are_refused() -> None:
+    both = """CREATE STREAM S (lo BIGINT, hi BIGINT) TIMESTAMP BETWEEN lo AND hi UNIT SECONDS;
+    CREATE STREAM T (ts BIGINT, te BIGINT) TIMESTAMP BY ts UNIT {} {};
+    """
+    head = both.format("MILLISECONDS", "")
+    with pytest.raises(Unsupported, match=r"times of another unit \(milliseconds beside those of S\)"):
+        imprecise_plan(examples.query("SEQ(S a, T b)", head), (), "MILLISECOND")
+    head = both.format("SECONDS", "END BY te")
+    with pytest.raises(Unsupported, match=r"events that last \(T\)"):
+        imprecise_plan(examples.query("SEQ(S a, T b)", head), (), "SECOND")
+
+
+def test_precise_times_of_a_coarser_unit() -> None:
+    head = """CREATE STREAM S (lo BIGINT, hi BIGINT) TIMESTAMP BETWEEN lo AND hi UNIT MILLISECONDS;
+    CREATE STREAM T (ts BIGINT) TIMESTAMP BY ts UNIT SECONDS;
+    """
+    tables: dict[str, Sequence[Mapping[str, object]]] = {"S": [{"lo": 0, "hi": 1999}], "T": [{"ts": 1}]}
+    found = weighed(examples.query("SEQ(S a, T b) WITHIN 1 SECOND", head), tables, PLAIN)
+    assert [confidence for _, confidence in found] == [pytest.approx(0.5)]
+
+
+def test_more_matches_than_allowed() -> None:
+    match = query("SEQ(A a, B b)")
+    program = imprecise_plan(match, (), "MILLISECOND").program
+    assert isinstance(program, Imprecise)
+    rows = {"start": [1, 1, 3, 3], "end": [2, 2, 3, 3], "roles": [1, 1, 2, 2]}
+    columns = {name: [0] * 4 for name in names(program) if name not in rows}
+    batch = pa.RecordBatch.from_pydict({**rows, **columns})
+    assert sum(one.num_rows for one in imprecise.imprecise(program)(iter([batch]))) == 4
+    with pytest.raises(KernelFailure, match="more than 3 matches in one task"):
+        list(imprecise.imprecise(program, most_matches=3)(iter([batch])))
