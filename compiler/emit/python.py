@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -21,12 +22,13 @@ from neelc.emit.relations import (
     Sorted,
     Union,
     Where,
+    functions_of,
 )
 from neelc.emit.values import classes_in_source, source_of
 from neelc.runtime.imprecise_program import Imprecise
 from neelc.runtime.kernels.counting_chain import Counting
-from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
+from neelc.runtime.rows.program import RowProgram
 
 WIDTH = 100
 
@@ -50,6 +52,7 @@ BRIDGES = {
     Program: ("neelc.runtime.bridge", "kernel"),
     Counting: ("neelc.runtime.counting", "counting"),
     Imprecise: ("neelc.runtime.imprecise", "imprecise"),
+    RowProgram: ("neelc.runtime.rows.bridge", "recognizer"),
 }
 """What runs a program of each kind."""
 
@@ -69,7 +72,7 @@ def python_source(relations: Relations, title: str) -> str:
     calls = [let.relation for let in relations.lets if isinstance(let.relation, Called)]
     runtime = _imports([one.program for _, one in kernels], [AGGREGATING] if calls else [])
     body = "\n".join(_statement(let) for let in relations.lets)
-    functions = "\nfrom pyspark.sql import functions as F" if "F.expr(" in body else ""
+    functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+\(", body) else ""
     programs = "".join(f"{_constant(name)} = {source_of(one.program)}\n\n" for name, one in kernels)
     names = relations.functions
     given = GIVEN.format(names=", ".join(names)) if names else ""
@@ -193,7 +196,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _called(relation)
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
-            limit += ", aggregates=aggregates" if registered(program.steps) else ""
+            limit += ", aggregates=aggregates" if functions_of(program) else ""
             _, run = BRIDGES[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
@@ -208,7 +211,11 @@ def _called(relation: Called) -> str:
 
 
 def _by(text: str) -> str:
-    """What to sort by: a column's name, or an expression."""
+    """What to sort by: a column's name, which a direction may follow, or an expression."""
+    directed = re.fullmatch(r"(.*?)( DESC)?( NULLS (FIRST|LAST))?", text, re.DOTALL)
+    if directed and (directed[2] or directed[3]):
+        nulls = (directed[4] or ("LAST" if directed[2] else "FIRST")).lower()
+        return f"F.{'desc' if directed[2] else 'asc'}_nulls_{nulls}({quoted(directed[1])})"
     return _expression(text) if "(" in text else quoted(text)
 
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
+from neelc.runtime.rows.program import RowProgram
+
+AnyProgram = Program | RowProgram
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -99,7 +102,7 @@ class Kernel:
     failure."""
 
     source: str
-    program: Program
+    program: AnyProgram
     schema: str
     most_matches: int | None = None
 
@@ -152,7 +155,12 @@ class Relations:
         for relation in (let.relation for let in self.lets):
             match relation:
                 case Kernel(program=program):
-                    found += [fold.function for fold in registered(program.steps)]
+                    found += functions_of(program)
                 case Called(calls=calls):
                     found += [call.function for call in calls]
         return tuple(dict.fromkeys(found))
+
+
+def functions_of(program: AnyProgram) -> list[str]:
+    """The names of users' functions that a program calls."""
+    return [] if isinstance(program, RowProgram) else [fold.function for fold in registered(program.steps)]
