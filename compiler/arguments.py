@@ -68,8 +68,8 @@ def aggregate(
 ) -> Aggregate | Callable[[Function], Aggregate]:
     """An aggregate for queries: `aggregate(function, returns="DOUBLE")`, or a decorator.
 
-    The function is given the values of a list, NULLs as None, and gives a value of the type or None. It must
-    have a value for every list, and the same for the same list.
+    The function is given the values of a list, at least one, NULLs as None, and gives a value of the type or
+    None. It must have a value for every list, and the same for the same list.
 
     >>> @aggregate(returns="DOUBLE")
     ... def spread(values):

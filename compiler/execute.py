@@ -17,7 +17,7 @@ from neelc.source import Span
 
 Tables = Mapping[str, Sequence[Row]]
 
-TOTAL = "it must have a value, or None, for every list"
+TOTAL = "it must have a value, or None, for every list of one or more values"
 
 
 def execute(inputs: Inputs, program: Program, tables: Tables) -> list[tuple[str | None, Result]]:

@@ -37,13 +37,14 @@ def _run(
 
 
 def _results(name: str, function: Function, type: str, lists: pa.Array) -> list[object]:
-    """What the function gives for each list; no list is one of no values."""
+    """What the function gives for each list."""
     try:
-        return [called(name, function, type, values or []) for values in _values(lists)]
+        return [called(name, function, type, values) for values in _values(lists)]
     except AggregateFailure as failure:
         raise KernelFailure(Facts(AGGREGATE, str(failure))) from failure
 
 
 def _values(lists: pa.Array) -> Iterator[list[Any]]:
+    """The values of each list; none where there is no list."""
     for value in python_values(lists):
         yield value if isinstance(value, list) else []

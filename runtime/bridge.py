@@ -126,8 +126,10 @@ def failure_of(error: Exception, program: Program, run: Run | None = None) -> Ke
         case KernelFailure():
             failure = error
         case KernelError():
-            reached = {"limit": error.limit, "number": error.number, "start": error.start}
-            failure, segment = KernelFailure(Facts(error.name, error.message, **reached)), error.segment
+            facts = Facts(
+                error.name, error.message, limit=error.limit, number=error.number, start=error.start
+            )
+            failure, segment = KernelFailure(facts), error.segment
         case AggregateFailure():
             failure, segment = KernelFailure(Facts(AGGREGATE, str(error))), None
         case MemoryError():

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from neelc.runtime.program import Step, When
 
+Marks = tuple[tuple[str, int, tuple[str, ...]], ...]
+"""A mark, a choice, and the names of iterations of which one has an event if that choice was made."""
+
 
 @dataclass(frozen=True)
 class EachElement:
@@ -16,7 +19,8 @@ class EachElement:
 
     The steps see the element under the `names` of an iteration, `b[i]` or `k[i].a`, and those before it as
     `b[i-1]`, `k[i-2].a`; `k[i-1]` and `k[i+1]` are the event that ends last in the iteration before, and the
-    one that starts first in the one after. What they bind is dropped.
+    one that starts first in the one after. What they bind is dropped. `marks` tell which choices an iteration
+    made: 0 where none of them does.
     """
 
     variable: str
@@ -24,3 +28,4 @@ class EachElement:
     steps: tuple[Step, ...]
     skipped: int = 0
     when: When = ()
+    marks: Marks = ()

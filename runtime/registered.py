@@ -53,7 +53,8 @@ def needed(given: Mapping[str, Function], names: Iterable[str]) -> dict[str, Fun
 
 
 def called(name: str, function: Function, type: str, values: Sequence[object]) -> object:
-    """The function of the values, as a value of the type, which is written as Spark does.
+    """The function of the values, as a value of the type, which is written as Spark does. Of no values there
+    is nothing to ask: that is NULL, whether a list is empty or is not there at all.
 
     >>> called("spread", lambda values: max(values) - min(values), "DOUBLE", [2, 5])
     3.0
@@ -61,6 +62,8 @@ def called(name: str, function: Function, type: str, values: Sequence[object]) -
     Traceback (most recent call last):
     neelc.runtime.registered.AggregateFailure: aggregate `worst` gave 'x', which is no DOUBLE, for [2, 5]
     """
+    if not values:
+        return None
     try:
         found = function(list(values))  # a list of its own: it may sort it
     except Exception as error:

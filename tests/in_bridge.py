@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from in_kernel import complete, key, planned_for, raw_values
+from in_kernel import complete, functions_of, key, planned_for, raw_values
 from in_kernel import roles as numbers_of_roles
 
 from neelc.ir import logical as ir
@@ -20,7 +20,7 @@ from neelc.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.plan.widths import unit_of
 from neelc.rewrite.keys import partition_keys
 from neelc.runtime.bridge import kernel
-from neelc.runtime.coding import condition_columns
+from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Result, Tables, read
 from neelc.runtime.reference.model import Binding, Event
@@ -81,7 +81,8 @@ def matches_among(match: Match, events: list[Event], planned: KernelPlan, way: W
     Random(way.seed).shuffle(events)
     table = as_table(planned, program, match, events)
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
-    found = [row for batch in kernel(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
+    run = kernel(program, way.rows_at_once, aggregates=functions_of(match))
+    found = [row for batch in run(batches) for row in batch.to_pylist()]
     bindings = [
         {output.variable: bound(output, row[output.name], events) for output in program.outputs}
         for row in found
@@ -164,7 +165,8 @@ def as_spark_has_it(key: object) -> Any:
 def value_columns(
     planned: KernelPlan, match: Match, events: Sequence[Event], places: Sequence[int]
 ) -> Iterator[tuple[str, pa.Array]]:
-    needed = {*condition_columns(planned.program), *planned.program.keys}
+    program = planned.program
+    needed = {*condition_columns(program), *called_columns(program), *program.keys}
     for column in planned.columns:
         if column.name not in needed:
             continue

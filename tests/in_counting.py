@@ -143,9 +143,14 @@ def differing_rows(match: Match, tables: Tables, way: Way) -> tuple[bool, str]:
     assert found is not None, "it can be counted"
     with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
         expected = expected_rows(match, tables)
+    return any(any(row) for row in expected), differing(found, expected)
+
+
+def differing(found: Sequence[Row], expected: Sequence[Row]) -> str:
+    """What is wrong with rows; nothing if they are those that are expected."""
     pairs = zip(in_order(found), in_order(expected), strict=False)
     same = len(found) == len(expected) and all(all(map(is_same, *pair)) for pair in pairs)
-    return any(any(row) for row in expected), "" if same else f"found {found}, expected {expected}"
+    return "" if same else f"found {found}, expected {expected}"
 
 
 def is_same(one: object, other: object) -> bool:

@@ -126,12 +126,13 @@ def as_arrays(planned: KernelPlan, match: Match, events: Sequence[Event], keys: 
     end = np.array([event.end // unit for event in events], np.int64) if planned.program.lasting else start
     numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
     segment = np.array([numbers[key] for key in keys], np.int64)
-    counted = places(start, end, segment) if planned.program.counted else (None, None)
+    first, beyond = places(start, end, segment) if planned.program.counted else (None, None)
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     owned = (np.full(len(numbers), low), np.full(len(numbers), high))
     columns = dict(values(planned, match, events))
     calls = calls_of(planned.program, functions_of(match), raw_of(planned, match, events))
-    return Events(start, end, segment, dict(roles(planned, match, events)), columns, owned, *counted, calls)
+    players = dict(roles(planned, match, events))
+    return Events(start, end, segment, players, columns, owned, first, beyond, calls)
 
 
 def raw_of(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Callable[[str], Sequence[object]]:

@@ -7,21 +7,24 @@ window is wide: then there need be no key, and time is cut into chunks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from answers import answer
 from generate.conditions import member, seen_in
 from generate.rewritable import Sample, sample
 from generate.streams import Row
 from generate.witnesses import Tables
-from on_spark import Question
+from on_spark import Asking, Question, Refusal, ask
 
 from neelc.ir import expr as e
 from neelc.ir.logical import Match, NamedMatch, Program
 from neelc.ir.rows import Output
 from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, Return, RunQuery, Script
 from neelc.ir.types import INT
+from neelc.runtime.reference import Result
+from neelc.runtime.reference.model import comparable
 
 RUN = "run"
 """The attribute that holds the number of a stream."""
@@ -42,8 +45,14 @@ class Combined:
 
 def combined(number: int, streams: int) -> Combined | None:
     """The query with this number; None when the reference would need too long."""
-    found = sample(number, streams)
-    in_time = number % 2 == 1 and is_windowed(found.match)
+    return together(sample(number, streams), number)
+
+
+def together(found: Sample, number: int) -> Combined | None:
+    """The query of a sample, asked of all its streams at once. Odd numbers are apart in time, if they can be,
+    and so is what looks at all events of a stream."""
+    windowed = is_windowed(found.match)
+    in_time = windowed and (number % 2 == 1 or found.match.strategy == "STRICT CONTIGUITY")
     changed = replace(found, script=with_run(found, in_time))
     tables = list(moved(changed.tables, in_time))
     if not can_be_combined(changed.match, in_time):
@@ -54,12 +63,12 @@ def combined(number: int, streams: int) -> Combined | None:
         if one is None:
             return None
         rows += one.rows
-    together = {name: [row for one in tables for row in one[name]] for name in tables[0]}
+    all_rows = {name: [row for one in tables for row in one[name]] for name in tables[0]}
     program = Program(changed.match.streams, (NamedMatch(None, changed.match),))
     apart = "time" if in_time else "a key"
     name = f"query {number}, {len(tables)} streams apart by {apart}: {changed.match.pattern}"
     hits = sum(bool(one and one.bindings) for one in answers)
-    return Combined(Question(name, program, together), rows, len(tables), hits)
+    return Combined(Question(name, program, all_rows), rows, len(tables), hits)
 
 
 def is_windowed(match: Match) -> bool:
@@ -106,3 +115,35 @@ def _moved(row: Row, number: int, later: int) -> Row:
     times = {"ts": row["ts"], "te": row.get("te")}
     known = {name: time + later for name, time in times.items() if isinstance(time, int)}
     return {**row, **known, RUN: number}
+
+
+@dataclass
+class Seen:
+    """How many pairs were asked, and how many of them have matches."""
+
+    pairs: int = 0
+    with_matches: int = 0
+
+
+def differences(spark: Any, questions: Sequence[Combined], asking: Asking, seen: Seen) -> Iterator[str]:
+    """What Spark finds else than what it must find."""
+    known = {one.question.name: one for one in questions}
+    for question, result in ask(spark, [one.question for one in questions], asking):
+        one = known[question.name]
+        match result:
+            case Refusal():
+                continue
+            case Result(rows=rows):
+                seen.pairs += one.streams
+                seen.with_matches += one.with_matches
+                missing, extra = difference(one, rows)
+                if missing or extra:
+                    yield f"{asking}: {question.name}\n{missing} rows lost, {extra} added"
+            case str():
+                yield f"{asking}: {question.name}\n{result}"
+
+
+def difference(one: Combined, rows: Sequence[object]) -> tuple[int, int]:
+    """How many rows are missing, and how many should not be there."""
+    found = Counter(comparable(row) for row in rows)
+    return (one.expected - found).total(), (found - one.expected).total()

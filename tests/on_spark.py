@@ -12,7 +12,8 @@ from typing import Any
 from like_spark import like_ours, widest
 from like_spark import spark_type as type_text
 
-from neelc.emit.compiled import Options, compile_script
+from neelc.api.query import run_source
+from neelc.emit.compiled import Compiled, Options, compile_script
 from neelc.emit.literals import identifier, spark_type
 from neelc.errors import NeelError
 from neelc.ir.logical import Column, Program, Stream
@@ -81,20 +82,18 @@ def configured(spark: Any, asking: Asking) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
-def source_of(question: Question, asking: Asking) -> str | Refusal:
-    """The source of the query, or why the strategy does not execute it."""
+def compiled(question: Question, asking: Asking) -> Compiled | Refusal:
+    """The query, or why the strategy does not execute it."""
     options = Options(asking.strategy, chunks=asking.chunks)
     try:
-        return compile_script(question.program, [len(question.program.queries) - 1], options).source
+        return compile_script(question.program, [len(question.program.queries) - 1], options)
     except (Unsupported, NeelError) as refusal:
         return Refusal(refusal.what if isinstance(refusal, Unsupported) else str(refusal))
 
 
-def built(spark: Any, question: Question, source: str, asking: Asking) -> Any:
+def built(spark: Any, question: Question, found: Compiled, asking: Asking) -> Any:
     """The DataFrame of a query; nothing runs."""
-    namespace: dict[str, Any] = {}
-    exec(compile(source, f"<{question.name}>", "exec"), namespace)
-    return namespace["query"](spark, frames(spark, question, asking))
+    return run_source(found.source, spark, frames(spark, question, asking), found.aggregates)
 
 
 def frames(spark: Any, question: Question, asking: Asking) -> dict[str, Any]:
@@ -138,12 +137,12 @@ def ask(
     waiting: list[tuple[Question, Any]] = []
     with configured(spark, asking):
         for question in questions:
-            source = source_of(question, asking)
-            if isinstance(source, Refusal):
-                yield question, source
+            found = compiled(question, asking)
+            if isinstance(found, Refusal):
+                yield question, found
                 continue
             try:
-                frame = built(spark, question, source, asking)
+                frame = built(spark, question, found, asking)
                 check_columns(question, frame)
                 waiting.append((question, frame))
             except Exception as error:  # whatever it is, it belongs to this question

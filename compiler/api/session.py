@@ -94,7 +94,8 @@ class Session:
     ) -> None:
         """Give the queries of this session an aggregate over lists; the last one of a name counts.
 
-        `function` takes the values of a list, NULLs as None, and gives a value of the type `returns` or None.
+        `function` takes the values of a list, at least one, NULLs as None, and gives a value of the type
+        `returns` or None.
         """
         if not isinstance(function, Aggregate):
             if returns is None:

@@ -63,7 +63,7 @@ def variables_of(clause: r.MatchRecognize) -> Variables:
     """The variables and subsets by their names as they are written, and the variables they stand for."""
     from neelc.bind.row_patterns import pattern_variables
 
-    found = {name: (canonical(name),) for name in pattern_variables(clause)}
+    found: dict[str, tuple[str, ...]] = {name: (canonical(name),) for name in pattern_variables(clause)}
     for subset in clause.subsets:
         found[subset.name] = tuple(canonical(member) for member in subset.members)
     return found

@@ -85,7 +85,7 @@ def python_source(relations: Relations, title: str) -> str:
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
 
 
-def _imports(programs: list[Program], others: list[tuple[str, str]]) -> str:
+def _imports(programs: list[Program | RowProgram], others: list[tuple[str, str]]) -> str:
     names: dict[str, set[str]] = {}
     for module, name in others:
         names.setdefault(module, set()).add(name)

@@ -150,8 +150,8 @@ class _Relations:
         windows = self._windows()
         if windows:
             summed = free("summed", self.taken)
-            items = tuple((text, column) for column, text in windows.values())
-            yield Let(summed, Extend(matches, items), "Aggregates over the rows of each match.")
+            sums = tuple((text, column) for column, text in windows.values())
+            yield Let(summed, Extend(matches, sums), "Aggregates over the rows of each match.")
             matches = summed
         excluded = self.plan.outputs.get(p.Property("", "EXCLUDED"))
         if excluded:

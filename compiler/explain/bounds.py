@@ -59,7 +59,8 @@ def _state(query: Match, names: Sequence[str]) -> str:
         )
     if query.within.unit == "EVENT":
         return f"At most {query.within} are kept{each}: more do not fit in a match."
-    return f"Events are kept for {query.within}{each}: older ones can be in no further match."
+    longer = ", and as long as they may be late" if any(stream.latest for stream in query.streams) else ""
+    return f"Events are kept for {query.within}{longer}{each}: older ones can be in no further match."
 
 
 def _work(query: Match) -> tuple[str, str, str]:
@@ -79,9 +80,10 @@ def _work(query: Match) -> tuple[str, str, str]:
 
 
 def _advice(query: Match) -> str:
-    """COLLAPSED is defined for lists of single events."""
+    """COLLAPSED is defined for lists of single events, and not executed for imprecise times."""
     lists = [part for part in all_parts(query.pattern) if isinstance(part, p.Repeat)]
-    collapses = all(isinstance(part.part, p.Event) for part in lists)
+    precise = not any(stream.latest for stream in query.streams)
+    collapses = precise and all(isinstance(part.part, p.Event) for part in lists)
     return "; RETURN COLLAPSED would give one row for all of them" if collapses else ""
 
 

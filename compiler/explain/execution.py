@@ -10,7 +10,10 @@ from neelc.emit.relations import Kernel
 from neelc.emit.strategies import Planned
 from neelc.explain.list_conditions import list_conditions
 from neelc.plan.aggregate_plan import sentence
+from neelc.plan.imprecise_sentence import weighing_sentence
 from neelc.plan.unsupported import Unsupported
+from neelc.runtime.imprecise_program import Imprecise
+from neelc.runtime.program import Program
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,11 @@ def _how(found: Planned) -> str:
         return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
     kernel = next(let.relation for let in found.lets if isinstance(let.relation, Kernel))
     program = kernel.program
+    assert isinstance(program, Program), "rows are explained by themselves"
     if found.strategy == "counting":
         return sentence(program)
+    if isinstance(program, Imprecise):
+        return weighing_sentence(program)
     together = "all events together" if not program.keys else "the events of a key together"
     if program.chunk is not None:
         together = "time is cut into chunks of eight windows, the events of a chunk together"

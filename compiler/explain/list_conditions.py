@@ -27,7 +27,7 @@ could be elements: what fails there fails for each list.
         for condition in conjuncts(part.where):
             found = consistency(condition, known)
             if found.shapes and not isinstance(condition, Same):
-                yield f"{condition} is {_kind(found)}: judged {_when(found, query.strategy)}."
+                yield f"{condition} is {_kind(found)}: judged {_when(found, query)}."
 
 
 def _kind(found: Consistency) -> str:
@@ -37,15 +37,16 @@ def _kind(found: Consistency) -> str:
     return f"{found.kind_without_nulls.value}{proviso}{transitive}"
 
 
-def _when(found: Consistency, strategy: str) -> str:
+def _when(found: Consistency, query: Match) -> str:
     shape = found.shape
     if not shape & ~Shape.ELEMENT:
         return "on each event alone, and SAFE from then on"
-    if strategy != ANY_MATCH:
+    if query.strategy != ANY_MATCH:
         return "as soon as all that it names is bound"
     if not shape & ~(Shape.ELEMENT | Shape.ADJACENT | Shape.RUNNING | Shape.FIRST):
         return "on the first element" if shape == Shape.FIRST else "when an element is added to a list"
-    if found.kind in (Kind.FALSE, Kind.BOTH):
+    # Events whose order is open make no list of all of them.
+    if found.kind in (Kind.FALSE, Kind.BOTH) and not any(stream.latest for stream in query.streams):
         early = "what fails there fails for each list"
         return f"on complete lists, and before that on all events that could be elements: {early}"
     return "on complete lists"

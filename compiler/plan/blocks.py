@@ -120,7 +120,8 @@ class SomeBound:
 class Block:
     """Variables, relations and checks; built by walking over a pattern once, not changed afterwards.
 
-    `wanted` says whether a solution must exist or must not; None is the match itself.
+    `wanted` says whether a solution must exist or must not; None is the match itself. `each` is the closure
+    whose iterations are asked one by one, for a check of an iteration that is made outside of it.
     """
 
     wanted: bool | None = None
@@ -131,6 +132,7 @@ class Block:
     choices: list[Choice] = field(default_factory=list)
     bound: list[SomeBound] = field(default_factory=list)
     checks: list[Block] = field(default_factory=list)
+    each: str | None = None
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from neelc.plan.blocks import Block, Item
 from neelc.plan.event_roles import EventRoles
 from neelc.plan.feasible import feasible
 from neelc.plan.known import Known
+from neelc.plan.late_checks import late_check
 from neelc.plan.list_names import FIRST, element
 from neelc.plan.order import Order, bounds_of, choose, conditions_at, differs_of, judge, share
 from neelc.plan.picks import with_picks
@@ -32,7 +33,7 @@ def blocks_to_steps(
 
 def _steps(order: Order) -> list[Step]:
     block = order.block
-    order.checks = [(check, check_step(order, check)) for check in block.checks]
+    order.checks = [(check, _check(order, check)) for check in block.checks]
     judge(order)
     for place, item in enumerate(_in_order(block.items, order.postpones)):
         if item in order.taken:
@@ -86,6 +87,12 @@ def _take(order: Order, item: Item) -> Take:
     where = [*agreements(item, bound, order.known), *conditions_at(order, item)]
     bounds = bounds_of(order, item, bound)
     return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
+
+
+def _check(order: Order, check: Block) -> Step:
+    if check.each is None:
+        return check_step(order, check)
+    return late_check(check, order.known.closure(check.each), order, _steps)
 
 
 def check_step(order: Order, check: Block) -> Absent | Present:

@@ -51,10 +51,11 @@ def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> Non
         inner=(),
         dropped=frozenset(),
         hidden=None,
+        in_loop=True,
     )
     place(walk, body, inside)
-    if any(condition.names & at.dropped for condition in block.all_conditions()):
-        raise Unsupported("a closure with a condition on what EXISTS drops", part.span)
+    if at.block_of([variable]) is not at.hidden:
+        _tell_hidden(part, block, at)
     if may_be_empty(part.part):
         block.bound.append(SomeBound(names, at.when))
     within = tuple(window.around(variable) for window in at.windows)
@@ -65,17 +66,30 @@ def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> Non
 
 
 def _refuse(part: p.Repeat) -> None:
-    """What a body may not have: it would have to look at the iteration that follows."""
     for inner in all_parts(part.part):
-        match inner:
-            case p.Repeat():
-                raise Unsupported("a closure inside of a closure", inner.span)
-            case p.Exists():
-                raise Unsupported("EXISTS inside of a closure", inner.span)
-            case p.Seq(parts) if isinstance(parts[-1], p.Not):
-                raise Unsupported("a negation at the end of a closure's body", inner.span)
-            case p.And(parts) | p.AndNeg(parts) if any(isinstance(one, p.Not) for one in parts):
-                raise Unsupported("a negation in an AND inside of a closure", inner.span)
+        if isinstance(inner, p.Repeat):
+            raise Unsupported("a closure inside of a closure", inner.span)
+
+
+def _tell_hidden(part: p.Repeat, body: Block, at: Place) -> None:
+    """What an iteration asks of what EXISTS drops is asked where that is looked for, for each iteration."""
+    if at.hidden is None:
+        return
+    told = [condition for condition in body.conditions if condition.names & at.dropped]
+    at.hidden.conditions += told
+    body.conditions[:] = [condition for condition in body.conditions if condition not in told]
+    checks = [check for check in body.checks if _looks_at(check, at.dropped, body)]
+    at.hidden.checks += [replace(check, each=part.variable) for check in checks]
+    body.checks[:] = [check for check in body.checks if check not in checks]
+
+
+def _looks_at(check: Block, dropped: frozenset[str], body: Block) -> bool:
+    """Whether a check of an iteration depends on what is dropped: not if it lies between two events of the
+    iteration."""
+    if any(condition.names & dropped for condition in check.all_conditions()):
+        return True
+    sure = {item.variable for item in body.items if implies(check.when, item.when)}
+    return not all(sure & set(item.before) and sure & set(item.after) for item in check.all_items())
 
 
 def _renamed_body(part: p.Repeat, variable: str) -> tuple[p.Pattern, tuple[str, ...]]:
@@ -94,6 +108,8 @@ def _renamed_body(part: p.Repeat, variable: str) -> tuple[p.Pattern, tuple[str, 
                 return Variable(new[name])
             case p.Event(variable=name) if (name or "") in new:
                 return replace(node, variable=new[name or ""])
+            case p.Exists(variables):
+                return replace(node, variables=tuple(new.get(name, name) for name in variables))
         return None
 
     changed = transform(body, change)

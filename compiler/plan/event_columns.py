@@ -20,7 +20,18 @@ from neelc.plan.event_roles import renamed
 EVENT = ""
 """The name that the expression of a column has for its event."""
 
-RESERVED = ("start", "end", "roles", "chunk", "chunk_width", "span", "match_start", "match_end", "copy", "bucket")
+RESERVED = (
+    "start",
+    "end",
+    "roles",
+    "chunk",
+    "chunk_width",
+    "span",
+    "match_start",
+    "match_end",
+    "copy",
+    "bucket",
+)
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 """What can stand in any generated text as it is."""

@@ -69,7 +69,9 @@ def _may_be_skipped(step: r.Follow, closure: r.Closure) -> Iterator[str]:
         for number, state in enumerate(step.states)
         if state.list == closure.variable
     }
-    gaps = [(places[number], None) for number in places if step.states[number].accepts is not None]
+    gaps: list[tuple[int, int | None]] = [
+        (places[number], None) for number in places if step.states[number].accepts is not None
+    ]
     for move in step.moves:
         begin, end = places.get(move.source), places.get(move.target)
         if move.iteration == SAME:

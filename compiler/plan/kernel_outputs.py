@@ -95,7 +95,13 @@ def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
     {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
     """
     found: dict[str, str] = {}
-    taken = {"match_start", "match_end", "confidence", *SPECIAL_WORDS, *(word.casefold() for word in RESERVED)}
+    taken = {
+        "match_start",
+        "match_end",
+        "confidence",
+        *SPECIAL_WORDS,
+        *(word.casefold() for word in RESERVED),
+    }
     for number, name in enumerate(variables, 1):
         plain = bare(name)
         if not PLAIN_NAME.match(plain) or plain.casefold() in taken:

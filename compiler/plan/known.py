@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from neelc.ir.expr import Attribute, Cast
 from neelc.ir.names import bare
 from neelc.plan.blocks import Block, Item, implies
-from neelc.plan.list_names import list_of
+from neelc.plan.list_names import AFTER, element, list_of
 from neelc.rewrite.facts import Facts
 from neelc.rewrite.keys import Key
 from neelc.runtime.program import When
@@ -36,7 +36,11 @@ class Known:
 
     def names_of(self, variable: str) -> tuple[str, ...]:
         """The names of an iteration of a list."""
-        return next(item.loop.names for item in self.items[variable] if item.loop is not None)
+        loop = self.closure(variable).loop
+        return () if loop is None else loop.names
+
+    def closure(self, variable: str) -> Item:
+        return next(item for item in self.items[variable] if item.loop is not None)
 
     def lists(self, variable: str) -> tuple[str, ...]:
         """The lists that a variable consists of; of an event, the variable."""
@@ -67,7 +71,8 @@ def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
         # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
-        ends = (name for name in (*item.names, *item.earlier) if name != item.variable)
+        next_one = () if item.loop is None else (element(item.variable, AFTER),)
+        ends = (name for name in (*item.names, *item.earlier, *next_one) if name != item.variable)
         for name in dict.fromkeys(ends):
             end = replace(item, variable=name, type=_type_of(name, item), loop=None)
             items[name] = (*items.get(name, ()), end)

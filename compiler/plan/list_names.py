@@ -101,6 +101,16 @@ def place_of(name: str) -> str | None:
     return found[2] if found else None
 
 
+def inner_of(name: str) -> str | None:
+    """The variable of an iteration that a name means.
+
+    >>> inner_of("k[i].a"), inner_of("b[i]"), inner_of("b")
+    ('a', None, None)
+    """
+    found = _DERIVED.match(name)
+    return found[3] if found else None
+
+
 def is_of_iteration(name: str) -> bool:
     """Whether a name changes with each iteration: `b[i]` and `b[i-1]`."""
     place = place_of(name)

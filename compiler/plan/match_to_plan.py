@@ -94,9 +94,11 @@ def _leader(block: Block) -> str | None:
     return first if all(first in item.after for item in rest) else None
 
 
-def _looks_back(block: Block) -> bool:
-    """Whether a check can look at events before the start of the match."""
-    sure = {
+def _looks_back(block: Block, around: frozenset[str] = frozenset()) -> bool:
+    """Whether a check can look at events before the start of the match; `around` is surely bound."""
+    sure = around | {
         item.variable for item in block.items if not item.when and (item.loop is None or item.loop.least > 0)
     }
-    return any(not sure & set(item.after) for check in block.checks for item in check.all_items())
+    if any(not sure & set(item.after) for check in block.checks for item in check.all_items()):
+        return True
+    return any(_looks_back(item.loop.body, sure) for item in block.items if item.loop is not None)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from neelc.ir.expr import Expr
 from neelc.plan.blocks import Block, Condition, Item
 from neelc.plan.event_roles import EventRoles
+from neelc.plan.iteration_marks import marks_of, own_choices
 from neelc.plan.known import Known, exclude_each_other
-from neelc.plan.list_names import ends, is_of_iteration, lag, list_of, ranges
+from neelc.plan.list_names import CURRENT, ends, is_of_iteration, lag, list_of, place_of, ranges
 from neelc.plan.names_of_steps import names_of_step
 from neelc.plan.shared_items import shared_items
 from neelc.plan.steps import Absent, Bounds, Choose, EachElement, Filter, Present, Rename, Step, Take
@@ -67,9 +68,12 @@ class Order:
         """The step that judges a condition; one about each element of a list is asked of each of them."""
         step: Step = Filter(condition.expression, condition.when)
         for name in sorted(ranges(condition.expression) - self.iterating):
-            inner = replace(step, when=())
+            closure = self.known.closure(name)
+            own = own_choices(closure, step.when)
+            outer = tuple(choice for choice in step.when if choice not in own)
+            names, marks = self.known.names_of(name), marks_of(closure, iter((own,)))
             skipped = lag(condition.expression, name)
-            step = EachElement(name, self.known.names_of(name), (inner,), skipped, condition.when)
+            step = EachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
         return step
 
 
@@ -161,7 +165,7 @@ def differs_of(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ..
     names = (
         name
         for name in sorted(bound)
-        if list_of(name) is None
+        if place_of(name) in (None, CURRENT)
         and name not in item.after
         and name not in item.before
         and order.known.can_be_one_event(item, name)

@@ -202,7 +202,8 @@ def _place_not(walk: Walk, inner: p.Pattern, at: Place) -> None:
     text = f"{'!!' if twice else '!'}{as_written(part)}"
     check = Block(wanted=twice, when=at.when, part=text)
     scope = (*at.innermost, next(walk.numbers))
-    place(walk, part, replace(at, block=check, hidden=None, dropped=frozenset(), scope=scope, inner=()))
+    inside = replace(at, block=check, hidden=None, dropped=frozenset(), scope=scope, inner=(), in_loop=False)
+    place(walk, part, inside)
     if satisfiable_by_nothing(part):
         check.bound.append(SomeBound(check.variables, at.when))
     at.checks.checks.append(check)
@@ -211,7 +212,7 @@ def _place_not(walk: Walk, inner: p.Pattern, at: Place) -> None:
 def _place_exists(walk: Walk, part: p.Pattern, names: frozenset[str], inner: p.Pattern, at: Place) -> None:
     inner_scope = (names, (*at.innermost, next(walk.numbers)))
     at = replace(at, inner=(*at.inner, inner_scope))
-    if at.block.wanted is not None or at.hidden is not None:
+    if (at.block.wanted is not None and not at.in_loop) or at.hidden is not None:
         # Something exists already in a block that only asks for existence: one question more in it.
         dropped = at.dropped | names if at.hidden is not None else at.dropped
         place(walk, inner, replace(at, dropped=dropped))

@@ -30,7 +30,7 @@ Scope = tuple[int, ...]
 class Place:
     """Where a part stands. `block` takes what a match binds; `dropped` are variables of an EXISTS, which go
     to `hidden`, as do negations there: they may look at what is dropped. `inner` has the variables of each
-    EXISTS around it that are in no scope but its own."""
+    EXISTS around it that are in no scope but its own. `in_loop`: it is a part of a closure's iterations."""
 
     block: Block
     when: When = ()
@@ -43,6 +43,7 @@ class Place:
     same: tuple[tuple[int, str], ...] = ()
     dropped: frozenset[str] = frozenset()
     hidden: Block | None = None
+    in_loop: bool = False
 
     @property
     def checks(self) -> Block:

@@ -71,7 +71,7 @@ def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | N
             return r.Filter(values.value(left[0])) if left else None
         case s.Repeat(when=()):
             return _repeat(step, values, residual)
-        case s.EachElement(steps=(s.Filter() as inner,), when=()):
+        case s.EachElement(steps=(s.Filter(when=()) as inner,), when=()):
             try:
                 return _inner_each(step, values)
             except NotInKernel:
@@ -182,7 +182,7 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
 def _inner_each(step: s.EachElement, values: KernelValues) -> r.EachElement:
     """Raises `NotInKernel`."""
     steps = tuple(_each_inner(inner, step.variable, values) for inner in step.steps)
-    return r.EachElement(step.variable, step.names, steps, step.skipped, step.when)
+    return r.EachElement(step.variable, step.names, steps, step.skipped, step.when, step.marks)
 
 
 def _each_inner(step: s.Step, variable: str, values: KernelValues) -> r.Step:

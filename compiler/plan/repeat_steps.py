@@ -10,6 +10,7 @@ from neelc.ir.node import walk
 from neelc.plan.blocks import Block, Condition, Item
 from neelc.plan.consistency import Kind, consistency
 from neelc.plan.event_roles import renamed
+from neelc.plan.late_checks import is_settled, late_check
 from neelc.plan.list_names import (
     BEFORE,
     CURRENT,
@@ -24,7 +25,6 @@ from neelc.plan.list_names import (
 )
 from neelc.plan.order import Order, open_conditions
 from neelc.plan.steps import Repeat, Step
-from neelc.plan.unsupported import Unsupported
 from neelc.runtime.program import When
 
 
@@ -35,12 +35,15 @@ def repeat_step(order: Order, item: Item, find: Callable[[Order], list[Step]]) -
     assert loop is not None, "a closure"
     around = (order.bound(item.when) - {item.variable}) | {*item.earlier}
     now = [one for one in loop.body.conditions if _is_early(one, item, loop.body, around)]
-    order.late += [_of_complete(one, loop.body) for one in loop.body.conditions if one not in now]
+    order.late += [one for one in loop.body.conditions if one not in now]
+    late = [check for check in loop.body.checks if not is_settled(check, item, order, around)]
+    order.checks += [(check, late_check(check, item, order, find)) for check in late]
     following = [one for one in now if not _is_of_first(one, item.variable)]
     first = [_of_first(one, item.variable) for one in now if not looks_back(one.expression)]
 
     def steps(conditions: list[Condition]) -> tuple[Step, ...]:
-        body = replace(loop.body, conditions=conditions)
+        checks = [check for check in loop.body.checks if check not in late]
+        body = replace(loop.body, conditions=conditions, checks=checks)
         iterating = order.iterating | {item.variable}
         iteration = Order(body, order.known, order.roles, around, order.chosen, iterating=iterating)
         return tuple(under(step, item.when) for step in find(iteration))
@@ -72,14 +75,6 @@ def _is_early(condition: Condition, item: Item, body: Block, around: frozenset[s
         elif name not in known and not (is_of_iteration(name) and found in known):
             return False
     return True
-
-
-def _of_complete(condition: Condition, body: Block) -> Condition:
-    """A condition of iterations for a list that is complete: their choices are not known any more."""
-    if any(choice.mark == mark for choice in body.choices for mark, _ in condition.when):
-        written = without_names(condition.expression)
-        raise Unsupported(f"the condition `{written}`, in a closure, about what is bound after it")
-    return condition
 
 
 def _early(order: Order, item: Item) -> Iterator[Expr]:

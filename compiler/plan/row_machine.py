@@ -60,7 +60,8 @@ def machine_of(pattern: r.RowPattern, names: tuple[str, ...]) -> Machine:
     ((0, 1), (0,), ((1, -1), (1, -1)))
     """
     try:
-        entry = _Builder().built(pattern, *[Accept()] * 2, False)
+        end = Accept()
+        entry = _Builder().built(pattern, end, end, False)
     except RecursionError:
         raise Unsupported("a row pattern that is nested too deeply", pattern.span) from None
     places = _places(entry)
@@ -113,7 +114,7 @@ class _Builder:
         """First the times that are not required, then before them those that are."""
         part, least = repeat.part, repeat.least
         if repeat.most is None:
-            again: Step = Split()
+            again = Split()
             once = self.built(part, again, Split(), excluded)
             again.ways = _preferred(repeat, once, taken)
             if least and not can_be_empty(part):

@@ -228,7 +228,8 @@ class _Planner:
 def time_unit(query: Recognize) -> str:
     """The unit of the times that WITHIN speaks of, as whole numbers."""
     type = type_of(query.order[0].expression) if query.order else None
-    return {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}.get(type, query.unit)
+    units: dict[object, str] = {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}
+    return units.get(type, query.unit)
 
 
 _SKIPS = {"PAST LAST ROW": "PAST", "TO NEXT ROW": "NEXT", "TO FIRST": "FIRST", "TO LAST": "LAST"}

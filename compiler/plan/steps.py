@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.ir.expr import Expr
+from neelc.runtime.elements import Marks
 from neelc.runtime.moves import Closure, State
 from neelc.runtime.program import ALL, EVERYWHERE, AnyBound, Between, Bounds, Choose, Rename, When, Within
 
@@ -97,6 +98,7 @@ class EachElement:
     steps: tuple[Step, ...]
     skipped: int = 0
     when: When = ()
+    marks: Marks = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.plan import steps as s
-from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element
+from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, inner_of
 
 
 def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
@@ -13,8 +13,9 @@ def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
     types = {role.name: role.type for role in plan.roles}
     found: dict[str, tuple[str, ...]] = {}
     for take in takes(plan.steps):
-        known = found.get(take.variable, ())
-        found[take.variable] = tuple(dict.fromkeys((*known, types[take.role])))
+        # Keys call an event of an iteration, a negative one too, by its name in the body of the closure.
+        for name in {take.variable, inner_of(take.variable) or take.variable}:
+            found[name] = tuple(dict.fromkeys((*found.get(name, ()), types[take.role])))
     for step in plan.steps:
         if isinstance(step, s.Rename):
             found[step.new] = tuple(dict.fromkeys((*found.get(step.new, ()), *found[step.variable])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -46,6 +46,8 @@ def _kept(search: Search, step: EachElement, frontier: Frontier, run: Run) -> Tr
     seen = dict(_seen(step, frontier, row, number, search.events))
     variables = {**rows.variables, **{name: numbers[asked] for name, numbers in seen.items()}}
     rows = replace(rows, variables=variables).marked(ELEMENT, np.arange(len(asked)))
+    for mark, choices in _choices(step, variables, len(asked)).items():
+        rows = rows.marked(mark, choices)
     passed = np.zeros(len(asked), bool)
     if len(asked):
         for piece in run(replace(search, prunes=False), step.steps, rows):
@@ -75,6 +77,16 @@ def _seen(
         if f"{step.variable}[{place}]" in asked:
             around = [_at(found, row, number + offset) for found in lists.values()]
             yield f"{step.variable}[{place}]", outermost(around, times, is_better)
+
+
+def _choices(step: EachElement, variables: Mapping[str, Numbers], rows: int) -> dict[str, Numbers]:
+    found: dict[str, Numbers] = {}
+    for mark, choice, names in step.marks:
+        there = np.zeros(rows, bool)
+        for name in names:
+            there |= variables[name] >= 0
+        found[mark] = np.where(there, choice, found.get(mark, np.zeros(rows, np.int64)))
+    return found
 
 
 def _at(lists: Lists, row: Numbers, number: Numbers) -> Numbers:

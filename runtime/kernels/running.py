@@ -101,12 +101,12 @@ def _repeat(search: Search, step: Repeat, frontier: Frontier) -> Iterator[Fronti
     return repeat(search, step, frontier, run)
 
 
-def _each_element(search: Search, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
-    return each_element(search, step, frontier, run)
-
-
 def _weigh(search: Search, step: Weigh, frontier: Frontier) -> Iterator[Frontier]:
     return weigh(search, step, frontier, run)
+
+
+def _each_element(search: Search, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
+    return each_element(search, step, frontier, run)
 
 
 STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {

@@ -8,12 +8,13 @@ from functools import cmp_to_key
 
 from neelc.ir.expr import Expr
 from neelc.ir.recognize import OMIT, UNMATCHED, Recognize, RowSkip
+from neelc.ir.row_values import ROW
 from neelc.ir.rows import SortItem
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, LimitReached, comparable
 from neelc.runtime.reference.results import Result
 from neelc.runtime.reference.row_parsings import Parser, Parsing
-from neelc.runtime.reference.row_values import ROW, Row, Seen, up_to, value_at
+from neelc.runtime.reference.row_values import Row, Seen, up_to, value_at
 from neelc.runtime.reference.times import nanoseconds
 from neelc.runtime.reference.values import order
 from neelc.runtime.reference.windows import length, size
@@ -36,7 +37,7 @@ class Found:
 
 def recognized(query: Recognize, rows: Sequence[Row]) -> Result:
     """The rows that the clause makes of its input."""
-    result = []
+    result: list[tuple[object, ...]] = []
     for partition in _partitions(query, rows):
         for found in matches(query, partition):
             result.extend(_output(query, partition, found))

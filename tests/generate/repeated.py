@@ -9,17 +9,22 @@ of the streams are witnesses of the pattern (`witnesses.py`), the others were ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from generate.conditions import Seen, member, seen_in
+from generate.few_conditions import attribute
 from generate.following import LASTING, POINTS, Known, condition, query_text, random_tables, sequence
 from generate.following import with_clauses as completed
 from generate.rewritable import Sample
 from generate.witnesses import Tables, tables
 from neelc import parse
 from neelc.errors import NeelError
+from neelc.ir import expr as e
 from neelc.ir import pattern as p
 from neelc.ir.node import walk
+from neelc.ir.rows import Output
 from neelc.ir.script import Return, RunQuery
 
 ANY = "SKIP TILL ANY MATCH"
@@ -37,15 +42,35 @@ def kleene_sample(number: int, strategy: str, streams: int = 4) -> Sample | None
     lists = [node for node in walk(found.query.pattern) if isinstance(node, p.Repeat)]
     if not lists:
         return None
-    if chance.random() < 0.2 and all(isinstance(one.part, p.Event) for one in lists):
-        collapsed = replace(found.query, returns=Return((), collapsed=True))
-        found = replace(found, script=replace(script, statements=(script.statements[0], RunQuery(collapsed))))
+    asked = replace(found.query, returns=_returns(chance, found.query.pattern, lists))
+    found = replace(found, script=replace(script, statements=(script.statements[0], RunQuery(asked))))
     made = (_tables(chance, found.query.pattern, lasting, strategy) for _ in range(streams))
     found = replace(found, tables=tuple(made))
     try:
         return found if found.match else None
     except NeelError:
         return None
+
+
+def _returns(chance: Random, pattern: p.Pattern, lists: Sequence[p.Repeat]) -> Return | None:
+    """All that is bound, COLLAPSED lists, or some elements of lists and what is computed of them."""
+    kind = chance.choice(("all", "all", "collapsed", "some", "some"))
+    if kind == "collapsed" and all(isinstance(one.part, p.Event) for one in lists):
+        return Return((), collapsed=True)
+    seen = seen_in(pattern)
+    if kind != "some" or not seen:
+        return None
+    items = [_item(chance, variable) for variable in chance.sample(seen, min(len(seen), 3))]
+    return Return(tuple(Output(item, f"r{place}") for place, item in enumerate(items)))
+
+
+def _item(chance: Random, variable: Seen) -> e.Expr:
+    if not variable.is_list or variable.inner or chance.random() < 0.4:
+        return attribute(chance, variable)
+    elements = e.Slice(e.Name((variable.name,)))
+    function = chance.choice(("sum", "min", "max", "first", "last", "count", ""))
+    values = elements if function == "count" else member(elements, "x")
+    return e.Call(function, (values,)) if function else values
 
 
 def _anywhere(chance: Random) -> str:

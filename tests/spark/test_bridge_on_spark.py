@@ -31,7 +31,7 @@ ROWS = [
 ]
 
 
-def result(spark: Any, program: Program, batch: int, **limits: int) -> Any:
+def result(spark: Any, program: Program, batch: int, **limits: Any) -> Any:
     """The matches of a program among `ROWS`, in two partitions."""
     columns = bridging.table(ROWS).drop_columns(["other", "chunk"])
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(batch))

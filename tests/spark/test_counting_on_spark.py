@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from generate.counted import events, query_text
-from in_counting import bound, expected_rows, in_order, is_same, planned
+from in_counting import bound, differing, expected_rows, is_same, planned
 from on_spark import Asking, Question, ask
 from test_counting import stream
 
@@ -40,14 +40,12 @@ def questions() -> list[Question]:
 def test_random_queries(spark: Any) -> None:
     wrong = []
     for asked, result in ask(spark, questions(), ASKING, together=30):
-        expected = in_order(expected_rows(asked.program.queries[0].match, asked.tables))
         if not isinstance(result, Result):
             wrong.append(f"{asked.name}: {result}")
             continue
-        found = in_order(result.rows)
-        pairs = zip(found, expected, strict=False)
-        if len(found) != len(expected) or not all(all(map(is_same, *pair)) for pair in pairs):
-            wrong.append(f"{asked.name}\n{asked.tables}\nfound {found}, expected {expected}")
+        expected = expected_rows(asked.program.queries[0].match, asked.tables)
+        if difference := differing(result.rows, expected):
+            wrong.append(f"{asked.name}\n{asked.tables}\n{difference}")
     assert wrong == []
 
 

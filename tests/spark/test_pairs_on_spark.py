@@ -3,18 +3,14 @@ the events are split and ordered."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import pytest
-from many_streams import Combined, combined
-from on_spark import Asking, Refusal, ask
-
-from neelc.runtime.reference import Result
-from neelc.runtime.reference.model import comparable
+from many_streams import Combined, Seen, combined, differences
+from on_spark import Asking
 
 STREAMS = 6
 WAYS: Sequence[tuple[int, Asking]] = (
@@ -90,12 +86,6 @@ PARTS = (
 )
 
 
-@dataclass
-class Seen:
-    pairs: int = 0
-    with_matches: int = 0
-
-
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.strategy)
 def test_pairs(spark: Any, part: Part) -> None:
     seen = Seen()
@@ -113,26 +103,3 @@ def batches(part: Part) -> Iterator[tuple[Asking, list[Combined]]]:
     for many, asking in WAYS:
         found = [combined(number, STREAMS) for number in islice(numbers, many)]
         yield replace(asking, strategy=part.strategy, seed=many), [one for one in found if one]
-
-
-def differences(spark: Any, questions: Sequence[Combined], asking: Asking, seen: Seen) -> Iterator[str]:
-    known = {one.question.name: one for one in questions}
-    for question, result in ask(spark, [one.question for one in questions], asking):
-        one = known[question.name]
-        match result:
-            case Refusal():
-                continue
-            case Result(rows=rows):
-                seen.pairs += one.streams
-                seen.with_matches += one.with_matches
-                missing, extra = difference(one, rows)
-                if missing or extra:
-                    yield f"{asking}: {question.name}\n{missing} rows lost, {extra} added"
-            case str():
-                yield f"{asking}: {question.name}\n{result}"
-
-
-def difference(one: Combined, rows: Sequence[object]) -> tuple[int, int]:
-    """How many rows are missing, and how many should not be there."""
-    found = Counter(comparable(row) for row in rows)
-    return (one.expected - found).total(), (found - one.expected).total()

@@ -1,0 +1,46 @@
+"""Users' own aggregates: what the kernel finds with them is what the reference finds, under each strategy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+from in_kernel import planned_for
+from kernel_fuzz import Tally, check_pair, ways_to_write
+from registered import sample
+
+from neelc.ir.script import STRATEGIES
+from neelc.plan.unsupported import Unsupported
+from neelc.runtime.reference import LimitReached
+
+QUERIES = 50
+PAIRS = 70
+"""Least number of pairs for each strategy: some of the queries have no list, and some are refused."""
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_random_queries(strategy: str) -> None:
+    tally = compared(strategy, range(QUERIES))
+    assert tally.pairs >= PAIRS, tally.refused
+    assert tally.with_matches >= PAIRS // 6
+
+
+def compared(strategy: str, numbers: range, forms: int = 1) -> Tally:
+    """What was compared of the queries with these numbers, each in so many `forms`."""
+    tally = Tally(refused=Counter())
+    for number in numbers:
+        found = sample(number, strategy)
+        if found is None:
+            continue
+        asked, streams = found
+        for _, match in islice(ways_to_write(asked), forms):
+            try:
+                planned = planned_for(match)
+                for tables in streams:
+                    check_pair(match, tables, tally, number + tally.pairs, planned)
+            except (Unsupported, LimitReached) as refusal:
+                tally.refused[str(refusal).partition("`")[0]] += 1
+            except Exception as problem:
+                raise AssertionError(f"{number}: {match.pattern}\n{tables}\n{problem}") from problem
+    return tally
