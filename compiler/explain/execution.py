@@ -9,11 +9,8 @@ from neelc.emit.considered import considered
 from neelc.emit.relations import Kernel
 from neelc.emit.strategies import Planned
 from neelc.explain.list_conditions import list_conditions
-from neelc.plan.aggregate_plan import sentence
-from neelc.plan.imprecise_sentence import weighing_sentence
+from neelc.plan.program_sentence import program_sentence
 from neelc.plan.unsupported import Unsupported
-from neelc.runtime.imprecise_program import Imprecise
-from neelc.runtime.program import Program
 
 
 @dataclass(frozen=True)
@@ -56,14 +53,4 @@ def _how(found: Planned) -> str:
     if found.strategy == "join":
         return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
     kernel = next(let.relation for let in found.lets if isinstance(let.relation, Kernel))
-    program = kernel.program
-    assert isinstance(program, Program), "rows are explained by themselves"
-    if found.strategy == "counting":
-        return sentence(program)
-    if isinstance(program, Imprecise):
-        return weighing_sentence(program)
-    together = "all events together" if not program.keys else "the events of a key together"
-    if program.chunk is not None:
-        together = "time is cut into chunks of eight windows, the events of a chunk together"
-    count = "1 step" if len(program.steps) == 1 else f"{len(program.steps)} steps"
-    return f"{together}, in the order of time; a program of {count} runs over them."
+    return program_sentence(kernel.program)
