@@ -1,0 +1,1 @@
+"""Aggregates over valid time: for every instant, over all events that are valid then."""

@@ -1,0 +1,154 @@
+"""From Spark to snapshot aggregates and back: what `DataFrame.mapInArrow` runs on each partition.
+
+Rows come with equal keys together, in the order of their start. All keys but the last one seen are complete.
+Of the last one, all is known up to the last start seen: what ends until then leaves memory, and what is still
+valid is carried over. So memory is bounded by the rows that are valid together, and those of one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime import segments
+from neelc.runtime.algebra.aggregating import aggregate
+from neelc.runtime.algebra.program import FOREVER, SnapshotProgram
+from neelc.runtime.algebra.stretches import stretches
+from neelc.runtime.columns import times
+from neelc.runtime.failures import INTERNAL, MEMORY, UNSORTED, Facts, KernelFailure
+from neelc.runtime.segments import FIRST_TIME, Ints
+
+Batches = Iterator[pa.RecordBatch]
+
+ROWS_AT_ONCE = 250_000
+ROWS_IN_BATCH = 50_000
+
+
+def snapshots(program: SnapshotProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callable[[Batches], Batches]:
+    """The function that aggregates the rows of one of Spark's partitions."""
+    return partial(_run, program, max(1, rows_at_once))
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """Rows that wait: of the first key, all before `low` is done, and `carried` rows are known from then."""
+
+    parts: tuple[pa.RecordBatch, ...] = ()
+    rows: int = 0
+    carried: int = 0
+    low: int = FIRST_TIME
+
+
+def _run(program: SnapshotProgram, rows_at_once: int, batches: Batches) -> Batches:
+    waiting = _Waiting()
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        waiting = _Waiting(
+            (*waiting.parts, batch), waiting.rows + batch.num_rows, waiting.carried, waiting.low
+        )
+        # Twice what was carried: so the work stays linear, however long a window is.
+        if waiting.rows >= max(rows_at_once, 2 * waiting.carried):
+            with _explained(program):
+                waiting, found = _cut(program, waiting)
+            yield from found
+    if waiting.rows:
+        with _explained(program):
+            found = _aggregated(program, _joined(waiting.parts), waiting.low, FOREVER)
+        yield from found
+
+
+def _cut(program: SnapshotProgram, waiting: _Waiting) -> tuple[_Waiting, list[pa.RecordBatch]]:
+    """What is still needed, and the results of all that is known."""
+    rows = _joined(waiting.parts)
+    start, end = _times(rows)
+    tail = int(segments.heads(_keys(program, rows), len(start))[-1])
+    high = int(start[-1])
+    found = _aggregated(program, rows, waiting.low, high)
+    kept = tail + np.flatnonzero(end[tail:] > high)
+    low = high if len(kept) else FIRST_TIME
+    left = rows.take(pa.array(kept))
+    return _Waiting((left,) if len(kept) else (), len(kept), len(kept), low), found
+
+
+def _aggregated(program: SnapshotProgram, rows: pa.RecordBatch, low: int, high: int) -> list[pa.RecordBatch]:
+    """The results for the times of the first key from `low` on, and of the last key before `high`."""
+    start, end = _times(rows)
+    key = segments.numbers(segments.heads(_keys(program, rows), len(start)), len(start))
+    _check_order(program, rows, key, start)
+    start = np.where(key == 0, np.maximum(start, np.int64(low)), start)
+    end = np.where(key == key[-1], np.minimum(end, np.int64(high)), end)
+    if program.chunk is not None:
+        start, end = _in_chunks(program, rows, start, end)
+    valid = np.flatnonzero(start < end)
+    if not len(valid):
+        return []
+    if len(valid) < len(start):
+        rows, key, start, end = rows.take(pa.array(valid)), key[valid], start[valid], end[valid]
+    found = stretches(key, start, end)
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    arrays = {name: columns[name].take(pa.array(_first_of(key)[found.key])) for name in program.keys}
+    arrays |= {"start": pa.array(found.begin), "end": pa.array(found.end)}
+    arrays |= {one.name: aggregate(one, columns, found) for one in program.aggregates}
+    batch = pa.RecordBatch.from_pydict(arrays)
+    return [batch.slice(first, ROWS_IN_BATCH) for first in range(0, batch.num_rows, ROWS_IN_BATCH)]
+
+
+def _first_of(key: Ints) -> Ints:
+    """For each number of a key its first row; numbers may be missing."""
+    first = np.zeros(int(key[-1]) + 1, dtype=np.int64)
+    heads = np.flatnonzero(np.diff(key, prepend=-1))
+    first[key[heads]] = heads
+    return first
+
+
+def _in_chunks(program: SnapshotProgram, rows: pa.RecordBatch, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """The times of rows that lie in the chunk of time that they stand in."""
+    assert program.chunk is not None
+    chunk = times(rows.column(program.keys[-1]), "chunk")
+    begin = chunk * np.int64(program.chunk)
+    return np.maximum(start, begin), np.minimum(end, begin + np.int64(program.chunk))
+
+
+def _times(rows: pa.RecordBatch) -> tuple[Ints, Ints]:
+    return times(rows.column("start"), "start"), times(rows.column("end"), "end")
+
+
+def _keys(program: SnapshotProgram, rows: pa.RecordBatch) -> list[pa.Array]:
+    return [rows.column(name) for name in program.keys]
+
+
+def _check_order(program: SnapshotProgram, rows: pa.RecordBatch, key: Ints, start: Ints) -> None:
+    falls = np.flatnonzero((key[1:] == key[:-1]) & (start[1:] < start[:-1]))
+    if len(falls):
+        row = int(falls[0])
+        text = {name: str(rows.column(name)[row].as_py())[:200] for name in program.keys}
+        raise KernelFailure(
+            Facts(UNSORTED, "the rows of a key are not in the order of their start", key=text)
+        )
+
+
+def _joined(parts: tuple[pa.RecordBatch, ...]) -> pa.RecordBatch:
+    if len(parts) == 1:
+        return parts[0]
+    (batch,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
+    return batch
+
+
+@contextmanager
+def _explained(program: SnapshotProgram) -> Iterator[None]:
+    try:
+        yield
+    except KernelFailure as failure:
+        raise failure.about(part=program.label or None) from failure
+    except MemoryError as error:
+        message = "a worker has not enough memory for the events that are valid together"
+        raise KernelFailure(Facts(MEMORY, message, program.label or None)) from error
+    except Exception as error:
+        facts = Facts(INTERNAL, f"{type(error).__name__}: {error}", program.label or None)
+        raise KernelFailure(facts) from error

@@ -1,0 +1,45 @@
+"""What the kernel of snapshot aggregates is told. The compiler loads this too: no NumPy here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COUNT, SUM, AVERAGE, LEAST, GREATEST = "count", "sum", "avg", "min", "max"
+DEVIATIONS = ("stddev_samp", "stddev_pop", "var_samp", "var_pop")
+
+FUNCTIONS = (COUNT, SUM, AVERAGE, LEAST, GREATEST, *DEVIATIONS)
+
+FOREVER = (1 << 63) - 1
+"""The end of what never ends."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """An aggregate: the column of its argument, None for count(*), and the name of its results.
+
+    `decimal` is the precision and the scale of a result that is DECIMAL.
+    """
+
+    function: str
+    column: str | None
+    name: str
+    decimal: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.function not in FUNCTIONS:
+            raise ValueError(f"{self.function} is not an aggregate over snapshots")
+
+
+@dataclass(frozen=True)
+class SnapshotProgram:
+    """Aggregates of the events that are valid at an instant, for each combination of `keys`.
+
+    Rows have `start` and `end`, whole numbers; an event is valid from its start to before its end. They come
+    with equal keys together, in the order of `start`. If there is a `chunk`, the last key is the number of a
+    chunk of time of this width, and only instants of that chunk count. `label` is for messages.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[Folded, ...]
+    chunk: int | None = None
+    label: str = ""
