@@ -19,7 +19,7 @@ from generate.witnesses import Tables
 from on_spark import Asking, Question, Refusal, ask
 
 from neelc.ir import expr as e
-from neelc.ir.logical import Match, NamedMatch, Program
+from neelc.ir.logical import Match, NamedQuery, Program
 from neelc.ir.rows import Output
 from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, Return, RunQuery, Script
 from neelc.ir.types import INT
@@ -64,7 +64,7 @@ def together(found: Sample, number: int) -> Combined | None:
             return None
         rows += one.rows
     all_rows = {name: [row for one in tables for row in one[name]] for name in tables[0]}
-    program = Program(changed.match.streams, (NamedMatch(None, changed.match),))
+    program = Program(changed.match.streams, (NamedQuery(None, changed.match),))
     apart = "time" if in_time else "a key"
     name = f"query {number}, {len(tables)} streams apart by {apart}: {changed.match.pattern}"
     hits = sum(bool(one and one.bindings) for one in answers)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 from asking import COLUMNS, STREAM, ask, found, table
 
-from neelc.ir.logical import Column, EventType, Match, Member, NamedMatch, Program, Stream
+from neelc.ir.logical import Column, EventType, Match, Member, NamedQuery, Program, Stream
 from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from neelc.runtime.reference import LimitReached, Tables, candidates, matches, run
 from neelc.runtime.reference.model import Event
 
 
 def rows(match: Match, stream: str) -> list[tuple[object, ...]]:
-    ((name, result),) = run(Program(match.streams, (NamedMatch(None, match),)), {"S": table(stream)})
+    ((name, result),) = run(Program(match.streams, (NamedQuery(None, match),)), {"S": table(stream)})
     assert name is None
     return sorted(result.rows, key=repr)
 
@@ -27,7 +27,7 @@ class TestRows:
 
     def test_columns(self) -> None:
         match = ask("A a", returns="a.val")
-        ((_, result),) = run(Program((STREAM,), (NamedMatch("Q", match),)), {"S": []})
+        ((_, result),) = run(Program((STREAM,), (NamedQuery("Q", match),)), {"S": []})
         assert result.columns == (Column("a.val", DOUBLE),) and result.rows == []
 
     def test_rows_may_be_equal(self) -> None:
@@ -105,7 +105,7 @@ class TestPrograms:
 
     def test_a_query_is_a_stream_for_later_ones(self) -> None:
         second = self.over("SEQ(Pairs p, C c)", returns="p.val; c.val; match_start; match_end")
-        program = Program((STREAM,), (NamedMatch("Pairs", self.PAIRS), NamedMatch(None, second)))
+        program = Program((STREAM,), (NamedQuery("Pairs", self.PAIRS), NamedQuery(None, second)))
         results = run(program, {"S": table("A1 C2 B3 C4")})
         assert [name for name, _ in results] == ["Pairs", None]
         # The pair lasts from 1 to 3: the C at 2 does not come after it.
@@ -115,25 +115,25 @@ class TestPrograms:
         first = replace(ask("SEQ(A a, B b)", returns="a.id AS id"), distinct=True)
         query = replace(self.QUERY, columns=self.OUTPUTS[:1])
         second = replace(self.over("Pairs p", returns="match_start; match_end"), streams=(query,))
-        program = Program((STREAM,), (NamedMatch("Pairs", first), NamedMatch(None, second)))
+        program = Program((STREAM,), (NamedQuery("Pairs", first), NamedQuery(None, second)))
         assert run(program, {"S": table("A1 B2 A5 B6")})[1][1].rows == [(1, 6)]
 
     def test_unnamed_queries_stay_apart(self) -> None:
         program = Program(
-            (STREAM,), tuple(NamedMatch(None, ask(f"{type} x", returns="x.val")) for type in "AB")
+            (STREAM,), tuple(NamedQuery(None, ask(f"{type} x", returns="x.val")) for type in "AB")
         )
         assert [result.rows for _, result in run(program, {"S": table("A1 B2")})] == [[(1.0,)], [(2.0,)]]
 
     def test_a_limit_names_the_query_that_reaches_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(candidates, "MAX_CANDIDATES", 10)
-        queries = (NamedMatch(None, ask("A a")), NamedMatch(None, ask("A+ a[]")))
+        queries = (NamedQuery(None, ask("A a")), NamedQuery(None, ask("A+ a[]")))
         with pytest.raises(LimitReached) as caught:
             run(Program((STREAM,), queries), {"S": table("A1 A2 A3 A4")})
         assert caught.value.query == 1
 
     def test_a_stream_without_rows_given_is_an_error(self) -> None:
         with pytest.raises(KeyError, match="no rows are given for stream S; given: T"):
-            run(Program((STREAM,), (NamedMatch(None, ask("A a")),)), {"T": []})
+            run(Program((STREAM,), (NamedQuery(None, ask("A a")),)), {"T": []})
 
 
 class TestStreams:

@@ -184,4 +184,4 @@ QUERY
     WITH CONFIDENCE >= 0.5D
     RETURN DISTINCT
       price INT = a.`unit price`"""
-    assert str(logical.Program((stream,), (logical.NamedMatch(None, match),))) == expected
+    assert str(logical.Program((stream,), (logical.NamedQuery(None, match),))) == expected

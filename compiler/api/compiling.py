@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
-from neelc.ir.logical import Program, Stream
+from neelc.ir.logical import Match, Program, Stream
+from neelc.ir.node import Node
 from neelc.plan.unsupported import TooManyRows, Unsupported
 from neelc.source import Source, Span
 
@@ -79,8 +80,12 @@ def _refused(message: str, program: Program, place: int, source: Source, hint: s
 def _error(
     error: Unsupported, message: str, program: Program, place: int, source: Source, hint: str | None = None
 ) -> NeelError:
-    span = error.span or program.queries[place].match.pattern.span or Span(0, 1)
+    span = error.span or _span(program.queries[place].query) or Span(0, 1)
     return NeelError([Diagnostic(error.code, message, span, error.hint or hint)], source)
+
+
+def _span(query: Node) -> Span | None:
+    return query.pattern.span if isinstance(query, Match) else query.span
 
 
 def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
@@ -91,6 +96,6 @@ def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
     for place in range(len(program.queries) - 1, -1, -1):
         query = program.queries[place]
         if place in wanted or (query.name is not None and query.name in names):
-            names |= {stream.query for stream in query.match.streams}
-            found |= {stream.name: stream for stream in query.match.streams if stream.query is None}
+            names |= {stream.query for stream in query.query.streams}
+            found |= {stream.name: stream for stream in query.query.streams if stream.query is None}
     return found

@@ -183,7 +183,7 @@ class Session:
         program = bind(inputs.script, text, inputs.streams, args, self._aggregates)
         if not program.queries:
             raise CallError("the script has no query")
-        read_by = {stream.name for query in program.queries for stream in query.match.streams}
+        read_by = {stream.name for query in program.queries for stream in query.query.streams}
         _refuse_unused("stream", here, [*declared, *sorted(read_by)])
         _refuse_unused("argument", args, parameters(script))
         return Bound(text, inputs.script, program, all_streams)

@@ -16,7 +16,7 @@ from neelc.bind.streams import checked_stream, declared_stream
 from neelc.bind.unsupported import unsupported
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expr import MatchProperty
-from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
+from neelc.ir.logical import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, find
 from neelc.ir.script import (
     CreateQuery,
@@ -101,7 +101,7 @@ class _State:
     given: dict[str, Stream]
     script: Script
     catalog: Catalog = field(default_factory=Catalog)
-    queries: list[NamedMatch] = field(default_factory=list)
+    queries: list[NamedQuery] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         declared = [s.name for s in self.script.statements if isinstance(s, CreateStream)]
@@ -187,7 +187,7 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
     if bound is None:
         return Entry(called, "query")
-    state.queries.append(NamedMatch(None if name is None else called, bound))
+    state.queries.append(NamedQuery(None if name is None else called, bound))
     return _as_stream(called, bound)
 
 

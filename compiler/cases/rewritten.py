@@ -9,14 +9,14 @@ from textwrap import indent
 from neelc.bind.suggest import did_you_mean
 from neelc.cases.file import Case
 from neelc.cases.problem import CaseError
-from neelc.ir.logical import Program
+from neelc.ir.logical import Match, Program
 from neelc.rewrite.batches import SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.forms import FORMS, forms, has_readers
 from neelc.rewrite.rule import Rewriting
 
 Forms = Mapping[str, tuple[Rewriting, ...]]
-"""For each form, how each query of a script is rewritten."""
+"""For each form, how each PATTERN query of a script is rewritten."""
 
 
 def rule_names() -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def forms_of(program: Program) -> Forms:
     """The forms of a script; a query that does not have one of them is simplified in it."""
     found = [
         {form.name: form.rewriting for form in forms(query.match, has_readers(query, program))}
-        for query in program.queries
+        for query in program.pattern_queries
     ]
     return {
         name: tuple(known.get(name, next(iter(known.values()))) for known in found)
@@ -49,8 +49,11 @@ def forms_of(program: Program) -> Forms:
 def programs(program: Program, found: Forms) -> Iterator[tuple[str, Program]]:
     """The script in each form that differs from the script as it was written."""
     for name, made in found.items():
-        pairs = zip(program.queries, made, strict=True)
-        queries = tuple(replace(query, match=rewriting.query) for query, rewriting in pairs)
+        changed = iter(made)
+        queries = tuple(
+            replace(query, query=next(changed).query) if isinstance(query.query, Match) else query
+            for query in program.queries
+        )
         if queries != program.queries:
             yield name, replace(program, queries=queries)
 
@@ -71,7 +74,7 @@ def _changes(program: Program, found: Forms) -> dict[str, str]:
     """What each rule that fired has changed, the first time it did."""
     changes: dict[str, str] = {}
     for made in found.values():
-        for query, rewriting in zip(program.queries, made, strict=True):
+        for query, rewriting in zip(program.pattern_queries, made, strict=True):
             before = query.match
             for step in rewriting.steps:
                 change = f"before {step.before or before}\nafter  {step.after or step.query}"
@@ -82,7 +85,7 @@ def _changes(program: Program, found: Forms) -> dict[str, str]:
 
 def _why_not(rule: str, program: Program) -> str:
     """The reason a rule gives for not firing, if it gives one."""
-    for query in program.queries:
+    for query in program.pattern_queries:
         for batches in FORMS.values():
             for refusal in rewrite(query.match, (*SIMPLIFY, *batches)).refusals:
                 if refusal.rule == rule:

@@ -55,7 +55,7 @@ def _other_ways(case: Case, ready: Ready | str, forms: Forms) -> Iterator[tuple[
     yield "with the events in reverse order", _actual(prepared(case, backwards=True))
     if isinstance(ready, Ready):
         for name, program in programs(ready.program, forms):
-            patterns = "\n".join(str(query.match.pattern) for query in program.queries)
+            patterns = "\n".join(str(query.match.pattern) for query in program.pattern_queries)
             yield f"rewritten ({name}) to\n{patterns}\n", _actual(replace(ready, program=program))
 
 

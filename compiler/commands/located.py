@@ -11,22 +11,21 @@ from typing import Any
 from neelc.commands.writing import is_url
 from neelc.data.inputs import Inputs, location_of, no_data
 from neelc.data.location import Location, kind_of
-from neelc.ir.logical import NamedMatch, Program, Stream
+from neelc.ir.logical import Program, Stream
+from neelc.ir.node import Node, transform
 
 
 def located(program: Program, directory: Path) -> Program:
     """The program with paths as they are from here: those of a script are relative to its directory."""
 
-    def moved(stream: Stream) -> Stream:
-        if stream.path is None or is_url(stream.path):
-            return stream
-        return replace(stream, path=str(directory / stream.path))
+    def moved(node: Node) -> Node | None:
+        if not isinstance(node, Stream) or node.path is None or is_url(node.path):
+            return None
+        return replace(node, path=str(directory / node.path))
 
-    def changed(query: NamedMatch) -> NamedMatch:
-        return replace(query, match=replace(query.match, streams=tuple(map(moved, query.match.streams))))
-
-    streams = tuple(map(moved, program.streams))
-    return replace(program, streams=streams, queries=tuple(map(changed, program.queries)))
+    found = transform(program, moved)
+    assert isinstance(found, Program)
+    return found
 
 
 def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:

@@ -21,7 +21,7 @@ def missing_types(program: Program, tables: Tables) -> Iterator[str]:
         if (column := columns.get(name)) is not None
     }
     seen = set()
-    for type in (type for query in program.queries for type in query.match.types):
+    for type in (type for query in program.pattern_queries for type in query.match.types):
         valued = [member for member in type.members if member.value is not None]
         if len(valued) == len(type.members) and type.name not in seen:
             seen.add(type.name)

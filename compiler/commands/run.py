@@ -125,7 +125,7 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
         sys.stdout.write(text)
     for note in missing_types(program, tables):
         print(f"note: {note}", file=sys.stderr)
-    aggregated = any(program.queries[at].match.aggregated for at in positions)
+    aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
     rows = sum(len(result.rows) for _, result in results)
     print(f"{counted(rows, aggregated)} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0

@@ -79,7 +79,7 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     except KeyboardInterrupt as stop:
         print("neelc: stopped; nothing was written", file=sys.stderr)
         return 128 + (stop.args[0] if stop.args else signal.SIGINT)
-    aggregated = any(program.queries[at].match.aggregated for at in positions)
+    aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
     how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
     beside = time.perf_counter() - start - seconds
     said = f"{counted(rows, aggregated)} in {seconds:.2f} s"
@@ -123,9 +123,8 @@ def _wanted(
     found = []
     for at in positions:
         query = program.queries[at]
-        columns = tuple(Column(output.name, output.type) for output in query.match.outputs)
         compiled = compiled_query(program, at, inputs.source, settings_in(options), statistics, WAY_OUT)
-        found.append(Wanted(query.name, columns, compiled))
+        found.append(Wanted(query.name, query.query.columns, compiled))
     return tuple(found)
 
 

@@ -34,7 +34,7 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
 
 def streams_of(program: Program) -> dict[str, Stream]:
     """The declared streams, and the named queries that serve as streams, by name."""
-    used = (stream for query in program.queries for stream in query.match.streams)
+    used = (stream for query in program.queries for stream in query.query.streams)
     return {stream.name: stream for stream in (*program.streams, *used)}
 
 
@@ -46,7 +46,7 @@ def _from_file(name: str | None, streams: dict[str, Stream]) -> tuple[tuple[Know
 
 def _unused(statistics: Statistics, program: Program) -> Iterator[str]:
     """A selectivity that fits no condition is most likely misspelt."""
-    used = {text for query in program.queries for text in texts_of(query.match.pattern)}
+    used = {text for query in program.pattern_queries for text in texts_of(query.match.pattern)}
     for stream in streams_of(program).values():
         for one in statistics.knowledge.about(stream, "SELECTIVITY"):
             if one.subject not in used:

@@ -104,7 +104,7 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
 
 def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:
     """What is given and used by nothing is most likely misspelt."""
-    read = sorted({stream.name for query in program.queries for stream in query.match.streams})
+    read = sorted({stream.name for query in program.queries for stream in query.query.streams})
     declared = [s.name for s in inputs.script.statements if isinstance(s, CreateStream)]
     for given in inputs.given:
         if find(given.name, [*read, *declared]) is None:

@@ -162,7 +162,7 @@ def _given(name: str, given: Sequence[Given]) -> Given | None:
 def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[NeelError]]:
     """The rows of every stream the queries read, and what went wrong: one error for each file."""
     used = {
-        stream.name: stream for query in program.queries for stream in query.match.streams if not stream.query
+        stream.name: stream for query in program.queries for stream in query.query.streams if not stream.query
     }
     tables: dict[str, list[Row]] = {}
     failures: list[NeelError] = []

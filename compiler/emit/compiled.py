@@ -18,11 +18,11 @@ from neelc.emit.scans import Sources, free
 from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
 from neelc.ir.expr import Aggregate
-from neelc.ir.logical import Column, Match, NamedMatch, Program, Stream
+from neelc.ir.logical import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.scalar import Function
-from neelc.plan.unsupported import TooManyRows
+from neelc.plan.unsupported import TooManyRows, Unsupported
 from neelc.plan.widths import unit_of
 from neelc.source import Span
 
@@ -91,12 +91,12 @@ def compile_script(
     compiling = _Compiling(program, options or Options(), statistics or Statistics())
     for query in _needed(program, wanted):
         compiling.add(query, is_last=query is program.queries[wanted])
-    last = program.queries[wanted].match
+    last = program.queries[wanted].query
     relations = Relations(tuple(compiling.lets))
     return Compiled(
         relations,
-        str(last.pattern),
-        tuple(Column(output.name, output.type) for output in last.outputs),
+        str(last.pattern if isinstance(last, Match) else last),
+        last.columns,
         tuple(compiling.strategies),
         tuple(compiling.choices),
         tuple(compiling.prices),
@@ -106,14 +106,14 @@ def compile_script(
 
 def _functions(program: Program) -> Iterator[tuple[str, Function]]:
     """The functions of users that the queries call, by name."""
-    for match in (query.match for query in program.queries):
+    for match in (query.match for query in program.pattern_queries):
         for root in (match.pattern, *(output.expression for output in match.outputs)):
             for node in walk(root):
                 if isinstance(node, Aggregate) and node.function is not None:
                     yield node.name, node.function
 
 
-def _needed(program: Program, wanted: int) -> list[NamedMatch]:
+def _needed(program: Program, wanted: int) -> list[NamedQuery]:
     """The query and those that it reads, in the order of the script."""
     names: set[str | None] = set()
     found = []
@@ -121,7 +121,7 @@ def _needed(program: Program, wanted: int) -> list[NamedMatch]:
         query = program.queries[position]
         if position == wanted or query.name in names:
             found.append(query)
-            names |= {stream.query for stream in query.match.streams if stream.query}
+            names |= {stream.query for stream in query.query.streams if stream.query}
     return found[::-1]
 
 
@@ -140,8 +140,10 @@ class _Compiling:
         default_factory=lambda: {"spark", "streams", "aggregates", "aggregated", "kernel", "query", "F"}
     )
 
-    def add(self, named: NamedMatch, is_last: bool) -> None:
+    def add(self, named: NamedQuery, is_last: bool) -> None:
         """Add the relations of one query."""
+        if not isinstance(named.query, Match):
+            raise Unsupported("SELECT", named.query.span)
         choice = choose(named.match, self.statistics, compare=False, is_stream=not is_last)
         query = choice.chosen.form.rewriting.query
         self.lets += self._reads(query)
@@ -173,7 +175,7 @@ class _Compiling:
         for stream in query.streams:
             if stream.name not in self.names:
                 self.names[stream.name] = free(variable_name(stream.name), self.taken)
-                yield Let(self.names[stream.name], _read(stream), f"The stream {stream.name}.")
+                yield Let(self.names[stream.name], stream_read(stream), f"The stream {stream.name}.")
 
 
 def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
@@ -184,7 +186,8 @@ def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
         raise TooManyRows(f"about {estimate.rows_produced:.2g} rows are expected, more than {most:.2g}", span)
 
 
-def _read(stream: Stream) -> Read:
+def stream_read(stream: Stream) -> Read:
+    """How the rows of a stream are read."""
     options = {bare(option.key): option.value for option in stream.options}
     if stream.path is None:
         return Read(stream.name)

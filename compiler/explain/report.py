@@ -10,7 +10,7 @@ from neelc.cost.sharing import share_queries
 from neelc.cost.statistics import Statistics
 from neelc.explain.explained import explained
 from neelc.explain.explanation import Explanation, Report, SharedGroup, SharedMember
-from neelc.ir.logical import Program
+from neelc.ir.logical import Match, Program
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.ir.show import format_script
 from neelc.lints import query_lints
@@ -51,8 +51,12 @@ def report(
     """
     found: list[Explanation] = []
     choices: list[Choice] = []
+    notes: tuple[str, ...] = ()
     texts = written_queries(script, program)
     for place, (query, written) in enumerate(zip(program.queries, texts, strict=True)):
+        if not isinstance(query.query, Match):
+            notes = (*notes, f"{written.name}: a SELECT, which is not explained yet")
+            continue
         choice = choose(query.match, statistics, is_stream=has_readers(query, program))
         if place in places:
             lints = query_lints(query.match, source) if source else ()
@@ -61,7 +65,7 @@ def report(
         if query.name is not None:
             statistics = statistics.supposing(query.name, choice.chosen.estimate.rows_produced)
     names = [explanation.name for explanation in found]
-    return Report(file, tuple(found), tuple(_shared(choices, names, statistics)), statistics.notes)
+    return Report(file, tuple(found), tuple(_shared(choices, names, statistics)), (*notes, *statistics.notes))
 
 
 def _shared(choices: Sequence[Choice], names: Sequence[str], statistics: Statistics) -> Iterator[SharedGroup]:

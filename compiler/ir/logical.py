@@ -10,6 +10,7 @@ A bound pattern is made of the same nodes as a parsed one, with these promises (
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from neelc.ir.expr import Expr
 from neelc.ir.node import Node
@@ -17,6 +18,9 @@ from neelc.ir.pattern import Pattern, Window
 from neelc.ir.script import Confidence, Property
 from neelc.ir.statistics import Statistic
 from neelc.ir.types import DataType
+
+if TYPE_CHECKING:
+    from neelc.ir.algebra import Algebra
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,13 @@ class Stream(Node):
     """A table of events and what its columns mean. All names are bare.
 
     `start` holds `ts`; `end`, if any, holds `te`; with `latest`, the time is imprecise, uniform over
-    start..latest. `unit` is the unit of integer timestamps (singular, upper case). `query` names the query
-    that produces the stream: then `start` and `end` are `match_start` and `match_end`, which are
-    not among `columns`. `statistics` are those of WITH STATS.
+    start..latest. `unit` is the unit of integer timestamps (singular, upper case). `statistics` are those of
+    WITH STATS. A relation has no time: its `start` is empty.
+
+    `query` names the query that produces the stream: then `start` and `end` are `match_start` and `match_end`
+    of a PATTERN, `ts` and `te` of a SELECT, and not among `columns`. Where `half_open`, as of a SELECT, `end`
+    is the first instant at which an event is no longer valid (NULL: it has no end), else the last at which
+    it is.
     """
 
     name: str
@@ -57,6 +65,11 @@ class Stream(Node):
     options: tuple[Property, ...] = ()
     query: str | None = None
     statistics: tuple[Statistic, ...] = ()
+    half_open: bool = False
+
+    @property
+    def is_relation(self) -> bool:
+        return not self.start
 
 
 @dataclass(frozen=True)
@@ -108,13 +121,24 @@ class Match(Node):
     collapsed: bool = False
     aggregated: bool = False
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the result."""
+        return tuple(Column(output.name, output.type) for output in self.outputs)
+
 
 @dataclass(frozen=True)
-class NamedMatch(Node):
+class NamedQuery(Node):
     """A query of a script; `name` is bare, None when it has none."""
 
     name: str | None
-    match: Match
+    query: Match | Algebra
+
+    @property
+    def match(self) -> Match:
+        """The query, where it can only be a PATTERN."""
+        assert isinstance(self.query, Match), "a PATTERN query"
+        return self.query
 
 
 @dataclass(frozen=True)
@@ -122,4 +146,9 @@ class Program(Node):
     """A bound script: its queries in order, each over declared streams or earlier queries."""
 
     streams: tuple[Stream, ...]
-    queries: tuple[NamedMatch, ...]
+    queries: tuple[NamedQuery, ...]
+
+    @property
+    def pattern_queries(self) -> tuple[NamedQuery, ...]:
+        """The PATTERN queries, in order."""
+        return tuple(named for named in self.queries if isinstance(named.query, Match))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from neelc.ir import expr, logical, pattern, rows, script, statistics, temporal, types
+from neelc.ir import algebra, expr, logical, pattern, rows, script, statistics, temporal, types
 from neelc.ir.layout import flat, render
 from neelc.ir.node import Node
+from neelc.ir.show_algebra import operator_doc
 from neelc.ir.show_expr import show_event, show_expr, show_index, show_interval_part, show_type, show_when
 from neelc.ir.show_pattern import show_pattern, show_window
 from neelc.ir.show_plan import (
@@ -93,8 +94,10 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     logical.Clock: show_clock,
     logical.EventType: show_event_type,
     logical.OutputColumn: show_output_column,
+    algebra.Algebra: lambda node: render(plan_doc(node)),
+    algebra.Operator: lambda node: render(operator_doc(node)),
     logical.Match: lambda node: render(plan_doc(node)),
-    logical.NamedMatch: lambda node: render(plan_doc(node)),
+    logical.NamedQuery: lambda node: render(plan_doc(node)),
     logical.Program: lambda node: render(plan_doc(node)),
 }
 

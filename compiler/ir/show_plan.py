@@ -7,7 +7,7 @@
 >>> item = p.OutputColumn("a_x", Attribute(Variable("a"), "x", INT), INT)
 >>> kind = p.EventType("A", (p.Member("S", "A"),), stream.columns)
 >>> match = p.Match(Event("A", "a"), (stream,), (kind,), (item,), p.Clock(BIGINT, "MILLISECOND"))
->>> print(p.Program((stream,), (p.NamedMatch("Q", match),)))
+>>> print(p.Program((stream,), (p.NamedQuery("Q", match),)))
 STREAM S (ts BIGINT, x INT) TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY kind
 QUERY Q
   MATCH A a
@@ -23,20 +23,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir import logical as p
+from neelc.ir.algebra import Algebra
 from neelc.ir.layout import Block, Doc, clause, commas, wrap
 from neelc.ir.names import written
 from neelc.ir.script import CreateStream, Timestamp
+from neelc.ir.show_algebra import algebra_doc
 from neelc.ir.show_expr import show_expr, show_type
 from neelc.ir.show_pattern import pattern_doc, show_window
 from neelc.ir.show_script import show_confidence, stream_clauses
 
 
-def plan_doc(node: p.Program | p.NamedMatch | p.Match | p.Stream) -> Doc:
+def plan_doc(node: p.Program | p.NamedQuery | p.Match | p.Stream | Algebra) -> Doc:
     match node:
         case p.Program(streams, queries):
             return Block("", (*map(plan_doc, streams), *map(plan_doc, queries)), always=True)
-        case p.NamedMatch(name, match):
-            return Block(f"QUERY {written(name)} " if name else "QUERY ", (plan_doc(match),), always=True)
+        case p.NamedQuery(name, query):
+            return Block(f"QUERY {written(name)} " if name else "QUERY ", (plan_doc(query),), always=True)
+        case Algebra():
+            return algebra_doc(node)
         case p.Match(pattern):
             return Block(wrap("MATCH ", pattern_doc(pattern), " "), tuple(_match_clauses(node)), always=True)
         case p.Stream():
@@ -58,11 +62,12 @@ def _match_clauses(node: p.Match) -> list[Doc]:
 
 
 def _stream_doc(node: p.Stream) -> Doc:
-    columns = Block(f"STREAM {written(node.name)} (", commas(list(map(show_plan_column, node.columns))), ") ")
+    kind = "RELATION" if node.is_relation else "STREAM"
+    columns = Block(f"{kind} {written(node.name)} (", commas(list(map(show_plan_column, node.columns))), ") ")
     names = [written(name) if name else None for name in (node.latest, node.end, node.type_column)]
     declared = CreateStream(
         node.name,
-        timestamp=Timestamp(written(node.start), names[0], node.unit),
+        timestamp=None if node.is_relation else Timestamp(written(node.start), names[0], node.unit),
         end=names[1],
         type_by=names[2],
         path=node.path,

@@ -27,7 +27,7 @@ LINTS: tuple[Lint, ...] = (
 
 def lints(program: Program, source: Source) -> list[Diagnostic]:
     """All warnings about the queries of a script, in the order of the text."""
-    return [warning for query in program.queries for warning in query_lints(query.match, source)]
+    return [warning for query in program.pattern_queries for warning in query_lints(query.match, source)]
 
 
 def query_lints(match: Match, source: Source) -> tuple[Diagnostic, ...]:

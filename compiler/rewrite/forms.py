@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neelc.ir.logical import Match, NamedMatch, Program
+from neelc.ir.logical import Match, NamedQuery, Program
 from neelc.rewrite.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.rule import Batch, Rewriting
@@ -26,9 +26,9 @@ FORMS: dict[str, tuple[Batch, ...]] = {
 }
 
 
-def has_readers(query: NamedMatch, program: Program) -> bool:
+def has_readers(query: NamedQuery, program: Program) -> bool:
     """Whether other queries of a script read the query as a stream."""
-    readers = (stream.query for other in program.queries for stream in other.match.streams)
+    readers = (stream.query for other in program.queries for stream in other.query.streams)
     return query.name is not None and query.name in readers
 
 

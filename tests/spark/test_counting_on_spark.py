@@ -13,7 +13,7 @@ from test_counting import stream
 
 from neelc.api.errors import explain_failure
 from neelc.emit.compiled import compile_script
-from neelc.ir.logical import NamedMatch, Program
+from neelc.ir.logical import NamedQuery, Program
 from neelc.rewrite.examples import query
 from neelc.runtime.reference import Result, Tables
 
@@ -23,7 +23,7 @@ ASKING = Asking("counting", partitions=2, seed=1, shuffled=2, batch=4)
 
 def question(text: str, tables: Tables) -> Question:
     match = query(text)
-    return Question(text, Program(match.streams, (NamedMatch(None, match),)), tables)
+    return Question(text, Program(match.streams, (NamedQuery(None, match),)), tables)
 
 
 def questions() -> list[Question]:

@@ -14,7 +14,7 @@ from generate.imprecise import events, query_text
 from on_spark import Asking, Question, Refusal, ask
 
 from neelc.errors import NeelError
-from neelc.ir.logical import Match, NamedMatch, Program
+from neelc.ir.logical import Match, NamedQuery, Program
 from neelc.rewrite.examples import query
 from neelc.runtime.reference import LimitReached, Result, read
 from neelc.runtime.reference.model import comparable
@@ -60,7 +60,7 @@ def combined(seed: int) -> Combined | None:
     except (NeelError, LimitReached):
         return None
     together = [row for table in tables for row in table]
-    program = Program(match.streams, (NamedMatch(None, match),))
+    program = Program(match.streams, (NamedQuery(None, match),))
     return Combined(Question(f"{seed}: {text}", program, {"S": together}), confidences(rows))
 
 

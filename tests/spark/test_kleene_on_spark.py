@@ -16,7 +16,7 @@ from kleene_fuzz import has_list
 from many_streams import Combined, Seen, differences, together
 from on_spark import Asking, Question, ask
 
-from neelc.ir.logical import NamedMatch, Program
+from neelc.ir.logical import NamedQuery, Program
 from neelc.ir.script import STRATEGIES
 from neelc.plan.kernel_plan import kernel_plan
 from neelc.plan.unsupported import Unsupported
@@ -67,7 +67,7 @@ def counted() -> Iterator[Question]:
         match = bound(query_text(chance))
         if match is not None and has_list(match) and planned(match) is not None:
             tables = {"S": [row for _ in range(3) for row in events(chance)]}
-            yield Question(str(match.pattern), Program(match.streams, (NamedMatch(None, match),)), tables)
+            yield Question(str(match.pattern), Program(match.streams, (NamedQuery(None, match),)), tables)
 
 
 def test_counted(spark: Any) -> None:

@@ -1,0 +1,253 @@
+"""A bound network of JEPC's event algebra: operators over streams of events with valid times.
+
+An operator stands for an event stream: at every instant a multiset of payloads. An attribute of a payload is
+named by a variable and a column, `servers.memory`: a source, and every operator that makes new payloads, says
+the `variable` its attributes are known by. Windows, filters and correlators keep the attributes of their
+inputs, so that a condition reads the same wherever it may stand.
+
+Promises of the binder: references are `Attribute`s of the payload of the input; variables of the inputs of a
+correlator differ; implicit casts are explicit; sizes of windows are whole numbers of instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from neelc.ir.expr import Attribute, Expr, Variable
+from neelc.ir.logical import Clock, Column, OutputColumn, Stream
+from neelc.ir.names import bare, written
+from neelc.ir.node import Node, walk
+from neelc.ir.pattern import Window
+
+AGGREGATES = ("avg", "count", "max", "min", "stddev", "stddev_pop", "stddev_samp", "sum")
+"""What an aggregator can compute: JEPC's six, and the two deviations by their full names."""
+
+START, END = "ts", "te"
+"""The last columns of every result: the first instant at which a payload is valid, and the first at which it
+no longer is; NULL if it has no end."""
+
+
+@dataclass(frozen=True)
+class Operator(Node):
+    """An event stream, and how it is made."""
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        """The attributes that the operators above can name."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Source(Operator):
+    """The events of a stream or of a query before.
+
+    An event of a declared stream is valid from its time on, for one instant of its clock, or up to its end,
+    that included. An event of a query is valid as the query says: see `Stream.half_open`.
+    """
+
+    variable: str
+    stream: Stream
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return attributes(self.variable, self.stream.columns)
+
+
+@dataclass(frozen=True)
+class Relation(Operator):
+    """Rows that are valid forever: an input of a correlator, and of nothing else."""
+
+    variable: str
+    stream: Stream
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return attributes(self.variable, self.stream.columns)
+
+
+@dataclass(frozen=True)
+class TimeWindow(Operator):
+    """Each event stays valid `size` long: at an instant t, those of the time (t - size, t] are valid.
+
+    With `jump`, t is the last multiple of `jump` since the epoch: what is valid changes there only.
+    """
+
+    input: Operator
+    size: Window
+    jump: Window | None = None
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return self.input.payload
+
+
+@dataclass(frozen=True)
+class CountWindow(Operator):
+    """The `size` latest events are valid, of each partition; simultaneous events come and go together.
+
+    With `jump`, only after every so many events what is valid changes.
+    """
+
+    input: Operator
+    size: int
+    jump: int = 1
+    partition: tuple[Attribute, ...] = ()
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return self.input.payload
+
+
+@dataclass(frozen=True)
+class Filter(Operator):
+    """The payloads for which the condition is TRUE. HAVING is one above an aggregator."""
+
+    input: Operator
+    condition: Expr
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return self.input.payload
+
+
+@dataclass(frozen=True)
+class Correlator(Operator):
+    """At every instant, the payloads of all inputs combined, where the condition is TRUE (None: all)."""
+
+    inputs: tuple[Operator, ...]
+    condition: Expr | None = None
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return tuple(attribute for one in self.inputs for attribute in one.payload)
+
+
+@dataclass(frozen=True)
+class Aggregator(Operator):
+    """At every instant, one payload for each group of equal `groups` that has an event.
+
+    The expressions of `groups` and, in `aggregates`, the `Aggregate`s that are those of AGGREGATES, are over
+    the payload of the input. DISTINCT is an aggregator that has groups only.
+    """
+
+    input: Operator
+    variable: str
+    groups: tuple[OutputColumn, ...]
+    aggregates: tuple[OutputColumn, ...] = ()
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        made = (Column(one.name, one.type) for one in (*self.groups, *self.aggregates))
+        return attributes(self.variable, tuple(made))
+
+
+@dataclass(frozen=True)
+class Projection(Operator):
+    """Payloads computed from payloads, one from one: the list of a SELECT."""
+
+    input: Operator
+    variable: str
+    outputs: tuple[OutputColumn, ...]
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return attributes(self.variable, tuple(Column(one.name, one.type) for one in self.outputs))
+
+
+@dataclass(frozen=True)
+class Coalesced(Operator):
+    """The same snapshots in canonical intervals: for every payload p and every k from 1, the longest
+    intervals in which p is there at least k times. What counts events, not snapshots, stands above one."""
+
+    input: Operator
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return self.input.payload
+
+
+@dataclass(frozen=True)
+class PatternMatcher(Operator):
+    """MATCH_RECOGNIZE_SEQUENTIAL over the first instants of the events of its input.
+
+    `clause` is the bound clause; `columns` are its measures. A match is valid at the instant of its last
+    event.
+    """
+
+    input: Operator
+    variable: str
+    clause: Node
+    columns: tuple[Column, ...]
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return attributes(self.variable, self.columns)
+
+
+AgentFunction = Callable[..., Any]
+"""What a user has registered. Two of them are equal if they are the same."""
+
+
+@dataclass(frozen=True)
+class Agent(Operator):
+    """What a user's function makes of event streams: DataFrames, each with the payload's columns and then
+    `ts` and `te`, become one with `columns`, `ts` and `te`.
+
+    `rows` is the same for the reference interpreter: lists of dictionaries become one.
+    """
+
+    inputs: tuple[Operator, ...]
+    variable: str
+    name: str
+    columns: tuple[Column, ...]
+    function: AgentFunction = field(repr=False)
+    rows: AgentFunction | None = field(default=None, repr=False)
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return attributes(self.variable, self.columns)
+
+
+@dataclass(frozen=True)
+class Algebra(Node):
+    """A bound SELECT. `clock` is how the times of its result are written: all its sources' times can be."""
+
+    root: Operator
+    clock: Clock
+    aggregated = True  # its rows are payloads of snapshots, not matches
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the result: the payload's, then the valid time."""
+        payload = tuple(Column(bare(one.name), one.type) for one in self.root.payload)
+        return (*payload, Column(START, self.clock.type), Column(END, self.clock.type))
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What the query reads: streams, relations and queries before, each once."""
+        read = (node.stream for node in walk(self.root) if isinstance(node, Source | Relation))
+        return tuple({stream.name: stream for stream in read}.values())
+
+
+def attributes(variable: str, columns: tuple[Column, ...]) -> tuple[Attribute, ...]:
+    """The columns as attributes of a variable, which is in source form.
+
+    >>> from neelc.ir.types import INT
+    >>> print(*attributes("servers", (Column("id", INT), Column("at rest", INT))))
+    servers.id servers.`at rest`
+    """
+    return tuple(Attribute(Variable(variable), written(one.name), one.type) for one in columns)
+
+
+def inputs_of(operator: Operator) -> tuple[Operator, ...]:
+    """The operators directly below."""
+    match operator:
+        case Correlator(inputs) | Agent(inputs):
+            return inputs
+        case Source() | Relation():
+            return ()
+    found = getattr(operator, "input")  # noqa: B009
+    assert isinstance(found, Operator)
+    return (found,)
