@@ -70,6 +70,9 @@ CATALOGUE: dict[str, str] = {
     "NEEL2217": "a statistic is given twice",
     "NEEL2218": "a statistic of a type in a stream without types",
     "NEEL2219": "a selectivity of several conditions at once",
+    "NEEL2220": "a source of MATCH_RECOGNIZE whose columns are not known",
+    "NEEL2221": "Spark refuses the query around MATCH_RECOGNIZE",
+    "NEEL2222": "two columns of one name",
     # 30xx: the meaning of patterns
     "NEEL3001": "a list without a positive part",
     "NEEL3002": "a positive part that speaks of a negative one",
@@ -108,6 +111,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL3205": "an exclusion where all rows are wanted",
     "NEEL3206": "a function of row patterns out of place",
     "NEEL3207": "a column that is neither grouped nor aggregated",
+    "NEEL3208": "PARTITION BY what is no column",
+    "NEEL3209": "WITHIN without a time in ORDER BY",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
     "NEEL4002": "a result that is larger than allowed",
@@ -120,6 +125,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5006": "an unknown format, or an unknown option of one",
     "NEEL5007": "more work than the reference interpreter is made for",
     "NEEL5008": "a registered aggregate failed",
+    "NEEL5009": "AFTER MATCH SKIP leads nowhere",
     "NEEL5101": "a run on Spark failed",
     # 6xxx: warnings; the query is right, but most likely not what is meant
     "NEEL6001": "a leading variable that every event fits",

@@ -10,15 +10,15 @@ import pytest
 from repository import ROOT, imports, is_generated, modules
 
 # A module imports from its own stage and from stages to the left. `files` and `arguments` are what a caller
-# gives; `data` reads tables, `execute` runs a bound script, `cases` are case files, `commands` are what the
-# command line can do.
+# gives; `data` reads tables, `execute` runs a bound script, `host` are queries of Spark's around ours, `cases`
+# are case files, `commands` are what the command line can do.
 STAGES = """
-    source errors files arguments ir parse bind rewrite cost lints plan emit explain data execute cases
+    source errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host cases
     api commands cli
 """.split()
 
 # Stages that hand work to the runtime, or start it.
-USES_RUNTIME = ("plan", "emit", "execute", "cases", "api", "commands", "cli")
+USES_RUNTIME = ("plan", "emit", "execute", "host", "cases", "api", "commands", "cli")
 
 # The rewriter computes constants, and must not have an arithmetic of its own: it asks the reference what an
 # expression without events is worth. Nothing else of the runtime is its business.

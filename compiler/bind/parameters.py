@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal as Number
+from typing import TypeVar
 
 from neelc.bind.findings import Findings
 from neelc.bind.suggest import did_you_mean
@@ -15,13 +16,14 @@ from neelc.ir.expr import Expr, Interval, IntervalPart, Literal, Parameter
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
 from neelc.ir.pattern import Window
-from neelc.ir.script import Statement
 from neelc.parse import window
 from neelc.source import Span
 
+T = TypeVar("T", bound=Node)
 
-def with_arguments(statement: Statement, arguments: Mapping[str, object], findings: Findings) -> Statement:
-    """`statement` with a constant in place of every parameter.
+
+def with_arguments(statement: T, arguments: Mapping[str, object], findings: Findings) -> T:
+    """`statement`, or a part of one, with a constant in place of every parameter.
 
     A parameter without a usable value is reported, and NULL stands in for it.
     """
@@ -57,7 +59,7 @@ def with_arguments(statement: Statement, arguments: Mapping[str, object], findin
         return map_children(node, change)
 
     found = change(statement)
-    assert isinstance(found, Statement)
+    assert isinstance(found, type(statement))
     return found
 
 

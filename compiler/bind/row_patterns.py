@@ -69,17 +69,31 @@ def pattern_variables(matcher: Matcher) -> list[str]:
     return unique
 
 
+def check_row_pattern(matcher: r.MatchRecognize, findings: Findings) -> None:
+    """Report what is wrong with the names of a clause, whatever it reads."""
+    variables = pattern_variables(matcher)
+    _check_definitions(matcher, variables, findings)
+    _check_standard(matcher, variables, findings)
+    for item in matcher.measures:
+        _check_measure(item, findings)
+
+
+def _check_measure(item: r.Output, findings: Findings) -> None:
+    if isinstance(item.expression, Star):
+        message, hint = "MEASURES lists values, each with a name", "for example LAST(A.price) AS price"
+        findings.report("NEEL3204", message, item.span, hint)
+    elif item.alias is None:
+        message, hint = "a measure needs a name", f"{item.expression} AS name"
+        findings.report("NEEL3204", message, item.span, hint)
+
+
 def _measures(items: Sequence[r.Output], names: Names, findings: Findings) -> tuple[Column, ...]:
     columns: list[Column] = []
     for item in items:
+        _check_measure(item, findings)
         if isinstance(item.expression, Star):
-            message, hint = "MEASURES lists values, each with a name", "for example LAST(A.price) AS price"
-            findings.report("NEEL3204", message, item.span, hint)
             continue
         _, kind = typed(names.resolved(item.expression), findings.report)
-        if item.alias is None:
-            message, hint = "a measure needs a name", f"{item.expression} AS name"
-            findings.report("NEEL3204", message, item.span, hint)
         columns.append(Column(bare(item.alias or written(output_name(item.expression))), kind))
     return tuple(columns)
 

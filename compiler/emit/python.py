@@ -20,6 +20,7 @@ from neelc.emit.relations import (
     Relations,
     Select,
     Sorted,
+    SparkQuery,
     Union,
     Where,
     functions_of,
@@ -125,6 +126,8 @@ def _statement(let: Let) -> str:
     comment = "".join(f"# {line}\n" for line in textwrap.wrap(_visible(let.comment), WIDTH))
     first, *calls = _chain(let.relation, let.name)
     flat = first + "".join(calls)
+    if isinstance(let.relation, SparkQuery):
+        return f"{comment}{let.name} = {flat}"
     if (len(flat) + len(let.name) < WIDTH - 10 and "\n" not in flat) or (
         len(calls) == 1 and "(" not in first
     ):
@@ -194,12 +197,22 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("sortWithinPartitions", map(_by, order))
         case Called():
             yield _called(relation)
+        case SparkQuery():
+            yield _spark_query(relation)
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
             limit += ", aggregates=aggregates" if functions_of(program) else ""
             _, run = BRIDGES[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
+
+
+def _spark_query(relation: SparkQuery) -> str:
+    """What the user wrote goes to Spark line by line."""
+    lines = "\n".join(_string(line) for line in relation.text.splitlines(keepends=True))
+    values = [f"{_string(name)}: {_expression(text)}" for text, name in relation.arguments]
+    arguments = [_block("args={", values)[:-1] + "}"] if values else []
+    return _block("spark.sql(", [lines, *arguments, *(f"{name}={name}" for name in relation.names)])
 
 
 def _called(relation: Called) -> str:

@@ -126,7 +126,17 @@ class Called:
     calls: tuple[Call, ...]
 
 
-Relation = Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel | Called
+@dataclass(frozen=True)
+class SparkQuery:
+    """A query of Spark's own SQL. `{name}` in its text stands for the relation of that name, if `names` has
+    any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    arguments: Items = ()
+
+
+Relation = SparkQuery | Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel | Called
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,7 @@ class Relations:
 
     @property
     def is_relational(self) -> bool:
-        return not any(isinstance(let.relation, Kernel | Called) for let in self.lets)
+        return not any(isinstance(let.relation, Kernel | Called | SparkQuery) for let in self.lets)
 
     @property
     def functions(self) -> tuple[str, ...]:

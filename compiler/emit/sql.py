@@ -17,6 +17,7 @@ from neelc.emit.relations import (
     Relations,
     Select,
     Sorted,
+    SparkQuery,
     Union,
     Where,
 )
@@ -72,7 +73,7 @@ def _query(relation: Relation) -> exp.Select:
         case Aggregate(source, groups, items):
             found = _select(_aliased((*groups, *items)), source)
             return found.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else found
-        case Sorted() | Kernel() | Called():
+        case Sorted() | Kernel() | Called() | SparkQuery():
             raise Unsupported("SQL for a plan with a kernel")
     raise TypeError(f"{type(relation).__name__} is not a relation")
 

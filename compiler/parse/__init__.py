@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expr import Expr
 from neelc.ir.pattern import Pattern, Window
-from neelc.ir.script import Script, Statement, Unread
-from neelc.parse import expressions, patterns, statements
+from neelc.ir.script import Matcher, Script, Statement, Unread
+from neelc.parse import expressions, patterns, rows, statements
 from neelc.parse.problem import Problem
 from neelc.parse.syntax import parse_tree
 from neelc.parse.tokens import (
@@ -74,6 +74,19 @@ def window(text: str) -> Window:
     'SECOND'
     """
     return _single(text, "singleWindow", lambda tree: patterns.window(tree.window()))
+
+
+def row_match(source: Source, span: Span) -> Matcher:
+    """The MATCH_RECOGNIZE clause at `span` of a text that is not ours."""
+    # Blanks before it keep the places of its tokens.
+    tokens = tokens_of(" " * span.start + source.text[span.start : span.end])
+    problems = stray_tokens(tokens)
+    if problems:
+        raise NeelError(problems, source)
+    try:
+        return _built([t for t in tokens if t.channel == 0], "matcher", rows.matcher)
+    except Problem as problem:
+        raise NeelError([problem.diagnostic], source) from None
 
 
 def _single(text: str, rule: str, build: Callable[[Any], T]) -> T:

@@ -1,0 +1,1 @@
+"""Standard MATCH_RECOGNIZE inside of queries that are Spark's own SQL."""

@@ -1,0 +1,225 @@
+"""Queries around MATCH_RECOGNIZE as relations: each clause becomes one, the query a text that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from neelc.bind.findings import Findings
+from neelc.bind.parameters import to_constant
+from neelc.emit.compiled import Compiled, variable_name
+from neelc.emit.expressions import sql
+from neelc.emit.relations import Let, Relations
+from neelc.emit.row_relations import row_relations
+from neelc.emit.scans import free
+from neelc.errors import NeelError
+from neelc.host.binding import bound_clause, read_clause
+from neelc.host.clauses import Clause, clauses
+from neelc.host.refusals import refused_at, unknown_columns
+from neelc.host.scan import Token
+from neelc.host.script import HostStatement
+from neelc.host.simple import understood_columns
+from neelc.host.tables import Describe, Described, Refused, Table, Tables, known
+from neelc.host.texts import Texts
+from neelc.ir.names import bare, find, written
+from neelc.ir.rows import MatchRecognize
+from neelc.plan.row_plan import RowPlan, row_plan
+from neelc.plan.unsupported import Unsupported
+from neelc.source import Source, Span
+
+TAKEN = ("spark", "streams", "aggregates", "recognizer", "query", "F", "args", "sqlQuery", "self")
+
+
+@dataclass(frozen=True)
+class Recognized:
+    """A clause, planned: the text of what it reads, and the name of its relation."""
+
+    reads: str
+    plan: RowPlan
+    relation: str
+
+    @property
+    def strategy(self) -> str:
+        is_linear = not self.plan.program.conditions and self.plan.query.within is None
+        return "linear" if is_linear else "backtracking"
+
+
+@dataclass(frozen=True)
+class HostCompiled:
+    """A query as relations, and as source, and its clauses."""
+
+    compiled: Compiled
+    recognized: tuple[Recognized, ...]
+
+
+@dataclass
+class Compiling:
+    """Compiles the queries of a script one after the other. `tables` are the streams; `describe` asks Spark
+    for what they do not tell, None if there is no Spark to ask."""
+
+    source: Source
+    tables: dict[str, Table]
+    arguments: Mapping[str, object]
+    describe: Describe | None
+    findings: Findings
+    lets: list[Let] = field(default_factory=list)
+    relations: dict[Span | str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=lambda: set(TAKEN))
+    recognized: list[Recognized] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    """The names of queries that were added: their columns are not known."""
+
+    def add(self, statement: HostStatement, is_last: bool) -> None:
+        """Add the relations of a query, and a table if it has a name."""
+        found = clauses(statement.tokens)
+        for clause in found:
+            self._clause(clause, found, statement)
+        if any(clause.span not in self.relations for clause in found):
+            return  # it has been reported
+        name = free("result" if is_last else variable_name(statement.name or "unnamed"), self.taken)
+        self.lets.append(self._query(statement, found, name))
+        if statement.name is not None:
+            self.relations[statement.name] = name
+            self.queries.append(statement.name)
+
+    def _query(self, statement: HostStatement, found: Sequence[Clause], name: str) -> Let:
+        query = self._texts(found, statement).query(statement.span, self._literals())
+        return Let(name, query, "The query itself, by Spark.")
+
+    def _clause(self, clause: Clause, others: Sequence[Clause], statement: HostStatement) -> None:
+        """Add the relations of a clause, unless something is wrong with it."""
+        parsed = read_clause(self.source, clause, self.arguments, self.findings)
+        inner = (one for one in others if one is not clause and _is_inside(one, clause))
+        if clause.source is None or any(one.span not in self.relations for one in inner):
+            return
+        described = self._source(clause, others, statement)
+        if parsed is None or described is None:
+            return
+        columns, unit, reads = described
+        if self._columns_are_wrong(clause, parsed, columns):
+            return
+        bound = bound_clause(parsed, clause.name or "", columns.columns, unit, self.findings)
+        if bound is None:
+            return
+        try:
+            plan = row_plan(bound)
+        except Unsupported as refusal:
+            message = f"not supported yet: {refusal.what}"
+            self.findings.report("NEEL4001", message, refusal.span or clause.span, refusal.hint)
+            return
+        name = free(variable_name(_name_behind(clause, statement) or "recognized"), self.taken)
+        self.lets += row_relations(plan, reads, name, self.taken)
+        self.relations[clause.span] = name
+        self.recognized.append(Recognized(self._text(clause), plan, name))
+
+    def _source(
+        self, clause: Clause, others: Sequence[Clause], statement: HostStatement
+    ) -> tuple[Described, str, str] | None:
+        """The columns of what a clause reads, the unit of its times, and its relation."""
+        table = self._table(clause)
+        if table is not None:
+            return Described(table.columns), table.unit, self._read(table)
+        assert clause.source is not None
+        name = free(variable_name(clause.name or "source"), self.taken)
+        query = self._texts(others, statement).source(clause, self._literals())
+        self.lets.append(Let(name, query, "What the clause reads."))
+        described = self._described(clause)
+        return (described, "MILLISECOND", name) if described.columns else None
+
+    def _table(self, clause: Clause) -> Table | None:
+        """The stream that a clause reads, if it reads one."""
+        if len(clause.table) != 1 or find(written(clause.table[0]), map(written, clause.defined)):
+            return None
+        return known(clause.table[0], self.tables)
+
+    def _read(self, table: Table) -> str:
+        """The relation of a stream."""
+        if table.name not in self.relations:
+            self.relations[table.name] = free(variable_name(table.name), self.taken)
+            self.lets.append(Let(self.relations[table.name], table.read, f"The stream {table.name}."))
+        return self.relations[table.name]
+
+    def _described(self, clause: Clause) -> Described:
+        """The columns of what a clause reads, the last relation; none, and a report, if nobody knows."""
+        assert clause.source is not None
+        if self.describe is not None:
+            try:
+                return self.describe(Relations(tuple(self.lets)))
+            except Refused as refusal:
+                refused_at(refusal, clause.source, self.findings)
+                return Described(())
+        columns = understood_columns(self.source, clause.source, self.tables, self.arguments)
+        if columns is None:
+            unknown_columns(clause, self._text(clause), self.findings)
+        return Described(columns or ())
+
+    def _columns_are_wrong(self, clause: Clause, parsed: MatchRecognize, described: Described) -> bool:
+        assert clause.source is not None
+        names = [column.name.casefold() for column in described.columns]
+        twice = next((one for one in described.columns if names.count(one.name.casefold()) > 1), None)
+        if twice is not None:
+            message = f"what MATCH_RECOGNIZE reads has two columns `{twice.name}`"
+            self.findings.report("NEEL2222", message, clause.source, "rename one of them in a subquery")
+        if described.others and (parsed.rows or "").startswith("ALL ROWS"):
+            name, kind = described.others[0]
+            message = f"not supported yet: column `{name}` of type {kind}, in ALL ROWS PER MATCH"
+            self.findings.report("NEEL4001", message, clause.source, "leave it out in a subquery")
+            return True
+        return twice is not None
+
+    def _texts(self, found: Sequence[Clause], statement: HostStatement) -> Texts:
+        mentioned = [table for name, table in self.tables.items() if statement.mentions(name)]
+        names = [*self.queries, *(table.name for table in mentioned)]
+        for table in mentioned:
+            self._read(table)
+        return Texts(self.source.text, found, self.relations, tuple(names))
+
+    def _text(self, clause: Clause) -> str:
+        assert clause.source is not None
+        return self.source.text[clause.source.start : clause.source.end]
+
+    def _literals(self) -> dict[str, str]:
+        """The values of parameters, as SQL."""
+        found = {name: to_constant(value) for name, value in self.arguments.items()}
+        return {name: sql(value, lambda _: None) for name, value in found.items() if value is not None}
+
+
+def compiled_host(
+    statements: Sequence[HostStatement],
+    source: Source,
+    tables: Tables,
+    arguments: Mapping[str, object],
+    describe: Describe | None,
+) -> HostCompiled:
+    """The last of the queries, with those before it that have names; raises `NeelError`."""
+    findings = Findings(source)
+    compiling = Compiling(source, dict(tables), arguments, describe, findings)
+    *before, last = statements
+    for statement in before:
+        if statement.name is not None and last.mentions(statement.name):
+            compiling.add(statement, is_last=False)
+    compiling.add(last, is_last=True)
+    if findings.diagnostics:
+        raise NeelError(findings.diagnostics, source)
+    relations = Relations(tuple(compiling.lets))
+    strategies = tuple((one.relation, one.strategy) for one in compiling.recognized)
+    title = source.text[last.span.start : last.span.end]
+    return HostCompiled(Compiled(relations, title, (), strategies), tuple(compiling.recognized))
+
+
+def _is_inside(one: Clause, other: Clause) -> bool:
+    source = other.source
+    within = source is not None and source.start <= one.span.start and one.span.end <= source.end
+    return within or any(
+        definition.span.start <= one.span.start and one.span.end <= definition.span.end
+        for group in other.visible
+        for definition in group.definitions
+    )
+
+
+def _name_behind(clause: Clause, statement: HostStatement) -> str | None:
+    """The name that the query gives the result of a clause."""
+    after: list[Token] = [token for token in statement.tokens if token.start >= clause.span.end][:2]
+    if clause.is_named and after and after[0].says("AS"):
+        after = after[1:]
+    return bare(after[0].text) if clause.is_named and after and after[0].is_name else clause.name

@@ -1,0 +1,178 @@
+"""Queries that are understood without Spark: SELECT items FROM a stream or a MATCH_RECOGNIZE, and WHERE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from neelc import parse
+from neelc.bind.findings import Findings
+from neelc.bind.functions import is_aggregate
+from neelc.bind.output_names import output_name
+from neelc.bind.parameters import with_arguments
+from neelc.bind.relations import Names, Relation
+from neelc.bind.row_patterns import check_row_pattern
+from neelc.bind.typing import typed, typed_condition
+from neelc.errors import NeelError
+from neelc.host.binding import bound_clause
+from neelc.host.scan import tokens
+from neelc.host.tables import Tables, known
+from neelc.ir import expr as e
+from neelc.ir.logical import Column, OutputColumn
+from neelc.ir.names import bare, same, written
+from neelc.ir.node import walk
+from neelc.ir.recognize import Recognize
+from neelc.ir.rows import MatchRecognize, Output
+from neelc.ir.script import FromItem, FromQuery, FromStream, Query, RunQuery, Select
+from neelc.source import Source, Span
+
+
+@dataclass(frozen=True)
+class SimpleQuery:
+    """`reads` is a stream or another query; `name` is that of the rows, after `recognize`, that `where`
+    and `outputs` speak of."""
+
+    reads: str | SimpleQuery
+    recognize: Recognize | None
+    name: str
+    where: e.Expr | None
+    outputs: tuple[OutputColumn, ...]
+    distinct: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(output.name, output.type) for output in self.outputs)
+
+
+class NotSimple(Exception):
+    """The text completes "this engine does not run ..."."""
+
+
+@dataclass(frozen=True)
+class Understanding:
+    """What queries are understood with: the streams, and the values of parameters."""
+
+    source: Source
+    tables: Tables
+    arguments: Mapping[str, object]
+    findings: Findings
+
+    def query(self, span: Span) -> SimpleQuery | None:
+        """The query at a place; `NotSimple` if only Spark understands it, None and reports if it is wrong."""
+        # Blanks before it keep its places.
+        text = " " * span.start + self.source.text[span.start : span.end]
+        try:
+            statements = parse.script(Source(text, self.source.name)).statements
+        except NeelError as error:
+            raise NotSimple(f"this query: {error.diagnostics[0].message}") from None
+        if len(statements) != 1 or not isinstance(statements[0], RunQuery):
+            raise NotSimple("this kind of query")
+        return self._select(with_arguments(statements[0], self.arguments, self.findings).query)
+
+    def _select(self, query: Query) -> SimpleQuery | None:
+        if not isinstance(query, Select):
+            raise NotSimple("a pattern here")
+        _check(query)
+        (item,) = query.sources
+        found = self._source(item)
+        if found is None:
+            return None
+        reads, recognize, relation = found
+        names = Names((relation,), self.findings)
+        report, before = self.findings.report, len(self.findings.diagnostics)
+        where = None if query.where is None else typed_condition(names.resolved(query.where), "WHERE", report)
+        outputs = tuple(one for item in query.items for one in self._outputs(item, names, relation))
+        if len(self.findings.diagnostics) > before:
+            return None
+        return SimpleQuery(reads, recognize, relation.name, where, outputs, query.distinct)
+
+    def _source(self, item: FromItem) -> tuple[str | SimpleQuery, Recognize | None, Relation] | None:
+        reads, columns, unit = self._read(item)
+        if reads is None:
+            return None
+        own = item.name if isinstance(item, FromStream) else ""
+        relation = Relation(bare(item.alias or own), columns)
+        if item.matcher is None:
+            return reads, None, relation
+        if not isinstance(item.matcher, MatchRecognize) or item.window is not None:
+            raise NotSimple("JEPC's windows and matchers inside of this")
+        before = len(self.findings.diagnostics)
+        check_row_pattern(item.matcher, self.findings)
+        if len(self.findings.diagnostics) > before:
+            return None
+        bound = bound_clause(item.matcher, relation.name, columns, unit, self.findings)
+        if bound is None:
+            return None
+        name = bare(item.matcher_alias) if item.matcher_alias else relation.name
+        return reads, bound, Relation(name, bound.output)
+
+    def _read(self, item: FromItem) -> tuple[str | SimpleQuery | None, tuple[Column, ...], str]:
+        match item:
+            case FromStream(name=name):
+                table = known(bare(name), self.tables)
+                if table is None:
+                    raise NotSimple(f"a query of `{bare(name)}`, whose columns are not known here")
+                return table.name, table.columns, table.unit
+            case FromQuery(query=Query() as inner):
+                found = self._select(inner)
+                return found, () if found is None else found.columns, "MILLISECOND"
+        raise NotSimple("MATCH(...) in FROM")
+
+    def _outputs(self, item: Output, names: Names, relation: Relation) -> list[OutputColumn]:
+        if isinstance(item.expression, e.Star):
+            qualifier = item.expression.qualifier
+            if qualifier is None or same(qualifier, written(relation.name)):
+                return [
+                    self._output(Output(e.Name((written(c.name),))), names) for c in relation.columns or ()
+                ]
+        return [self._output(item, names)]
+
+    def _output(self, item: Output, names: Names) -> OutputColumn:
+        value, kind = typed(names.resolved(item.expression), self.findings.report)
+        plain = item.expression.parts[-1] if isinstance(item.expression, e.Name) else None
+        name = item.alias or plain or written(output_name(item.expression))
+        return OutputColumn(bare(name), value, kind, span=item.span)
+
+
+def _check(query: Select) -> None:
+    """`NotSimple` if it does more than to choose rows and columns."""
+    expressions = (item.expression for item in query.items)
+    aggregates = (n for x in expressions for n in walk(x) if isinstance(n, e.Call) and is_aggregate(n))
+    for what, is_there in (
+        ("joins", len(query.sources) != 1),
+        ("GROUP BY", query.group_by),
+        ("HAVING", query.having is not None),
+        ("aggregates in SELECT", next(aggregates, None) is not None),
+        ("ORDER BY", query.order_by),
+        ("LIMIT", query.limit is not None),
+    ):
+        if is_there:
+            raise NotSimple(what)
+
+
+def understood_columns(
+    source: Source, span: Span, tables: Tables, arguments: Mapping[str, object]
+) -> tuple[Column, ...] | None:
+    """The columns of a subquery, between its parentheses, if it is simple and right."""
+    inner = between_parentheses(source, span)
+    if inner is None:
+        return None
+    findings = Findings(source)
+    try:
+        found = Understanding(source, tables, arguments, findings).query(inner)
+    except NotSimple:
+        return None
+    return None if found is None or findings.diagnostics else found.columns
+
+
+def between_parentheses(source: Source, span: Span) -> Span | None:
+    """What stands between the parentheses of `(...) [AS name]`, None if that is not the form."""
+    found = list(tokens(source.text[: span.end], span.start))
+    depth = 0
+    for token in found if found and found[0].says("(") else ():
+        depth += token.says("(") - token.says(")")
+        if depth == 0:
+            rest = found[found.index(token) + 1 :]
+            plain = len(rest) <= 2 and all(one.is_name for one in rest)
+            return Span(found[0].end, token.start) if plain else None
+    return None

@@ -1,0 +1,97 @@
+"""The text that Spark is given: with the names of relations in place of clauses and of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from neelc.emit.literals import identifier
+from neelc.emit.relations import SparkQuery
+from neelc.host.clauses import Clause, With
+from neelc.host.scan import Token, tokens
+from neelc.ir.names import bare
+from neelc.source import Span
+
+
+@dataclass
+class Texts:
+    """Writes parts of a text for Spark. `relations` has the names of relations: for clauses by their places,
+    for `streams` and earlier queries by their names. Those that were written are in `used`."""
+
+    text: str
+    clauses: Sequence[Clause]
+    relations: Mapping[Span | str, str]
+    streams: tuple[str, ...]
+    used: list[str] = field(default_factory=list)
+
+    def query(self, span: Span, arguments: Mapping[str, str]) -> SparkQuery:
+        """A whole query."""
+        return self._finished(self._part(span), arguments)
+
+    def source(self, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+        """What a clause reads, as a query: with the definitions of WITH that it sees."""
+        assert clause.source is not None
+        found = f"SELECT * FROM {self._part(clause.source)}"
+        for group in reversed(clause.visible):
+            inner = f"(\n{found}\n)" if found.startswith("WITH") else found
+            found = f"{self._with(group)}\n{inner}"
+        return self._finished(found, arguments)
+
+    def _with(self, group: With) -> str:
+        parts = ",\n".join(self._part(one.span) for one in group.definitions)
+        return f"WITH {'RECURSIVE ' if group.recursive else ''}{parts}"
+
+    def _part(self, span: Span) -> str:
+        """The text at a place. Braces are doubled, as those of names are not."""
+        found, at = "", span.start
+        for clause in self._outermost(span):
+            found += _escaped(self.text[at : clause.whole.start]) + self._named(clause)
+            at = clause.span.end
+        return found + _escaped(self.text[at : span.end])
+
+    def _outermost(self, span: Span) -> list[Clause]:
+        inside = [c for c in self.clauses if span.start <= c.whole.start and c.span.end <= span.end]
+        return [
+            one
+            for one in inside
+            if not any(o.whole.start <= one.whole.start and one.span.end < o.span.end for o in inside)
+        ]
+
+    def _named(self, clause: Clause) -> str:
+        """Without a name of its own, the result is called like what the clause reads."""
+        self.used.append(self.relations[clause.span])
+        name = "{" + self.relations[clause.span] + "}"
+        return (
+            name
+            if clause.is_named or clause.name is None
+            else f"{name} AS {_escaped(identifier(clause.name))}"
+        )
+
+    def _finished(self, text: str, arguments: Mapping[str, str]) -> SparkQuery:
+        found = list(tokens(text))
+        names = {bare(token.text).casefold() for token in found if token.is_name}
+        streams = {name: self.relations[name] for name in self.streams if name.casefold() in names}
+        if streams:
+            defined = ",\n".join(
+                f"{_escaped(identifier(name))} AS (SELECT * FROM {{{relation}}})"
+                for name, relation in streams.items()
+            )
+            text = f"WITH {defined}\n(\n{text}\n)" if found[0].says("WITH") else f"WITH {defined}\n{text}"
+        used = tuple(dict.fromkeys((*self.used, *streams.values())))
+        values = tuple((value, name) for name, value in arguments.items() if _is_parameter(name, found))
+        return SparkQuery(text if used else text.replace("{{", "{").replace("}}", "}"), used, values)
+
+
+def _escaped(text: str) -> str:
+    """
+    >>> _escaped("map('{a}')")
+    "map('{{a}}')"
+    """
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _is_parameter(name: str, found: Sequence[Token]) -> bool:
+    """Whether `:name` stands there. A field of a semi-structured value looks the same: one more value that
+    nothing asks for does no harm."""
+    return any(mark.says(":") and word.text == name for mark, word in pairwise(found))
