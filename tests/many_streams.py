@@ -19,6 +19,7 @@ from generate.witnesses import Tables
 from on_spark import Asking, Question, Refusal, ask
 
 from neelc.ir import expr as e
+from neelc.ir import pattern as p
 from neelc.ir.logical import Match, NamedQuery, Program
 from neelc.ir.rows import Output
 from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, Return, RunQuery, Script
@@ -79,7 +80,14 @@ def can_be_combined(match: Match, in_time: bool) -> bool:
     """Whether streams do not see each other, nor their rows: equal rows would become one."""
     sees_all = match.strategy == "STRICT CONTIGUITY" and not in_time
     is_told = RUN in [output.name for output in match.outputs]
+    if match.collapsed and not is_told:
+        # Matches become one row by their single events: without any, all streams would share it.
+        return not sees_all and any(isinstance(part, p.Event) for part in _parts(match.pattern))
     return not sees_all and (is_told or not (match.distinct or match.aggregated))
+
+
+def _parts(pattern: p.Pattern) -> tuple[p.Pattern, ...]:
+    return pattern.parts if isinstance(pattern, p.Seq | p.And) else (pattern,)
 
 
 def with_run(found: Sample, in_time: bool) -> Script:
@@ -146,4 +154,20 @@ def differences(spark: Any, questions: Sequence[Combined], asking: Asking, seen:
 def difference(one: Combined, rows: Sequence[object]) -> tuple[int, int]:
     """How many rows are missing, and how many should not be there."""
     found = Counter(comparable(row) for row in rows)
-    return (one.expected - found).total(), (found - one.expected).total()
+    expected = one.expected
+    if one.question.program.queries[-1].match.collapsed:
+        expected, found = _in_no_order(expected), _in_no_order(found)
+    return (expected - found).total(), (found - expected).total()
+
+
+def _in_no_order(rows: Counter[object]) -> Counter[object]:
+    """The rows, with lists as sets: simultaneous events of a COLLAPSED list come in any order."""
+
+    def changed(value: object) -> object:
+        return frozenset(map(changed, value)) if isinstance(value, tuple) else value
+
+    made: Counter[object] = Counter()
+    for row, count in rows.items():
+        assert isinstance(row, tuple), "a row of columns"
+        made[tuple(map(changed, row))] += count
+    return made

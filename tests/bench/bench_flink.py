@@ -3,7 +3,7 @@
 A pattern of MATCH_RECOGNIZE is contiguous: between the events of a sequence stand quantified symbols for
 what is passed over. With `AFTER MATCH SKIP TO NEXT ROW` it finds at most one match for each first event;
 neelc finds all matches, which is more work. Both agree on which first events have a match. Flink's window
-leaves out its end.
+leaves out its end. The V, falling prices and then a rise, is contiguous for both: they find the same.
 """
 
 from __future__ import annotations
@@ -46,6 +46,18 @@ PATTERNS: dict[str, tuple[str, str, str]] = {
     ),
 }
 
+V = """PATTERN SEQ(Events a, Events+ b[], Events c)
+WHERE [id] AND b[1].amount < a.amount AND b[i].amount < b[i-1].amount AND c.amount > b[last].amount
+PARTITION BY id USING PARTITION CONTIGUITY
+RETURN a.id, a.ts AS first, c.ts AS last, b[last].amount AS lowest"""
+V_SQL = """SELECT COUNT(*) FROM everything MATCH_RECOGNIZE (
+  PARTITION BY id ORDER BY happened
+  MEASURES A.ts AS started, C.ts AS ended, LAST(B.amount) AS lowest
+  ONE ROW PER MATCH AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (A B+ C)
+  DEFINE B AS (LAST(B.amount, 1) IS NULL AND B.amount < A.amount) OR B.amount < LAST(B.amount, 1),
+         C AS C.amount > LAST(B.amount))"""
+
 
 def query(name: str, returned: str = "a.id, a.ts AS first, f.ts AS last") -> str:
     return f"PATTERN {PATTERNS[name][0]} WHERE [id] WITHIN 59999 MILLISECONDS RETURN {returned}"
@@ -80,15 +92,28 @@ def compared(name: str, mode: str, frame: Any, flink: Flink, goal: float | None)
     return [*rows, Row(f"{what}: matches that neelc finds", f"{found.count():,}")]
 
 
+def falling(frame: Any, flink: Flink) -> list[Row]:
+    """The V, from each event on."""
+    counted: list[int] = []
+    found = matches(V, frame, "kernel", type=None)
+    sides: dict[str, Callable[[], object]] = {
+        "neelc": partial(execute, found),
+        "Flink": lambda: counted.append(flink.ask(V_SQL, LIMIT)[0]),
+    }
+    rows = [faster("V, batch", in_turn(sides), GOAL, FIGURE, "V")]
+    return [*rows, *(agree("V: matches", {"neelc": found.count(), "Flink": count}) for count in counted[-1:])]
+
+
 def rows(scale: float) -> list[Row]:
     install()
     asked = recipe(scale)
     found = []
     files = csv(asked)
-    frame = session().read.schema("ts BIGINT, kind STRING, id BIGINT").csv(str(files))
+    frame = session().read.schema("ts BIGINT, kind STRING, id BIGINT, amount INT").csv(str(files))
     with Flink(files) as flink:
         scans = in_turn({"Spark": lambda: execute(frame), "Flink": lambda: flink.ask(SCAN, LIMIT)})
         found.append(faster("reading alone", scans, None, FIGURE, "reading"))
+        found += falling(frame, flink)
         for name in PATTERNS:
             found += compared(name, "batch", frame, flink, GOAL)
     # In streaming mode what arrives behind its time is dropped: one file, in the order of time.

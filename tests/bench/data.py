@@ -101,7 +101,7 @@ def parquet(recipe: Recipe) -> Path:
 
 
 def csv(recipe: Recipe, files: int = 4) -> Path:
-    """The stream as CSV files without a header: `ts` in milliseconds, `kind`, `id`.
+    """The stream as CSV files without a header: `ts` in milliseconds, `kind`, `id`, `amount`.
 
     Several files, because not every engine reads one file with several cores.
     """
@@ -129,8 +129,8 @@ def _write_parquet(recipe: Recipe, path: Path) -> None:
 def _write_csv(files: int, recipe: Recipe, path: Path) -> None:
     events = table(recipe)
     milliseconds = np.asarray(events["ts"].cast(pa.int64())) // 1000
-    columns = {"ts": milliseconds, "kind": events["kind"].cast(pa.string()), "id": events["id"]}
-    plain = pa.table(columns)
+    kinds = events["kind"].cast(pa.string())
+    plain = pa.table({"ts": milliseconds, "kind": kinds, "id": events["id"], "amount": events["amount"]})
     options = pa.csv.WriteOptions(include_header=False, quoting_style="none")
     path.mkdir(exist_ok=True)
     size = -(-recipe.events // files)

@@ -29,7 +29,7 @@ def main(path: str, mode: str, parallelism: str) -> None:
     builder = builder.in_batch_mode() if mode == "batch" else builder.in_streaming_mode()
     env = TableEnvironment.create(builder.build())
     env.execute_sql(f"""
-        CREATE TABLE everything (ts BIGINT, kind STRING, id BIGINT,
+        CREATE TABLE everything (ts BIGINT, kind STRING, id BIGINT, amount INT,
           happened AS TO_TIMESTAMP_LTZ(ts, 3), WATERMARK FOR happened AS happened)
         WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')""")
     env.execute_sql(

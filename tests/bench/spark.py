@@ -73,6 +73,7 @@ def matches(
     frame: Any,
     strategy: str | None = None,
     switches: dict[str, bool] | None = None,
+    type: str | None = "kind",
     **more: object,
 ) -> Any:
     """The matches of a query over the stream `Events`: what each benchmark compares with something else.
@@ -83,5 +84,5 @@ def matches(
 
     if switches:
         more["options"] = switches
-    events = neelc.stream(frame, timestamp="ts", type="kind")
+    events = neelc.stream(frame, timestamp="ts", type=type)
     return neelc.sql(session(), query, strategy=strategy, Events=events, **more)  # type: ignore[arg-type]
