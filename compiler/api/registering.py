@@ -41,6 +41,12 @@ class Registered:
         with reading(self.name):
             return fitted(self._read(stream.columns) if self._is_path else self._frame, stream)
 
+    @property
+    def plain_frame(self) -> Frame:
+        """Its DataFrame as it is, for a query that asks for no role of a column."""
+        with reading(self.name):
+            return self._frame
+
     def _tables(self, _: bool) -> list[Table]:
         with reading(self.name):
             table = table_of(self._frame, self.name)

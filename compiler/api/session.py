@@ -8,6 +8,7 @@ from pathlib import Path
 
 from neelc.api.compiling import Settings, compiled_query
 from neelc.api.errors import translated
+from neelc.api.host import HostBinding, HostQuery
 from neelc.api.query import Bound, Query, Text, explanation
 from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
 from neelc.api.streams import Frame, StreamData, stream
@@ -16,6 +17,8 @@ from neelc.bind import bind
 from neelc.bind.registered import registered
 from neelc.data.inputs import complete
 from neelc.files import CallError
+from neelc.host.inputs import used_parameters, used_streams
+from neelc.host.script import HostScript, host_script
 from neelc.ir.expr import Parameter
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import walk
@@ -137,7 +140,7 @@ class Session:
         most_matches: int | None = None,
         options: Mapping[str, bool] | None = None,
         **streams: object,
-    ) -> Query:
+    ) -> Query | HostQuery:
         """The script's last query, compiled. `strategy` forces one: kernel, join, window or nested."""
         return self._compiled(text, args, Settings(strategy, most_rows, most_matches, options or {}), streams)
 
@@ -147,11 +150,33 @@ class Session:
         args: Mapping[str, object] | None,
         settings: Settings,
         streams: Mapping[str, object],
-    ) -> Query:
+    ) -> Query | HostQuery:
+        source = Source(text)
+        script = host_script(source)
         with translated():
-            bound = self._bound(Source(text), args or {}, streams)
+            if script is not None and script.is_last:
+                return self._host(script, args or {}, settings, streams)
+            bound = self._bound(script.own if script else source, args or {}, streams)
             compiled = compiled_query(bound.program, bound.last, bound.text, settings)
         return Query(self.spark, bound, compiled)
+
+    def _host(
+        self,
+        script: HostScript,
+        args: Mapping[str, object],
+        settings: Settings,
+        streams: Mapping[str, object],
+    ) -> HostQuery:
+        """A query of Spark's around MATCH_RECOGNIZE."""
+        if settings != Settings():
+            raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
+        here = {name: as_data(value) for name, value in streams.items()}
+        registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
+        binding = HostBinding(self.spark, script, registered | here, args)
+        declared = [stream.name for stream in binding.streams]
+        _refuse_unused("stream", here, [*declared, *used_streams(script, [*here, *registered])])
+        _refuse_unused("argument", args, used_parameters(script))
+        return binding.query()
 
     def explain(
         self,
@@ -164,8 +189,14 @@ class Session:
         **streams: object,
     ) -> Text:
         """Why the script's last query is executed as it is."""
+        source = Source(text)
+        script = host_script(source)
         with translated():
-            return explanation(self._bound(Source(text), args or {}, streams), mode, format)
+            if script is not None and script.is_last:
+                return self._host(script, args or {}, Settings(), streams).explain(mode, format)
+            return explanation(
+                self._bound(script.own if script else source, args or {}, streams), mode, format
+            )
 
     def _bound(self, text: Source, args: Mapping[str, object], streams: Mapping[str, object]) -> Bound:
         script = read(text)

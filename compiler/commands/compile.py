@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.options import add_inputs, add_statistics, add_strategy
-from neelc.files import read_source, write_whole
+from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
     from neelc.emit.compiled import Compiled
@@ -47,6 +47,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     source = read_source(options.file)
 
+    from neelc.commands.host import asked_of_host, own_part, with_located_streams
+
+    asked = asked_of_host(source, options)
+    if asked is not None:
+        host, (place,) = asked
+        _refuse_settings(options)
+        return _write(_emitted(with_located_streams(host).compiled(place).compiled, options.emit), options)
+    source = own_part(source)
+
     from neelc.api.compiling import compiled_query, sql_of
     from neelc.commands.located import located
     from neelc.commands.run import chosen, print_warnings
@@ -64,6 +73,18 @@ def run(options: argparse.Namespace) -> int:
     text = (
         sql_of(compiled, program, at, source) if options.emit == "sql" else _emitted(compiled, options.emit)
     )
+    return _write(text, options)
+
+
+def _refuse_settings(options: argparse.Namespace) -> None:
+    for name in ("strategy", "most-rows", "most-matches", "stats"):
+        if getattr(options, name.replace("-", "_")):
+            raise CallError(f"compile --{name}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")
+    if options.emit == "sql":
+        raise CallError("compile --emit sql: MATCH_RECOGNIZE runs in Python; use python, plan or json")
+
+
+def _write(text: str, options: argparse.Namespace) -> int:
     text = text.rstrip("\n") + "\n"
     if options.output and options.output != "-":
         write_whole(Path(options.output), text)

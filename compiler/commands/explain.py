@@ -61,6 +61,16 @@ def run(options: argparse.Namespace) -> int:
     kind = options.format or format_of(options.output)
     source = read_source(options.file)
 
+    from neelc.commands.host import asked_of_host, own_part
+
+    asked = asked_of_host(source, options)
+    if asked is not None:
+        from neelc.host.explaining import explained
+
+        host, here = asked
+        return _write(explained([host.compiled(place) for place in here], kind, options.mode), options)
+    source = own_part(source)
+
     from neelc.commands.statistics import statistics_of
     from neelc.commands.streams import bound, refuse_unused
     from neelc.explain.report import report
@@ -70,7 +80,10 @@ def run(options: argparse.Namespace) -> int:
     refuse_unused(inputs, program, options)
     statistics = statistics_of(inputs, program, options.stats)
     found = report(source.name, inputs.script, program, statistics, places, source)
-    text = renderer(kind)(found, options.mode)
+    return _write(renderer(kind)(found, options.mode), options)
+
+
+def _write(text: str, options: argparse.Namespace) -> int:
     if options.output:
         write_whole(Path(options.output), text)
         print(f"{options.output}: written", file=sys.stderr)

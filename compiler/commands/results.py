@@ -20,9 +20,15 @@ ROWS_IN_ORDER = 100_000
 
 
 def print_rows(
-    frame: Any, columns: Sequence[Column], kind: str, out: TextIO, title: str, progress: Progress
+    frame: Any,
+    columns: Sequence[Column],
+    kind: str,
+    out: TextIO,
+    title: str,
+    progress: Progress,
+    is_ordered: bool = False,
 ) -> int:
-    """Write the rows to a text; gives their number.
+    """Write the rows to a text; gives their number. `is_ordered`: their order stays as it is.
 
     They are found by all tasks at once and kept by Spark: they need not fit into this process, unless a table
     is asked for, whose columns are as wide as their widest cell.
@@ -37,9 +43,9 @@ def print_rows(
         progress.pause()  # a line about progress must not stand among the rows on a terminal
         out.write(title)
         if kind == "table":
-            out.write(as_table(Result(tuple(columns), list(rows))))
+            out.write(as_table(Result(tuple(columns), list(rows)), is_ordered))
         else:
-            out.writelines(LINES[kind](columns, in_order(rows) if few else rows))
+            out.writelines(LINES[kind](columns, in_order(rows) if few and not is_ordered else rows))
         return count
     finally:
         with suppress(Exception):

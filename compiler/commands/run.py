@@ -80,15 +80,28 @@ def run(options: argparse.Namespace) -> int:
     check_output(options.output, kind, options.overwrite)
     source = read_source(options.file)
     try:
-        if options.engine == "reference":
-            return _run(source, kind, options)
-        from neelc.commands.spark_run import run_on_spark
-
-        return run_on_spark(source, kind, options)
+        return _run_either(source, kind, options)
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.
         return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
+
+
+def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
+    """A query of ours, or one of Spark's around MATCH_RECOGNIZE; on Spark, or without it."""
+    from neelc.commands.host import asked_of_host, own_part
+
+    on_reference = options.engine == "reference"
+    asked = asked_of_host(source, options)
+    if asked is not None:
+        from neelc.commands.host_run import run_host_on_reference, run_host_on_spark
+
+        return (run_host_on_reference if on_reference else run_host_on_spark)(*asked, kind, options)
+    if on_reference:
+        return _run(own_part(source), kind, options)
+    from neelc.commands.spark_run import run_on_spark
+
+    return run_on_spark(own_part(source), kind, options)
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:

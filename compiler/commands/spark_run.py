@@ -45,6 +45,16 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """The rows of a query: their DataFrame. `is_ordered`: the order is the query's own."""
+
+    name: str | None
+    columns: tuple[Column, ...]
+    frame: Any
+    is_ordered: bool = False
+
+
+@dataclass(frozen=True)
 class Job:
     """What is to run, and where its rows go: `output` None is standard output."""
 
@@ -54,6 +64,17 @@ class Job:
     kind: str
     output: str | None
     overwrite: bool
+
+    def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
+        """The rows of each query that is wanted."""
+        return [
+            Rows(
+                one.name,
+                one.columns,
+                run_source(one.compiled.source, spark, frames, one.compiled.aggregates),
+            )
+            for one in self.wanted
+        ]
 
 
 def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
@@ -67,6 +88,15 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     streams = streams_read(program, positions)
     check_data(inputs, streams)
     job = Job(inputs, wanted, streams, kind, options.output, options.overwrite)
+    aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
+    how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
+    return run_job(job, options, settings, how, aggregated)
+
+
+def run_job(
+    job: Job, options: argparse.Namespace, settings: Mapping[str, str], how: str, counts_rows: bool = True
+) -> int:
+    """Run a job in a session of its own; gives the exit code. `how` tells the strategies."""
     start = time.perf_counter()
     try:
         with _stoppable(), Progress(sys.stderr) as progress:
@@ -79,10 +109,8 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     except KeyboardInterrupt as stop:
         print("neelc: stopped; nothing was written", file=sys.stderr)
         return 128 + (stop.args[0] if stop.args else signal.SIGINT)
-    aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
-    how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
     beside = time.perf_counter() - start - seconds
-    said = f"{counted(rows, aggregated)} in {seconds:.2f} s"
+    said = f"{counted(rows, counts_rows)} in {seconds:.2f} s"
     print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
     return 0
 
@@ -166,13 +194,11 @@ def _target(job: Job) -> Iterator[TextIO | str]:
 
 def _written(job: Job, spark: Any, target: TextIO | str, progress: Progress) -> int:
     frames = frames_of(spark, job.inputs, job.streams)
-    found = [
-        (one, run_source(one.compiled.source, spark, frames, one.compiled.aggregates)) for one in job.wanted
-    ]
+    found = job.found(spark, frames)
     if isinstance(target, str):
-        return write_parquet(found[0][1], target, job.overwrite)
+        return write_parquet(found[0].frame, target, job.overwrite)
     rows = 0
-    for place, (one, frame) in enumerate(found):
+    for place, one in enumerate(found):
         title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
-        rows += print_rows(frame, one.columns, job.kind, target, title, progress)
+        rows += print_rows(one.frame, one.columns, job.kind, target, title, progress, one.is_ordered)
     return rows

@@ -25,11 +25,12 @@ def written(results: Sequence[tuple[str | None, Result]], kind: str) -> str:
     return "\n".join(f"{name or 'query'}:\n{text}" for (name, _), text in zip(results, texts, strict=True))
 
 
-def as_table(result: Result) -> str:
-    """Columns side by side, as in case files."""
+def as_table(result: Result, is_ordered: bool = False) -> str:
+    """Columns side by side, as in case files; `is_ordered` rows stay in their order."""
     header = [cells.render_name(column.name) for column in result.columns]
     types = [column.type for column in result.columns]
-    rows = [[cells.render(v, t) for v, t in zip(row, types, strict=True)] for row in in_order(result.rows)]
+    found = result.rows if is_ordered else in_order(result.rows)
+    rows = [[cells.render(v, t) for v, t in zip(row, types, strict=True)] for row in found]
     return "".join(f"{line}\n" for line in aligned([header, *rows]))
 
 

@@ -168,11 +168,15 @@ def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[N
     failures: list[NeelError] = []
     for name, stream in used.items():
         try:
-            rows = [table.rows(stream.columns) for table in _tables(inputs, name)]
-            tables[name] = [row for part in rows for row in part]
+            tables[name] = rows_of(inputs, name, stream.columns)
         except NeelError as failure:
             failures.append(failure)
     return tables, failures
+
+
+def rows_of(inputs: Inputs, name: str, columns: Sequence[Column]) -> list[Row]:
+    """The rows of a stream."""
+    return [row for table in _tables(inputs, name) for row in table.rows(columns)]
 
 
 def _tables(inputs: Inputs, name: str) -> list[Table]:

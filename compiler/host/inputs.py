@@ -1,0 +1,124 @@
+"""A script with queries of Spark's and the streams given from outside, without Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from neelc import parse
+from neelc.bind import bind
+from neelc.bind.findings import Findings
+from neelc.data.inputs import Given, Inputs, complete, merged, rows_of, with_type_column
+from neelc.data.table import Row
+from neelc.emit.relations import Read
+from neelc.errors import Diagnostic, NeelError
+from neelc.host.compiling import HostCompiled, compiled_host
+from neelc.host.reference import answer
+from neelc.host.script import HostScript
+from neelc.host.simple import NotSimple, SimpleQuery, Understanding
+from neelc.host.tables import Describe, Table, declared_tables
+from neelc.ir.logical import Stream
+from neelc.ir.names import find
+from neelc.ir.script import CreateStream, Script, Unread
+from neelc.runtime.reference.model import LimitReached
+from neelc.runtime.reference.recognize import CannotSkip
+from neelc.runtime.reference.results import Result
+from neelc.source import Source, Span
+
+SPARK_RUNS_IT = "without --engine reference, Spark runs it"
+
+
+@dataclass(frozen=True)
+class HostInputs:
+    """A script, completed; `streams` are those that it declares, `tables` are all that its queries can read
+    by their names."""
+
+    script: HostScript
+    inputs: Inputs
+    streams: tuple[Stream, ...]
+    tables: Mapping[str, Table]
+    arguments: Mapping[str, object]
+
+    @property
+    def source(self) -> Source:
+        return self.script.source
+
+    def compiled(self, place: int, describe: Describe | None = None) -> HostCompiled:
+        """One of the queries for Spark; raises `NeelError`."""
+        statements = self.script.statements[: place + 1]
+        return compiled_host(statements, self.source, self.tables, self.arguments, describe)
+
+    def simple(self, place: int) -> SimpleQuery:
+        """A query that can be run without Spark; raises `NeelError`."""
+        findings = Findings(self.source)
+        statement = self.script.statements[place]
+        try:
+            found = Understanding(self.source, self.tables, self.arguments, findings).query(statement.span)
+        except NotSimple as reason:
+            self.compiled(place)  # tells what is wrong, if something is
+            message = f"the reference engine does not run {reason}"
+            raise self._error("NEEL4001", message, statement.span, SPARK_RUNS_IT) from None
+        if found is None:
+            raise NeelError(findings.diagnostics, self.source)
+        return found
+
+    def answer(self, place: int) -> Result:
+        """The rows of a query, by the reference interpreter; raises `NeelError`."""
+        query = self.simple(place)
+        span = self.script.statements[place].span
+        try:
+            return answer(query, self.rows(query))
+        except CannotSkip as failure:
+            hint = "skip to a variable of later rows, or write SKIP PAST LAST ROW"
+            raise self._error("NEEL5009", str(failure), self._skip(span), hint) from None
+        except LimitReached as limit:
+            hint = "a simpler pattern or fewer rows might help"
+            raise self._error("NEEL5007", str(limit), span, hint) from None
+
+    def rows(self, query: SimpleQuery) -> dict[str, list[Row]]:
+        """The rows of the streams that a query reads."""
+        if isinstance(query.reads, SimpleQuery):
+            return self.rows(query.reads)
+        table = self.tables[query.reads]
+        return {table.name: rows_of(self.inputs, table.name, table.columns)}
+
+    def _skip(self, span: Span) -> Span:
+        return Findings(self.source).word("SKIP", span)
+
+    def _error(self, code: str, message: str, span: Span, hint: str) -> NeelError:
+        return NeelError([Diagnostic(code, message, span, hint)], self.source)
+
+
+def host_inputs(
+    script: HostScript, given: Sequence[Given], directory: Path, arguments: Mapping[str, object]
+) -> HostInputs:
+    """What the queries for Spark need; raises `NeelError` if a declaration is wrong."""
+    own = declarations(script)
+    declared = [s.name for s in own.statements if isinstance(s, CreateStream)]
+    ours = [one for one in given if find(one.name, declared) is not None]
+    inputs = complete(own, script.source, ours, directory)
+    streams = bind(inputs.script, script.source).streams
+    tables = declared_tables(streams)
+    for one in given:
+        if one not in ours:
+            columns = with_type_column(merged(one.open(True)), one.type_by)
+            tables[one.name] = Table(one.name, columns, Read(one.name), one.unit or "MILLISECOND")
+    return HostInputs(script, replace(inputs, given=tuple(given)), streams, tables, arguments)
+
+
+def declarations(script: HostScript) -> Script:
+    """The statements that declare streams, and those that cannot be read."""
+    own = parse.read(script.own)
+    return replace(own, statements=tuple(s for s in own.statements if isinstance(s, CreateStream | Unread)))
+
+
+def used_streams(script: HostScript, names: Sequence[str]) -> list[str]:
+    """Those of the names that stand in a query."""
+    return [name for name in names if any(one.mentions(name) for one in script.statements)]
+
+
+def used_parameters(script: HostScript) -> list[str]:
+    """The names that stand behind a colon, wherever."""
+    return sorted(set(re.findall(r":\s*(\w+)", script.source.text)))
