@@ -45,6 +45,7 @@ check: .venv/ready build/mypy  ## lint, format and types
 fuzz: .venv/ready  ## compare rewriting, then the kernel, with the reference: PAIRS=20000 SEED=1 RULES="..."
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kernel_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 
 mutate: .venv/ready  ## break the guards of rules, one by one: each must be noticed; ONLY="RULE ..."
 	@PYTHONPATH=tests $(BIN)/python -m mutate --pairs $(or $(PAIRS),20000) --only $(ONLY)

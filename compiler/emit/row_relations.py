@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from neelc.emit.expressions import sql
-from neelc.emit.grouped import grouped
-from neelc.emit.list_aggregates import Values, over_list
 from neelc.emit.literals import identifier, spark_type
 from neelc.emit.relations import Extend, Items, Kernel, Let, Select, Sorted, Where
+from neelc.emit.row_measures import RowMeasures, named
 from neelc.emit.scans import free
-from neelc.emit.syntax import raw, text
 from neelc.emit.times import as_number
-from neelc.emit.written import Written
 from neelc.ir import expr as e
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.row_values import ROW
 from neelc.ir.rows import SortItem
 from neelc.ir.typeof import type_of
-from neelc.ir.types import DOUBLE, Array
-from neelc.plan.row_plan import TRUE, RowPlan, columns_at_row, time_unit
+from neelc.ir.types import DATE, DOUBLE, Array
+from neelc.plan.row_conditions import attributes
+from neelc.plan.row_plan import RowPlan, time_unit
 from neelc.runtime.rows import program as p
+
+Reference = Callable[[e.Expr], str | None]
 
 
 def row_relations(plan: RowPlan, source: str, name: str, taken: set[str]) -> Iterator[Let]:
@@ -42,28 +42,45 @@ class _Relations:
         rows, ordered, judged, matches = (
             free(word, self.taken) for word in ("rows", "ordered", "judged", "matches")
         )
-        yield Let(rows, Select(self.source, tuple(self._columns())), "What is used of each row.")
+        shifts = self._shifts()
+        read = dict(self._columns())
+        bits = {} if shifts or not plan.program.flagged else {"bits": self._bits({}, _of_row)}
+        items = tuple((text, name) for name, text in {**read, **bits}.items())
+        yield Let(rows, Select(self.source, items), "What is used of each row" + _with_bits(bool(bits)))
         order = (*map(identifier, plan.keys), *self._order())
         keys = tuple(map(identifier, plan.keys))
         comment = "The rows of each partition together, in order." if keys else "All rows, in order."
         yield Let(ordered, Sorted(rows, keys, order), comment)
-        shifts = self._shifts()
         if shifts:
             moved = free("neighbours", self.taken)
             items = tuple((self._shifted(*one), shift) for one, shift in shifts.items())
             yield Let(moved, Extend(ordered, items), "Values of rows before and after.")
             ordered = moved
         items = tuple(self._read(shifts))
-        yield Let(judged, Select(ordered, items), "Which variables' conditions each row meets, as bits.")
-        yield Let(matches, Kernel(judged, plan.program, self._schema()), f"Matches of {plan.query.pattern}")
+        if {name for _, name in items} != {*read, *bits} or shifts:
+            comment = "What the search reads" + _with_bits(bool(shifts))
+            yield Let(judged, Select(ordered, items), comment)
+            ordered = judged
+        yield Let(matches, Kernel(ordered, plan.program, self._schema()), f"Matches of {plan.query.pattern}")
         yield from self._measures(matches)
 
     def _columns(self) -> Iterator[tuple[str, str]]:
-        for name, expression in self.plan.columns.items():
-            written = sql(expression, _of_row)
-            if name in self.plan.keys and type_of(expression) == DOUBLE:
+        """What is computed of each row: columns that are needed after that, and their texts."""
+        plan = self.plan
+        needed = {*p.columns_read(plan.program), *plan.order}
+        if self._shifts():
+            found = attributes(one for several in plan.bits for one in several)
+            needed |= {self._own_column(node) for node in found}
+        for name, expression in plan.columns.items():
+            if name not in needed:
+                continue
+            written, type = sql(expression, _of_row), type_of(expression)
+            if name in plan.keys and type == DOUBLE:
                 written = f"nanvl({written} + 0.0D, double('NaN'))"
-            yield written, name
+            if name in plan.numbers:
+                unit = "DAY" if type == DATE else "MICROSECOND"
+                written = as_number(written, type, unit, unit)
+            yield name, written
 
     def _order(self) -> Iterator[str]:
         for item, name in zip(self.plan.query.order, self.plan.order, strict=True):
@@ -92,29 +109,28 @@ class _Relations:
         return None
 
     def _own_column(self, node: e.Expr) -> str:
-        return next(name for name, known in self.plan.columns.items() if known == node)
+        return named(self.plan, node)
 
     def _read(self, shifts: dict[tuple[str, int], str]) -> Iterator[tuple[str, str]]:
         """What the program reads."""
         program = self.plan.program
-        looked = (one.column for condition in program.conditions for one in condition.looked)
-        taken = (one.column for one in program.outputs if isinstance(one, p.Value | p.Values))
-        for name in dict.fromkeys(n for n in (*program.keys, *program.own, *looked, *taken) if n):
+        for name in p.columns_read(program):
             yield identifier(name), name
         if program.reach is not None:
             query, (first, *_) = self.plan.query, self.plan.order
             unit = time_unit(query)
             kind = type_of(query.order[0].expression)
             yield as_number(identifier(first), kind, query.unit, unit), "time"
-        yield self._bits(shifts), "bits"
+        if program.flagged:
+            yield (self._bits(shifts, self._argument) if shifts else "bits"), "bits"
 
-    def _bits(self, shifts: dict[tuple[str, int], str]) -> str:
+    def _bits(self, shifts: dict[tuple[str, int], str], argument: Reference) -> str:
         def refs(node: e.Expr) -> str | None:
             match node:
-                case e.AtRow(_, argument, shift=0):
-                    return f"({sql(argument, self._argument)})"
-                case e.AtRow(_, argument, shift=shift):
-                    return identifier(shifts[sql(argument, self._argument), shift])
+                case e.AtRow(_, inner, shift=0):
+                    return f"({sql(inner, argument)})"
+                case e.AtRow(_, inner, shift=shift):
+                    return identifier(shifts[sql(inner, argument), shift])
             return None
 
         many = "L" if len(self.plan.bits) > 30 else ""
@@ -158,7 +174,7 @@ class _Relations:
             kept = free("kept", self.taken)
             yield Let(kept, Where(matches, f"NOT {excluded}"), "Without the rows of exclusions.")
             matches = kept
-        writer = _Measures(self.plan, {value: column for value, (column, _) in windows.items()})
+        writer = RowMeasures(self.plan, {value: column for value, (column, _) in windows.items()})
         query = self.plan.query
         first, rest = query.own_columns
         own = dict(zip((column.name for column in (*first, *rest)), self.plan.own, strict=True))
@@ -174,7 +190,7 @@ class _Relations:
         found: dict[e.OverRows, tuple[str, str]] = {}
         if self.plan.query.all_rows is None:
             return found
-        writer = _Measures(self.plan, {})
+        writer = RowMeasures(self.plan, {})
         for measure in self.plan.query.measures:
             for node in walk(measure.expression):
                 if isinstance(node, e.OverRows) and node.argument is not None and node not in found:
@@ -182,82 +198,8 @@ class _Relations:
         return found
 
 
-@dataclass(frozen=True)
-class _Measures:
-    """Writes measures over the outputs of the program."""
-
-    plan: RowPlan
-    windows: dict[e.OverRows, str]
-
-    def sql(self, expression: e.Expr) -> str:
-        return sql(expression, self._value)
-
-    def _value(self, node: e.Expr) -> str | None:
-        match node:
-            case e.AtRow(_, argument):
-                return self._at_row(node, argument)
-            case e.OverRows(_, _, None, variables, final):
-                return self._output(p.Number("", self._mask(variables), final))
-            case e.OverRows() if node in self.windows:
-                return self.windows[node]
-            case e.OverRows(type, name, argument, variables, _, distinct):
-                assert argument is not None
-                column = None if isinstance(argument, e.Classifier) else self._column(argument)
-                values = self._output(p.Values("", self._mask(variables), column))
-                return over_list(name, Values(values, type_of(argument)), type, distinct)
-            case e.MatchNumber():
-                return self._output(p.Property("", "MATCH_NUMBER"))
-        return None
-
-    def _at_row(self, node: e.AtRow, argument: e.Expr) -> str:
-        at = p.At(self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final)
-        columns = columns_at_row(argument)
-        if len(columns) == 1:
-            return self._taken(at, columns[0])
-
-        def refs(inner: e.Expr) -> str | None:
-            match inner:
-                case e.Attribute(e.Variable(name)) if name == ROW:
-                    return self._taken(at, inner)
-                case e.Classifier():
-                    return self._taken(at, None)
-                case e.MatchNumber():
-                    return self._output(p.Property("", "MATCH_NUMBER"))
-            return None
-
-        return f"IF({self._taken(at, TRUE)}, {sql(argument, refs)}, NULL)"
-
-    def windowed(self, node: e.OverRows) -> str:
-        """An aggregate over the rows of a match, up to the current one or all of them."""
-        assert node.argument is not None
-        argument, kind = node.argument, type_of(node.argument)
-        value = self._at_row(e.AtRow(kind, argument), argument)
-        member = self._output(p.Member("", self._mask(node.variables)))
-        number, row = (self._output(p.Property("", of)) for of in ("MATCH_NUMBER", "ROW"))
-        groups = ", ".join((*map(identifier, self.plan.keys), number))
-        frame = "" if node.final else f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-        whole = f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-        over = f"OVER (PARTITION BY {groups}{frame or whole})"
-        seen = f"IF({member}, {value}, NULL)"
-        if node.distinct or node.name in ("collect_set", "stddev", "stddev_pop", "stddev_samp"):
-            values = Values(f"collect_list({seen}) {over}", kind, holds_null=False)
-            found = over_list(node.name, values, node.type, node.distinct)
-        else:
-            found = f"{text(grouped(node.name, Written(raw(seen), kind), False))} {over}"
-        return f"IF({number} IS NULL, NULL, {found})"
-
-    def _taken(self, at: p.At, column: e.Expr | None) -> str:
-        return self._output(p.Value("", at, None if column is None else self._column(column)))
-
-    def _column(self, expression: e.Expr) -> str:
-        return next(name for name, known in self.plan.columns.items() if known == expression)
-
-    def _mask(self, variables: tuple[str, ...]) -> int:
-        names = self.plan.program.names
-        return sum(1 << names.index(one) for one in variables) if variables else (1 << len(names)) - 1
-
-    def _output(self, output: p.Output) -> str:
-        return self.plan.outputs[output]
+def _with_bits(there: bool) -> str:
+    return ", and which variables' conditions it meets alone, as bits." if there else "."
 
 
 def _own(plan: RowPlan) -> list[str]:

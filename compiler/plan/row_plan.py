@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from neelc.ir import expr as e
-from neelc.ir.conjuncts import conjuncts
-from neelc.ir.names import bare, written
-from neelc.ir.node import Node, map_children, walk
-from neelc.ir.recognize import Recognize
+from neelc.ir.names import written
+from neelc.ir.node import Node, walk
+from neelc.ir.recognize import UNMATCHED, Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.rows import RowExclusion, RowVariable
 from neelc.ir.typeof import type_of
-from neelc.ir.types import BOOLEAN, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.ir.types import BOOLEAN, DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.plan.row_columns import RowColumns, changed
+from neelc.plan.row_conditions import Conditions, depends_on_match, without_decimals
 from neelc.plan.row_machine import machine_of
 from neelc.plan.unsupported import Unsupported
 from neelc.plan.widths import width_of
@@ -26,12 +26,14 @@ TRUE = e.Literal(True, BOOLEAN)
 
 @dataclass(frozen=True)
 class RowPlan:
-    """A clause, planned. `columns` are computed of each row, by name. A row has the bit of variable v if it
-    meets `bits[v]`; `values` has the outputs of the program by what they stand for."""
+    """A clause, planned. `columns` are computed of each row, by name; those in `numbers` are times, written
+    as numbers. A row has the bit of variable v if it meets `bits[v]`. `outputs` has the names of the
+    program's outputs by what they stand for."""
 
     query: Recognize
     program: p.RowProgram
     columns: dict[str, e.Expr]
+    numbers: frozenset[str]
     keys: tuple[str, ...]
     own: tuple[str, ...]
     order: tuple[str, ...]
@@ -52,7 +54,7 @@ def row_plan(query: Recognize) -> RowPlan:
 @dataclass
 class _Planner:
     query: Recognize
-    columns: dict[str, e.Expr] = field(default_factory=dict)
+    columns: RowColumns = field(default_factory=RowColumns)
     outputs: dict[p.Output, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -64,11 +66,15 @@ class _Planner:
 
     def plan(self) -> RowPlan:
         query = self.query
-        keys = tuple(self.column(_key(self._attribute(name))) for name in query.partition)
+        keys = tuple(self.columns.column(_key(self._attribute(name))) for name in query.partition)
         first, rest = query.own_columns
-        own = tuple(self.column(self._attribute(column.name)) for column in (*first, *rest))
-        order = tuple(self.column(item.expression) for item in query.order)
-        bits, conditions = self._definitions()
+        own = tuple(self.columns.column(self._attribute(column.name)) for column in (*first, *rest))
+        order = tuple(self.columns.column(item.expression) for item in query.order)
+        conditions = Conditions(self.names, self.columns)
+        for definition in query.definitions:
+            if definition.variable in self.names:
+                conditions.add(definition.variable, definition.condition)
+        path = tuple(self._condition(*one) for one in conditions.path.items())
         for measure in query.measures:
             self._measure(measure.expression)
         if query.all_rows:
@@ -83,31 +89,23 @@ class _Planner:
             None if query.all_rows is None else query.all_rows.split()[0 if "EMPTY" in query.all_rows else 1],
             _SKIPS[query.skip.kind],
             self.mask(query.skip.variables) if query.skip.variables else 0,
-            conditions,
+            any(conditions.bits),
+            tuple(conditions.nearby),
+            conditions.codings,
+            path,
             reach,
             rows,
             str(query.pattern),
         )
-        return RowPlan(query, program, self.columns, keys, own, order, bits, self.outputs)
+        if reach is None and not p.columns_read(program):
+            program = replace(program, flagged=True)  # a row without any column is none
+        bits = tuple(map(tuple, conditions.bits))
+        columns, numbers = self.columns.columns, frozenset(self.columns.numbers)
+        return RowPlan(query, program, columns, numbers, keys, own, order, bits, self.outputs)
 
     def _attribute(self, name: str) -> e.Expr:
         column = next(column for column in self.query.columns if column.name == name)
         return e.Attribute(e.Variable(ROW), written(name), column.type)
-
-    def column(self, expression: e.Expr) -> str:
-        """The name of a column that has an expression's value."""
-        plain = _without_spans(expression)
-        for name, known in self.columns.items():
-            if known == plain:
-                return name
-        is_plain = isinstance(plain, e.Attribute)
-        name = bare(plain.name) if isinstance(plain, e.Attribute) else f"value_{len(self.columns) + 1}"
-        taken = {*map(str.lower, self.columns), "bits", "time"}
-        while name.lower() in taken or (is_plain and name.lower().startswith(("value_", "shifted_", "out_"))):
-            name = f"{name}_"
-            is_plain = False
-        self.columns[name] = plain
-        return name
 
     def mask(self, variables: tuple[str, ...]) -> int:
         """The bits of variables; all if there are none."""
@@ -115,43 +113,18 @@ class _Planner:
             return (1 << len(self.names)) - 1
         return sum(1 << self.names.index(one) for one in variables)
 
-    def _definitions(self) -> tuple[tuple[tuple[e.Expr, ...], ...], tuple[p.Condition, ...]]:
-        """For each variable what can be judged of a row alone, and what depends on the path."""
-        bits: dict[str, list[e.Expr]] = {name: [] for name in self.names}
-        conditions = []
-        for definition in self.query.definitions:
-            if definition.variable not in self.names:
-                continue
-            path = []
-            for conjunct in conjuncts(definition.condition):
-                if is_of_row(conjunct, definition.variable):
-                    bits[definition.variable].append(_without_spans(conjunct))
-                    self._use(conjunct)
-                else:
-                    path.append(conjunct)
-            if path:
-                whole = path[0] if len(path) == 1 else e.Conjunction(tuple(path))
-                conditions.append(self._condition(definition.variable, whole))
-        return tuple(map(tuple, bits.values())), tuple(conditions)
-
-    def _use(self, condition: e.Expr) -> None:
-        """Columns for what a condition names."""
-        for node in walk(condition):
-            if isinstance(node, e.Attribute):
-                self.column(node)
-
     def _condition(self, variable: str, condition: e.Expr) -> p.Condition:
         looked: dict[str, p.Looked] = {}
 
-        def change(node: Node) -> Node:
-            if isinstance(node, e.RowValue):
-                name = f"value_{len(looked) + 1}"
-                looked[name] = self._looked(node)
-                return e.Attribute(e.Variable(ROW), name, node.type)
-            return map_children(node, change)
+        def change(node: Node) -> Node | None:
+            if not isinstance(node, e.RowValue):
+                return None
+            name = f"value_{len(looked) + 1}"
+            looked[name] = self._looked(node)
+            return e.Attribute(e.Variable(ROW), name, node.type)
 
-        changed = change(_without_decimals(_without_spans(condition)))
-        return p.Condition(self.names.index(variable), changed, tuple(looked), tuple(looked.values()))
+        judged = changed(without_decimals(condition), change)
+        return p.Condition(self.names.index(variable), judged, tuple(looked), tuple(looked.values()))
 
     def _looked(self, value: e.RowValue) -> p.Looked:
         match value:
@@ -171,7 +144,7 @@ class _Planner:
         """The column of an argument that is the same whatever the match is."""
         if depends_on_match(argument):
             raise Unsupported(f"`{argument}` at another row, in DEFINE", self.query.span)
-        return self.column(argument)
+        return self.columns.column(argument)
 
     def at(self, value: e.AtRow) -> p.At:
         return p.At(self.mask(value.variables), value.anchor == "LAST", value.place, value.shift, value.final)
@@ -192,13 +165,13 @@ class _Planner:
     def _value(self, node: e.AtRow, argument: e.Expr) -> None:
         at = self.at(node)
         for column in columns_at_row(argument):
-            self.output(p.Value("", at, None if column is None else self.column(column)))
+            self.output(p.Value("", at, None if column is None else self.columns.column(column)))
 
     def _aggregate(self, argument: e.Expr, mask: int) -> None:
         if self.query.all_rows is None:
             if depends_on_match(argument) and not isinstance(argument, e.Classifier):
                 raise Unsupported(f"an aggregate of `{argument}`", self.query.span)
-            column = None if isinstance(argument, e.Classifier) else self.column(argument)
+            column = None if isinstance(argument, e.Classifier) else self.columns.column(argument)
             self.output(p.Values("", mask, column))
         else:
             self.output(p.Member("", mask))
@@ -210,6 +183,8 @@ class _Planner:
         if any(isinstance(node, e.OverRows) and node.argument is not None for node in measured):
             self.output(p.Property("", "MATCH_NUMBER"))
             self.output(p.Property("", "ROW"))
+        if self.query.all_rows == UNMATCHED:
+            self.output(p.Property("", "MATCH_NUMBER"))
         if _has_exclusion(self.query):
             self.output(p.Property("", "EXCLUDED"))
 
@@ -235,23 +210,6 @@ def time_unit(query: Recognize) -> str:
 _SKIPS = {"PAST LAST ROW": "PAST", "TO NEXT ROW": "NEXT", "TO FIRST": "FIRST", "TO LAST": "LAST"}
 
 
-def is_of_row(condition: e.Expr, variable: str) -> bool:
-    """Whether a condition of a variable speaks of the current row, and of rows at a fixed distance, only."""
-    for node in walk(condition):
-        match node:
-            case e.AtRow(_, argument, variables, "LAST", 0):
-                if (variables and variable not in variables) or depends_on_match(argument):
-                    return False
-            case e.RowValue():
-                return False
-    return True
-
-
-def depends_on_match(argument: e.Expr) -> bool:
-    """Whether a value of a row depends on the match that the row is in."""
-    return any(isinstance(node, e.Classifier | e.MatchNumber) for node in walk(argument))
-
-
 def columns_at_row(argument: e.Expr) -> list[e.Expr | None]:
     """What the value of an argument is made of, once its row is known: one column, if it does not depend on
     the match; else its columns, the variable (None), and whether there is a row at all."""
@@ -273,26 +231,3 @@ def _key(column: e.Expr) -> e.Expr:
     if isinstance(column, e.Attribute) and column.type in (FLOAT, DOUBLE):
         return e.Cast(column, DOUBLE)
     return column
-
-
-def _without_spans(expression: e.Expr) -> e.Expr:
-    def change(node: Node) -> Node:
-        return replace(map_children(node, change), span=None)
-
-    changed = change(expression)
-    assert isinstance(changed, e.Expr)
-    return changed
-
-
-def _without_decimals(expression: e.Expr) -> e.Expr:
-    """Constants of DECIMAL as casts of texts: those can be printed in a program."""
-
-    def change(node: Node) -> Node:
-        match node:
-            case e.Literal(Decimal() as value, type):
-                return e.Cast(e.Literal(str(value), STRING), type)
-        return map_children(node, change)
-
-    changed = change(expression)
-    assert isinstance(changed, e.Expr)
-    return changed

@@ -38,13 +38,14 @@ class Found:
 def recognized(query: Recognize, rows: Sequence[Row]) -> Result:
     """The rows that the clause makes of its input."""
     result: list[tuple[object, ...]] = []
-    for partition in _partitions(query, rows):
+    for partition in in_partitions(query, rows):
         for found in matches(query, partition):
             result.extend(_output(query, partition, found))
     return Result(query.output, result)
 
 
-def _partitions(query: Recognize, rows: Sequence[Row]) -> list[list[Row]]:
+def in_partitions(query: Recognize, rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each partition, in order."""
     groups: dict[object, list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(comparable(row[name]) for name in query.partition), []).append(row)

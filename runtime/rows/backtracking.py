@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from neelc.runtime.failures import BACKTRACKING, Facts, KernelFailure
+from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.judging import Judge, Path
+from neelc.runtime.rows.matches import Matches, listed
 from neelc.runtime.rows.program import ACCEPT, Choices, RowProgram
-from neelc.runtime.rows.viability import Ints, Viability
-from neelc.runtime.rows.walking import Matches, NextStart
+from neelc.runtime.rows.viability import Viability
+from neelc.runtime.rows.walking import NextStart
 
 MOST_STEPS = 1_000_000
 """So many rows may be tried for a match from one row."""
@@ -43,7 +45,6 @@ class Search:
         """The matches of all partitions."""
         start: list[int] = []
         found: list[list[int]] = []
-        number: list[int] = []
         tails = np.append(heads[1:], len(self.states)).tolist()
         for head, tail in zip(heads.tolist(), tails, strict=True):
             row, count = head, 0
@@ -55,11 +56,8 @@ class Search:
                 count += 1
                 start.append(row)
                 found.append(places)
-                number.append(count)
                 row = next_start(row, places) if places else row + 1
-        flat = [place for places in found for place in places]
-        lengths = list(map(len, found))
-        return Matches(*(np.array(values, dtype=np.int64) for values in (start, lengths, flat, number)))
+        return listed(start, list(map(len, found)), [place for places in found for place in places], heads)
 
     def _first(self, path: Path, row: int) -> list[int] | None:
         """The places of the preferred match from a row; None if there is none."""

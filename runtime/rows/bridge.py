@@ -16,10 +16,11 @@ import pyarrow as pa
 from neelc.runtime import segments
 from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
 from neelc.runtime.rows import navigation
+from neelc.runtime.rows.automaton import Ints
+from neelc.runtime.rows.matches import listed
 from neelc.runtime.rows.navigation import Found, Views
 from neelc.runtime.rows.program import Member, Number, Output, Property, RowProgram, Value, Values
 from neelc.runtime.rows.recognizing import recognize
-from neelc.runtime.rows.viability import Ints
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -36,9 +37,25 @@ def _run(program: RowProgram, rows_at_once: int, batches: Batches) -> Batches:
     for table, heads in complete_keys(program, rows_at_once, batches):
         with _explained(program):
             columns = dict(zip(table.schema.names, table.columns, strict=True))
-            found = recognize(program, columns, heads)
-            views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
-            yield from _batches(found, views(found), columns)
+            for found, views in _results(program, columns, heads, table.num_rows):
+                yield from _batches(found, views, columns)
+
+
+def _results(
+    program: RowProgram, columns: dict[str, pa.Array], heads: Ints, count: int
+) -> Iterator[tuple[Found, Views]]:
+    """Matches, and the rows of the result that are made of them."""
+    is_matched = np.zeros(count, dtype=np.bool_)
+    for matches in recognize(program, columns, heads, count):
+        found = Found(program, matches, heads, count)
+        views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
+        yield found, views(found)
+        if program.all_rows == "UNMATCHED":
+            is_matched[found.taken] = True
+            is_matched[matches.start] = True
+    if program.all_rows == "UNMATCHED":
+        nothing = Found(program, listed((), (), (), heads), heads, count)
+        yield nothing, navigation.unmatched_rows(np.flatnonzero(~is_matched))
 
 
 def complete_keys(

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from neelc.runtime.rows.automaton import Ints
+from neelc.runtime.rows.matches import Matches
 from neelc.runtime.rows.program import At, RowProgram
-from neelc.runtime.rows.viability import Ints
-from neelc.runtime.rows.walking import Matches
 
 Bools = NDArray[np.bool_]
 
@@ -114,19 +114,18 @@ def one_row_per_match(found: Found) -> Views:
 
 
 def all_rows_per_match(found: Found) -> Views:
-    """The rows of matches; with SHOW the rows at which empty ones are, with UNMATCHED those of none as well.
-    Rows in an exclusion are there: aggregates see them."""
-    matches, mode = found.matches, found.program.all_rows
+    """The rows of matches and, unless they are left out, the rows at which empty ones are. Rows in an
+    exclusion are there: aggregates see them."""
+    matches = found.matches
     match, seen, row = found.match, np.arange(len(found.match)), found.taken
-    if mode != "OMIT":
+    if found.program.all_rows != "OMIT":
         empty = np.flatnonzero(matches.length == 0)
         match = np.concatenate([match, empty])
         seen = np.concatenate([seen, np.full(len(empty), -1)])
         row = np.concatenate([row, matches.start[empty]])
-    if mode == "UNMATCHED":
-        is_matched = np.zeros(found.count, dtype=np.bool_)
-        is_matched[row] = True
-        rest = np.flatnonzero(~is_matched)
-        match, seen = (np.concatenate([column, np.full(len(rest), -1)]) for column in (match, seen))
-        row = np.concatenate([row, rest])
     return Views(*(column.astype(np.int64, copy=False) for column in (match, seen, row)))
+
+
+def unmatched_rows(rows: Ints) -> Views:
+    nothing = np.full(len(rows), -1, dtype=np.int64)
+    return Views(nothing, nothing, rows)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from neelc.runtime.program import Apply, Column
+from neelc.runtime.program import Value as Expression
+
 ACCEPT = -1
 """The choice to end the match here."""
 
@@ -116,8 +119,21 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Nearby:
+    """What a row must meet besides its bit, if it is mapped to `variable`: an expression over rows at fixed
+    distances. A column has the distance as its variable: `Column("-1", "price")` is of the row before."""
+
+    variable: int
+    condition: Expression
+
+
+@dataclass(frozen=True)
 class RowProgram:
     """A clause. `names` are those of the variables; `keys` the columns that partition the rows.
+
+    A row meets the condition of variable v if it has bit v in the column `bits`, where there is one
+    (`flagged`), and meets what `nearby` and `conditions` say of v. `codings` are columns that are compared
+    with each other.
 
     `all_rows` is None for one row per match, else SHOW, OMIT or UNMATCHED; `skip` is PAST, NEXT, FIRST or
     LAST, the last two of the rows mapped to `skip_to`. A match holds at most `rows` rows, and the column
@@ -132,7 +148,36 @@ class RowProgram:
     all_rows: str | None = None
     skip: str = "PAST"
     skip_to: int = 0
+    flagged: bool = False
+    nearby: tuple[Nearby, ...] = ()
+    codings: tuple[tuple[str, ...], ...] = ()
     conditions: tuple[Condition, ...] = ()
     reach: int | None = None
     rows: int | None = None
     label: str = field(default="", compare=False)
+
+
+def nearby_columns(program: RowProgram) -> tuple[str, ...]:
+    """The columns that conditions about rows at fixed distances read.
+
+    >>> falls = Nearby(0, Apply("<", (Column("0", "price"), Column("-1", "price"))))
+    >>> nearby_columns(RowProgram(Machine((), (), (), (), (), ()), (), (), (), nearby=(falls,)))
+    ('price',)
+    """
+    found: dict[str, None] = {}
+    pending = [one.condition for one in program.nearby]
+    while pending:
+        match pending.pop():
+            case Column(name=name):
+                found.setdefault(name)
+            case Apply(operands=operands):
+                pending.extend(reversed(operands))
+    return tuple(found)
+
+
+def columns_read(program: RowProgram) -> tuple[str, ...]:
+    """The columns of rows that a program reads, besides `bits` and `time`."""
+    looked = (one.column for condition in program.conditions for one in condition.looked)
+    taken = (one.column for one in program.outputs if isinstance(one, Value | Values))
+    found = (*program.keys, *program.own, *nearby_columns(program), *looked, *taken)
+    return tuple(name for name in dict.fromkeys(found) if name)

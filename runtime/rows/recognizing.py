@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-import numpy as np
 import pyarrow as pa
 
+from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.backtracking import Search
 from neelc.runtime.rows.judging import Judge
-from neelc.runtime.rows.navigation import Found
+from neelc.runtime.rows.letters import letters, masks
+from neelc.runtime.rows.matches import Matches
+from neelc.runtime.rows.preference import matches_past_last_row
 from neelc.runtime.rows.program import RowProgram
 from neelc.runtime.rows.skipping import next_start_of
-from neelc.runtime.rows.viability import Ints, Viability
-from neelc.runtime.rows.walking import walk
+from neelc.runtime.rows.viability import Viability
+from neelc.runtime.rows.walking import Walk
 
-BITS = "bits"
-"""The column whose bits say which variables' conditions a row meets, as far as they can be judged alone."""
 TIME = "time"
 
+LARGEST_TABLE = 4_000_000
+"""A pattern of thousands of places meets thousands of states: what is not used of their table would fill the
+memory."""
 
-def recognize(program: RowProgram, columns: Mapping[str, pa.Array], heads: Ints) -> Found:
-    """The matches in rows, sorted, whose partitions begin at `heads`."""
-    bits = np.asarray(columns[BITS].fill_null(0)).astype(np.int64, copy=False)
-    alphabet, letters = _letters(bits)
+
+def recognize(
+    program: RowProgram, columns: Mapping[str, pa.Array], heads: Ints, count: int
+) -> Iterator[Matches]:
+    """The matches in `count` rows, sorted, whose partitions begin at `heads`; in one or more pieces."""
+    alphabet, read = letters(masks(program, columns, heads, count))
     viability = Viability(program.machine, alphabet)
-    states = viability.states(letters, heads)
-    next_start = next_start_of(program)
-    if not program.conditions and program.reach is None and program.rows is None:
-        matches = walk(viability, states, heads, next_start)
-    else:
+    states = viability.states(read, heads, backwards=True)
+    if program.conditions or program.reach is not None or program.rows is not None:
         asked = {one.column for condition in program.conditions for one in condition.looked} - {None}
         judge = Judge(program, {name: columns[name].to_pylist() for name in asked if name is not None})
         times = columns[TIME].to_pylist() if program.reach is not None else None
-        matches = Search(program, viability, states, judge, times).matches(heads, next_start)
-    return Found(program, matches, heads, len(bits))
+        yield Search(program, viability, states, judge, times).matches(heads, next_start_of(program))
+    elif program.skip == "PAST" and _fits(viability):
+        yield matches_past_last_row(viability, states, heads)
+    elif program.skip == "NEXT" and _fits(viability):
+        yield from Walk(viability, states, heads).from_every_row()
+    else:
+        yield Walk(viability, states, heads).one_by_one(next_start_of(program))
 
 
-def _letters(bits: Ints) -> tuple[list[int], Ints]:
-    """The different masks, and for each row the number of its own."""
-    most = int(bits.max()) if len(bits) else 0
-    if most < 1 << 16:
-        known = np.flatnonzero(np.bincount(bits, minlength=1))
-        table = np.zeros(most + 1, dtype=np.int64)
-        table[known] = np.arange(len(known))
-        return known.tolist(), table[bits]
-    masks, letters = np.unique(bits, return_inverse=True)
-    return masks.tolist(), letters.astype(np.int64, copy=False)
+def _fits(viability: Viability) -> bool:
+    return len(viability.sets) * len(viability.machine.after) <= LARGEST_TABLE

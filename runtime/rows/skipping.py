@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from neelc.runtime.failures import SKIP, Facts, KernelFailure
 from neelc.runtime.rows.program import RowProgram
-from neelc.runtime.rows.walking import NextStart, past_last_row
+from neelc.runtime.rows.walking import NextStart
 
 
 def next_start_of(program: RowProgram) -> NextStart:
     """The rule of a program; it fails where it leads nowhere."""
     match program.skip:
         case "PAST":
-            return past_last_row
+            return lambda row, places: row + len(places)
         case "NEXT":
             return lambda row, places: row + 1
     variables, last = program.machine.variables, program.skip == "LAST"

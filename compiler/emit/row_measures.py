@@ -1,0 +1,106 @@
+"""MEASURES over what the search for row patterns gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.emit.expressions import sql
+from neelc.emit.grouped import grouped
+from neelc.emit.list_aggregates import Values, over_list
+from neelc.emit.literals import identifier
+from neelc.emit.syntax import raw, text
+from neelc.emit.written import Written
+from neelc.ir import expr as e
+from neelc.ir.recognize import UNMATCHED
+from neelc.ir.row_values import ROW
+from neelc.ir.typeof import type_of
+from neelc.plan.row_plan import TRUE, RowPlan, columns_at_row
+from neelc.runtime.rows import program as p
+
+
+@dataclass(frozen=True)
+class RowMeasures:
+    """Writes measures over the outputs of the program."""
+
+    plan: RowPlan
+    windows: dict[e.OverRows, str]
+
+    def sql(self, expression: e.Expr) -> str:
+        text = sql(expression, self._value)
+        if self.plan.query.all_rows != UNMATCHED or isinstance(expression, e.RowValue):
+            return text
+        # A row without a match has no measures, even if this is made of none of its values.
+        return f"IF({self._output(p.Property('', 'MATCH_NUMBER'))} IS NULL, NULL, {text})"
+
+    def _value(self, node: e.Expr) -> str | None:
+        match node:
+            case e.AtRow(_, argument):
+                return self._at_row(node, argument)
+            case e.OverRows(_, _, None, variables, final):
+                return self._output(p.Number("", self._mask(variables), final))
+            case e.OverRows() if node in self.windows:
+                return self.windows[node]
+            case e.OverRows(type, name, argument, variables, _, distinct):
+                assert argument is not None
+                column = None if isinstance(argument, e.Classifier) else self._column(argument)
+                values = self._output(p.Values("", self._mask(variables), column))
+                return over_list(name, Values(values, type_of(argument)), type, distinct)
+            case e.MatchNumber():
+                return self._output(p.Property("", "MATCH_NUMBER"))
+        return None
+
+    def _at_row(self, node: e.AtRow, argument: e.Expr) -> str:
+        at = p.At(self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final)
+        columns = columns_at_row(argument)
+        if len(columns) == 1:
+            return self._taken(at, columns[0])
+
+        def refs(inner: e.Expr) -> str | None:
+            match inner:
+                case e.Attribute(e.Variable(name)) if name == ROW:
+                    return self._taken(at, inner)
+                case e.Classifier():
+                    return self._taken(at, None)
+                case e.MatchNumber():
+                    return self._output(p.Property("", "MATCH_NUMBER"))
+            return None
+
+        return f"IF({self._taken(at, TRUE)}, {sql(argument, refs)}, NULL)"
+
+    def windowed(self, node: e.OverRows) -> str:
+        """An aggregate over the rows of a match, up to the current one or all of them."""
+        assert node.argument is not None
+        argument, kind = node.argument, type_of(node.argument)
+        value = self._at_row(e.AtRow(kind, argument), argument)
+        member = self._output(p.Member("", self._mask(node.variables)))
+        number, row = (self._output(p.Property("", of)) for of in ("MATCH_NUMBER", "ROW"))
+        groups = ", ".join((*map(identifier, self.plan.keys), number))
+        frame = "" if node.final else f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        whole = f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+        over = f"OVER (PARTITION BY {groups}{frame or whole})"
+        seen = f"IF({member}, {value}, NULL)"
+        if node.distinct or node.name in ("collect_set", "stddev", "stddev_pop", "stddev_samp"):
+            values = Values(f"collect_list({seen}) {over}", kind, holds_null=False)
+            found = over_list(node.name, values, node.type, node.distinct)
+        else:
+            found = f"{text(grouped(node.name, Written(raw(seen), kind), False))} {over}"
+        return f"IF({number} IS NULL, NULL, {found})"
+
+    def _taken(self, at: p.At, column: e.Expr | None) -> str:
+        return self._output(p.Value("", at, None if column is None else self._column(column)))
+
+    def _column(self, expression: e.Expr) -> str:
+        return named(self.plan, expression)
+
+    def _mask(self, variables: tuple[str, ...]) -> int:
+        names = self.plan.program.names
+        return sum(1 << names.index(one) for one in variables) if variables else (1 << len(names)) - 1
+
+    def _output(self, output: p.Output) -> str:
+        return self.plan.outputs[output]
+
+
+def named(plan: RowPlan, expression: e.Expr) -> str:
+    """The column with the value of an expression."""
+    found = (name for name, known in plan.columns.items() if known == expression)
+    return next(name for name in found if name not in plan.numbers)

@@ -1,0 +1,94 @@
+"""Deterministic automata over the rows of partitions, with tables that are computed as far as rows need them.
+
+Many partitions are read at the same time, one row of each: a step is one look into the table for all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+FEW = 24
+"""So many partitions or fewer are read one after the other."""
+UNKNOWN = -1
+
+
+class Automaton(ABC):
+    """Its states are numbers from 0 on; it begins each partition in state 0."""
+
+    def __init__(self, states: int, letters: int) -> None:
+        self.table = np.full((states, letters), UNKNOWN, dtype=np.int64)
+
+    @abstractmethod
+    def computed(self, state: int, letter: int) -> int:
+        """The state after a letter; `grow` makes room for new ones."""
+
+    def grow(self, states: int) -> None:
+        while states > len(self.table):
+            self.table = np.concatenate([self.table, np.full_like(self.table, UNKNOWN)])
+
+    def step(self, state: int, letter: int) -> int:
+        found = int(self.table[state, letter])
+        if found == UNKNOWN:
+            found = self.computed(state, letter)
+            self.table[state, letter] = found
+        return found
+
+    def states(self, letters: Ints, heads: Ints, backwards: bool) -> Ints:
+        """The state at each row, in which it has been read; partitions begin at `heads`."""
+        states = np.empty(len(letters), dtype=np.int64)
+        tails = np.append(heads[1:], len(letters))
+        first, beyond, way = (tails - 1, heads - 1, -1) if backwards else (heads, tails, 1)
+        state = np.zeros(len(heads), dtype=np.int64)
+        if len(heads) > FEW:
+            first, beyond, state = self._together(letters, first, beyond, way, states)
+        for row, end, begun in zip(first.tolist(), beyond.tolist(), state.tolist(), strict=True):
+            self._one(letters, slice(row, None if end < 0 else end, way), begun, states)
+        return states
+
+    def _together(
+        self, letters: Ints, first: Ints, beyond: Ints, way: int, states: Ints
+    ) -> tuple[Ints, Ints, Ints]:
+        """Reads all partitions until few are left: the next row of these, their ends, their states."""
+        lengths = (beyond - first) * way
+        order = np.argsort(-lengths, kind="stable")  # the longest first: the others fall off the end
+        # How many partitions have a row at each step.
+        active = len(lengths) - np.cumsum(np.bincount(lengths))
+        rows, state = first[order], np.zeros(len(lengths), dtype=np.int64)
+        width = self.table.shape[1]
+        steps = 0
+        for count in active[active > FEW].tolist():
+            rows, state = rows[:count], state[:count]
+            letter = letters.take(rows)
+            after = self.table.ravel().take(state * width + letter)
+            if after.min() == UNKNOWN:
+                missing = after == UNKNOWN
+                for place in np.unique(state[missing] * width + letter[missing]).tolist():
+                    self.step(*divmod(place, width))
+                after = self.table.ravel().take(state * width + letter)
+            states[rows] = state = after
+            rows = rows + way
+            steps += 1
+        left = order[: int(active[steps])] if steps < len(active) else order[:0]
+        return rows[: len(left)], beyond[left], state[: len(left)]
+
+    def _one(self, letters: Ints, rows: slice, state: int, states: Ints) -> None:
+        """Reads the rows of one partition."""
+        table: dict[int, dict[int, int]] = {}
+        found = []
+        known = table.setdefault(state, {})
+        for letter in letters[rows].tolist():
+            after = known.get(letter)
+            if after is None:
+                after = known[letter] = self.step(state, letter)
+            if after != state:
+                state = after
+                known = table.get(after)  # type: ignore[assignment]
+                if known is None:
+                    known = table[after] = {}
+            found.append(after)
+        states[rows] = found

@@ -1,0 +1,223 @@
+"""MATCH_RECOGNIZE answered by the kernel through its bridge, in process: what Spark would compute before and
+after it is computed by the reference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from neelc.bind.findings import Findings
+from neelc.errors import NeelError
+from neelc.host.binding import bound_clause
+from neelc.ir import expr as e
+from neelc.ir.logical import Column
+from neelc.ir.recognize import UNMATCHED, Recognize
+from neelc.ir.row_values import ROW
+from neelc.ir.typeof import type_of
+from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
+from neelc.ir.units import LENGTHS
+from neelc.parse import row_match
+from neelc.plan.row_columns import changed
+from neelc.plan.row_plan import TRUE, RowPlan, columns_at_row, time_unit
+from neelc.runtime.reference.aggregates import aggregate
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Context, Event, comparable
+from neelc.runtime.reference.recognize import in_partitions
+from neelc.runtime.reference.results import Result
+from neelc.runtime.reference.row_values import Mapped, Row, Seen, value_at
+from neelc.runtime.reference.times import nanoseconds
+from neelc.runtime.rows import program as p
+from neelc.runtime.rows.bridge import recognizer
+from neelc.source import Source, Span
+
+TYPES: dict[DataType, Any] = {
+    INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64(), BOOLEAN: pa.bool_(),
+}  # fmt: skip
+COLUMNS = (
+    Column("id", STRING), Column("ward", INT), Column("t", INT), Column("kind", STRING), Column("x", INT),
+    Column("y", DOUBLE),
+)  # fmt: skip
+
+
+def bound(text: str, columns: tuple[Column, ...] = COLUMNS) -> Recognize:
+    """A clause over rows with these columns; `NeelError` if it is wrong."""
+    source = Source(f"MATCH_RECOGNIZE ({text})")
+    findings = Findings(source)
+    parsed = row_match(source, Span(0, len(source.text)))
+    found = bound_clause(parsed, "rows", columns, "MILLISECOND", findings)  # type: ignore[arg-type]
+    if found is None or findings.diagnostics:
+        raise NeelError(findings.diagnostics, source)
+    return found
+
+
+@dataclass(frozen=True)
+class Way:
+    """How rows come: so many in a batch, and so many are collected before complete keys are searched."""
+
+    batch: int = 1000
+    rows_at_once: int = 1000
+
+
+def recognized_by_kernel(plan: RowPlan, rows: Sequence[Row], way: Way | None = None) -> Result:
+    """The rows that come back, with their measures."""
+    way = way or Way()
+    if not rows:
+        return Result(plan.query.output, [])
+    batches = iter(as_table(plan, rows).combine_chunks().to_batches(max_chunksize=way.batch))
+    found = [
+        row for batch in recognizer(plan.program, way.rows_at_once)(batches) for row in batch.to_pylist()
+    ]
+    excluded = plan.outputs.get(p.Property("", "EXCLUDED"))
+    kept = [row for row in found if excluded is None or not row[excluded]]
+    return Result(plan.query.output, [output_row(plan, row, found) for row in kept])
+
+
+def as_table(plan: RowPlan, rows: Sequence[Row]) -> pa.Table:
+    """What the program reads, partition after partition."""
+    sorted_rows, bits, times = [], [], []
+    for partition in in_partitions(plan.query, rows):
+        sorted_rows += partition
+        bits += [mask(plan, partition, place) for place in range(len(partition))]
+        times += [time(plan, row) for row in partition]
+    found = {name: column(plan, name, sorted_rows) for name in p.columns_read(plan.program)}
+    if plan.program.flagged:
+        found["bits"] = pa.array(bits, pa.int32())
+    if plan.program.reach is not None:
+        found["time"] = pa.array(times, pa.int64())
+    return pa.table(found)
+
+
+def column(plan: RowPlan, name: str, rows: Sequence[Row]) -> pa.Array:
+    values = [of_row(plan.columns[name], row) for row in rows]
+    if name in plan.keys and type_of(plan.columns[name]) == DOUBLE:  # zero has two forms
+        values = [None if value is None else value + 0.0 for value in values]
+    return pa.array(values, TYPES[type_of(plan.columns[name])])
+
+
+def mask(plan: RowPlan, partition: Sequence[Row], place: int) -> int:
+    """Which variables' conditions a row meets, as far as Spark judges them."""
+    found = 0
+    for number, conjuncts in enumerate(plan.bits):
+        here = (Mapped(place, plan.program.names[number]),)
+        seen = Seen(partition, here, here, None)
+        if all(value_at(one, seen) is True for one in conjuncts):
+            found |= 1 << number
+    return found
+
+
+def time(plan: RowPlan, row: Row) -> int | None:
+    query = plan.query
+    if plan.program.reach is None:
+        return None
+    moment = nanoseconds(of_row(query.order[0].expression, row), query.unit)
+    return None if moment is None else moment // LENGTHS[time_unit(query)]
+
+
+def of_row(expression: e.Expr, row: Row) -> Any:
+    return evaluate(expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+
+
+def output_row(
+    plan: RowPlan, row: Mapping[str, Any], found: Sequence[Mapping[str, Any]]
+) -> tuple[object, ...]:
+    first, _ = plan.query.own_columns
+    own = [row[name] for name in plan.own]
+    measures = [_Measures(plan, row, found).value(one.expression) for one in plan.query.measures]
+    return (*own[: len(first)], *measures, *own[len(first) :])
+
+
+@dataclass(frozen=True)
+class _Measures:
+    """The measures of a row that came back, among all of them."""
+
+    plan: RowPlan
+    row: Mapping[str, Any]
+    found: Sequence[Mapping[str, Any]]
+
+    def value(self, expression: e.Expr) -> object:
+        if self.plan.query.all_rows == UNMATCHED and self._number(self.row) is None:
+            return None
+
+        def change(node: Any) -> e.Expr | None:
+            return e.Literal(self._looked(node), node.type) if isinstance(node, e.RowValue) else None
+
+        return evaluate(changed(expression, change), Context({}))
+
+    def _looked(self, node: e.RowValue) -> Any:
+        match node:
+            case e.AtRow():
+                return self._at(node, self.row)
+            case e.OverRows(_, _, None, variables, final):
+                return self._output(p.Number("", self._mask(variables), final), self.row)
+            case e.OverRows(type, name, _, _, _, distinct):
+                if self.plan.query.all_rows is not None and self._number(self.row) is None:
+                    return None
+                values = [value for value in self._values(node) if value is not None]
+                return aggregate(name, values, type, distinct)
+        return self._number(self.row)
+
+    def _at(self, node: e.AtRow, row: Mapping[str, Any]) -> object:
+        at = p.At(self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final)
+        columns = columns_at_row(node.argument)
+        if len(columns) == 1:
+            return self._taken(at, columns[0], row)
+        if not self._taken(at, TRUE, row):
+            return None
+
+        def change(inner: Any) -> e.Expr | None:
+            match inner:
+                case e.Attribute():
+                    return e.Literal(self._taken(at, inner, row), inner.type)
+                case e.Classifier(type):
+                    return e.Literal(self._taken(at, None, row), type)
+                case e.MatchNumber(type):
+                    return e.Literal(self._number(row), type)
+            return None
+
+        return evaluate(changed(node.argument, change), Context({}))
+
+    def _values(self, node: e.OverRows) -> Iterator[object]:
+        assert node.argument is not None
+        if self.plan.query.all_rows is None:
+            column = None if isinstance(node.argument, e.Classifier) else self._column(node.argument)
+            yield from self._output(p.Values("", self._mask(node.variables), column), self.row)
+            return
+        place = self._output(p.Property("", "ROW"), self.row)
+        key = self._group(self.row)
+        group = [row for row in self.found if self._group(row) == key]
+        for row in sorted(group, key=lambda row: self._output(p.Property("", "ROW"), row)):
+            is_seen = node.final or self._output(p.Property("", "ROW"), row) <= place
+            if is_seen and self._output(p.Member("", self._mask(node.variables)), row):
+                yield self._at(e.AtRow(type_of(node.argument), node.argument), row)
+
+    def _group(self, row: Mapping[str, Any]) -> tuple[object, ...]:
+        return (*(comparable(row[name]) for name in self.plan.keys), self._number(row))
+
+    def _number(self, row: Mapping[str, Any]) -> Any:
+        return self._output(p.Property("", "MATCH_NUMBER"), row)
+
+    def _taken(self, at: p.At, column: e.Expr | None, row: Mapping[str, Any]) -> Any:
+        return self._output(p.Value("", at, None if column is None else self._column(column)), row)
+
+    def _column(self, expression: e.Expr) -> str:
+        return next(name for name, known in self.plan.columns.items() if known == expression)
+
+    def _mask(self, variables: tuple[str, ...]) -> int:
+        names = self.plan.program.names
+        return sum(1 << names.index(one) for one in variables) if variables else (1 << len(names)) - 1
+
+    def _output(self, output: p.Output, row: Mapping[str, Any]) -> Any:
+        return row[self.plan.outputs[output]]
+
+
+def as_bag(result: Result) -> Counter[object]:
+    """The rows of a result, in no order."""
+    return Counter(tuple(comparable(rounded(value)) for value in row) for row in result.rows)
+
+
+def rounded(value: object) -> object:
+    return float(f"{value:.9g}") if isinstance(value, float) else value
