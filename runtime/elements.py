@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neelc.runtime.program import Step, When
+    from neelc.runtime.program import Fold, Step, When
 
 Marks = tuple[tuple[str, int, tuple[str, ...]], ...]
 """A mark, a choice, and the names of iterations of which one has an event if that choice was made."""
@@ -20,7 +20,8 @@ class EachElement:
     The steps see the element under the `names` of an iteration, `b[i]` or `k[i].a`, and those before it as
     `b[i-1]`, `k[i-2].a`; `k[i-1]` and `k[i+1]` are the event that ends last in the iteration before, and the
     one that starts first in the one after. What they bind is dropped. `marks` tell which choices an iteration
-    made: 0 where none of them does.
+    made: 0 where none of them does. `running` folds are over the elements before each. Of a list that is
+    `unfinished`, the last element is not asked.
     """
 
     variable: str
@@ -29,3 +30,5 @@ class EachElement:
     skipped: int = 0
     when: When = ()
     marks: Marks = ()
+    running: tuple[Fold, ...] = ()
+    unfinished: bool = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neelc.runtime.program import Take, Value
+    from neelc.runtime.program import Step, Take, Value
 
 LAST = "#last"
 """The event that a run took last. No name of a pattern is like it."""
@@ -40,7 +40,8 @@ class State:
 class Move:
     """How a run goes on from `source` to `target`, both numbers of states, -1: from nothing. Its list has
     from `least` to `most` iterations before. First, events get other names; then `take` finds the next event,
-    which belongs to the FIRST iteration of a list, the NEXT or the SAME."""
+    which belongs to the FIRST iteration of a list, the NEXT or the SAME. With it, the run must pass
+    the `checks`, which see all of it, as if it were a match."""
 
     source: int
     target: int
@@ -50,6 +51,7 @@ class Move:
     iteration: str = FIRST
     renames: tuple[tuple[str, str], ...] = ()
     judged: tuple[Judged, ...] = ()
+    checks: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)

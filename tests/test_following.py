@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
-from generate.following import POINTS, following
+from generate.following import POINTS, following, random_tables
 from generate.streams import Row
 from in_bridge import bridge_matches, way
 from in_kernel import as_bindings, kernel_matches
@@ -119,18 +120,33 @@ def test_iterations_of_a_composite() -> None:
     assert len(kernel_matches(asked, tables)) == 3
 
 
+@pytest.mark.parametrize("strategy", [NEXT, STRICT])
 @pytest.mark.parametrize(
-    ("text", "what"),
+    "text",
     [
-        ("SEQ(A a, B{2,3} b[], C c) WHERE b[i].x <= b[last].x", "the condition"),
-        ("SEQ(SEQ(A a, B? b)+ k[], C c) WHERE k[i].b.x > 1", "an optional part at the end"),
-        ("SEQ(SEQ(A a, !C c, B b)+ k[], D d)", "a negation inside of a closure"),
-        ("SEQ(A a, B+ b[], C c) WHERE b[2].x > b[1].x", "under this strategy"),
+        "SEQ(A a, B{2,3} b[], C c) WHERE b[i].x <= b[last].x",
+        "SEQ(A a, B+ b[], C c) WHERE b[2].x > b[1].x",
+        "SEQ(A a, B* b[], C c) WHERE b[last-1].x > b[1].x OR b[2].x IS NULL",
+        "SEQ(A a, B+ b[], C c) WHERE b[i].x >= b[i-2].x",
+        "SEQ(SEQ(A a, B? b)+ k[], C c) WHERE k[i].b.x > 1",
+        "SEQ(SEQ(A a, B? b)+ k[], C c) WHERE k[i].b.x > c.x",
+        "SEQ(SEQ(A a, B b)+ k[], C c) WHERE k[i].b.x > avg(k[..i-1].a.x)",
+        "SEQ(SEQ(A a, (B? b : a.x < c.x))+ k[], C c)",
+        "SEQ(SEQ(A a, B b){2} k[], C c) WHERE count(k[]) > k[i].a.x AND sum(k[].a.x) > 2",
+        "SEQ(SEQ(A a, !C c, B b)+ k[], C d) WITHIN 9",
+        "SEQ(A a, (B* b[] : a.x > 0 AND c.x > 1), C c)",
     ],
 )
-def test_what_is_not_exact_is_refused(text: str, what: str) -> None:
-    asked = query(f"{text} {NEXT}", POINTS)
-    with pytest.raises(Unsupported, match=what):
+def test_what_runs_are_asked_as_a_whole(text: str, strategy: str) -> None:
+    asked, tally = query(f"{text} {strategy}", POINTS), Tally()
+    for seed in range(12):
+        tables = random_tables(Random(seed), lasting=False)
+        check_pair(asked, {**tables}, tally, seed)
+
+
+def test_what_is_not_exact_is_refused() -> None:
+    asked = query(f"SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' {NEXT}", POINTS)
+    with pytest.raises(Unsupported, match="while a run is looking for its next event"):
         kernel_plan(asked, partition_keys(asked), "MILLISECOND")
 
 

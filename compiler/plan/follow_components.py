@@ -52,6 +52,13 @@ class Component:
         loop = self.item.loop
         return loop is not None and loop.names != (f"{self.item.variable}[i]",)
 
+    @property
+    def ends_open(self) -> bool:
+        """Whether an iteration ends in a negation: it is not over with its last event."""
+        own = {part.item.variable for part in self.parts}
+        checks = self.item.loop.body.checks if self.item.loop is not None else ()
+        return any(not own & set(item.before) for check in checks for item in check.items)
+
 
 @dataclass(frozen=True, eq=False)
 class Branch:
@@ -117,8 +124,6 @@ def _components(block: Block, when: When, optional: frozenset[str]) -> Iterator[
             yield Component(item, marks, (Part(item),))
             continue
         body = item.loop.body
-        if body.checks:
-            raise Unsupported("a negation inside of a closure, under this strategy")
         inner = _optional_marks(body)
         if len(inner) < len(body.choices):
             raise Unsupported("an OR inside of a closure, under this strategy")

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from neelc.ir.expr import At, Each, Expr, Index, Variable
+from neelc.ir.expr import At, Each, Expr, Index, Inner, Variable
 from neelc.ir.node import Node, children
 from neelc.plan.blocks import Condition
 from neelc.plan.follow_components import Branch, Component
-from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, list_of, looks_back, ranges
+from neelc.plan.list_names import CURRENT, LAST, inner_of, lag, list_of, place_of, ranges
 from neelc.plan.unsupported import Unsupported
 
 WHOLE, RUNNING = "all", "before"
@@ -23,13 +23,18 @@ WHOLE, RUNNING = "all", "before"
 
 @dataclass(frozen=True)
 class Position:
-    """How far a run is: at a part of a component. Of a closure, whether it is the first iteration, and
-    whether there can be no other after it."""
+    """How far a run is: at a part of a component; of a closure, in one of the iterations `low` to `high`.
+    After one that `is_full` there can be no other."""
 
     component: int
     part: int
-    is_first: bool = False
+    low: int = 1
+    high: int | None = None
     is_full: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        return self.high == 1
 
 
 @dataclass(frozen=True)
@@ -65,87 +70,69 @@ class Question:
         return next(iter(found), None)
 
     @cached_property
-    def looks_back(self) -> bool:
-        return looks_back(self.expression)
+    def lag(self) -> int:
+        """For so many of the first elements it holds by definition."""
+        return 0 if self.ranged is None else lag(self.expression, self.ranged)
+
+    def places_of(self, variable: str) -> frozenset[str]:
+        """Which elements of a list it names."""
+        return frozenset(one.place for one in self.references if one.variable == variable and one.place)
 
 
 def _references(node: Node) -> Iterator[Reference]:
     match node:
-        case Each(Variable(name), None):
-            yield Reference(name, WHOLE)
-        case Each(Variable(name), Index("CURRENT", -1)):
-            yield Reference(name, RUNNING)
+        case Inner(Each(Variable(name), upper), inner) if upper in (None, Index("CURRENT", -1)):
+            yield Reference(name, WHOLE if upper is None else RUNNING, inner)
+        case Each(Variable(name), upper) if upper in (None, Index("CURRENT", -1)):
+            yield Reference(name, WHOLE if upper is None else RUNNING)
         case At() | Each():
             raise Unsupported(f"`{node}` under this strategy")
         case Variable(name):
             of = list_of(name)
-            if of is None:
-                yield Reference(name)
-            else:
-                place, _, inner = name.removeprefix(f"{of}[").partition("]")
-                if place not in (CURRENT, BEFORE, FIRST, LAST):
-                    raise Unsupported(f"`{name}` under this strategy")
-                yield Reference(of, place, inner.removeprefix("."))
+            yield Reference(name) if of is None else Reference(of, place_of(name), inner_of(name) or "")
         case _:
             for child in children(node):
                 yield from _references(child)
 
 
-def is_decided(question: Question, at: Position, branch: Branch) -> bool:
-    """Whether a condition can be judged when a run is there."""
-    if (at.component, at.part) < branch.begin(question.condition.home):
+def is_decided(question: Question, at: Position, branch: Branch, of_earlier: bool = False) -> bool:
+    """Whether a condition can be judged when a run is there; in a closure, for the iteration that the run is
+    in, or `of_earlier` ones."""
+    if (at.component, at.part) < branch.begin(question.condition.home) and not of_earlier:
         return False  # "a part that was begun, so that its conditions must hold"
     if question.body is not None and at.component < question.body:
         return False
     for mark, _ in question.condition.when:
         if mark in branch.marks:
             place, part = branch.marks[mark]
-            if at.component < place or (at.component == place and part is not None and at.part < part):
+            is_inside = at.component == place and part is not None and not of_earlier
+            if at.component < place or (is_inside and at.part < (part or 0)):
                 return False
-    return all(_is_known(reference, at, branch) for reference in question.references)
+    return all(_is_known(reference, at, branch, of_earlier) for reference in question.references)
 
 
-def _is_known(reference: Reference, at: Position, branch: Branch) -> bool:
+def _is_known(reference: Reference, at: Position, branch: Branch, of_earlier: bool) -> bool:
     place = branch.places.get(reference.variable)
     if place is None:  # of another branch: NULL from the beginning
         return True
     if place != at.component or reference.place is None:
         return place <= at.component
-    component = branch.components[place]
-    there = _part_of(reference, component) <= at.part
-    known = {
-        CURRENT: there,
-        FIRST: there or not at.is_first,
-        LAST: there and at.is_full,
-        WHOLE: at.is_full,
-    }
-    return known.get(reference.place, True)
+    there = _is_there(reference, at.part, branch.components[place])
+    if reference.place == CURRENT:
+        return there or of_earlier
+    if reference.place in (WHOLE, LAST):
+        return there and at.is_full
+    if reference.place.isdigit():
+        number = int(reference.place)
+        return at.low > number or (at.low == number and there) or (at.is_full and at.low < number)
+    return at.is_full or not reference.place.startswith(LAST)
 
 
-def _part_of(reference: Reference, component: Component) -> int:
-    """Which part of an iteration a reference is to."""
+def _is_there(reference: Reference, part: int, component: Component) -> bool:
+    """Whether an iteration has what a reference is to, once it has come to a part."""
     if not component.is_composite:
-        return 0
-    names = [part.item.variable.partition("].")[2] for part in component.parts]
-    if reference.place in (WHOLE, RUNNING):
-        return 0
-    if reference.inner not in names:
-        raise Unsupported(f"a whole iteration of {component.item.variable}[] in a condition")
-    return names.index(reference.inner)
-
-
-def check(question: Question, branch: Branch) -> None:
-    """Refuse what is not judged here, whenever it could be."""
-    for reference in question.references:
-        place = branch.places.get(reference.variable)
-        component = None if place is None else branch.components[place]
-        if component is None or not component.is_list:
-            continue
-        is_end = reference.place in (LAST, WHOLE)
-        what = f"the condition `{question.expression}` under this strategy"
-        if component.is_composite and (
-            reference.place == RUNNING or (reference.place == WHOLE and component.most is not None)
-        ):
-            raise Unsupported(what)
-        if is_end and component.most is not None and question.ranged == reference.variable:
-            raise Unsupported(what)
+        return True
+    if not reference.inner:
+        return part == len(component.parts) - 1 and not component.ends_open
+    names = [one.item.variable.partition("].")[2] for one in component.parts]
+    return names.index(reference.inner) <= part

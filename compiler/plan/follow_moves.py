@@ -15,7 +15,7 @@ from neelc.plan.follow_decided import Question
 from neelc.plan.follow_judged import judged_on
 from neelc.plan.follow_ways import Way, Ways
 from neelc.plan.known import Known
-from neelc.plan.steps import Bounds, Move, Take, Within
+from neelc.plan.steps import Bounds, EachElement, Filter, Judged, Move, Take, Within
 from neelc.runtime.moves import FIRST, LAST, NEXT, SAME
 
 
@@ -43,8 +43,7 @@ class Moves:
         branch = self.ways.branch
         part = branch.components[way.target.component].parts[way.target.part]
         conditions = list(judged_on(way, self.questions, branch))
-        plain = [one.condition for one, is_plain in conditions if is_plain]
-        where = (*self._agreements(way, part), *plain)
+        where = (*self._agreements(way, part), *(one for one in conditions if isinstance(one, Expr)))
         after = () if way.source is None else (LAST,)
         bounds = Bounds(after=after, within=tuple(self._windows(way, part)))
         return Move(
@@ -55,7 +54,8 @@ class Moves:
             way.most,
             way.iteration,
             tuple(self.ways.renames(way)),
-            tuple(one for one, is_plain in conditions if not is_plain),
+            tuple(one for one in conditions if isinstance(one, Judged)),
+            tuple(one for one in conditions if isinstance(one, Filter | EachElement)),
         )
 
     def _windows(self, way: Way, part: Part) -> Iterator[Within]:

@@ -9,11 +9,12 @@ from neelc.plan.blocks import Block, Condition
 from neelc.plan.blocks_to_steps import blocks_to_steps
 from neelc.plan.event_roles import EventRoles
 from neelc.plan.follow_components import Branch, branches
-from neelc.plan.follow_decided import Question, check, is_decided
+from neelc.plan.follow_decided import Question, is_decided
+from neelc.plan.follow_judged import of_whole
 from neelc.plan.follow_moves import Moves
 from neelc.plan.follow_ways import Ways
 from neelc.plan.known import Known
-from neelc.plan.list_names import base_of, without_names
+from neelc.plan.list_names import base_of
 from neelc.plan.steps import Choose, Follow, Step
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime.program import Closure
@@ -27,20 +28,37 @@ def follow_steps(block: Block, known: Known, roles: EventRoles, contiguous: bool
     steps: list[Step] = []
     optional = {mark for way in ways for component in way.components for mark in component.marks}
     steps += [Choose(c.mark, c.count, c.when) for c in block.choices if c.mark not in optional]
-    left: dict[int, Condition] = {}
+    left: dict[int, Step] = {}
     for way in ways:
         questions = list(_questions(block, way, roles))
-        for question in questions:
-            check(question, way)
-        ways_on = Ways(way)
+        ways_on = Ways(way, _told_apart(questions, way))
         moves = Moves(ways_on, questions, known, roles)
         steps.append(_follow(moves, contiguous))
         for question in questions:
             if not all(is_decided(question, at, way) for at in ways_on.accepting()):
-                left[id(question.condition)] = _at_the_end(question, way)
-    rest = replace(block, items=[], choices=[], bound=[], conditions=list(left.values()))
+                left.setdefault(id(question.condition), of_whole(question, way, complete=True))
+    rest = replace(block, items=[], choices=[], bound=[], conditions=[], checks=list(_checks(block)))
     around = frozenset(name for item in block.items for name in item.names)
-    return (*steps, *blocks_to_steps(rest, known, roles, around=around))
+    return (*steps, *left.values(), *blocks_to_steps(rest, known, roles, around=around))
+
+
+def _checks(block: Block) -> Iterator[Block]:
+    """The negations, also those of iterations: "filters on complete matches"."""
+    yield from block.checks
+    for item in block.items:
+        if item.loop is not None:
+            yield from (replace(check, each=item.variable) for check in item.loop.body.checks)
+
+
+def _told_apart(questions: list[Question], branch: Branch) -> dict[str, int]:
+    """Up to which number conditions tell the elements of each list apart."""
+    found: dict[str, int] = {}
+    for question in questions:
+        for name in branch.places:
+            lag = question.lag if name == question.ranged else 1
+            numbers = (int(place) for place in question.places_of(name) if place.isdigit())
+            found[name] = max(found.get(name, 1), lag, *numbers)
+    return found
 
 
 def judged_in_time(block: Block) -> Block:
@@ -67,9 +85,14 @@ def _reaches(names: frozenset[str], home: tuple[str, ...]) -> bool:
 def _follow(moves: Moves, contiguous: bool) -> Follow:
     branch = moves.ways.branch
     closures = tuple(
-        Closure(one.item.variable, tuple(part.item.variable for part in one.parts), bool(one.marks))
+        Closure(
+            one.item.variable,
+            tuple(part.item.variable for part in one.parts),
+            bool(one.marks),
+            one.item.loop.places,
+        )
         for one in branch.components
-        if one.is_list
+        if one.item.loop is not None
     )
     marks = tuple((mark, one.first_event) for one in branch.components for mark in sorted(one.marks))
     return Follow(moves.ways.states, moves.all(), closures, contiguous, marks, branch.when)
@@ -97,15 +120,3 @@ def _questions(block: Block, branch: Branch, roles: EventRoles) -> Iterator[Ques
 def _is_of(condition: Condition, branch: Branch) -> bool:
     """Whether a condition stands in a branch, or around all of them."""
     return all(choice in branch.when or choice[0] in branch.marks for choice in condition.when)
-
-
-def _at_the_end(question: Question, branch: Branch) -> Condition:
-    """A condition on complete matches. One about each element is not the kernel's."""
-    condition = question.condition
-    if question.body is not None:
-        component = branch.components[question.body]
-        if component.is_composite or (question.ranged is None and component.can_be_skipped):
-            raise Unsupported(f"the condition `{condition.expression}` in a closure's body")
-    if question.ranged is not None:
-        condition = replace(condition, expression=without_names(condition.expression))
-    return condition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from neelc.ir.expr import Expr
@@ -12,17 +12,20 @@ from neelc.plan.list_folds import NotInKernel
 from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, without_names
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime import program as r
-from neelc.runtime.moves import SAME
 
 
-def follow_to_program(step: s.Follow, values: KernelValues) -> r.Follow:
+def follow_to_program(step: s.Follow, values: KernelValues, inner: Callable[[s.Step], r.Step]) -> r.Follow:
     """What the kernel cannot judge while a run goes on cannot be judged later: another event would have been
-    taken. Raises `Unsupported`."""
-    moves = tuple(_move(move, values) for move in step.moves)
-    return r.Follow(step.states, moves, step.closures, step.contiguous, marks=step.marks, when=step.when)
+    taken. Raises `Unsupported`. `inner` translates other steps."""
+    moves = tuple(_move(move, values, inner) for move in step.moves)
+    closures = tuple(
+        replace(one, places=tuple(place for place in one.places if not place.startswith(CURRENT)))
+        for one in step.closures
+    )
+    return r.Follow(step.states, moves, closures, step.contiguous, marks=step.marks, when=step.when)
 
 
-def _move(move: s.Move, values: KernelValues) -> r.Move:
+def _move(move: s.Move, values: KernelValues, inner: Callable[[s.Step], r.Step]) -> r.Move:
     take = move.take
     where = tuple(_value(condition, values) for condition in take.where)
     judged = tuple(
@@ -37,7 +40,15 @@ def _move(move: s.Move, values: KernelValues) -> r.Move:
         move.iteration,
         move.renames,
         judged,
+        tuple(_check(check, inner) for check in move.checks),
     )
+
+
+def _check(check: s.Step, inner: Callable[[s.Step], r.Step]) -> r.Step:
+    try:
+        return inner(check)
+    except NotInKernel as condition:
+        raise Unsupported(f"the condition `{condition}` while a run is looking for its next event") from None
 
 
 def _value(condition: Expr, values: KernelValues) -> r.Value:
@@ -52,36 +63,11 @@ def with_folds(step: r.Follow, values: KernelValues) -> r.Follow:
     """With the folds that are asked of its lists."""
     lists = {closure.variable for closure in step.closures}
     mine = [found for found in values.folds.values() if found.variable in lists]
-    skipped = {name for closure in step.closures for name in _may_be_skipped(step, closure)}
-    for fold in (found.fold for found in mine if found.fold.registered and found.fold.list in skipped):
-        raise Unsupported(f"`{fold.name}` of a part that iterations may leave out, under this strategy")
     return replace(
         step,
         running=tuple(found.fold for found in mine if found.running),
         final=tuple(found.fold for found in mine if not found.running),
     )
-
-
-def _may_be_skipped(step: r.Follow, closure: r.Closure) -> Iterator[str]:
-    """The lists of the variables that an iteration may be without: a run that grows does not know of them."""
-    places = {
-        number: closure.names.index(state.variable)
-        for number, state in enumerate(step.states)
-        if state.list == closure.variable
-    }
-    gaps: list[tuple[int, int | None]] = [
-        (places[number], None) for number in places if step.states[number].accepts is not None
-    ]
-    for move in step.moves:
-        begin, end = places.get(move.source), places.get(move.target)
-        if move.iteration == SAME:
-            gaps.append((begin if begin is not None else -1, end))
-        else:
-            gaps += [(begin, None)] if begin is not None else []
-            gaps += [(-1, end)] if end is not None else []
-    for place, name in enumerate(closure.names):
-        if any(begin < place and (end is None or place < end) for begin, end in gaps):
-            yield closure.variable + name.removeprefix(element(closure.variable, CURRENT))
 
 
 def absent_in_runs(step: s.Follow) -> Iterator[str]:
@@ -95,6 +81,7 @@ def absent_in_runs(step: s.Follow) -> Iterator[str]:
             yield closure.variable
         for name in closure.names:
             inner = name.removeprefix(element(closure.variable, CURRENT))
-            yield from (element(closure.variable, place) + inner for place in (FIRST, LAST, BEFORE))
+            places = (FIRST, LAST, BEFORE, *closure.places)
+            yield from (element(closure.variable, place) + inner for place in places)
             if inner:
                 yield name

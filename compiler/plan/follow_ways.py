@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from neelc.plan.follow_components import Branch, Component, Part
@@ -30,6 +30,8 @@ class Ways:
     """The states of one branch, and all ways between them."""
 
     branch: Branch
+    known_numbers: Mapping[str, int] = field(default_factory=dict)
+    """Up to which number the iterations of a list are told apart, if that is more than 1."""
 
     @cached_property
     def spots(self) -> list[tuple[int, int]]:
@@ -62,7 +64,7 @@ class Ways:
         return [self._weakest(*spot) for spot, state in found if state.accepts is not None]
 
     def _weakest(self, place: int, number: int) -> Position:
-        return Position(place, number, is_first=self.branch.components[place].is_list)
+        return Position(place, number)
 
     def all(self) -> Iterator[Way]:
         yield from self._entering(-1, None, 0, frozenset())
@@ -72,13 +74,13 @@ class Ways:
     def _from(self, place: int, number: int) -> Iterator[Way]:
         component = self.branch.components[place]
         source = self._weakest(place, number)
-        yield from _inside(component, source)
+        yield from self._inside(component, source)
         rest = component.parts[number + 1 :]
         if not all(part.is_optional for part in rest):
             return
         left_out = frozenset(mark for part in rest for mark in part.marks)
         if component.is_list:
-            yield from _again(component, source, left_out)
+            yield from self._again(component, source, left_out)
         yield from self._entering(place, source, component.least if component.is_list else 0, left_out)
 
     def _entering(
@@ -90,11 +92,31 @@ class Ways:
             if component.most != 0:
                 is_full = component.is_list and component.most == 1
                 for number, skipped in _reachable(component.parts, 0):
-                    target = Position(later, number, component.is_list, is_full)
+                    target = Position(later, number, 1, 1, is_full)
                     yield Way(source, target, FIRST, least, None, left_out | skipped)
             if not component.can_be_skipped:
                 return
             left_out |= component.marks
+
+    def _inside(self, component: Component, source: Position) -> Iterator[Way]:
+        """One more event of the same iteration."""
+        for number, left_out in _reachable(component.parts, source.part + 1):
+            for low, high in self._classes(component):
+                before = _in_iterations(source, low, high, component)
+                yield Way(before, replace(before, part=number), SAME, low, high, left_out)
+
+    def _again(self, component: Component, source: Position, left_out: frozenset[str]) -> Iterator[Way]:
+        """The first event of another iteration."""
+        for number, skipped in _reachable(component.parts, 0):
+            for low, high in self._classes(component):
+                if high != 1:
+                    last = None if high is None else high - 1
+                    before = _in_iterations(source, low - 1, last, component)
+                    target = replace(_in_iterations(source, low, high, component), part=number)
+                    yield Way(before, target, NEXT, low - 1, last, left_out | skipped)
+
+    def _classes(self, component: Component) -> list[tuple[int, int | None]]:
+        return _classes(component.most, self.known_numbers.get(component.item.variable, 1))
 
     def renames(self, way: Way) -> Iterator[tuple[str, str]]:
         """The names that the events of a list get when an iteration is over."""
@@ -108,27 +130,6 @@ class Ways:
                 yield old, element(variable, place) + old.removeprefix(element(variable, CURRENT))
 
 
-def _inside(component: Component, source: Position) -> Iterator[Way]:
-    """One more event of the same iteration."""
-    for number, left_out in _reachable(component.parts, source.part + 1):
-        for low, high in _classes(component.most):
-            is_full = high is not None and high == component.most
-            target = Position(source.component, number, high == 1, is_full)
-            yield Way(source, target, SAME, low, high, left_out)
-
-
-def _again(component: Component, source: Position, left_out: frozenset[str]) -> Iterator[Way]:
-    """The first event of another iteration."""
-    for number, skipped in _reachable(component.parts, 0):
-        for low, high in _classes(component.most):
-            if high != 1:
-                target = Position(
-                    source.component, number, False, high is not None and high == component.most
-                )
-                before = None if high is None else high - 1
-                yield Way(source, target, NEXT, low - 1, before, left_out | skipped)
-
-
 def _reachable(parts: Sequence[Part], first: int) -> Iterator[tuple[int, frozenset[str]]]:
     """The parts from `first` on that can be next, with the marks of those that are left out before each."""
     left_out = frozenset[str]()
@@ -139,13 +140,21 @@ def _reachable(parts: Sequence[Part], first: int) -> Iterator[tuple[int, frozens
         left_out |= parts[number].marks
 
 
-def _classes(most: int | None) -> list[tuple[int, int | None]]:
-    """Numbers of iterations that are alike: the first one, those in the middle, the last one.
+def _in_iterations(at: Position, low: int, high: int | None, component: Component) -> Position:
+    return replace(at, low=low, high=high, is_full=low == component.most)
+
+
+def _classes(most: int | None, told: int = 1) -> list[tuple[int, int | None]]:
+    """Numbers of iterations that are alike: the first ones that are `told` apart, those in the middle, the
+    last one.
 
     >>> _classes(None), _classes(1), _classes(2), _classes(5)
     ([(1, 1), (2, None)], [(1, 1)], [(1, 1), (2, 2)], [(1, 1), (2, 4), (5, 5)])
+    >>> _classes(None, 2), _classes(2, 3)
+    ([(1, 1), (2, 2), (3, None)], [(1, 1), (2, 2)])
     """
+    first = [(number, number) for number in range(1, told + 1)]
     if most is None:
-        return [(1, 1), (2, None)]
-    found = [(1, 1), (2, most - 1), (most, most)]
+        return [*first, (told + 1, None)]
+    found = [*first, (told + 1, most - 1), (most, most)]
     return list(dict.fromkeys((low, high) for low, high in found if low <= high <= most))

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.conjuncts import conjuncts
-from neelc.ir.expr import Each, Expr
-from neelc.ir.node import walk
+from neelc.ir.expr import Expr
 from neelc.plan import steps as s
+from neelc.plan.asked_folds import running_folds
 from neelc.plan.event_columns import EventColumns
 from neelc.plan.event_roles import renamed
 from neelc.plan.follow_program import absent_in_runs, follow_to_program, with_folds
 from neelc.plan.kernel_values import KernelValues, groups
 from neelc.plan.list_folds import NotInKernel
-from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, without_names
+from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, ranges, without_names
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime import program as r
 
@@ -75,10 +75,12 @@ def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | N
             try:
                 return _inner_each(step, values)
             except NotInKernel:
+                if step.variable not in ranges(inner.condition):
+                    raise
                 residual.append(inner.condition)
                 return None
         case s.Follow():
-            return follow_to_program(step, values)
+            return follow_to_program(step, values, lambda one: _judging(one, values))
     return _inner(step, values)
 
 
@@ -134,12 +136,19 @@ def _with_folds(step: r.Step, values: KernelValues) -> r.Step:
             mine = [found for found in values.folds.values() if found.variable == step.variable]
             return replace(
                 step,
-                running=tuple(found.fold for found in mine if found.running),
+                running=running_folds(step.variable, (*step.first, *step.next), values),
                 final=tuple(found.fold for found in mine if not found.running),
             )
         case r.Follow():
-            return with_folds(step, values)
-        case r.Absent(inner) | r.Present(inner) | r.EachElement(steps=inner):
+            moves = tuple(
+                replace(move, checks=tuple(_with_folds(check, values) for check in move.checks))
+                for move in step.moves
+            )
+            return with_folds(replace(step, moves=moves), values)
+        case r.EachElement(variable, steps=inner):
+            steps = tuple(_with_folds(one, values) for one in inner)
+            return replace(step, steps=steps, running=running_folds(variable, inner, values))
+        case r.Absent(inner) | r.Present(inner):
             return replace(step, steps=tuple(_with_folds(one, values) for one in inner))
     return step
 
@@ -167,7 +176,7 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
             case s.EachElement():
                 return _inner_each(step, values)
             case s.Follow():
-                return follow_to_program(step, values)
+                return follow_to_program(step, values, lambda one: _judging(one, values))
             case s.Repeat():
                 first, following = (
                     tuple(_inner(inner, values) for inner in steps) for steps in (step.first, step.next)
@@ -181,15 +190,16 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
 
 def _inner_each(step: s.EachElement, values: KernelValues) -> r.EachElement:
     """Raises `NotInKernel`."""
-    steps = tuple(_each_inner(inner, step.variable, values) for inner in step.steps)
-    return r.EachElement(step.variable, step.names, steps, step.skipped, step.when, step.marks)
+    steps = tuple(_judging(inner, values) for inner in step.steps)
+    return r.EachElement(
+        step.variable, step.names, steps, step.skipped, step.when, step.marks, unfinished=step.unfinished
+    )
 
 
-def _each_inner(step: s.Step, variable: str, values: KernelValues) -> r.Step:
+def _judging(step: s.Step, values: KernelValues) -> r.Step:
+    """Raises `NotInKernel`."""
     match step:
         case s.Filter(condition, when):
-            if any(isinstance(node, Each) and node.upper is not None for node in walk(condition)):
-                raise NotInKernel(str(without_names(condition)))  # nothing is summed up any more
             return r.Filter(values.value(condition), when)
         case s.EachElement():
             return _inner_each(step, values)

@@ -99,6 +99,7 @@ class EachElement:
     skipped: int = 0
     when: When = ()
     marks: Marks = ()
+    unfinished: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Move:
     iteration: str = "FIRST"
     renames: tuple[tuple[str, str], ...] = ()
     judged: tuple[Judged, ...] = ()
+    checks: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)

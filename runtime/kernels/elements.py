@@ -9,7 +9,8 @@ import numpy as np
 
 from neelc.runtime.elements import EachElement
 from neelc.runtime.kernels import mentions
-from neelc.runtime.kernels.events import Events, Numbers, Truths
+from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
+from neelc.runtime.kernels.folding import folded
 from neelc.runtime.kernels.frontier import Frontier
 from neelc.runtime.kernels.lists import Lists
 from neelc.runtime.kernels.players import Search
@@ -41,11 +42,14 @@ def _kept(search: Search, step: EachElement, frontier: Frontier, run: Run) -> Tr
     lists = frontier.lists[_list_of(step, step.names[0])]
     row, place = lists.row_and_place()
     number = place - lists.begin[row]
-    asked = np.flatnonzero(number >= step.skipped)
+    last = lists.length[row] - step.unfinished
+    asked = np.flatnonzero((number >= step.skipped) & (number < last))
     rows = frontier.take(row[asked])
     seen = dict(_seen(step, frontier, row, number, search.events))
     variables = {**rows.variables, **{name: numbers[asked] for name, numbers in seen.items()}}
-    rows = replace(rows, variables=variables).marked(ELEMENT, np.arange(len(asked)))
+    totals = _running(step, frontier, row[asked], number[asked], search.events)
+    rows = replace(rows, variables=variables, totals={**rows.totals, **totals})
+    rows = rows.marked(ELEMENT, np.arange(len(asked)))
     for mark, choices in _choices(step, variables, len(asked)).items():
         rows = rows.marked(mark, choices)
     passed = np.zeros(len(asked), bool)
@@ -77,6 +81,18 @@ def _seen(
         if f"{step.variable}[{place}]" in asked:
             around = [_at(found, row, number + offset) for found in lists.values()]
             yield f"{step.variable}[{place}]", outermost(around, times, is_better)
+
+
+def _running(
+    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: Events
+) -> dict[str, Values]:
+    """The folds over the elements before some: each of them sees a shorter list."""
+    found: dict[str, Values] = {}
+    for fold in step.running:
+        # Iterations are counted by any of the lists that they fill.
+        lists = frontier.lists.get(fold.list, frontier.lists[_list_of(step, step.names[0])])
+        found[fold.name] = folded(fold, Lists(lists.pool, lists.begin[row], number), events)
+    return found
 
 
 def _choices(step: EachElement, variables: Mapping[str, Numbers], rows: int) -> dict[str, Numbers]:

@@ -8,19 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from neelc.runtime.failures import MAX_LISTS
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
-from neelc.runtime.kernels.folding import added, folded
+from neelc.runtime.kernels.folding import added
+from neelc.runtime.kernels.following_checks import Run, with_totals
 from neelc.runtime.kernels.following_courses import Courses, as_frontier, paths
 from neelc.runtime.kernels.following_moves import COUNT, NODE, Option, option, parts_of
 from neelc.runtime.kernels.following_needs import Route, route
 from neelc.runtime.kernels.following_next import next_pairs
 from neelc.runtime.kernels.frontier import Frontier, both, place_of, root
-from neelc.runtime.kernels.lists import Lists
 from neelc.runtime.kernels.players import Search
 from neelc.runtime.moves import FIRST, LAST, NEXT, SAME
-from neelc.runtime.program import Fold, Follow, Move
+from neelc.runtime.program import Follow, Move
 
 MOST_TAKEN = 500_000_000
 """So many events are taken by the runs of one run of rows."""
@@ -29,12 +28,12 @@ Front = Mapping[int, Frontier]
 """Runs, by the state that they are in."""
 
 
-def follow(search: Search, step: Follow, frontier: Frontier) -> Iterator[Frontier]:
+def follow(search: Search, step: Follow, frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The matches, in pieces. `frontier` is one row, which has made choices and nothing else."""
     assert len(frontier) == 1 and not frontier.variables, "a run begins with nothing"
     search = search.unowned()
     for leg in route(step).begin:
-        start = option(search, route(step), leg, root(), Courses())
+        start = option(search, route(step), leg, root(), Courses(), run)
         assert start is not None, "every run may begin"
         count = len(start.these.players.numbers)
         for begin in range(0, count, search.most_rows):
@@ -55,7 +54,7 @@ def _followed(search: Search, start: Option, places: Numbers, frontier: Frontier
             _note(courses, step, state, runs)
         if courses.waiting > search.most_rows:
             yield _matches(search, step, courses, frontier)
-        fronts += _pieces(_advanced(search, start.route, front, courses), search.most_rows)
+        fronts += _pieces(_advanced(search, start.route, front, courses, start.run), search.most_rows)
     yield _matches(search, step, courses, frontier)
 
 
@@ -77,24 +76,14 @@ def _note(courses: Courses, step: Follow, state: int, runs: Frontier) -> None:
 
 def _matches(search: Search, step: Follow, courses: Courses, frontier: Frontier) -> Frontier:
     found = as_frontier(step, paths(courses, courses.noted()), frontier, search.events)
-    asked = mentions.of_steps(search.program.steps)
-    final = (fold for fold in step.final if fold.name in asked)
-    totals = {fold.name: folded(fold, _list_of(fold, found), search.events) for fold in final}
-    return replace(found, totals=totals)
+    return with_totals(step, search.program.steps, found, search.events)
 
 
-def _list_of(fold: Fold, found: Frontier) -> Lists:
-    """The list of a fold; to count iterations, that of any of their variables."""
-    named = found.lists.get(fold.list)
-    first = (lists for name, lists in found.lists.items() if name.startswith(f"{fold.list}."))
-    return next(first) if named is None else named
-
-
-def _advanced(search: Search, way: Route, front: Front, courses: Courses) -> Front:
+def _advanced(search: Search, way: Route, front: Front, courses: Courses, run: Run) -> Front:
     """The runs with one more event, in every way that there is."""
     found: dict[int, Frontier] = {}
     for state, runs in front.items():
-        made = (option(search, way, leg, runs, courses) for leg in way.legs[state])
+        made = (option(search, way, leg, runs, courses, run) for leg in way.legs[state])
         options = [one for one in made if one is not None]
         pairs = next_pairs(options, len(runs), way.follow.contiguous)
         for one, (row, place) in zip(options, pairs, strict=True):

@@ -151,6 +151,8 @@ def _listed(follow: Follow, closure: Closure, found: Paths) -> Iterator[tuple[st
         yield closure.variable + inner, known
         yield f"{closure.variable}[1]{inner}", _at(pool, begin, full)
         yield f"{closure.variable}[last]{inner}", _at(pool, begin + length - 1, full)
+        for place in closure.places:
+            yield f"{closure.variable}[{place}]{inner}", known.at_place(place)
     if closure.names != (f"{closure.variable}[i]",):
         counts = np.bincount(row, minlength=found.rows)
         beyond = np.cumsum(counts)

@@ -11,19 +11,19 @@ from neelc.runtime.kernels.bounds import rooms
 from neelc.runtime.kernels.equality import equation, narrowed
 from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
 from neelc.runtime.kernels.folding import Parts, added, begun, ended
+from neelc.runtime.kernels.following_checks import Run, passing
 from neelc.runtime.kernels.following_courses import KINDS, Courses
 from neelc.runtime.kernels.following_needs import Leg, Route
+from neelc.runtime.kernels.following_places import first_places, last_places
 from neelc.runtime.kernels.frontier import Frontier, chosen
 from neelc.runtime.kernels.operations import Lookup, holds
-from neelc.runtime.kernels.players import Players, Search, is_own
+from neelc.runtime.kernels.players import Search, is_own
 from neelc.runtime.kernels.taking import Candidates
-from neelc.runtime.moves import FIRST, LAST, Judged, Move
+from neelc.runtime.moves import FIRST, Judged, Move
 from neelc.runtime.program import Fold, Follow
 
 NODE, COUNT = "#node", "#count"
 """Columns of a table of runs: the node of the event taken last, the iterations of the list that it is in."""
-
-LIMITS = "#limits"
 
 Pairs = tuple[Numbers, Numbers]
 """Rows, and for each the place of a player."""
@@ -38,6 +38,7 @@ class Option:
     rows: Numbers | None
     these: Candidates
     courses: Courses
+    run: Run
 
     @property
     def move(self) -> Move:
@@ -46,7 +47,7 @@ class Option:
     @property
     def is_exact(self) -> bool:
         """Does every candidate that starts in time qualify?"""
-        return self.these.are_exact and not self.move.judged
+        return self.these.are_exact and not self.move.judged and not self.move.checks
 
     def fitting(self, row: Numbers, place: Numbers) -> Pairs:
         """Those of the pairs that qualify."""
@@ -54,10 +55,20 @@ class Option:
         for judged in self.move.judged:
             which = _judged(self, judged, row, place)
             row, place = row[which], place[which]
+        if self.move.checks and len(row):
+            which = self._passing(row, place)
+            row, place = row[which], place[which]
         return row, place
 
+    def _passing(self, row: Numbers, place: Numbers) -> Truths:
+        node = None if self.move.source < 0 else self.these.frontier.marks[NODE][row]
+        event, follow = self.these.players.numbers[place], self.route.follow
+        return passing(self.these.search, follow, self.move, self.courses, node, event, self.run)
 
-def option(search: Search, route: Route, leg: Leg, frontier: Frontier, courses: Courses) -> Option | None:
+
+def option(
+    search: Search, route: Route, leg: Leg, frontier: Frontier, courses: Courses, run: Run
+) -> Option | None:
     """A move of runs that are all in its source; None if none of them may make it."""
     move, rows = leg.move, None
     if move.least > 1 or move.most is not None:
@@ -75,7 +86,7 @@ def option(search: Search, route: Route, leg: Leg, frontier: Frontier, courses: 
     if leg.asked:
         totals = {fold.name: _total(fold, frontier, search.events) for fold in leg.asked}
         frontier = replace(frontier, totals={**frontier.totals, **totals})
-    return Option(route, leg, rows, _candidates(search, route.follow, move, frontier), courses)
+    return Option(route, leg, rows, _candidates(search, route.follow, move, frontier), courses, run)
 
 
 def _total(fold: Fold, frontier: Frontier, events: Events) -> Values:
@@ -93,17 +104,15 @@ def _candidates(search: Search, follow: Follow, move: Move, frontier: Frontier) 
     """The players that are late enough, and not too late."""
     take, players = move.take, search.players(move.take)
     time, place = rooms(take.bounds, frontier, search.timeline)
-    latest = time.end
-    if follow.contiguous and move.source >= 0:
-        latest = np.minimum(latest, _limits(search)[frontier.variables[LAST]])
-    left = np.searchsorted(players.start, time.start, "left")
+    is_neighbour = follow.contiguous and move.source >= 0
+    left = first_places(search, take, players, frontier, time, is_neighbour)
     joint = tuple(condition for condition in take.where if not is_own(condition, take))
     is_equal = bool(joint) and equation(take, frontier, search.events) is not None
     if not (follow.contiguous or place is not None or is_equal):
         # Runs look at few candidates: each of these is compared with `time.end`.
         right = np.full(len(left), len(players.start))
         return Candidates(search, take, frontier, players, time, place, joint, left, right)
-    right = np.searchsorted(players.start, latest, "right")
+    right = last_places(search, take, players, frontier, time, is_neighbour)
     if place is not None and players.first is not None and players.beyond is not None:
         upper = players.first if search.events.lasting else players.beyond
         right = np.minimum(right, np.searchsorted(upper, place.end, "right"))
@@ -113,19 +122,6 @@ def _candidates(search: Search, follow: Follow, move: Move, frontier: Frontier) 
     if is_equal and not follow.contiguous:
         found = narrowed(take, frontier, search.events, players, left, right)
     return these if found is None else replace(these, order=found[0], left=found[1], right=found[2])
-
-
-def _limits(search: Search) -> Numbers:
-    """For each event, until when a neighbour of it starts (docs/decisions/0011): up to the end of whatever
-    ends first of all that starts after it."""
-    if LIMITS not in search.found:
-        time = search.timeline.time
-        numbers = np.arange(len(time.start))
-        everything = Players(numbers, time.start, time.end, None, None)
-        following = np.minimum(np.searchsorted(time.start, time.end, "right"), len(numbers) - 1)
-        ends = time.end[everything.soonest[following]]
-        search.found[LIMITS] = Players(numbers, time.start, ends, None, None)
-    return search.found[LIMITS].end
 
 
 def _judged(option: Option, judged: Judged, row: Numbers, place: Numbers) -> Truths:

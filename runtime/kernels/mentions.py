@@ -91,6 +91,7 @@ def _of_step(step: Step) -> Iterator[str]:
                 yield from of_steps(negation.steps)
         case EachElement(variable, names, steps):
             yield from (variable + name.removeprefix(f"{variable}[i]") for name in names)
+            yield from (fold.list for fold in step.running)
             yield from of_steps(steps)
 
 
@@ -110,6 +111,7 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
                 yield from step.early
             case Follow():
                 yield from (value for move in step.moves for value in of_move(move))
+                yield from (value for move in step.moves for value in values(move.checks))
             case Weigh(negations=negations):
                 yield from (value for negation in negations for value in values(negation.steps))
             case Choose() | AnyBound() | Rename() | Likely():
@@ -131,7 +133,11 @@ def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
                 yield from folds((*step.first, *step.next))
             case Follow():
                 yield from (*step.running, *step.final)
-            case Absent(inner) | Present(inner) | EachElement(steps=inner):
+                yield from (fold for move in step.moves for fold in folds(move.checks))
+            case EachElement(steps=inner):
+                yield from step.running
+                yield from folds(inner)
+            case Absent(inner) | Present(inner):
                 yield from folds(inner)
             case Weigh(negations=negations):
                 yield from (fold for negation in negations for fold in folds(negation.steps))

@@ -105,6 +105,10 @@ def _weigh(search: Search, step: Weigh, frontier: Frontier) -> Iterator[Frontier
     return weigh(search, step, frontier, run)
 
 
+def _follow(search: Search, step: Follow, frontier: Frontier) -> Iterator[Frontier]:
+    return follow(search, step, frontier, run)
+
+
 def _each_element(search: Search, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
     return each_element(search, step, frontier, run)
 
@@ -119,7 +123,7 @@ STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
     Present: _present,
     Repeat: _repeat,
     EachElement: _each_element,
-    Follow: follow,
+    Follow: _follow,
     Likely: likely,
     Weigh: _weigh,
 }
