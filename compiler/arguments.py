@@ -8,7 +8,7 @@ import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
@@ -43,6 +43,55 @@ def argument_value(text: str) -> object:
 
 
 Function = Callable[[list[object]], object]
+
+
+AgentFunction = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A user-defined agent: a function from DataFrames to one, and the columns of that.
+
+    `inputs` is the number of streams that it reads, None: any. `rows` is the same for the reference
+    interpreter: a function from lists of dictionaries to one.
+    """
+
+    function: AgentFunction
+    columns: str
+    inputs: int | None = None
+    rows: AgentFunction | None = None
+
+    def __call__(self, *frames: Any) -> Any:
+        """The function itself: one that is decorated can be called, and tested, as before."""
+        return self.function(*frames)
+
+
+def agent(
+    function: AgentFunction | None = None,
+    *,
+    columns: str,
+    inputs: int | None = None,
+    rows: AgentFunction | None = None,
+) -> Any:
+    """An agent for queries: `agent(function, columns="id BIGINT, n INT")`, or a decorator.
+
+    The function is given a DataFrame for each input, with the columns of its payload and then `ts` and `te`:
+    an event is valid from `ts` on, before `te`; without an end, `te` is NULL. It gives one with these
+    `columns`, `ts` and `te`.
+
+    >>> @agent(columns="id BIGINT", inputs=2)
+    ... def union(left, right):
+    ...     return left.unionByName(right)
+    >>> union.columns, union.inputs
+    ('id BIGINT', 2)
+    """
+    if function is None:
+        return lambda decorated: agent(decorated, columns=columns, inputs=inputs, rows=rows)
+    if not callable(function) or not (rows is None or callable(rows)):
+        raise TypeError(f"an agent is a function of DataFrames, not {function!r}")
+    if not isinstance(columns, str):
+        raise TypeError(f'columns is a text such as "id BIGINT, n INT", not {columns!r}')
+    return Agent(function, columns, inputs, rows)
 
 
 @dataclass(frozen=True)
@@ -94,7 +143,7 @@ def aggregates_in(text: str, name: str) -> dict[str, Aggregate]:
 
     Its functions belong to no module that could be imported, so that they travel to workers as they are.
 
-    >>> list(aggregates_in("@aggregate(returns='INT')\ndef size(values): return len(values)", "f.py"))
+    >>> list(aggregates_in("@aggregate(returns='INT')\\ndef size(values): return len(values)", "f.py"))
     ['size']
     """
     namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name, "aggregate": aggregate}
