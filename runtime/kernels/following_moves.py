@@ -14,17 +14,16 @@ from neelc.runtime.kernels.folding import Parts, added, begun, ended
 from neelc.runtime.kernels.following_checks import Run, passing
 from neelc.runtime.kernels.following_courses import KINDS, Courses
 from neelc.runtime.kernels.following_needs import Leg, Route
+from neelc.runtime.kernels.following_places import first_places, last_places
 from neelc.runtime.kernels.frontier import Frontier, chosen
 from neelc.runtime.kernels.operations import Lookup, holds
-from neelc.runtime.kernels.players import Players, Search, is_own
+from neelc.runtime.kernels.players import Search, is_own
 from neelc.runtime.kernels.taking import Candidates
-from neelc.runtime.moves import FIRST, LAST, Judged, Move
+from neelc.runtime.moves import FIRST, Judged, Move
 from neelc.runtime.program import Fold, Follow
 
 NODE, COUNT = "#node", "#count"
 """Columns of a table of runs: the node of the event taken last, the iterations of the list that it is in."""
-
-LIMITS = "#limits"
 
 Pairs = tuple[Numbers, Numbers]
 """Rows, and for each the place of a player."""
@@ -105,17 +104,15 @@ def _candidates(search: Search, follow: Follow, move: Move, frontier: Frontier) 
     """The players that are late enough, and not too late."""
     take, players = move.take, search.players(move.take)
     time, place = rooms(take.bounds, frontier, search.timeline)
-    latest = time.end
-    if follow.contiguous and move.source >= 0:
-        latest = np.minimum(latest, _limits(search)[frontier.variables[LAST]])
-    left = np.searchsorted(players.start, time.start, "left")
+    is_neighbour = follow.contiguous and move.source >= 0
+    left = first_places(search, take, players, frontier, time, is_neighbour)
     joint = tuple(condition for condition in take.where if not is_own(condition, take))
     is_equal = bool(joint) and equation(take, frontier, search.events) is not None
     if not (follow.contiguous or place is not None or is_equal):
         # Runs look at few candidates: each of these is compared with `time.end`.
         right = np.full(len(left), len(players.start))
         return Candidates(search, take, frontier, players, time, place, joint, left, right)
-    right = np.searchsorted(players.start, latest, "right")
+    right = last_places(search, take, players, frontier, time, is_neighbour)
     if place is not None and players.first is not None and players.beyond is not None:
         upper = players.first if search.events.lasting else players.beyond
         right = np.minimum(right, np.searchsorted(upper, place.end, "right"))
@@ -125,19 +122,6 @@ def _candidates(search: Search, follow: Follow, move: Move, frontier: Frontier) 
     if is_equal and not follow.contiguous:
         found = narrowed(take, frontier, search.events, players, left, right)
     return these if found is None else replace(these, order=found[0], left=found[1], right=found[2])
-
-
-def _limits(search: Search) -> Numbers:
-    """For each event, until when a neighbour of it starts (docs/decisions/0011): up to the end of whatever
-    ends first of all that starts after it."""
-    if LIMITS not in search.found:
-        time = search.timeline.time
-        numbers = np.arange(len(time.start))
-        everything = Players(numbers, time.start, time.end, None, None)
-        following = np.minimum(np.searchsorted(time.start, time.end, "right"), len(numbers) - 1)
-        ends = time.end[everything.soonest[following]]
-        search.found[LIMITS] = Players(numbers, time.start, ends, None, None)
-    return search.found[LIMITS].end
 
 
 def _judged(option: Option, judged: Judged, row: Numbers, place: Numbers) -> Truths:
