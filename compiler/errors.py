@@ -113,6 +113,13 @@ CATALOGUE: dict[str, str] = {
     "NEEL3207": "a column that is neither grouped nor aggregated",
     "NEEL3208": "PARTITION BY what is no column",
     "NEEL3209": "WITHIN without a time in ORDER BY",
+    "NEEL3301": "a relation out of place",
+    "NEEL3302": "a window that is no whole number of instants",
+    "NEEL3303": "an order or a limit for a stream",
+    "NEEL3304": "a column called as the valid time",
+    "NEEL3305": "an aggregate that snapshots do not have",
+    "NEEL3306": "an agent that is not there, or reads another number of streams",
+    "NEEL3307": "imprecise times in a SELECT",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
     "NEEL4002": "a result that is larger than allowed",
@@ -126,6 +133,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5007": "more work than the reference interpreter is made for",
     "NEEL5008": "a registered aggregate failed",
     "NEEL5009": "AFTER MATCH SKIP leads nowhere",
+    "NEEL5010": "an agent failed",
     "NEEL5101": "a run on Spark failed",
     # 6xxx: warnings; the query is right, but most likely not what is meant
     "NEEL6001": "a leading variable that every event fits",
@@ -133,6 +141,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL6003": "a pattern without a window",
     "NEEL6004": "a condition that is always or never TRUE",
     "NEEL6005": "an order or a window that no events fit",
+    "NEEL6006": "events that meet only when they are simultaneous",
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
 }

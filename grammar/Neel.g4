@@ -21,7 +21,8 @@ statement
     | query (AS name)?
     ;
 
-createStream : STREAM name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)? streamClause* ;
+// A relation is read like a stream, but has no time; compiler/parse checks that.
+createStream : (STREAM | RELATION) name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)? streamClause* ;
 columnDefinition : name dataType ;
 streamClause
     : TIMESTAMP BY name                              # timestampBy
@@ -109,9 +110,10 @@ sortItem : expression (ASC | DESC)? (NULLS (FIRST | LAST))? ;
 fromItem : fromSource alias? streamWindow? alias? (matcher alias?)? ;
 alias : AS? name ;
 fromSource
-    : name                                           # streamName
+    : MATCH LPAREN wanted (COMMA wanted)* RPAREN     # matchmaker
+    | name LPAREN fromItem (COMMA fromItem)* RPAREN  # agentCall
+    | name                                           # streamName
     | LPAREN query RPAREN                            # subquery
-    | MATCH LPAREN wanted (COMMA wanted)* RPAREN     # matchmaker
     ;
 wanted : name COLON dataType (LBRACE wantedProperty (COMMA wantedProperty)* RBRACE)? ;
 wantedProperty : LPAREN name COMMA (name | NUMBER | STRING) RPAREN ;
@@ -219,7 +221,7 @@ name : IDENTIFIER | QUOTED | softWord ;
 softWord
     : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FINAL | FIRST
     | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | PAST
-    | PER | PERMUTE | QUERY | RANGE | RATE | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
+    | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
     | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED
     ;
 
@@ -289,6 +291,7 @@ PERMUTE : 'PERMUTE' ;
 QUERY : 'QUERY' ;
 RANGE : 'RANGE' ;
 RATE : 'RATE' ;
+RELATION : 'RELATION' ;
 RETURN : 'RETURN' ;
 RLIKE : 'RLIKE' | 'REGEXP' ;
 ROW : 'ROW' ;

@@ -24,7 +24,8 @@ from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Result, Tables, read
 from neelc.runtime.reference.model import Binding, Event
-from neelc.runtime.reference.results import Row, result, rows_of
+from neelc.runtime.reference.reading import Answer
+from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.worlds import Found
 
 TYPES: dict[DataType, Any] = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
@@ -61,7 +62,7 @@ def bridge_matches(
 
 def run(program: ir.Program, tables: Tables, way: Way) -> Result:
     """The result of a script's last query; `Unsupported` if the kernel does not execute all of them."""
-    known: dict[str, tuple[Match, list[Row]]] = {}
+    known: dict[str, Answer] = {}
     units: dict[str, str] = {}
     for query in program.queries:
         match = query.match
@@ -70,7 +71,7 @@ def run(program: ir.Program, tables: Tables, way: Way) -> Result:
         bindings = matches_among(match, list(read(match, tables, known)), planned, way)
         rows = rows_of(match, [Found(binding, Fraction(1)) for binding in bindings])
         if query.name is not None:
-            known[query.name], units[query.name] = (match, rows), unit
+            known[query.name], units[query.name] = Answer(match, rows), unit
     return result(match, rows)
 
 

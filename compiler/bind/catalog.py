@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from neelc.arguments import Agent
 from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.names import bare, find
 from neelc.ir.types import BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, Simple
@@ -53,7 +54,8 @@ class Entry:
 
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
     is not judged. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
-    those of a SELECT, which other SELECTs can read. `typed` streams have a type column, or try to.
+    those of a SELECT, which other SELECTs can read. `typed` streams have a type column, or try to. `relation`
+    is one, which only a SELECT can read.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Entry:
     refusal: tuple[str, str, str] | None = None
     columns: tuple[Column, ...] | None = None
     typed: bool = False
+    relation: Stream | None = None
 
     @property
     def hides_types(self) -> bool:
@@ -92,6 +95,8 @@ class Catalog:
 
     entries: dict[str, Entry] = field(default_factory=dict)
     concepts: dict[str, Concept] = field(default_factory=dict)
+    agents: dict[str, tuple[Agent, tuple[Column, ...]]] = field(default_factory=dict)
+    """What users have registered, and the columns of what it makes."""
     later: list[str] = field(default_factory=list)
     """Names, in source form, that the rest of the script declares."""
 

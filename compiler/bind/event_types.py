@@ -91,7 +91,8 @@ def report_refusal(entry: Entry, span: Span, findings: Findings) -> None:
     """Say why a query cannot serve as a stream, unless its declaration has been reported."""
     if entry.refusal is not None:
         code, why, hint = entry.refusal
-        findings.report(code, f"query `{entry.name}` cannot serve as a stream: {why}", span, hint)
+        message = f"{entry.kind} `{entry.name}` cannot serve as a stream: {why}"
+        findings.report(code, message, span, hint)
 
 
 def _has_type_columns(entries: Iterable[Entry]) -> bool:

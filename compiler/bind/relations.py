@@ -19,10 +19,14 @@ NAVIGATION = ("prev", "next", "first", "last")
 
 @dataclass(frozen=True)
 class Relation:
-    """Something with columns; `columns` is None when it has been reported, and then nothing is judged."""
+    """Something with columns; `columns` is None when it has been reported, and then nothing is judged.
+
+    `times` are the names of those that tell when an event is: `*` does not stand for them.
+    """
 
     name: str
     columns: tuple[Column, ...] | None
+    times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,8 @@ class Names:
             offered = [r.name for r in (*self.symbols, *self.plain)]
         what = "columns" if len(parts) == 1 else "names that can stand before a dot"
         hint = did_you_mean(parts[0], offered, what)
+        if len(parts) == 1 and bare(parts[0]).lower() in ("ts", "te", "match_start", "match_end"):
+            hint = "a result always has its valid time, as ts and te; at an instant, only payloads count"
         message = f"unknown column `{parts[0]}`" if len(parts) == 1 else f"unknown name `{parts[0]}`"
         self.findings.report("NEEL2003", message, self.findings.word(parts[0], node), hint)
 

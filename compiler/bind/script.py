@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neelc.arguments import Aggregate
+from neelc.arguments import Agent, Aggregate
+from neelc.bind.agents import registered_agents
 from neelc.bind.catalog import Catalog, Concept, Entry
 from neelc.bind.findings import Findings
 from neelc.bind.parameters import with_arguments
 from neelc.bind.query import bind_query
 from neelc.bind.registered import registered, with_aggregates
-from neelc.bind.select import query_columns
+from neelc.bind.select import bind_select, query_columns
 from neelc.bind.streams import checked_stream, declared_stream
 from neelc.bind.unsupported import unsupported
 from neelc.errors import Diagnostic, NeelError
+from neelc.ir.algebra import END, START, Algebra
 from neelc.ir.expr import MatchProperty
 from neelc.ir.logical import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, find
@@ -26,6 +28,7 @@ from neelc.ir.script import (
     Query,
     RunQuery,
     Script,
+    Select,
     Statement,
     Unread,
 )
@@ -46,12 +49,14 @@ def bind(
     streams: Sequence[Stream] = (),
     arguments: Mapping[str, object] | None = None,
     aggregates: Mapping[str, Aggregate] | None = None,
+    agents: Mapping[str, Agent] | None = None,
 ) -> Program:
     """The script with every name resolved; raises `NeelError` with all diagnostics found.
 
-    `streams` are given from outside, and so are `arguments`, the values of parameters, and `aggregates`.
+    `streams` are given from outside, and so are `arguments`, the values of parameters, `aggregates` and
+    `agents`.
     """
-    bound = examine(script, source, streams, arguments, aggregates)
+    bound = examine(script, source, streams, arguments, aggregates, agents)
     if bound.program is None:
         raise NeelError(bound.diagnostics, source)
     return bound.program
@@ -63,11 +68,13 @@ def examine(
     streams: Sequence[Stream] = (),
     arguments: Mapping[str, object] | None = None,
     aggregates: Mapping[str, Aggregate] | None = None,
+    agents: Mapping[str, Agent] | None = None,
 ) -> Bound:
     """As `bind`, with the diagnostics as a value."""
     known = registered(aggregates or {})
     findings = Findings(source, tuple(name for name, *_ in known.values()))
-    state = _State(findings, {stream.name: stream for stream in streams}, script)
+    catalog = Catalog(agents=registered_agents(agents or {}))
+    state = _State(findings, {stream.name: stream for stream in streams}, script, catalog)
     unread = [s for s in script.statements if isinstance(s, Unread)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
@@ -83,7 +90,7 @@ def examine(
         state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
     if state.findings.diagnostics:
         return Bound(None, tuple(state.findings.diagnostics))
-    declared = (entry.stream for entry in state.catalog.entries.values() if entry.kind == "stream")
+    declared = (e.stream or e.relation for e in state.catalog.entries.values() if e.kind != "query")
     return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), ())
 
 
@@ -100,7 +107,7 @@ class _State:
     findings: Findings
     given: dict[str, Stream]
     script: Script
-    catalog: Catalog = field(default_factory=Catalog)
+    catalog: Catalog
     queries: list[NamedQuery] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -141,7 +148,7 @@ def _is_new(name: str, statement: Statement, state: _State) -> bool:
     if kind is None:
         return True
     findings = state.findings
-    what = {"stream": "a stream", "query": "a query", "type": "a type"}[kind]
+    what = {"stream": "a stream", "query": "a query", "type": "a type", "relation": "a relation"}[kind]
     # `PATTERN ... AS name` has its name at the end, the CREATE statements have theirs at the beginning.
     nth = -1 if isinstance(statement, CreateQuery) and _name_is_last(statement) else 1
     message = f"`{name}` already names {what}"
@@ -177,18 +184,31 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
     findings = state.findings
     called = "" if name is None else bare(name)
     construct = unsupported(query)
-    if construct is not None or not isinstance(query, PatternQuery):
+    if construct is not None:
         columns = query_columns(query, state.catalog, findings)
-        hint = "PATTERN queries are supported"
-        place = findings.word((construct or "").split("(")[0], query, state.script)
+        hint = "PATTERN and SELECT are supported"
+        place = findings.word(construct.split("(")[0], query, state.script)
         findings.report("NEEL4001", f"not supported yet: {construct}", place, hint)
         return Entry(called, "query", columns=columns)
-    bound = bind_query(query, state.catalog, findings)
+    bound: Match | Algebra | None
+    if isinstance(query, Select):
+        bound = bind_select(query, state.catalog, findings)
+    else:
+        assert isinstance(query, PatternQuery)
+        bound = bind_query(query, state.catalog, findings)
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
     if bound is None:
         return Entry(called, "query")
     state.queries.append(NamedQuery(None if name is None else called, bound))
-    return _as_stream(called, bound)
+    return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
+
+
+def _as_intervals(name: str, query: Algebra) -> Entry:
+    """The payloads of a SELECT as events, from `ts` on, before `te`."""
+    columns = query.columns[:-2]
+    unit = query.clock.unit or "MILLISECOND"
+    stream = Stream(name, columns, START, END, unit=unit, query=name, half_open=True)
+    return Entry(name, "query", stream, query.clock)
 
 
 def _as_stream(name: str, match: Match) -> Entry:

@@ -25,6 +25,8 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     typed = statement.type_by is not None or (given is not None and given.type_column is not None)
     if columns is None:
         return Entry(name, "stream", typed=typed)
+    if statement.is_relation:
+        return _relation(statement, columns)
     if timestamp is None and given is None:
         fitting = sorted((c for c in columns if clock_of(c.type, "")), key=lambda c: is_integer(c.type))
         hint = (
@@ -57,6 +59,14 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     if entry.stream is None or not statement.statistics:
         return entry
     return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
+
+
+def _relation(statement: CreateStream, columns: tuple[Column, ...]) -> Entry:
+    name = bare(statement.name)
+    made = Stream(name, columns, "", path=statement.path, options=statement.options, span=statement.span)
+    made = replace(made, format=bare(statement.format) if statement.format is not None else None)
+    why = ("NEEL3301", "its rows are valid forever: they are no events", "a SELECT can correlate with it")
+    return Entry(name, "relation", refusal=why, relation=made)
 
 
 def _columns(statement: CreateStream, given: Stream | None, findings: Findings) -> tuple[Column, ...] | None:

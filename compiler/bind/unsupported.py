@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neelc.ir.rows import MatchRecognize, MatchSequential
-from neelc.ir.script import FromItem, FromMatchmaker, FromQuery, PatternQuery, Query, Select
+from neelc.ir.rows import MatchRecognize
+from neelc.ir.script import FromAgent, FromItem, FromMatchmaker, FromQuery, PatternQuery, Query, Select
 from neelc.ir.temporal import MatchTemporal
 
 
@@ -12,7 +12,6 @@ def unsupported(query: Query) -> str | None:
 
     >>> from neelc.ir.script import FromStream
     >>> unsupported(Select((), (FromStream(name="trades"),)))
-    'SELECT'
     >>> unsupported(Select((), (FromMatchmaker(),)))
     'MATCH(...) in FROM'
     """
@@ -20,7 +19,7 @@ def unsupported(query: Query) -> str | None:
         case PatternQuery():
             return None
         case Select(sources=sources):
-            return next(filter(None, map(_construct, sources)), "SELECT")
+            return next(filter(None, map(_construct, sources)), None)
     return "this kind of query"
 
 
@@ -28,13 +27,11 @@ def _construct(source: FromItem) -> str | None:
     match source.matcher:
         case MatchRecognize():
             return "MATCH_RECOGNIZE"
-        case MatchSequential():
-            return "MATCH_RECOGNIZE_SEQUENTIAL"
         case MatchTemporal():
             return "MATCH_RECOGNIZE_TEMPORAL"
     match source:
         case FromMatchmaker():
             return "MATCH(...) in FROM"
-        case FromQuery(query=Select(sources=sources)):
+        case FromQuery(query=Select(sources=sources)) | FromAgent(inputs=sources):
             return next(filter(None, map(_construct, sources)), None)
     return None

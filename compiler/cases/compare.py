@@ -15,8 +15,11 @@ from neelc.data.values import Misfit
 from neelc.ir.logical import Column
 from neelc.ir.types import DataType
 from neelc.runtime.reference import Result
+from neelc.runtime.reference.snapshots import differences, snapshots_equal
 
 NO_MATCHES = "no matches"
+
+Cells = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Outcome:
 
 
 def compare(expected: Matches | str | None, actual: Result | str) -> Outcome:
-    """`actual` is a result or the text of diagnostics. Rows are compared as a multiset: without order."""
+    """`actual` is a result or the text of diagnostics. Rows are compared as a multiset: without order;
+    those of a SELECT as snapshots."""
     wanted = _text(expected)
     if isinstance(actual, str):
         passed = actual == expected
@@ -40,7 +44,9 @@ def compare(expected: Matches | str | None, actual: Result | str) -> Outcome:
     if not isinstance(expected, Matches):
         return Outcome(False, wanted, found, _line_diff(wanted, found))
     rows = [_normal(row, actual.columns) for row in expected.rows]
-    diff = _header_diff(expected.header, actual.columns) or _row_diff(names_of(actual), rows, rendered)
+    judge = _snapshot_diff if actual.has_valid_time else _row_diff
+    diff = _header_diff(expected.header, actual.columns)
+    diff = diff or ("" if rows == rendered else judge(names_of(actual), rows, rendered, actual))
     return Outcome(not diff, wanted, found, diff)
 
 
@@ -99,9 +105,25 @@ def _line_diff(expected: str, actual: str) -> str:
     return "\n".join(line.rstrip() for line in lines if not line.startswith("?"))
 
 
-def _row_diff(
-    names: Sequence[str], expected: Sequence[tuple[str, ...]], actual: Sequence[tuple[str, ...]]
+def _snapshot_diff(
+    names: Sequence[str], expected: Sequence[Cells], actual: Sequence[Cells], result: Result
 ) -> str:
+    """Rows that differ, if the two are not equal as snapshots."""
+    try:
+        rows = [_values(row, result.columns) for row in expected]
+    except Misfit:
+        return _row_diff(names, expected, actual, result)
+    if snapshots_equal(rows, result.rows):
+        return ""
+    time, _, _ = next(differences(rows, result.rows))
+    return f"the snapshots at {time} differ:\n{_row_diff(names, expected, actual, result)}"
+
+
+def _values(row: Cells, columns: Sequence[Column]) -> tuple[object, ...]:
+    return tuple(cells.parse(text, column.type) for text, column in zip(row, columns, strict=True))
+
+
+def _row_diff(names: Sequence[str], expected: Sequence[Cells], actual: Sequence[Cells], _: Result) -> str:
     """Rows that are missing, after `-`, and rows that should not be, after `+`."""
     missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     if not missing and not extra:

@@ -20,6 +20,9 @@ from neelc.ir.logical import Clock, Column, OutputColumn, Stream
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, walk
 from neelc.ir.pattern import Window
+from neelc.ir.sequential import Sequential
+from neelc.ir.types import DATE
+from neelc.ir.units import LENGTHS
 
 AGGREGATES = ("avg", "count", "max", "min", "stddev", "stddev_pop", "stddev_samp", "sum")
 """What an aggregator can compute: JEPC's six, and the two deviations by their full names."""
@@ -49,6 +52,7 @@ class Source(Operator):
 
     variable: str
     stream: Stream
+    clock: Clock = field(kw_only=True)
 
     @property
     def payload(self) -> tuple[Attribute, ...]:
@@ -71,12 +75,15 @@ class Relation(Operator):
 class TimeWindow(Operator):
     """Each event stays valid `size` long: at an instant t, those of the time (t - size, t] are valid.
 
-    With `jump`, t is the last multiple of `jump` since the epoch: what is valid changes there only.
+    With `jump`, t is the last multiple of `jump` since the epoch: what is valid changes there only. `clock`
+    is that of the input, and tells how long an instant is: an event that is valid for several instants stays
+    valid until the last of them has left the window.
     """
 
     input: Operator
     size: Window
     jump: Window | None = None
+    clock: Clock = field(kw_only=True)
 
     @property
     def payload(self) -> tuple[Attribute, ...]:
@@ -172,18 +179,18 @@ class Coalesced(Operator):
 class PatternMatcher(Operator):
     """MATCH_RECOGNIZE_SEQUENTIAL over the first instants of the events of its input.
 
-    `clause` is the bound clause; `columns` are its measures. A match is valid at the instant of its last
-    event.
+    The payload of a match is its measures. A match is valid at the first instant of its last event; `clock`
+    is that of the input, and tells how long an instant is.
     """
 
     input: Operator
     variable: str
-    clause: Node
-    columns: tuple[Column, ...]
+    clause: Sequential
+    clock: Clock = field(kw_only=True)
 
     @property
     def payload(self) -> tuple[Attribute, ...]:
-        return attributes(self.variable, self.columns)
+        return attributes(self.variable, self.clause.output)
 
 
 AgentFunction = Callable[..., Any]
@@ -193,7 +200,7 @@ AgentFunction = Callable[..., Any]
 @dataclass(frozen=True)
 class Agent(Operator):
     """What a user's function makes of event streams: DataFrames, each with the payload's columns and then
-    `ts` and `te`, become one with `columns`, `ts` and `te`.
+    `ts` and `te` as `clock` writes them, become one with `columns`, `ts` and `te`.
 
     `rows` is the same for the reference interpreter: lists of dictionaries become one.
     """
@@ -204,6 +211,7 @@ class Agent(Operator):
     columns: tuple[Column, ...]
     function: AgentFunction = field(repr=False)
     rows: AgentFunction | None = field(default=None, repr=False)
+    clock: Clock = field(kw_only=True)
 
     @property
     def payload(self) -> tuple[Attribute, ...]:
@@ -239,6 +247,16 @@ def attributes(variable: str, columns: tuple[Column, ...]) -> tuple[Attribute, .
     servers.id servers.`at rest`
     """
     return tuple(Attribute(Variable(variable), written(one.name), one.type) for one in columns)
+
+
+def instant(clock: Clock) -> int:
+    """How long an instant of a clock is, in nanoseconds: JEPC's chronon.
+
+    >>> from neelc.ir.types import BIGINT, TIMESTAMP
+    >>> instant(Clock(BIGINT, "SECOND")), instant(Clock(TIMESTAMP))
+    (1000000000, 1000)
+    """
+    return LENGTHS[clock.unit or ("DAY" if clock.type == DATE else "MICROSECOND")]
 
 
 def inputs_of(operator: Operator) -> tuple[Operator, ...]:

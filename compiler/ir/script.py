@@ -56,7 +56,10 @@ class Timestamp(Node):
 
 @dataclass(frozen=True)
 class CreateStream(Statement):
-    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... FROM 'path' FORMAT ...`."""
+    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... FROM 'path' FORMAT ...`.
+
+    `CREATE RELATION` is the same without times and types: rows that are valid forever.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...] = ()
@@ -67,6 +70,7 @@ class CreateStream(Statement):
     format: str | None = None
     options: tuple[Property, ...] = ()
     statistics: tuple[Statistic, ...] = ()
+    is_relation: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,14 @@ class FromQuery(FromItem):
     """`( SELECT ... ) AS alias`."""
 
     query: Query | None = None
+
+
+@dataclass(frozen=True)
+class FromAgent(FromItem):
+    """`agent(stream, ...)`: what a user's function makes of streams."""
+
+    name: str = ""
+    inputs: tuple[FromItem, ...] = ()
 
 
 @dataclass(frozen=True)

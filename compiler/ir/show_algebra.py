@@ -4,9 +4,10 @@
 >>> from neelc.ir.logical import Clock, Column, Stream
 >>> from neelc.ir.types import BIGINT, INT
 >>> stream = Stream("S", (Column("ts", BIGINT), Column("x", INT)), "ts")
->>> source = a.TimeWindow(a.Source("s", stream), Window(Literal(3, INT), "SECOND"))
+>>> clock = Clock(BIGINT, "SECOND")
+>>> source = a.TimeWindow(a.Source("s", stream, clock=clock), Window(Literal(3, INT), "SECOND"), clock=clock)
 >>> large = a.Filter(source, Binary(">", source.payload[1], Literal(40, INT)))
->>> print(a.Algebra(large, Clock(BIGINT, "SECOND")))
+>>> print(a.Algebra(large, clock))
 SELECT WITH TIMES BIGINT in SECONDS
   FILTER s.x > 40
     WINDOW TIME 3 SECONDS
@@ -60,7 +61,8 @@ def _head(node: a.Operator) -> str:
         case a.Coalesced():
             return "COALESCE"
         case a.PatternMatcher(_, variable, clause):
-            return f"MATCH AS {variable} {clause}"
+            measures = ", ".join(map(_output, clause.measures))
+            return f"MATCH AS {variable} PATTERN {clause.pattern} MEASURES {measures}"
         case a.Agent(_, variable, name, columns):
             return f"AGENT {name} AS {variable} ({', '.join(map(_column, columns))})"
     raise AssertionError(f"{type(node).__name__} has no text")

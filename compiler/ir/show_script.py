@@ -42,7 +42,7 @@ def show_script(script: s.Script) -> str:
 def statement_doc(node: s.Statement) -> Doc:
     match node:
         case s.CreateStream(name, columns):
-            head: Doc = f"CREATE STREAM {name}"
+            head: Doc = f"CREATE {'RELATION' if node.is_relation else 'STREAM'} {name}"
             if columns:
                 head = Block(f"{head} (", commas([show_column(column) for column in columns]), ")")
             clauses = stream_clauses(node)
@@ -142,6 +142,8 @@ def from_item_doc(node: s.FromItem) -> Doc:
             source: Doc = name
         case s.FromQuery(query=s.Query() as query):
             source = wrap("(", query_doc(query), ")")
+        case s.FromAgent(name=name, inputs=inputs):
+            source = Block(f"{name}(", commas(list(map(from_item_doc, inputs))), ")")
         case s.FromMatchmaker(attributes=attributes):
             source = Block("MATCH(", commas(list(map(show_wanted, attributes))), ")")
         case _:

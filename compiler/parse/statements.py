@@ -56,6 +56,8 @@ def _once(clauses: Iterable[Any]) -> dict[type[Any], Any]:
 
 def _create_stream(context: Any) -> s.CreateStream:
     found = _once(context.streamClause())
+    if context.RELATION():
+        _refuse_times(found)
 
     def text(kind: Any) -> str | None:
         return found[kind].name().getText() if kind in found else None
@@ -79,7 +81,21 @@ def _create_stream(context: Any) -> s.CreateStream:
             for o in (options.property_() if options else ())
         ),
         tuple(map(statistic, statistics.statistic())) if statistics else (),
+        is_relation=context.RELATION() is not None,
     )
+
+
+def _refuse_times(found: dict[type[Any], Any]) -> None:
+    for kind in (
+        NeelParser.TimestampByContext,
+        NeelParser.TimestampBetweenContext,
+        NeelParser.UnitOfContext,
+        NeelParser.EndByContext,
+        NeelParser.TypeByContext,
+    ):
+        if kind in found:
+            message = "the rows of a relation are valid forever: it has no times and no types"
+            fail("NEEL1001", message, found[kind], "leave it out, or declare a stream: CREATE STREAM")
 
 
 def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
@@ -186,6 +202,9 @@ def _from_item(context: Any) -> s.FromItem:
     match source:
         case NeelParser.StreamNameContext():
             return s.FromStream(name=source.name().getText(), **shared)
+        case NeelParser.AgentCallContext():
+            inputs = tuple(_from_item(i) for i in source.fromItem())
+            return s.FromAgent(name=source.name().getText(), inputs=inputs, **shared)
         case NeelParser.SubqueryContext():
             return s.FromQuery(query=query(source.query()), **shared)
         case _:

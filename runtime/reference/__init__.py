@@ -1,40 +1,46 @@
-"""The reference interpreter: the meaning of pattern queries (docs/reference/patterns.md), executed.
+"""The reference interpreter: the meaning of queries (docs/reference/patterns.md, jepc-ql.md), executed.
 
 It reads the logical plan and shares no idea with the optimiser: short, and slow where that is clearer. Read
 `satisfy.py` first: it says when a binding is a match. `candidates.py` and `runs.py` propose bindings,
-`worlds.py` chooses times where they are imprecise, `results.py` makes rows.
+`worlds.py` chooses times where they are imprecise, `results.py` makes rows. `algebra.py` is SELECT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from neelc.ir.logical import Match, Program, Stream
-from neelc.runtime.reference.events import read_events
+from neelc.ir.algebra import Algebra
+from neelc.ir.logical import Match, Program
+from neelc.runtime.reference.agents import AgentFailure
+from neelc.runtime.reference.algebra import events
 from neelc.runtime.reference.model import Binding, Event, LimitReached
-from neelc.runtime.reference.results import Result, Row, as_events, result, rows_of
+from neelc.runtime.reference.reading import Answer, Answers, Tables, events_of, valid_of
+from neelc.runtime.reference.results import Result, rows_of
 from neelc.runtime.reference.worlds import find_matches
 
-__all__ = ["Event", "LimitReached", "Result", "Tables", "matches", "run"]
-
-Tables = Mapping[str, Sequence[Mapping[str, object]]]
+__all__ = ["AgentFailure", "Event", "LimitReached", "Result", "Tables", "matches", "run"]
 
 
 def run(program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
     """The result of each query of a script, in order, with its name; `tables` are the rows of each stream."""
-    known: dict[str, tuple[Match, list[Row]]] = {}
+    known: dict[str, Answer] = {}
     results: list[tuple[str | None, Result]] = []
-    for place, query in enumerate(program.queries):
-        match = query.match
+    for place, named in enumerate(program.queries):
         try:
-            rows = rows_of(match, find_matches(match, read(match, tables, known)))
+            answer = _answer(named.query, tables, known)
         except LimitReached as limit:
             limit.query = place
             raise
-        results.append((query.name, result(match, rows)))
-        if query.name is not None:
-            known[query.name] = (match, rows)
+        results.append((named.name, answer.result))
+        if named.name is not None:
+            known[named.name] = answer
     return results
+
+
+def _answer(query: Match | Algebra, tables: Tables, known: Answers) -> Answer:
+    if isinstance(query, Match):
+        return Answer(query, rows=rows_of(query, find_matches(query, read(query, tables, known))))
+    return Answer(query, valid=events(query.root, lambda source: valid_of(source, tables, known)))
 
 
 def matches(match: Match, tables: Tables) -> list[Binding]:
@@ -42,17 +48,7 @@ def matches(match: Match, tables: Tables) -> list[Binding]:
     return [found.binding for found in find_matches(match, read(match, tables, {}))]
 
 
-def read(match: Match, tables: Tables, known: Mapping[str, tuple[Match, list[Row]]]) -> Iterator[Event]:
+def read(match: Match, tables: Tables, known: Answers) -> Iterator[Event]:
     """The events of the FROM streams; those of a named query are its rows."""
     for stream in match.streams:
-        if stream.query is not None:
-            yield from as_events(stream, *known[stream.query])
-        else:
-            yield from read_events(stream, rows_of_stream(stream, tables))
-
-
-def rows_of_stream(stream: Stream, tables: Tables) -> Sequence[Mapping[str, object]]:
-    if stream.name not in tables:
-        given = ", ".join(sorted(tables)) or "none"
-        raise KeyError(f"no rows are given for stream {stream.name}; given: {given}")
-    return tables[stream.name]
+        yield from events_of(stream, tables, known)

@@ -17,10 +17,14 @@ from neelc.runtime.reference.worlds import Found
 
 @dataclass(frozen=True)
 class Result:
-    """The rows of a query, in no particular order."""
+    """The rows of a query, in no particular order.
+
+    With `has_valid_time`, the last two columns tell when a row is valid, and what counts are snapshots.
+    """
 
     columns: tuple[Column, ...]
     rows: list[tuple[object, ...]]
+    has_valid_time: bool = False
 
 
 @dataclass(frozen=True)
