@@ -11,6 +11,7 @@ from neelc.bind import bind
 from neelc.cases.compare import Outcome, compare, names_of, rows_of
 from neelc.cases.file import Case, Matches, load
 from neelc.cases.file import parse as parse_case
+from neelc.cases.hosted import host_prepared
 from neelc.cases.problem import CaseError
 from neelc.cases.rewritten import Forms, check_rule_names, forms_of, problems, programs
 from neelc.cases.warned import warning_problems, warnings_of, warnings_section
@@ -19,6 +20,7 @@ from neelc.data.layout import aligned
 from neelc.errors import NeelError
 from neelc.execute import Tables, execute
 from neelc.files import CallError, write_whole
+from neelc.host.inputs import HostInputs
 from neelc.ir.logical import Program
 from neelc.runtime.reference import Result
 
@@ -50,7 +52,9 @@ def run_case(case: Case) -> Outcome:
     return replace(outcome, passed=not told, diff=told)
 
 
-def _other_ways(case: Case, ready: Ready | str, forms: Forms) -> Iterator[tuple[str, Result | str]]:
+def _other_ways(
+    case: Case, ready: Ready | HostInputs | str, forms: Forms
+) -> Iterator[tuple[str, Result | str]]:
     """How else a case is run, and the result."""
     yield "with the events in reverse order", _actual(prepared(case, backwards=True))
     if isinstance(ready, Ready):
@@ -59,9 +63,12 @@ def _other_ways(case: Case, ready: Ready | str, forms: Forms) -> Iterator[tuple[
             yield f"rewritten ({name}) to\n{patterns}\n", _actual(replace(ready, program=program))
 
 
-def prepared(case: Case, backwards: bool = False) -> Ready | str:
+def prepared(case: Case, backwards: bool = False) -> Ready | HostInputs | str:
     """What is run, or the text of all diagnostics."""
     try:
+        hosted = host_prepared(case, backwards)
+        if hosted is not None:
+            return hosted
         script = parse.read(case.query)
         given = [events.given(script, backwards) for events in case.events]
         found = inputs.complete(script, case.query, given, case.path.parent)
@@ -76,11 +83,13 @@ def prepared(case: Case, backwards: bool = False) -> Ready | str:
         raise CaseError(case.path, case.line_of("query"), str(error)) from None
 
 
-def _actual(ready: Ready | str) -> Result | str:
+def _actual(ready: Ready | HostInputs | str) -> Result | str:
     """The rows of the last query, or the text of all diagnostics."""
     if isinstance(ready, str):
         return ready
     try:
+        if isinstance(ready, HostInputs):
+            return ready.answer(len(ready.script.statements) - 1)
         *_, (_, result) = execute(ready.found, ready.program, ready.tables)
         return result
     except NeelError as error:

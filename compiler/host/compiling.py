@@ -90,10 +90,10 @@ class Compiling:
         """Add the relations of a clause, unless something is wrong with it."""
         parsed = read_clause(self.source, clause, self.arguments, self.findings)
         inner = (one for one in others if one is not clause and _is_inside(one, clause))
-        if clause.source is None or any(one.span not in self.relations for one in inner):
+        if parsed is None or any(one.span not in self.relations for one in inner):
             return
         described = self._source(clause, others, statement)
-        if parsed is None or described is None:
+        if described is None:
             return
         columns, unit, reads = described
         if self._columns_are_wrong(clause, parsed, columns):
