@@ -1,0 +1,65 @@
+"""What the planner makes of a MATCH_RECOGNIZE_SEQUENTIAL: plain data, which can be printed.
+
+Symbols are numbers; bit s of an event says that it emits symbol s, as far as that can be judged of the event
+alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from neelc.runtime.program import Value
+
+CURRENT, PREVIOUS, LAST = "current", "previous", "last "
+"""The events that conditions name: the one that is judged, the one before it, and the last one that emitted
+a symbol: `last 0`."""
+
+TIME, BITS = "time", "bits"
+"""The columns that all programs read."""
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A deterministic automaton over symbols: each sequence of symbols takes one way at most.
+
+    An edge is (state, symbol, next state). It begins in state 0, to which no edge leads. From every state an
+    accepting one can be reached.
+    """
+
+    states: int
+    edges: tuple[tuple[int, int, int], ...]
+    accepting: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A column of the result: the value of an input column at the last event that emitted `symbol`; for None
+    at the last event of the match."""
+
+    name: str
+    symbol: int | None
+    column: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What an event must meet besides its bit to emit `symbol`, given the events before it."""
+
+    symbol: int
+    test: Value
+
+
+@dataclass(frozen=True)
+class SequentialProgram:
+    """A clause. `keys` are the columns that partition the events. A match has at most `rows` events, and the
+    column `time` differs by at most `reach` between its ends. Columns in one of `codings` are compared."""
+
+    automaton: Automaton
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
+    outputs: tuple[Taken, ...]
+    conditions: tuple[Condition, ...] = ()
+    codings: tuple[tuple[str, ...], ...] = ()
+    reach: int | None = None
+    rows: int | None = None
+    label: str = field(default="", compare=False)

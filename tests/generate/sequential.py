@@ -1,0 +1,96 @@
+"""Random clauses of MATCH_RECOGNIZE_SEQUENTIAL, and events with many ties and several symbols each."""
+
+from __future__ import annotations
+
+from random import Random
+
+SYMBOLS = "abcd"
+
+ALONE = (
+    "x = 1", "x <> 2", "x > 0", "s = 'p'", "y < 1", "x IN (0, 2)", "s IS NULL", "FALSE", "x > 0 AND s <> 'q'",
+)  # fmt: skip
+"""Conditions on one event. A symbol may have none: then every event emits it."""
+
+
+def clause(random: Random, variables: bool) -> str:
+    """With `variables`, conditions name events before."""
+    symbols = SYMBOLS[: random.randint(1, 4)]
+    measures = [f"{one}.{random.choice('xys')} AS m{one}" for one in symbols if random.random() < 0.6]
+    if random.random() < 0.2:
+        measures.append("x AS mlast")
+    if random.random() < 0.15:
+        measures.append(f"{symbols[0]}.x + {symbols[-1]}.x AS msum")
+    parts = [f"MEASURES {', '.join(measures)}"] if measures else []
+    if random.random() < 0.5:
+        parts.append("PARTITION BY k")
+    within = random.choice((None, None, "WITHIN 2", "WITHIN 5 MILLISECONDS", "WITHIN 0", "WITHIN 3 EVENTS"))
+    parts += [within] if within else []
+    definitions = [
+        f"{one} AS {text}" for one in symbols if (text := _condition(random, one, symbols, variables))
+    ]
+    pattern = ""
+    used: set[str] = set()
+    while not used:
+        pattern = _pattern(random, symbols, 2)
+        used = set(pattern) & set(symbols)
+    named = [one for one in definitions if one[0] in used]
+    parts.append(f"PATTERN {pattern}")
+    if named:
+        parts.append(f"DEFINE {', '.join(named)}")
+    text = " ".join(parts)
+    return text if _is_sound(text, used, symbols) else clause(random, variables)
+
+
+def _is_sound(text: str, used: set[str], symbols: str) -> bool:
+    """Only symbols of the pattern may be named, and only measures that are there."""
+    words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    named = {word[0] for word in words if len(word) > 1 and word[0] in symbols and word[1] == "."}
+    measures = text.partition(" PATTERN ")[0].replace(",", " ").split()
+    aliases = {word for index, word in enumerate(measures) if index and measures[index - 1] == "AS"}
+    asked = {word for word in words if word.startswith("m") and word[1:] in (*symbols, "last", "sum")}
+    return named <= used and asked <= aliases
+
+
+def _condition(random: Random, own: str, symbols: str, variables: bool) -> str | None:
+    alone = random.choice((None,) * 5 + ALONE)
+    if not variables or random.random() < 0.3:
+        return alone
+    other = random.choice(symbols)
+    before = random.choice((
+        f"x >= {other}.x", f"s = {other}.s", f"x <> m{other}", f"y <= {other}.y", f"{own}.x + 1 > {other}.x",
+        f"{other}.x IS NULL OR x > {other}.x", "mlast IS NULL OR x >= mlast", f"NOT s <=> {other}.s",
+    ))  # fmt: skip
+    return before if alone is None else f"{alone} AND ({before})"
+
+
+def _pattern(random: Random, symbols: str, depth: int) -> str:
+    return " ".join(_term(random, symbols, depth) for _ in range(random.choice((1, 2, 2, 3))))
+
+
+def _term(random: Random, symbols: str, depth: int) -> str:
+    if depth and random.random() < 0.3:
+        separator = random.choice((" | ", " ; "))
+        parts = [_pattern(random, symbols, depth - 1) for _ in range(random.randint(1, 2))]
+        return f"({separator.join(parts)}){_quantifier(random)}"
+    return f"{random.choice(symbols)}{_quantifier(random)}"
+
+
+def _quantifier(random: Random) -> str:
+    return random.choice(("",) * 8 + ("*", "*", "+", "+", "{2}", "?", "{1,2}", "{2,}"))
+
+
+def events(random: Random, most: int) -> list[dict[str, object]]:
+    """Few instants, so that many events are simultaneous; some have no time."""
+    instants = random.randint(2, 5)
+    return [
+        {
+            "k": random.choice((1, 1, 1, 1, 2, None)),
+            "ts": None
+            if random.random() < 0.03
+            else random.randint(1, instants) + random.choice((0,) * 9 + (4,)),
+            "x": random.choice((0, 1, 1, 2, None)),
+            "y": random.choice((0.0, 0.5, 2.0, float("nan"), None)),
+            "s": random.choice(("p", "p", "q", "é", None)),
+        }
+        for _ in range(random.randint(most // 3, most))
+    ]

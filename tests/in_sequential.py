@@ -1,0 +1,116 @@
+"""JEPC's patterns without Spark: clauses as text, and their programs over rows in the memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import pyarrow as pa
+
+from neelc import parse
+from neelc.bind.findings import Findings
+from neelc.bind.relations import Relation
+from neelc.bind.row_patterns import matched_columns
+from neelc.bind.sequential import bind_sequential
+from neelc.errors import render_all
+from neelc.ir.expr import AtRow, Attribute, Expr, Variable
+from neelc.ir.logical import Clock, Column
+from neelc.ir.node import Node, map_children
+from neelc.ir.row_values import ROW
+from neelc.ir.rows import MatchSequential
+from neelc.ir.script import RunQuery, Select
+from neelc.ir.sequential import Sequential
+from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
+from neelc.plan.event_columns import EVENT
+from neelc.plan.sequential_plan import SequentialPlan, sequential_plan, without_spans
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Context, Event
+from neelc.runtime.reference.sequential import sequential
+from neelc.runtime.sequential.bridge import sequential as kernel
+from neelc.runtime.sequential.program import BITS, TIME
+from neelc.source import Source
+
+COLUMNS = (Column("k", INT), Column("ts", BIGINT), Column("x", INT), Column("y", DOUBLE), Column("s", STRING))
+TYPES = {"k": pa.int32(), "ts": pa.int64(), "x": pa.int32(), "y": pa.float64(), "s": pa.string()}
+CLOCK = Clock(BIGINT, "MILLISECOND")
+
+Row = Mapping[str, object]
+Found = Counter[tuple[object, ...]]
+
+
+def clause(text: str) -> tuple[Sequential | None, str]:
+    """MATCH_RECOGNIZE_SEQUENTIAL (text) over COLUMNS, bound; and what is wrong with it."""
+    source = Source(f"SELECT * FROM events MATCH_RECOGNIZE_SEQUENTIAL ({text})")
+    [statement] = parse.script(source).statements
+    assert isinstance(statement, RunQuery) and isinstance(statement.query, Select)
+    matcher = statement.query.sources[0].matcher
+    assert isinstance(matcher, MatchSequential)
+    findings, relation = Findings(source), Relation("events", COLUMNS)
+    matched_columns(matcher, relation, findings)
+    query = None if findings.diagnostics else bind_sequential(matcher, relation, CLOCK, findings)
+    return query, render_all(findings.diagnostics, source)
+
+
+def bound(text: str) -> Sequential:
+    query, problems = clause(text)
+    assert query is not None, problems
+    return query
+
+
+def by_definition(query: Sequential, rows: Sequence[Row]) -> Found:
+    """The measures and the time of each match, as the reference interpreter has them."""
+    times = [None if row["ts"] is None else cast(int, row["ts"]) * 1_000_000 for row in rows]
+    found = sequential(query, rows, times)
+    return Counter((*map(repr, match.values), rows[match.rows[-1]]["ts"]) for match in found)
+
+
+def by_kernel(query: Sequential, rows: Sequence[Row], rows_at_once: int, batch: int) -> Found:
+    """The same, as the kernel has them, with the rows in batches of some length."""
+    plan = sequential_plan(query, "MILLISECOND")
+    table = _table(plan, rows)
+    batches = (table.slice(first, batch) for first in range(0, table.num_rows, batch))
+    found: Found = Counter()
+    for result in kernel(plan.program, rows_at_once)(batches):
+        for row in result.to_pylist():
+            found[(*(repr(_measure(plan, one.expression, row)) for one in query.measures), row[TIME])] += 1
+    return found
+
+
+def _table(plan: SequentialPlan, rows: Sequence[Row]) -> pa.RecordBatch:
+    events = sorted((row for row in rows if row["ts"] is not None), key=lambda row: _order(plan, row))
+    arrays = {
+        column.name: pa.array([_value(column.expression, EVENT, row) for row in events])
+        for column in plan.columns
+    }
+    for column in plan.columns:
+        if isinstance(column.expression, Attribute):
+            arrays[column.name] = arrays[column.name].cast(TYPES[column.expression.name])
+    arrays[TIME] = pa.array([row["ts"] for row in events], type=pa.int64())
+    arrays[BITS] = pa.array([_bits(plan, row) for row in events], type=pa.int64())
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _order(plan: SequentialPlan, row: Row) -> tuple[object, ...]:
+    keys = [row[name] for name in plan.query.partition]
+    return (*((key is not None, key or 0) for key in keys), row["ts"])
+
+
+def _bits(plan: SequentialPlan, row: Row) -> int:
+    met = (all(_value(one, ROW, row) is True for one in conjuncts) for conjuncts in plan.bits)
+    return sum(1 << number for number, is_met in enumerate(met) if is_met)
+
+
+def _value(expression: Expr, name: str, row: Row) -> object:
+    return evaluate(expression, Context({name: Event("", 0, None, 0, 0, row, (None, None))}))
+
+
+def _measure(plan: SequentialPlan, expression: Expr, row: Row) -> object:
+    def change(node: Node) -> Node:
+        if isinstance(node, AtRow):
+            known = without_spans(node)
+            assert isinstance(known, AtRow)
+            return Attribute(Variable(ROW), plan.outputs[known], node.type)
+        return map_children(node, change)
+
+    return _value(cast(Expr, change(expression)), ROW, row)

@@ -1,0 +1,45 @@
+"""`make fuzz`: MATCH_RECOGNIZE_SEQUENTIAL, the kernel against the enumeration of universes.
+
+python tests/sequential_fuzz.py 10000 [first seed]
+"""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+
+from generate.sequential import clause, events
+from in_sequential import bound, by_definition, by_kernel
+
+from neelc.plan.unsupported import Unsupported
+from neelc.runtime.reference.model import LimitReached
+
+
+def pair(seed: int) -> bool:
+    """Whether the two agree on a random clause and events; AssertionError if they do not. False: not
+    comparable."""
+    random = Random(seed)
+    text = clause(random, variables=seed % 2 == 1)
+    rows = events(random, most=random.choice((5, 8, 12)))
+    query = bound(text)
+    rows_at_once, batch = random.choice(((1, 1), (2, 3), (1000, 4), (1000, 1000)))
+    try:
+        expected = by_definition(query, rows)
+        found = by_kernel(query, rows, rows_at_once, batch)
+    except (LimitReached, Unsupported):
+        return False
+    assert found == expected, (
+        f"seed {seed}: {text}\n{rows}\n{found - expected} too many, {expected - found} missing"
+    )
+    return True
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    compared = sum(pair(seed) for seed in range(first, first + count))
+    print(f"sequential patterns: {compared} of {count} pairs compared, all agree")
+
+
+if __name__ == "__main__":
+    main()
