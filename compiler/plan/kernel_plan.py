@@ -111,7 +111,8 @@ def kernel_plan(
     by_key = plan.counted or (plan.everything and query.strategy != STRICT)
     if by_key and len(keys) < len(query.partition):
         what = "a window of EVENTS" if plan.counted else query.strategy
-        raise Unsupported(f"{what} in a partition whose values differ by type")
+        why = "with RETURN COLLAPSED of lists alone" if query.collapsed else "whose values differ by type"
+        raise Unsupported(f"{what} in a partition {why}")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)

@@ -77,7 +77,7 @@ def sequence(chance: Random, suffix: str) -> tuple[str, list[Known]]:
                 if chance.random() < 0.4
                 else ""
             )
-            body = f"SEQ({kind} {inner[0]}, {chance.choice('ABC')}{maybe} {inner[1]}{own})"
+            body = f"SEQ({_body(chance, kind, inner, maybe)}{own})"
             body = f"({body} WITHIN 5)" if chance.random() < 0.2 else body
             texts.append(f"{body}{times} {name}[]")
             known.append(Known(name, True, inner))
@@ -92,6 +92,16 @@ def sequence(chance: Random, suffix: str) -> tuple[str, list[Known]]:
             negated = f"n{number}{suffix}"
             texts.append(f"!({chance.choice('ABC')} {negated} : {negated}.x <> {chance.choice((0, 1, 2))})")
     return f"SEQ({', '.join(texts)})", known
+
+
+def _body(chance: Random, kind: str, inner: tuple[str, str], maybe: str) -> str:
+    """Two events of an iteration, now and then in the other order, or with a negation beside them."""
+    parts = [f"{kind} {inner[0]}", f"{chance.choice('ABC')}{maybe} {inner[1]}"]
+    if chance.random() < 0.25:
+        parts.reverse()
+    if chance.random() < 0.2:
+        parts.insert(chance.randint(0, 2), f"!({chance.choice('ABC')} m{inner[0]} : m{inner[0]}.x <> 1)")
+    return ", ".join(parts)
 
 
 def _component(chance: Random, text: str, known: list[Known]) -> str:
@@ -121,7 +131,11 @@ def _about_elements(chance: Random, one: Known, other: Known, compared: str) -> 
     """A condition about each element of a list."""
     inner = f".{chance.choice(one.inner)}" if one.inner else ""
     name = one.name
-    match chance.choice("before before other first running last constant".split()):
+    match chance.choice("before before two other first second running last constant".split()):
+        case "two":
+            return f"{name}[i]{inner}.x {compared} {name}[i-2]{inner}.x"
+        case "second":
+            return f"{name}[i]{inner}.x {compared} {name}[2]{inner}.x"
         case "before":
             return f"{name}[i]{inner}.x {compared} {name}[i-1]{inner}.x"
         case "other":
@@ -145,7 +159,7 @@ def _value(chance: Random, one: Known) -> str:
         return f"{chance.choice(_FUNCTIONS)}({one.name}[]{inner}.{chance.choice('xy')})"
     if chance.random() < 0.2:
         return f"count({one.name}[])"
-    return f"{one.name}[{chance.choice(('1', 'last'))}]{inner}.x"
+    return f"{one.name}[{chance.choice(('1', 'last', '1', 'last', '2', 'last-1'))}]{inner}.x"
 
 
 def random_tables(chance: Random, lasting: bool) -> dict[str, list[Row]]:
