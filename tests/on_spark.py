@@ -16,6 +16,7 @@ from neelc.api.query import run_source
 from neelc.emit.compiled import Compiled, Options, compile_script
 from neelc.emit.literals import identifier, spark_type
 from neelc.errors import NeelError
+from neelc.ir.algebra import Algebra
 from neelc.ir.logical import Column, Program, Stream
 from neelc.ir.names import bare
 from neelc.ir.types import Array, DataType, Map, Struct
@@ -36,8 +37,7 @@ class Question:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        outputs = self.program.queries[-1].match.outputs
-        return tuple(Column(output.name, output.type) for output in outputs)
+        return self.program.queries[-1].query.columns
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def built(spark: Any, question: Question, found: Compiled, asking: Asking) -> An
 
 def frames(spark: Any, question: Question, asking: Asking) -> dict[str, Any]:
     """The streams of the script as DataFrames, by name."""
-    streams = {s.name: s for q in question.program.queries for s in q.match.streams if s.query is None}
+    streams = {s.name: s for q in question.program.queries for s in q.query.streams if s.query is None}
     found = {}
     for name, stream in streams.items():
         rows = list(question.tables[name])
@@ -189,7 +189,8 @@ def answers(questions: Sequence[tuple[Question, Any]]) -> Iterator[Result]:
     for (question, _), found in zip(questions, rows, strict=True):
         columns = question.columns
         values = [tuple(like_ours(v, c.type) for v, c in zip(row, columns, strict=True)) for row in found]
-        yield Result(columns, values)
+        is_algebra = isinstance(question.program.queries[-1].query, Algebra)
+        yield Result(columns, values, has_valid_time=is_algebra)
 
 
 def _fields(columns: Sequence[Column]) -> str:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from neelc.runtime.algebra.bridge import snapshots
-from neelc.runtime.algebra.program import FOREVER, FUNCTIONS, Folded, SnapshotProgram
+from neelc.runtime.algebra.coalescing import coalescing
+from neelc.runtime.algebra.program import FOREVER, FUNCTIONS, CoalesceProgram, Folded, SnapshotProgram
 from neelc.runtime.failures import KernelFailure
 
 Row = tuple[str | None, int, int, Any]
@@ -175,3 +176,36 @@ def test_rows_out_of_order_are_a_failure() -> None:
     program = SnapshotProgram((), (Folded("count", None, "n"),), label="SELECT count(*)")
     with pytest.raises(KernelFailure, match="not in the order of their start"):
         list(snapshots(program)(iter([table])))
+
+
+def test_coalesced_intervals_are_the_longest() -> None:
+    random = Random(7)
+    for _ in range(60):
+        rows = list(random_rows(random, [0], False))
+        ordered = sorted(rows, key=lambda row: (row[0] is not None, row[0] or "", row[1]))
+        table = pa.record_batch(
+            {name: [row[n] for row in ordered] for n, name in enumerate(("k", "start", "end"))},
+            schema=pa.schema([("k", pa.string()), ("start", pa.int64()), ("end", pa.int64())]),
+        )
+        size = random.randint(1, 9)
+        batches = (table.slice(first, size) for first in range(0, len(rows), size))
+        run_coalescing = coalescing(CoalesceProgram(("k",)), random.randint(1, 20))
+        found = [one for batch in run_coalescing(batches) for one in batch.to_pylist()]
+        wanted = [one for key in ("a", "é", None) for one in canonical(key, rows)]
+        made = [(one["k"], one["start"], one["end"]) for one in found]
+        assert sorted(made, key=repr) == sorted(wanted, key=repr), rows
+
+
+def canonical(key: str | None, rows: Sequence[Row]) -> Iterator[tuple[str | None, int, int]]:
+    """By the definition: for every k the longest intervals with at least k valid events."""
+    own = [(start, end) for k, start, end, _ in rows if k == key]
+    instants = sorted({time for pair in own for time in pair})
+    counts = [sum(start <= at < end for start, end in own) for at in instants]
+    for k in range(1, len(own) + 1):
+        begin = None
+        for at, count in zip(instants, counts, strict=True):
+            if count >= k and begin is None:
+                begin = at
+            if count < k and begin is not None:
+                yield key, begin, at
+                begin = None

@@ -9,6 +9,7 @@ from neelc.cost.choose import Choice, choose
 from neelc.cost.estimate import Estimate
 from neelc.cost.skew import is_skewed
 from neelc.cost.statistics import Statistics
+from neelc.emit.algebra_relations import Way, algebra_relations
 from neelc.emit.file_values import csv_options, value_of
 from neelc.emit.literals import spark_type
 from neelc.emit.plan_text import plan_json, plan_text
@@ -17,13 +18,15 @@ from neelc.emit.relations import Let, Read, Relations
 from neelc.emit.scans import Sources, free
 from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
+from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.expr import Aggregate
 from neelc.ir.logical import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.scalar import Function
 from neelc.plan.unsupported import TooManyRows, Unsupported
-from neelc.plan.widths import unit_of
+from neelc.plan.widths import network_unit, unit_of
+from neelc.rewrite.algebra.optimise import optimise
 from neelc.source import Span
 
 MOST_ROWS = 1e10
@@ -100,7 +103,11 @@ def compile_script(
         tuple(compiling.strategies),
         tuple(compiling.choices),
         tuple(compiling.prices),
-        {name: function for name, function in _functions(program) if name in relations.functions},
+        {
+            name: function
+            for name, function in _functions(program)
+            if name in (*relations.functions, *relations.agents)
+        },
     )
 
 
@@ -111,6 +118,10 @@ def _functions(program: Program) -> Iterator[tuple[str, Function]]:
             for node in walk(root):
                 if isinstance(node, Aggregate) and node.function is not None:
                     yield node.name, node.function
+    for query in (query.query for query in program.queries):
+        for node in walk(query) if isinstance(query, Algebra) else ():
+            if isinstance(node, Agent):
+                yield node.name, node.function
 
 
 def _needed(program: Program, wanted: int) -> list[NamedQuery]:
@@ -137,13 +148,23 @@ class _Compiling:
     names: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(
-        default_factory=lambda: {"spark", "streams", "aggregates", "aggregated", "kernel", "query", "F"}
+        default_factory=lambda: {
+            "spark",
+            "streams",
+            "aggregates",
+            "aggregated",
+            "agents",
+            "kernel",
+            "query",
+            "F",
+        }
     )
 
     def add(self, named: NamedQuery, is_last: bool) -> None:
         """Add the relations of one query."""
-        if not isinstance(named.query, Match):
-            raise Unsupported("SELECT", named.query.span)
+        if isinstance(named.query, Algebra):
+            self._add_network(named, named.query, is_last)
+            return
         choice = choose(named.match, self.statistics, compare=False, is_stream=not is_last)
         query = choice.chosen.form.rewriting.query
         self.lets += self._reads(query)
@@ -171,7 +192,24 @@ class _Compiling:
             self.names[named.name] = name
             self.units[named.name] = unit
 
-    def _reads(self, query: Match) -> Iterator[Let]:
+    def _add_network(self, named: NamedQuery, query: Algebra, is_last: bool) -> None:
+        """Add the relations of a SELECT."""
+        if self.options.strategy not in (None, "kernel"):
+            raise Unsupported(f"SELECT under the strategy {self.options.strategy}", query.span)
+        self.lets += self._reads(query)
+        unit = network_unit(query, self.units)
+        name = free("result" if is_last else variable_name(named.name or "events"), self.taken)
+        way = Way(self.statistics, bool(self.options.chunks), self.options.push_in)
+        optimised = optimise(query.root) if self.options.push_in else None
+        root = optimised.root if optimised else query.root
+        sources = Sources(dict(self.names), dict(self.units))
+        self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
+        self.strategies.append((named.name or "", "algebra"))
+        if named.name is not None:
+            self.names[named.name] = name
+            self.units[named.name] = unit
+
+    def _reads(self, query: Match | Algebra) -> Iterator[Let]:
         for stream in query.streams:
             if stream.name not in self.names:
                 self.names[stream.name] = free(variable_name(stream.name), self.taken)

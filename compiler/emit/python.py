@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from neelc.emit.literals import identifier
 from neelc.emit.relations import (
+    AgentCall,
     Aggregate,
+    AnyProgram,
     Called,
     Extend,
     Items,
@@ -26,10 +28,12 @@ from neelc.emit.relations import (
     functions_of,
 )
 from neelc.emit.values import classes_in_source, source_of
+from neelc.runtime.algebra.program import CoalesceProgram, SnapshotProgram
 from neelc.runtime.imprecise_program import Imprecise
 from neelc.runtime.kernels.counting_chain import Counting
 from neelc.runtime.program import Program
 from neelc.runtime.rows.program import RowProgram
+from neelc.runtime.sequential.program import SequentialProgram
 
 WIDTH = 100
 
@@ -54,16 +58,27 @@ BRIDGES = {
     Counting: ("neelc.runtime.counting", "counting"),
     Imprecise: ("neelc.runtime.imprecise", "imprecise"),
     RowProgram: ("neelc.runtime.rows.bridge", "recognizer"),
+    SnapshotProgram: ("neelc.runtime.algebra.bridge", "snapshots"),
+    CoalesceProgram: ("neelc.runtime.algebra.coalescing", "coalescing"),
+    SequentialProgram: ("neelc.runtime.sequential.bridge", "sequential"),
 }
 """What runs a program of each kind."""
 
 AGGREGATING = ("neelc.runtime.aggregating", "aggregated")
 
+GIVEN_AGENTS = """
+`agents` maps the names of agents to functions of DataFrames that give one: {names}; and those of
+aggregates to theirs."""
 SIGNATURE = "def query(spark: SparkSession, streams: Mapping[str, DataFrame]) -> DataFrame:"
 SIGNATURE_WITH_AGGREGATES = """def query(
     spark: SparkSession,
     streams: Mapping[str, DataFrame],
     aggregates: Mapping[str, Callable[[list[object]], object]],
+) -> DataFrame:"""
+SIGNATURE_WITH_AGENTS = """def query(
+    spark: SparkSession,
+    streams: Mapping[str, DataFrame],
+    agents: Mapping[str, Callable[..., Any]],
 ) -> DataFrame:"""
 
 
@@ -75,18 +90,22 @@ def python_source(relations: Relations, title: str) -> str:
     body = "\n".join(_statement(let) for let in relations.lets)
     functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+\(", body) else ""
     programs = "".join(f"{_constant(name)} = {source_of(one.program)}\n\n" for name, one in kernels)
-    names = relations.functions
+    names, agents = relations.functions, relations.agents
     given = GIVEN.format(names=", ".join(names)) if names else ""
-    mapping = "Callable, Mapping" if names else "Mapping"
+    given += GIVEN_AGENTS.format(names=", ".join(agents)) if agents else ""
+    mapping = "Callable, Mapping" if names or agents else "Mapping"
+    if agents:
+        mapping += "\nfrom typing import Any"
+        body = f"aggregates = agents\n{body}" if names else body
     header = HEADER.format(
         title=_plain(title), given=given, mapping=mapping, functions=functions, runtime=runtime
     )
-    signature = SIGNATURE_WITH_AGGREGATES if names else SIGNATURE
+    signature = SIGNATURE_WITH_AGENTS if agents else SIGNATURE_WITH_AGGREGATES if names else SIGNATURE
     last = relations.lets[-1].name
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
 
 
-def _imports(programs: list[Program | RowProgram], others: list[tuple[str, str]]) -> str:
+def _imports(programs: list[AnyProgram], others: list[tuple[str, str]]) -> str:
     names: dict[str, set[str]] = {}
     for module, name in others:
         names.setdefault(module, set()).add(name)
@@ -197,6 +216,8 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("sortWithinPartitions", map(_by, order))
         case Called():
             yield _called(relation)
+        case AgentCall(agent, sources):
+            yield f"agents[{_string(agent)}]({', '.join(sources)})"
         case SparkQuery():
             yield _spark_query(relation)
         case Kernel(source, program, schema, most):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neelc.runtime.algebra.program import CoalesceProgram, SnapshotProgram
 from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
 from neelc.runtime.rows.program import RowProgram
+from neelc.runtime.sequential.program import SequentialProgram
 
-AnyProgram = Program | RowProgram
+AnyProgram = Program | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -127,6 +129,14 @@ class Called:
 
 
 @dataclass(frozen=True)
+class AgentCall:
+    """What a user's agent, a function of DataFrames, makes of relations."""
+
+    agent: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class SparkQuery:
     """A query of Spark's own SQL. `{name}` in its text stands for the relation of that name, if `names` has
     any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL."""
@@ -136,7 +146,20 @@ class SparkQuery:
     arguments: Items = ()
 
 
-Relation = SparkQuery | Read | Select | Extend | Where | Union | Join | Aggregate | Sorted | Kernel | Called
+Relation = (
+    SparkQuery
+    | Read
+    | Select
+    | Extend
+    | Where
+    | Union
+    | Join
+    | Aggregate
+    | Sorted
+    | Kernel
+    | Called
+    | AgentCall
+)
 
 
 @dataclass(frozen=True)
@@ -156,7 +179,15 @@ class Relations:
 
     @property
     def is_relational(self) -> bool:
-        return not any(isinstance(let.relation, Kernel | Called | SparkQuery) for let in self.lets)
+        return not any(
+            isinstance(let.relation, Kernel | Called | SparkQuery | AgentCall) for let in self.lets
+        )
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of users' agents that it calls."""
+        calls = (let.relation for let in self.lets if isinstance(let.relation, AgentCall))
+        return tuple(dict.fromkeys(call.agent for call in calls))
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -173,4 +204,4 @@ class Relations:
 
 def functions_of(program: AnyProgram) -> list[str]:
     """The names of users' functions that a program calls."""
-    return [] if isinstance(program, RowProgram) else [fold.function for fold in registered(program.steps)]
+    return [fold.function for fold in registered(program.steps)] if isinstance(program, Program) else []

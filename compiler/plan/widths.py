@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from neelc.ir.algebra import Algebra
 from neelc.ir.expr import Literal
 from neelc.ir.logical import Match, Stream
 from neelc.ir.pattern import Window
@@ -25,6 +26,15 @@ def unit_of(query: Match, results: Mapping[str, str] | None = None) -> str:
     known = results or {}
     units = (known.get(stream.query or "") or stream_unit(stream) for stream in query.streams)
     return min(units, key=LENGTHS.__getitem__)
+
+
+def network_unit(query: Algebra, results: Mapping[str, str] | None = None) -> str:
+    """The same for a SELECT: of all streams that have times, and of the clock of its result."""
+    known = results or {}
+    timed = (stream for stream in query.streams if not stream.is_relation)
+    units = [known.get(stream.query or "") or stream_unit(stream) for stream in timed]
+    own = query.clock.unit or ("DAY" if query.clock.type == DATE else "MICROSECOND")
+    return min((*units, own), key=LENGTHS.__getitem__)
 
 
 def stream_unit(stream: Stream) -> str:

@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from neelc.runtime import segments
 from neelc.runtime.algebra.aggregating import aggregate
-from neelc.runtime.algebra.program import FOREVER, SnapshotProgram
+from neelc.runtime.algebra.program import FOREVER, CoalesceProgram, SnapshotProgram
 from neelc.runtime.algebra.stretches import stretches
 from neelc.runtime.columns import times
 from neelc.runtime.failures import INTERNAL, MEMORY, UNSORTED, Facts, KernelFailure
 from neelc.runtime.segments import FIRST_TIME, Ints
 
 Batches = Iterator[pa.RecordBatch]
+AnyProgram = SnapshotProgram | CoalesceProgram
 
 ROWS_AT_ONCE = 250_000
 ROWS_IN_BATCH = 50_000
@@ -54,20 +55,20 @@ def _run(program: SnapshotProgram, rows_at_once: int, batches: Batches) -> Batch
         )
         # Twice what was carried: so the work stays linear, however long a window is.
         if waiting.rows >= max(rows_at_once, 2 * waiting.carried):
-            with _explained(program):
+            with explained(program):
                 waiting, found = _cut(program, waiting)
             yield from found
     if waiting.rows:
-        with _explained(program):
-            found = _aggregated(program, _joined(waiting.parts), waiting.low, FOREVER)
+        with explained(program):
+            found = _aggregated(program, joined(waiting.parts), waiting.low, FOREVER)
         yield from found
 
 
 def _cut(program: SnapshotProgram, waiting: _Waiting) -> tuple[_Waiting, list[pa.RecordBatch]]:
     """What is still needed, and the results of all that is known."""
-    rows = _joined(waiting.parts)
-    start, end = _times(rows)
-    tail = int(segments.heads(_keys(program, rows), len(start))[-1])
+    rows = joined(waiting.parts)
+    start, end = times_of(rows)
+    tail = int(segments.heads(keys_of(program, rows), len(start))[-1])
     high = int(start[-1])
     found = _aggregated(program, rows, waiting.low, high)
     kept = tail + np.flatnonzero(end[tail:] > high)
@@ -78,9 +79,9 @@ def _cut(program: SnapshotProgram, waiting: _Waiting) -> tuple[_Waiting, list[pa
 
 def _aggregated(program: SnapshotProgram, rows: pa.RecordBatch, low: int, high: int) -> list[pa.RecordBatch]:
     """The results for the times of the first key from `low` on, and of the last key before `high`."""
-    start, end = _times(rows)
-    key = segments.numbers(segments.heads(_keys(program, rows), len(start)), len(start))
-    _check_order(program, rows, key, start)
+    start, end = times_of(rows)
+    key = segments.numbers(segments.heads(keys_of(program, rows), len(start)), len(start))
+    check_order(program, rows, key, start)
     start = np.where(key == 0, np.maximum(start, np.int64(low)), start)
     end = np.where(key == key[-1], np.minimum(end, np.int64(high)), end)
     if program.chunk is not None:
@@ -115,15 +116,15 @@ def _in_chunks(program: SnapshotProgram, rows: pa.RecordBatch, start: Ints, end:
     return np.maximum(start, begin), np.minimum(end, begin + np.int64(program.chunk))
 
 
-def _times(rows: pa.RecordBatch) -> tuple[Ints, Ints]:
+def times_of(rows: pa.RecordBatch) -> tuple[Ints, Ints]:
     return times(rows.column("start"), "start"), times(rows.column("end"), "end")
 
 
-def _keys(program: SnapshotProgram, rows: pa.RecordBatch) -> list[pa.Array]:
+def keys_of(program: AnyProgram, rows: pa.RecordBatch) -> list[pa.Array]:
     return [rows.column(name) for name in program.keys]
 
 
-def _check_order(program: SnapshotProgram, rows: pa.RecordBatch, key: Ints, start: Ints) -> None:
+def check_order(program: AnyProgram, rows: pa.RecordBatch, key: Ints, start: Ints) -> None:
     falls = np.flatnonzero((key[1:] == key[:-1]) & (start[1:] < start[:-1]))
     if len(falls):
         row = int(falls[0])
@@ -133,7 +134,7 @@ def _check_order(program: SnapshotProgram, rows: pa.RecordBatch, key: Ints, star
         )
 
 
-def _joined(parts: tuple[pa.RecordBatch, ...]) -> pa.RecordBatch:
+def joined(parts: tuple[pa.RecordBatch, ...]) -> pa.RecordBatch:
     if len(parts) == 1:
         return parts[0]
     (batch,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
@@ -141,7 +142,7 @@ def _joined(parts: tuple[pa.RecordBatch, ...]) -> pa.RecordBatch:
 
 
 @contextmanager
-def _explained(program: SnapshotProgram) -> Iterator[None]:
+def explained(program: AnyProgram) -> Iterator[None]:
     try:
         yield
     except KernelFailure as failure:

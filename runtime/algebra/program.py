@@ -43,3 +43,12 @@ class SnapshotProgram:
     aggregates: tuple[Folded, ...]
     chunk: int | None = None
     label: str = ""
+
+
+@dataclass(frozen=True)
+class CoalesceProgram:
+    """The same snapshots in canonical intervals: for every combination of `keys` and every k from 1, the
+    longest intervals in which it is there at least k times. Rows come as for a `SnapshotProgram`."""
+
+    keys: tuple[str, ...]
+    label: str = ""

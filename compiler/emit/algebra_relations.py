@@ -1,0 +1,122 @@
+"""A network of the event algebra as relations: from its sources up, one or a few for each operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from neelc.cost.algebra_order import join_order, written_order
+from neelc.cost.statistics import Statistics
+from neelc.emit.algebra_agents import emit_agent
+from neelc.emit.algebra_aggregates import emit_aggregator, emit_coalesced
+from neelc.emit.algebra_correlations import emit_correlator
+from neelc.emit.algebra_sources import emit_relation, emit_source
+from neelc.emit.algebra_stage import FOREVER, Emitting, Stage, key_of, named, used
+from neelc.emit.algebra_windows import emit_count_window, emit_time_window
+from neelc.emit.literals import identifier
+from neelc.emit.relations import Items, Let, Select, Where
+from neelc.emit.scans import Sources
+from neelc.emit.sequential_relations import emit_pattern_matcher
+from neelc.emit.times import as_time
+from neelc.ir import algebra as a
+from neelc.ir.conjuncts import conjuncts
+from neelc.ir.expr import Attribute, Expr
+from neelc.ir.logical import OutputColumn
+from neelc.plan.unsupported import Unsupported
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a network is executed: whether groups are cut into chunks of time, and whether the inputs of a
+    correlator are joined in the order of cost, or as they are written."""
+
+    statistics: Statistics
+    chunked: bool = False
+    ordered: bool = True
+
+
+def algebra_relations(
+    query: a.Algebra, root: a.Operator, unit: str, sources: Sources, taken: set[str], name: str,
+    as_stream: bool, way: Way,
+) -> Iterator[Let]:  # fmt: skip
+    """The relations of a SELECT, of which `root` is what rewriting made; raises `Unsupported`."""
+    emitting = Emitting(unit, sources, taken)
+    needed: tuple[Expr, ...] = query.root.payload
+    stage = _Writer(emitting, way).stage(root, needed)
+    times: Items = (
+        (as_time("start", unit, query.clock), a.START),
+        (f"IF(end = {FOREVER}, NULL, {as_time('end', unit, query.clock)})", a.END),
+    )
+    if as_stream:
+        times = (("start", f"{a.START}_number"), ("end", f"{a.END}_number"))
+    columns = [(column.name, one) for column, one in zip(query.columns, query.root.payload, strict=False)]
+    items: Items = tuple((identifier(stage.columns[key_of(one)]), column) for column, one in columns)
+    emitting.lets.append(Let(name, Select(stage.relation, (*items, *times)), "SELECT"))
+    yield from emitting.lets
+
+
+@dataclass(frozen=True)
+class _Writer:
+    emitting: Emitting
+    way: Way
+
+    def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> Stage:
+        """The relation of an operator, with the attributes that are needed of it."""
+        wanted: tuple[Expr, ...] = tuple(needed)
+        match operator:
+            case a.Source():
+                return emit_source(self.emitting, operator, wanted)
+            case a.Relation():
+                return emit_relation(self.emitting, operator, wanted)
+            case a.TimeWindow(input):
+                return emit_time_window(self.emitting, operator, self.stage(input, wanted))
+            case a.CountWindow(input, partition=partition):
+                return emit_count_window(self.emitting, operator, self.stage(input, (*wanted, *partition)))
+            case a.Filter(input, condition):
+                return self._filter(condition, self.stage(input, (*wanted, condition)))
+            case a.Correlator():
+                return self._correlator(operator, wanted)
+            case a.Aggregator(input, _, groups, aggregates):
+                below = self.stage(input, [one.expression for one in (*groups, *aggregates)])
+                return emit_aggregator(self.emitting, operator, below, self.way.chunked)
+            case a.Projection(input, _, outputs):
+                return self._projection(operator, outputs, input, wanted)
+            case a.Coalesced(input):
+                return emit_coalesced(self.emitting, operator, self.stage(input, input.payload))
+            case a.Agent(inputs):
+                below_all = [self.stage(one, one.payload) for one in inputs]
+                return emit_agent(self.emitting, operator, below_all)
+            case a.PatternMatcher(input):
+                return emit_pattern_matcher(self.emitting, operator, self.stage(input, input.payload))
+        raise Unsupported(type(operator).__name__, operator.span)
+
+    def _filter(self, condition: Expr, stage: Stage) -> Stage:
+        tests = [stage.sql(one) for one in conjuncts(condition)]
+        text = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
+        name = self.emitting.let("filtered", Where(stage.relation, text), f"WHERE {condition}")
+        return Stage(name, stage.columns, stage.length, stage.timeless)
+
+    def _correlator(self, operator: a.Correlator, wanted: tuple[Expr, ...]) -> Stage:
+        inside = (*wanted, *conjuncts(operator.condition))
+        stages = [self.stage(one, inside) for one in operator.inputs]
+        order = (join_order if self.way.ordered else written_order)(operator, self.way.statistics)
+        stage = emit_correlator(self.emitting, operator, stages, order.places)
+        if len(stages) == 1 and operator.condition is not None:
+            return self._filter(operator.condition, stage)
+        return stage
+
+    def _projection(
+        self, operator: a.Operator, outputs: tuple[OutputColumn, ...], input: a.Operator,
+        wanted: tuple[Expr, ...],
+    ) -> Stage:  # fmt: skip
+        kept: dict[Attribute, OutputColumn] = dict(zip(operator.payload, outputs, strict=True))
+        payload = used(operator.payload, wanted)
+        stage = self.stage(input, [kept[one].expression for one in payload])
+        names = named(payload)
+        items: list[tuple[str, str]] = [
+            (stage.sql(kept[one].expression), names[key_of(one)]) for one in payload
+        ]
+        if not stage.timeless:
+            items += [("start", "start"), ("`end`", "end")]
+        name = self.emitting.let("projected", Select(stage.relation, tuple(items)), "What is selected.")
+        return Stage(name, names, stage.length, stage.timeless)

@@ -1,0 +1,133 @@
+"""Random networks of the event algebra, as scripts, and random streams for them.
+
+Domains are small, so that ties, NULLs, equal values and empty results happen often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+
+from neelc import parse
+from neelc.bind import bind
+from neelc.ir.logical import Program
+from neelc.runtime.reference import Tables
+from neelc.source import Source
+
+STREAMS = """
+CREATE STREAM S (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS;
+CREATE STREAM T (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS;
+CREATE STREAM L (k STRING, ts BIGINT, te BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS END BY te;
+"""
+COLUMNS = ("k", "x", "y")
+AGGREGATES = ("count", "sum", "avg", "min", "max", "stddev")
+
+
+@dataclass(frozen=True)
+class Network:
+    """A script, bound, with rows for its streams."""
+
+    text: str
+    program: Program
+    tables: Tables
+
+
+def networks(random: Random, count: int) -> Iterator[Network]:
+    """So many networks."""
+    for _ in range(count):
+        text = STREAMS + script(random)
+        source = Source(text, "network")
+        yield Network(text, bind(parse.read(source), source), tables(random))
+
+
+def tables(random: Random) -> Tables:
+    """A few events for each stream."""
+    return {name: [event(random, name == "L") for _ in range(random.randint(0, 9))] for name in "STL"}
+
+
+def event(random: Random, lasting: bool) -> dict[str, object]:
+    ts = random.randint(-3, 12)
+    row: dict[str, object] = {
+        "k": random.choice(["a", "b", None]),
+        "ts": ts,
+        "x": random.choice([None, 0, 1, 2, 3]),
+        "y": random.choice([None, 0.5, 1.0, 2.25, -3.0]),
+    }
+    return {**row, "te": ts + random.randint(0, 6)} if lasting else row
+
+
+def script(random: Random) -> str:
+    """One query, or a named one and another that reads it."""
+    if random.random() < 0.3:
+        return f"CREATE QUERY N AS {select(random, 1)};\n{select(random, 1, ('S', 'N'))};"
+    return f"{select(random, 2)};"
+
+
+def select(random: Random, depth: int, names: tuple[str, ...] = ("S", "T", "L")) -> str:
+    """A SELECT whose result has the columns k, x and y."""
+    kind = random.choice(["filter", "aggregate", "aggregate", "correlate", "distinct"])
+    if kind == "correlate":
+        return correlation(random, depth, names)
+    source = f"{item(random, depth, names)} AS s"
+    where = f" WHERE {condition(random, 's')}" if random.random() < 0.5 else ""
+    if kind == "filter":
+        return f"SELECT s.k AS k, s.x + 1 AS x, s.y AS y FROM {source}{where}"
+    if kind == "distinct":
+        return f"SELECT DISTINCT s.k AS k, s.x AS x, CAST(s.x AS DOUBLE) AS y FROM {source}{where}"
+    one, other = random.choice(AGGREGATES), random.choice(AGGREGATES)
+    having = f" HAVING {random.choice(['count(*) > 1', 'sum(s.x) >= 1', 's.k = s.k'])}"
+    keyed = random.random() < 0.6
+    items = f"{'s.k' if keyed else 'max(s.k)'} AS k, {_whole(one, random)} AS x, {other}(s.y) AS y"
+    group = " GROUP BY s.k" if keyed else ""
+    more = having if keyed and random.random() < 0.4 else ""
+    y = items if other != "count" else items.replace(f"{other}(s.y)", "CAST(count(s.y) AS DOUBLE)")
+    return f"SELECT {y} FROM {source}{where}{group}{more}"
+
+
+def _whole(name: str, random: Random) -> str:
+    """An aggregate that is an INT again."""
+    return f"CAST({random.choice(['count(*)', f'{name}(s.x)'])} AS INT)"
+
+
+def item(random: Random, depth: int, names: tuple[str, ...]) -> str:
+    """A stream with or without a window, or a query."""
+    if depth > 0 and random.random() < 0.35:
+        return f"({select(random, depth - 1, names)})"
+    return f"{random.choice(names)}{window(random)}"
+
+
+def window(random: Random) -> str:
+    size, jump = random.randint(1, 5), random.randint(1, 4)
+    jumping = random.random() < 0.3
+    match random.choice(["none", "time", "time", "count", "partitioned"]):
+        case "time":
+            return f" WINDOW(TIME {size} SECONDS{f' JUMP {jump} SECONDS' if jumping else ''})"
+        case "count":
+            return f" WINDOW(COUNT {size} EVENTS{f' JUMP {jump} EVENTS' if jumping else ''})"
+        case "partitioned":
+            return f" WINDOW(COUNT {size} EVENTS{f' JUMP {jump} EVENTS' if jumping else ''} PARTITION BY k)"
+    return ""
+
+
+def condition(random: Random, variable: str) -> str:
+    return " AND ".join(
+        random.choice(
+            [f"{variable}.x > 1", f"{variable}.k = 'a'", f"{variable}.y IS NOT NULL", f"{variable}.x <> 2",
+             f"{variable}.y < 2 OR {variable}.x = 1"]
+        )
+        for _ in range(random.randint(1, 2))
+    )  # fmt: skip
+
+
+def correlation(random: Random, depth: int, names: tuple[str, ...]) -> str:
+    variables = ["s", "t", "u"][: random.choice([2, 2, 3])]
+    sources = [f"{item(random, depth - 1, names)} AS {name}" for name in variables]
+    tests = []
+    for one, other in pairwise(variables):
+        tests += random.choice([[f"{one}.k = {other}.k"], [f"{one}.x < {other}.x"], [f"{one}.x = {other}.x"]])
+    tests += [f"({condition(random, random.choice(variables))})"] if random.random() < 0.5 else []
+    where = f" WHERE {' AND '.join(tests)}" if random.random() < 0.9 else ""
+    last = variables[-1]
+    return f"SELECT s.k AS k, {last}.x AS x, {last}.y AS y FROM {', '.join(sources)}{where}"
