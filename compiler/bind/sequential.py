@@ -112,9 +112,9 @@ def _condition(definition: r.Definition, variables: Measures, names: RowNames, f
     own = canonical(definition.name)
 
     def with_variables(node: Node) -> Node:
-        if isinstance(node, e.Name) and names.columns.named(node.parts[0]) is None:
+        if isinstance(node, e.Name) and not _is_attribute(node, names):
             known = next((name for name in variables if same(node.parts[0], written(name))), None)
-            if known is not None and find(node.parts[0], names.variables) is None:
+            if known is not None:
                 value = _before(own, variables[known])
                 for part in node.parts[1:]:
                     value = names.columns.field(value, part, node)
@@ -124,6 +124,14 @@ def _condition(definition: r.Definition, variables: Measures, names: RowNames, f
     condition = with_variables(definition.condition)
     assert isinstance(condition, e.Expr)
     return typed_condition(names.bound(condition), f"`{definition.name}`", findings.report)
+
+
+def _is_attribute(node: e.Name, names: RowNames) -> bool:
+    """Whether this is a column, of the event that is judged or of a symbol's; else it may be a variable."""
+    first = node.parts[0]
+    return names.columns.named(first) is not None or (
+        len(node.parts) > 1 and find(first, names.variables) is not None
+    )
 
 
 def _before(own: str, value: e.Expr) -> e.Expr:
