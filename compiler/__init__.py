@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from neelc.api.query import Query
     from neelc.api.session import Session, sql
     from neelc.api.streams import stream
-    from neelc.arguments import aggregate
+    from neelc.arguments import agent, aggregate
     from neelc.errors import NeelError
 
     __version__: str
@@ -20,6 +20,7 @@ __all__ = [
     "Query",
     "stream",
     "aggregate",
+    "agent",
     "NeelError",
     "NeelQueryError",
     "NeelRunError",
@@ -35,6 +36,7 @@ _PLACES = {
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",
     "aggregate": "neelc.arguments",
+    "agent": "neelc.arguments",
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",
     "NeelRunError": "neelc.api.errors",

@@ -146,9 +146,16 @@ def aggregates_in(text: str, name: str) -> dict[str, Aggregate]:
     >>> list(aggregates_in("@aggregate(returns='INT')\\ndef size(values): return len(values)", "f.py"))
     ['size']
     """
-    namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name, "aggregate": aggregate}
+    return defined_in(text, name)[0]
+
+
+def defined_in(text: str, name: str) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
+    """The aggregates and the agents that Python source defines."""
+    namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name}
+    namespace |= {"aggregate": aggregate, "agent": agent}
     exec(compile(text, name, "exec"), namespace)
-    return {key: value for key, value in namespace.items() if isinstance(value, Aggregate)}
+    aggregates = {key: value for key, value in namespace.items() if isinstance(value, Aggregate)}
+    return aggregates, {key: value for key, value in namespace.items() if isinstance(value, Agent)}
 
 
 def line_of_source(error: BaseException, name: str) -> int | None:

@@ -130,7 +130,7 @@ PROBLEMS = [
     ("NEEL3030", "PATTERN SEQ(A a, !B b, C c) RETURN a.id, b.id", "b"),
     ("NEEL3031", "PATTERN A a WHERE FINAL last(a.price) > 1", "FINAL last(a.price)"),
     ("NEEL3031", "PATTERN A a RETURN upper(a.*)", "a.*"),
-    ("NEEL4001", "SELECT * FROM S", "SELECT"),
+    ("NEEL4001", "SELECT * FROM MATCH(x:INT)", "MATCH"),
 ]
 
 
@@ -172,7 +172,7 @@ def test_one_mistake_gives_one_message() -> None:
     assert problems(broken + "PATTERN X x FROM T RETURN x.anything", "") == [("NEEL2204", "ts")]
     assert problems("PATTERN A a FROM nowhere WHERE a.anything WITHIN 10") == [("NEEL2004", "nowhere")]
     assert problems("PATTERN SEQ(A a, B b) WHERE a.id = 1 AND a.id", "") == [("NEEL2005", "A")]
-    assert problems("(SELECT * FROM S) AS Q; PATTERN Q q WHERE q.x = 1") == [("NEEL4001", "SELECT")]
+    assert problems("(SELECT y FROM S) AS Q; PATTERN Q q WHERE q.x = 1") == [("NEEL2003", "y")]
     assert problems("PATTERN A a WHERE a.b = 1 AS Q; PATTERN Q q WHERE q.x = 1") == [("NEEL2003", "b")]
     assert problems("PATTERN SEQ(A a, B a) WHERE a.id = 1 RETURN a.id") == [("NEEL2008", "a")]
 

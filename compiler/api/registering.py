@@ -18,7 +18,7 @@ from neelc.ir.logical import Column, Stream
 from neelc.ir.names import bare, find, quote
 from neelc.ir.node import walk
 from neelc.ir.pattern import Event
-from neelc.ir.script import CreateQuery, CreateStream, CreateType, PatternQuery, Script
+from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ def in_catalog(
 def wanted(script: Script, known: Mapping[str, StreamData]) -> list[str]:
     """Names, in source form, that stand where streams can stand."""
     names = [name for node in walk(script) if isinstance(node, PatternQuery) for name in node.streams]
+    names += [node.name for node in walk(script) if isinstance(node, FromStream)]
     streams = [statement for statement in script.statements if isinstance(statement, CreateStream)]
     if not any(stream.type_by for stream in streams) and not any(data.type for data in known.values()):
         names += [node.type for node in walk(script) if isinstance(node, Event)]

@@ -12,8 +12,9 @@ from neelc.api.host import HostBinding, HostQuery
 from neelc.api.query import Bound, Query, Text, explanation
 from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
 from neelc.api.streams import Frame, StreamData, stream
-from neelc.arguments import Aggregate, Function, aggregate
+from neelc.arguments import Agent, AgentFunction, Aggregate, Function, agent, aggregate
 from neelc.bind import bind
+from neelc.bind.agents import registered_agents
 from neelc.bind.registered import registered
 from neelc.data.inputs import complete
 from neelc.files import CallError
@@ -38,18 +39,22 @@ def sql(
     most_matches: int | None = None,
     options: Mapping[str, bool] | None = None,
     aggregates: Mapping[str, Aggregate] | None = None,
+    agents: Mapping[str, Agent] | None = None,
     **streams: object,
 ) -> Frame:
     """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
 
     Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these. `options` turn
     single decisions of the compiler on or off: `push_in`, `shortcuts`, `chunks`. `aggregates` are functions
-    of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`.
+    of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
+    `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
     """
     settings = Settings(strategy, most_rows, most_matches, options or {})
     session = Session(spark)
     for name, given in (aggregates or {}).items():
         session.register_aggregate(name, given)
+    for name, reading in (agents or {}).items():
+        session.register_agent(name, reading)
     return session._compiled(text, args, settings, streams).to_df()
 
 
@@ -60,6 +65,7 @@ class Session:
         self.spark = spark
         self._streams: dict[str, StreamData] = {}
         self._aggregates: dict[str, Aggregate] = {}
+        self._agents: dict[str, Agent] = {}
 
     def register(
         self,
@@ -111,6 +117,32 @@ class Session:
         known = (one for one in self._aggregates if one.lower() == name.lower())
         self._aggregates.pop(next(known, name), None)
         self._aggregates[name] = function
+
+    def register_agent(
+        self,
+        name: str,
+        function: AgentFunction | Agent,
+        *,
+        columns: str | None = None,
+        inputs: int | None = None,
+        rows: AgentFunction | None = None,
+    ) -> None:
+        """Give the queries of this session an agent for FROM; the last one of a name counts.
+
+        `function` makes one DataFrame, with `columns`, `ts` and `te`, of one for each input; `rows` does the
+        same with lists of dictionaries, for the reference interpreter.
+        """
+        if isinstance(function, Agent):
+            made = function
+        elif columns is None:
+            raise TypeError(f"agent {name}: say the columns of what it makes, as in columns='id BIGINT'")
+        else:
+            made = agent(function, columns=columns, inputs=inputs, rows=rows)
+        with translated():
+            registered_agents({name: made})
+        known = (one for one in self._agents if one.lower() == name.lower())
+        self._agents.pop(next(known, name), None)
+        self._agents[name] = made
 
     def sql(
         self,
@@ -211,7 +243,7 @@ class Session:
             for name, data in given.items()
         }
         inputs = complete(script, text, [one.given() for one in all_streams.values()], Path())
-        program = bind(inputs.script, text, inputs.streams, args, self._aggregates)
+        program = bind(inputs.script, text, inputs.streams, args, self._aggregates, self._agents)
         if not program.queries:
             raise CallError("the script has no query")
         read_by = {stream.name for query in program.queries for stream in query.query.streams}

@@ -98,7 +98,8 @@ def with_own_names(columns: Sequence[Listed], place: Node, findings: Findings) -
         output = one.output
         if one.source is not None and names.count(output.name.casefold()) > 1:
             output = replace(output, name=f"{one.source}_{output.name}")
-        _check_name(output, [other.name for other in found], place, findings)
+        if not findings.knows(findings.at(place)):  # a clash might be a consequence of what is wrong
+            _check_name(output, [other.name for other in found], place, findings)
         found.append(output)
     return tuple(found)
 

@@ -46,7 +46,9 @@ def bind_sources(
         name = bound.relation.name
         if any(same(written(other.relation.name), written(name)) for other in found):
             place = findings.word(written(name), item)
-            findings.report("NEEL2009", f"two sources are called `{name}`", place, "rename one with AS")
+            findings.report(
+                "NEEL2009", f"two sources are called `{name}`", place, "give one of them another name with AS"
+            )
         found.append(bound)
     _check_relations(items, found, findings)
     return tuple(found)

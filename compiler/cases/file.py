@@ -18,8 +18,8 @@
 Sections begin with their word in the first column; `matches none` says that there are none, and `error`
 holds the full text of the diagnostics. `warnings` holds the full text of all warnings, `warnings none` says
 that there are none; without it they are not looked at. `fires` and `silent` name rewriting rules that must,
-or must not, be used when the query is rewritten. `aggregates` is Python source: the functions in it that are
-decorated with `aggregate` can be called in the query.
+or must not, be used when the query is rewritten. `aggregates` and `agents` are Python source: functions that
+are decorated there with `aggregate` or `agent` can be called in the query.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neelc.arguments import Aggregate, aggregates_in, argument, line_of_source
+from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
 from neelc.cases.events import Events, events_of
 from neelc.cases.problem import CaseError
 from neelc.data.layout import split
@@ -40,6 +40,7 @@ from neelc.source import Source
 SECTIONS = {
     "events": re.compile(r"events\s+\S.*"),
     "aggregates": re.compile(r"aggregates"),
+    "agents": re.compile(r"agents"),
     "query": re.compile(r"query"),
     "args": re.compile(r"args\s+\w+\s*=.*"),
     "fires": re.compile(r"fires\s+\w+.*"),
@@ -86,6 +87,7 @@ class Case:
     silent: tuple[tuple[str, int], ...] = ()
     warnings: str | None = None
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
+    agents: Mapping[str, Agent] = field(default_factory=dict)
 
     def line_of(self, word: str) -> int:
         """The number of the line where a section begins."""
@@ -118,6 +120,7 @@ def parse(text: str, path: Path) -> Case:
     for index, event in enumerate(events):
         if event.name.casefold() in names[:index]:
             raise CaseError(path, event.line, f"a second `events {event.name}`")
+    aggregates, agents = _defined(_all("aggregates", sections) + _all("agents", sections), path)
     return Case(
         path,
         comments[0] if comments else "",
@@ -130,7 +133,8 @@ def parse(text: str, path: Path) -> Case:
         fires=tuple(_words(_all("fires", sections))),
         silent=tuple(_words(_all("silent", sections))),
         warnings=_warnings(_all("warnings", sections), path),
-        aggregates=_aggregates(_all("aggregates", sections), path),
+        aggregates=aggregates,
+        agents=agents,
     )
 
 
@@ -180,17 +184,20 @@ def _arguments(sections: Sequence[Section], path: Path) -> dict[str, object]:
     return given
 
 
-def _aggregates(sections: Sequence[Section], path: Path) -> dict[str, Aggregate]:
-    found: dict[str, Aggregate] = {}
+def _defined(sections: Sequence[Section], path: Path) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
+    aggregates: dict[str, Aggregate] = {}
+    agents: dict[str, Agent] = {}
     for section in sections:
         # Lines before the section, so that messages of Python's have the numbers of the file.
         text = "\n" * section.line + "\n".join(section.body)
         try:
-            found |= aggregates_in(text, str(path))
+            more = defined_in(text, str(path))
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
             raise CaseError(path, line_of_source(error, str(path)) or section.line, message) from None
-    return found
+        aggregates |= more[0]
+        agents |= more[1]
+    return aggregates, agents
 
 
 def _words(sections: Sequence[Section]) -> Iterator[tuple[str, int]]:

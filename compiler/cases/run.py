@@ -72,7 +72,7 @@ def prepared(case: Case, backwards: bool = False) -> Ready | HostInputs | str:
         script = parse.read(case.query)
         given = [events.given(script, backwards) for events in case.events]
         found = inputs.complete(script, case.query, given, case.path.parent)
-        program = bind(found.script, case.query, found.streams, case.arguments, case.aggregates)
+        program = bind(found.script, case.query, found.streams, case.arguments, case.aggregates, case.agents)
         if not program.queries:
             raise CaseError(case.path, case.line_of("query"), "the script has no query to run")
         tables, failures = inputs.read(found, program)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from neelc.arguments import Aggregate, aggregates_in, argument, line_of_source
+from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
 from neelc.data import delimited
 from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
 from neelc.data.location import Location
@@ -65,24 +65,26 @@ def arguments_of(texts: Sequence[str]) -> dict[str, object]:
         raise CallError(f"--arg: {error}") from None
 
 
-def aggregates_of(paths: Sequence[str]) -> dict[str, Aggregate]:
-    """What all `--aggregates FILE` define; the files are run."""
+def defined_by(paths: Sequence[str]) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
+    """What all `--aggregates FILE` define, aggregates and agents; the files are run."""
     found: dict[str, Aggregate] = {}
+    agents: dict[str, Agent] = {}
     for path in paths:
         text = decode(read_bytes(Path(path), path), path)
         try:
-            here = aggregates_in(text, path)
+            here, more = defined_in(text, path)
         except Exception as error:
             line = line_of_source(error, path)
             place = path if line is None else f"{path}:{line}"
             raise CallError(f"--aggregates {place}: {type(error).__name__}: {error}") from None
-        if not here:
+        if not here and not more:
             way = "a function with @neelc.aggregate(returns=...)"
             raise CallError(f"--aggregates {path}: it defines no aggregate: {way}")
-        if twice := here.keys() & found.keys():
+        if twice := (here.keys() & found.keys()) | (more.keys() & agents.keys()):
             raise CallError(f"--aggregates {path}: {min(twice)} is defined in another file, too")
         found |= here
-    return found
+        agents |= more
+    return found, agents
 
 
 def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]:
@@ -98,8 +100,8 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     # Paths in a script are relative to it, so that it can be run from anywhere.
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
     inputs = complete(parse.read(source), source, given, directory)
-    aggregates = aggregates_of(options.aggregates)
-    return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates)
+    aggregates, agents = defined_by(options.aggregates)
+    return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
 
 
 def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:

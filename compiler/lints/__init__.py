@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neelc.errors import Diagnostic
+from neelc.ir.algebra import Algebra
 from neelc.ir.logical import Match, Program
 from neelc.lints.closure_of_every_event import closure_of_every_event
 from neelc.lints.condition_against_order import condition_against_order
@@ -10,6 +11,7 @@ from neelc.lints.condition_always_true import condition_always_true
 from neelc.lints.conditions_never_true import conditions_never_true
 from neelc.lints.leading_variable_matches_everything import leading_variable_matches_everything
 from neelc.lints.lint import Asked, Lint
+from neelc.lints.nothing_lasts import nothing_lasts
 from neelc.lints.window_missing import window_missing
 from neelc.lints.window_too_short import window_too_short
 from neelc.source import Source
@@ -27,11 +29,13 @@ LINTS: tuple[Lint, ...] = (
 
 def lints(program: Program, source: Source) -> list[Diagnostic]:
     """All warnings about the queries of a script, in the order of the text."""
-    return [warning for query in program.pattern_queries for warning in query_lints(query.match, source)]
+    return [warning for named in program.queries for warning in query_lints(named.query, source)]
 
 
-def query_lints(match: Match, source: Source) -> tuple[Diagnostic, ...]:
+def query_lints(query: Match | Algebra, source: Source) -> tuple[Diagnostic, ...]:
     """All warnings about one query, in the order of the text."""
-    asked = Asked(match, source)
+    if isinstance(query, Algebra):
+        return tuple(nothing_lasts(query))  # NEEL6006
+    asked = Asked(query, source)
     found = dict.fromkeys(warning for lint in LINTS for warning in lint(asked))
     return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neelc.bind import bind
+from neelc.ir.algebra import Algebra
 from neelc.lints.lint import Asked, Lint
 from neelc.parse import script
 from neelc.rewrite.examples import STREAM
@@ -25,3 +26,14 @@ def told(lint: Lint, text: str, head: str = STREAM) -> str | None:
         for warning in lint(query)
     ]
     return "\n".join(found) or None
+
+
+def told_of_select(text: str) -> str | None:
+    """The first warning about a SELECT over the stream S."""
+    from neelc.lints.nothing_lasts import nothing_lasts
+
+    head = "CREATE STREAM S (ts BIGINT, x INT) TIMESTAMP BY ts; "
+    source = Source(head + text)
+    query = bind(script(source), source).queries[-1].query
+    assert isinstance(query, Algebra)
+    return next((warning.message for warning in nothing_lasts(query)), None)
