@@ -16,16 +16,23 @@ def next_start_of(program: RowProgram) -> NextStart:
             return lambda row, places: row + 1
     variables, last = program.machine.variables, program.skip == "LAST"
     targets = [program.skip_to >> variable & 1 for variable in variables]
-    text = " or ".join(name for v, name in enumerate(program.names) if program.skip_to >> v & 1)
-    rule = f"AFTER MATCH SKIP TO {program.skip} {text}"
 
     def next_start(row: int, places: list[int]) -> int:
         rows = (at for at, place in enumerate(places) if targets[place])
         found = max(rows, default=None) if last else next(rows, None)
-        if found is None:
-            raise KernelFailure(Facts(SKIP, f"{rule}: no row of the match is mapped to it"))
-        if found == 0:
-            raise KernelFailure(Facts(SKIP, f"{rule}: the next match would begin where this one does"))
+        if not found:
+            raise leads_nowhere(program, found is None)
         return row + found
 
     return next_start
+
+
+def leads_nowhere(program: RowProgram, is_missing: bool) -> KernelFailure:
+    """The failure of a skip to a row that is not there, or to where the match began."""
+    names = " or ".join(name for v, name in enumerate(program.names) if program.skip_to >> v & 1)
+    why = (
+        "no row of the match is mapped to it"
+        if is_missing
+        else "the next match would begin where this one does"
+    )
+    return KernelFailure(Facts(SKIP, f"AFTER MATCH SKIP TO {program.skip} {names}: {why}"))

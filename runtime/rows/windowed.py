@@ -1,0 +1,118 @@
+"""Matches that may not reach further than a window, if no condition depends on the path.
+
+What counts is no longer whether a match can be completed, but how early: `earliest[place, row]` is the first
+row with which a match that takes a row in a place can end. It follows from the row after it, so partitions
+are read from their ends, all of them at the same time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neelc.runtime.rows.automaton import Ints
+from neelc.runtime.rows.preference import NONE
+from neelc.runtime.rows.program import ACCEPT, Choices, Machine
+
+NEVER = np.iinfo(np.int32).max
+
+
+class WindowedWays:
+    """The ways through rows with masks of variables. A match from row s ends at row `limit[s]` or before."""
+
+    def __init__(self, machine: Machine, masks: Ints, heads: Ints, limit: Ints) -> None:
+        self.machine, self.limit = machine, limit
+        self.earliest = earliest(machine, masks, heads)
+        most = max((len(ways) for ways in machine.after), default=0)
+        self.choices = np.array([[*ways, *[NONE] * (most - len(ways))] for ways in machine.after])
+        rows = np.arange(len(masks))
+        begins = self._first(machine.start, rows)
+        begins[heads] = self._first(machine.first, heads)
+        self.starts = np.flatnonzero(begins != NONE)
+        self.begins = begins[self.starts]
+
+    def _first(self, choices: Choices, rows: Ints) -> Ints:
+        """The preferred choice at each row for a match that begins there."""
+        found = np.full(len(rows), NONE, dtype=np.int64)
+        for one in reversed(choices):
+            found[self._is_possible(np.full(len(rows), one), rows, self.limit[rows])] = one
+        return found
+
+    def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
+        found, limit = np.full(len(places), ACCEPT, dtype=np.int64), self.limit[starts]
+        for column in reversed(range(self.choices.shape[1])):
+            one = self.choices[places, column]
+            possible = self._is_possible(one, rows, limit)
+            found[possible] = one[possible]
+        return found
+
+    def _is_possible(self, choice: Ints, rows: Ints, limit: Ints) -> NDArray[np.bool_]:
+        reached: NDArray[np.bool_] = self.earliest[np.maximum(choice, 0), rows] <= limit
+        possible: NDArray[np.bool_] = (choice == ACCEPT) | ((choice >= 0) & reached)
+        return possible
+
+
+def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
+    """For each place and row the first row that can end the match, NEVER if there is none.
+
+    >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
+    >>> earliest(machine, np.array([0b01, 0b01, 0b11]), np.array([0])).tolist()
+    [[2, 2, 2147483647], [2147483647, 2147483647, 2]]
+    """
+    count = len(masks)
+    found = np.full((len(machine.after), count + 1), NEVER, dtype=np.int32)
+    tails = np.append(heads[1:], count)
+    order = np.argsort(heads - tails, kind="stable")
+    active = len(heads) - np.cumsum(np.bincount(tails - heads))
+    rows, is_last = tails[order] - 1, True
+    for lanes in active[active > 0].tolist():
+        rows = rows[:lanes]
+        letters = masks[rows]
+        for place, ways in enumerate(machine.after):
+            end = _ends(machine, place, ways, found, rows, is_last)
+            found[place, rows] = np.where(letters >> machine.variables[place] & 1, end, NEVER)
+        rows, is_last = rows - 1, False
+    return found[:, :count]
+
+
+def _ends(
+    machine: Machine, place: int, ways: Choices, found: NDArray[np.int32], rows: Ints, is_last: bool
+) -> NDArray[np.int32]:
+    if machine.ends[place] if is_last else ACCEPT in ways:
+        return rows.astype(np.int32)
+    then = [found[one, rows + 1] for one in ways if one != ACCEPT and not is_last]
+    return np.minimum.reduce(then) if then else np.full(len(rows), NEVER, dtype=np.int32)
+
+
+def row_limits(heads: Ints, count: int, most: int) -> Ints:
+    """The last row of each match that has at most so many rows.
+
+    >>> row_limits(np.array([0, 3]), 5, 2).tolist()
+    [1, 2, 2, 4, 4]
+    """
+    return np.minimum(np.arange(count) + (most - 1), _tails(heads, count) - 1)
+
+
+def time_limits(times: Ints, valid: NDArray[np.bool_], heads: Ints, reach: int) -> Ints:
+    """The last row whose time differs by at most `reach` from each row's, the row before it if it has none.
+    Times rise, or fall; those that are NULL come first or last.
+
+    >>> times, valid = np.array([1, 3, 9, 5, 6]), np.array([True, True, True, True, False])
+    >>> time_limits(times, valid, np.array([0, 3]), 2).tolist()
+    [1, 1, 2, 3, 3]
+    """
+    count = len(times)
+    low = np.arange(count) - 1
+    high = np.where(valid, _tails(heads, count) - 1, low)
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        later, own = times[middle], times
+        apart = np.where(later >= own, later - own, own - later).view(np.uint64)
+        inside = valid[middle] & (apart <= np.uint64(reach))
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle - 1)
+        low = np.minimum(low, high)
+    return low
+
+
+def _tails(heads: Ints, count: int) -> Ints:
+    return np.repeat(np.append(heads[1:], count), np.diff(heads, append=count))

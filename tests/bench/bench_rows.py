@@ -1,0 +1,132 @@
+"""MATCH_RECOGNIZE: against the floor, against Flink SQL, and patterns that others search for a long time.
+
+The floor reads the same columns, brings the rows of a key together, sorts them and discards them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from bench.bench_floor import beside_floor
+from bench.data import Recipe, csv, parquet
+from bench.flink import Flink, install
+from bench.row import Row
+from bench.sides import agree, faster, in_turn, slower
+from bench.spark import execute, read, session
+
+KINDS = tuple("ABCDEFGH")
+ROWS, KEYS = 5_000_000, 20_000
+FLINK_ROWS, FLINK_KEYS = 2_000_000, 5_000
+MOST, LEAST, LIMIT = 1.6, 20.0, 300.0
+
+V_SHAPE = """PARTITION BY id ORDER BY {time}
+  MEASURES FIRST(A.ts) AS began, LAST(B.amount) AS low, LAST(C.ts) AS ended
+  ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW
+  PATTERN ({pattern})
+  DEFINE {define}"""
+FALLS = "B AS B.amount < PREV(B.amount), C AS C.amount > PREV(C.amount)"
+# Flink has no PREV, and ends no pattern with a greedy quantifier.
+FLINK_FALLS = """B AS (LAST(B.amount, 1) IS NULL AND B.amount < A.amount) OR B.amount < LAST(B.amount, 1),
+    C AS C.amount > B.amount"""
+FUNNEL = """PARTITION BY id ORDER BY {time}
+  MEASURES A.ts AS began, E.ts AS ended
+  ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A X1*? B X2*? C X3*? D X4*? E)
+  DEFINE A AS kind = 'A', B AS kind = 'B', C AS kind = 'C', D AS kind = 'D', E AS kind = 'E'"""
+PATTERNS = {
+    "V shape": (V_SHAPE.format(time="ts", pattern="A B+ C+", define=FALLS), ("id", "ts", "amount")),
+    "funnel of 5 steps": (FUNNEL.format(time="ts"), ("id", "ts", "kind")),
+}
+BOTH = {
+    "V shape": (
+        V_SHAPE.format(time="ts", pattern="A B+ C", define=FALLS),
+        V_SHAPE.format(time="happened", pattern="A B+ C", define=FLINK_FALLS),
+    ),
+    "funnel of 5 steps": (FUNNEL.format(time="ts"), FUNNEL.format(time="happened")),
+}
+HARD = {"A? 30 times, then B": " ".join(["A?"] * 30) + " B", "A* A* A* B": "A* A* A* B"}
+
+
+def found(clause: str, frame: Any) -> Any:
+    """The result of a clause over the rows of a DataFrame."""
+    import neelc
+
+    frame.createOrReplaceTempView("bench_rows")
+    return neelc.sql(session(), f"SELECT * FROM bench_rows MATCH_RECOGNIZE ({clause})")
+
+
+def rows(scale: float) -> list[Row]:
+    return [*against_floor(scale), *against_flink(scale), *hard_patterns(scale)]
+
+
+def against_floor(scale: float) -> list[Row]:
+    keys = max(round(KEYS * scale), 1)
+    asked = Recipe(round(ROWS * scale), KINDS, keys, gap=10_000_000 // keys)
+    frame = read(parquet(asked))
+    measured = []
+    for name, (clause, columns) in PATTERNS.items():
+        floor = frame.select(*columns).repartition("id").sortWithinPartitions("id", "ts")
+        ours = found(clause, frame)
+        what = f"{name}, {asked.events:,} rows, {asked.keys:,} keys"
+        measured.append(slower(what, beside_floor(ours, floor), MOST, "against the floor", name))
+        measured.append(Row(f"{name}: matches", f"{ours.count():,}"))
+    return measured
+
+
+def against_flink(scale: float) -> list[Row]:
+    install()
+    keys = max(round(FLINK_KEYS * scale), 1)
+    asked = Recipe(round(FLINK_ROWS * scale), tuple("ABCDEF"), keys, gap=10_000_000 // keys)
+    files = csv(asked)
+    frame = session().read.schema("ts BIGINT, kind STRING, id BIGINT, amount INT").csv(str(files))
+    measured = []
+    with Flink(files) as flink:
+        for name, (clause, theirs) in BOTH.items():
+            counted: list[int] = []
+            ours = found(clause, frame)
+            statement = f"SELECT COUNT(*) FROM events MATCH_RECOGNIZE ({theirs})"
+
+            def ask(statement: str = statement, counted: list[int] = counted) -> None:
+                counted.append(flink.ask(statement, LIMIT)[0])
+
+            sides: dict[str, Callable[[], object]] = {"neelc": partial(execute, ours), "Flink": ask}
+            what = f"{name}, {asked.events:,} rows"
+            measured.append(faster(what, in_turn(sides), LEAST, "against Flink SQL", name))
+            if counted:
+                measured.append(agree(f"{name}: matches", {"neelc": ours.count(), "Flink": counted[-1]}))
+    return measured
+
+
+def hard_patterns(scale: float) -> list[Row]:
+    """Nothing but A: no match anywhere, and a search that tries each way never ends."""
+    measured = []
+    for name, pattern in HARD.items():
+        seconds = {count: no_match(pattern, count) for count in (10_000, 20_000, 40_000)}
+        shown = ", ".join(f"{count:,} rows {taken * 1000:.0f} ms" for count, taken in seconds.items())
+        linear = seconds[40_000] < 10 * max(seconds[10_000], 0.005)
+        measured.append(Row(name, shown, "linear in rows", linear, {f"{n}": s for n, s in seconds.items()}))
+    return measured
+
+
+def no_match(pattern: str, count: int) -> float:
+    """The seconds that the kernel takes for one partition of rows that are all mapped to A."""
+    from neelc.ir.rows import MatchRecognize
+    from neelc.parse import row_match
+    from neelc.plan.row_machine import machine_of
+    from neelc.runtime.rows.bridge import recognizer
+    from neelc.runtime.rows.program import RowProgram
+    from neelc.source import Source, Span
+
+    source = Source(f"MATCH_RECOGNIZE (PATTERN ({pattern}))")
+    clause = row_match(source, Span(0, len(source.text)))
+    assert isinstance(clause, MatchRecognize)
+    program = RowProgram(machine_of(clause.pattern, ("A", "B")), ("A", "B"), (), (), flagged=True)
+    table = pa.table({"bits": np.full(count, 1, dtype=np.int32)})
+    begin = time.perf_counter()
+    assert sum(batch.num_rows for batch in recognizer(program)(iter(table.to_batches()))) == 0
+    return time.perf_counter() - begin
