@@ -17,6 +17,7 @@ from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, STRING, DataType
 from neelc.ir.units import LENGTHS
 from neelc.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.plan.unsupported import Unsupported
 from neelc.plan.widths import unit_of
 from neelc.rewrite.keys import partition_keys
 from neelc.runtime.bridge import kernel
@@ -65,6 +66,8 @@ def run(program: ir.Program, tables: Tables, way: Way) -> Result:
     known: dict[str, Answer] = {}
     units: dict[str, str] = {}
     for query in program.queries:
+        if not isinstance(query.query, Match):
+            raise Unsupported("SELECT")
         match = query.match
         unit = unit_of(match, units)
         planned = kernel_plan(match, partition_keys(match), unit)
