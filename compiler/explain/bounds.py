@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc.ir import pattern as p
 from neelc.ir.logical import Match
@@ -77,6 +77,12 @@ def _work(query: Match) -> tuple[str, str, str]:
     if found.lists:
         reason = f"COLLAPSED: a row is a choice of {events}, with all that fits in its lists."
     return _power(found.degree, query), "linear" if found.degree <= 1 else "polynomial", reason
+
+
+def counted(found: Bounds, query: Match, degree: int) -> Bounds:
+    """The same where matches are counted instead of enumerated."""
+    growth = "linear" if degree <= 1 else "polynomial"
+    return replace(found, work=_power(degree, query), growth=growth, reason="However many matches there are.")
 
 
 def _advice(query: Match) -> str:

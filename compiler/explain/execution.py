@@ -9,19 +9,20 @@ from neelc.emit.considered import considered
 from neelc.emit.relations import Kernel
 from neelc.emit.strategies import Planned
 from neelc.explain.list_conditions import list_conditions
-from neelc.plan.program_sentence import program_sentence
+from neelc.plan.program_sentence import counting_degree, program_sentence
 from neelc.plan.unsupported import Unsupported
 
 
 @dataclass(frozen=True)
 class Execution:
     """`strategy` is None if no strategy can execute the query; `others` say what else was considered; `lists`
-    say when the conditions on closures are judged."""
+    say when the conditions on closures are judged. `degree` is that of the work where matches are counted."""
 
     strategy: str | None
     how: str
     others: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    degree: int | None = None
 
     @property
     def text(self) -> str:
@@ -39,11 +40,16 @@ def execution(choice: Choice) -> Execution:
     least = next(price.work for price in found.prices if price.strategy == found.strategy) or 1.0
     others = []
     for price in found.prices:
+        if price.strategy == found.strategy:
+            continue
         if price.work is None:
             others.append(f"{price.strategy} cannot do it ({price.refusal}).")
-        elif price.strategy != found.strategy:
+        else:
             others.append(f"{price.strategy} would need {price.work / least:.1f}x the work.")
-    return Execution(found.strategy, _how(found), tuple(others), tuple(list_conditions(choice.query)))
+    lists = tuple(list_conditions(choice.query))
+    program = next((let.relation.program for let in found.lets if isinstance(let.relation, Kernel)), None)
+    degree = None if program is None else counting_degree(program)
+    return Execution(found.strategy, _how(found), tuple(others), lists, degree)
 
 
 def _how(found: Planned) -> str:

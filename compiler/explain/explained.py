@@ -8,7 +8,7 @@ from neelc.cost.choose import Choice
 from neelc.cost.shortcut_choice import ShortcutDecision
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic
-from neelc.explain.bounds import bounds
+from neelc.explain.bounds import bounds, counted
 from neelc.explain.execution import execution
 from neelc.explain.explanation import Explanation, ShownAlternative, ShownShortcut
 from neelc.explain.plan_tree import plan_tree
@@ -23,13 +23,16 @@ def explained(
     """Why a query is executed as it is. `text` is the query as it was written, laid out."""
     chosen = choice.chosen
     query = chosen.form.rewriting.query
+    executed, limits = execution(choice), bounds(query, chosen.keys)
+    if executed.degree is not None:
+        limits = counted(limits, query, executed.degree)
     return Explanation(
         name=name,
         text=text,
         chosen=chosen.form.name,
         why=choice.reason,
         plan=plan_tree(query, chosen.keys, chosen.estimate, statistics),
-        bounds=bounds(query, chosen.keys),
+        bounds=limits,
         held=chosen.estimate.held,
         hopeless=chosen.estimate.explodes,
         steps=tuple(shown_steps(choice.query, chosen.form.rewriting)),
@@ -38,7 +41,7 @@ def explained(
         alternatives=tuple(_alternatives(choice)),
         facts=tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what)),
         automaton=automaton(query),
-        execution=execution(choice),
+        execution=executed,
         lints=lints,
     )
 
