@@ -5,7 +5,8 @@ python tests/sequential_fuzz.py 10000 [first seed]
 
 from __future__ import annotations
 
-import sys
+import argparse
+from concurrent.futures import ProcessPoolExecutor
 from random import Random
 
 from generate.sequential import clause, events
@@ -35,10 +36,14 @@ def pair(seed: int) -> bool:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    compared = sum(pair(seed) for seed in range(first, first + count))
-    print(f"sequential patterns: {compared} of {count} pairs compared, all agree")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    first = options.seed * 1_000_000
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        compared = sum(pool.map(pair, range(first, first + options.pairs), chunksize=100))
+    print(f"sequential patterns: {compared} of {options.pairs} pairs compared, all agree")
 
 
 if __name__ == "__main__":
