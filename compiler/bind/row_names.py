@@ -12,7 +12,7 @@ from neelc.bind.row_columns import RowColumns
 from neelc.bind.typing import typed
 from neelc.ir import expr as e
 from neelc.ir.names import find
-from neelc.ir.node import Node, map_children
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import BIGINT, VOID, Array, DataType, Map
 
 _FORMS = {
@@ -87,7 +87,7 @@ class RowNames:
         shift = -distance if node.name.lower() == "prev" else distance
         called = inner.operand if isinstance(inner, e.RunningFinal) else inner
         is_placed = isinstance(called, e.Call) and called.name.lower() in ("first", "last")
-        row = self.bound(inner) if is_placed else self._at_row(inner)
+        row = self.bound(inner) if is_placed else self._moved(inner)
         return replace(row, shift=shift, span=node.span) if isinstance(row, e.AtRow) else row
 
     def _placed(self, node: e.Call, final: bool) -> e.Expr:
@@ -96,10 +96,19 @@ class RowNames:
         if found is None:
             return _unknown(node)
         inner, place = found
-        row = self._at_row(inner)
+        row = self._moved(inner)
         if not isinstance(row, e.AtRow):
             return row
         return replace(row, anchor=node.name.upper(), place=place, final=final, span=node.span)
+
+    def _moved(self, node: e.Expr) -> e.Expr:
+        """What is taken from another row: something that rows have."""
+        row = self._at_row(node)
+        if isinstance(row, e.AtRow) and not any(
+            isinstance(part, e.Attribute | e.Classifier) for part in walk(row.argument)
+        ):
+            return self.wrong(f"`{node}` is the same at every row", node, "name a column, or CLASSIFIER()")
+        return row
 
     def _distance(self, node: e.Call, usual: int) -> tuple[e.Expr, int] | None:
         """The value that is moved, and how far; None, and a report, if the call has another form."""

@@ -36,8 +36,9 @@ FLINK_FALLS = """B AS (LAST(B.amount, 1) IS NULL AND B.amount < A.amount) OR B.a
 FUNNEL = """PARTITION BY id ORDER BY {time}
   MEASURES A.ts AS began, E.ts AS ended
   ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW
-  PATTERN (A X1*? B X2*? C X3*? D X4*? E)
-  DEFINE A AS kind = 'A', B AS kind = 'B', C AS kind = 'C', D AS kind = 'D', E AS kind = 'E'"""
+  PATTERN (A X1* B X2* C X3* D X4* E)
+  DEFINE A AS kind = 'A', X1 AS kind <> 'B', B AS kind = 'B', X2 AS kind <> 'C', C AS kind = 'C',
+    X3 AS kind <> 'D', D AS kind = 'D', X4 AS kind <> 'E', E AS kind = 'E'"""
 PATTERNS = {
     "V shape": (V_SHAPE.format(time="ts", pattern="A B+ C+", define=FALLS), ("id", "ts", "amount")),
     "funnel of 5 steps": (FUNNEL.format(time="ts"), ("id", "ts", "kind")),

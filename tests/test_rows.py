@@ -1,0 +1,229 @@
+"""MATCH_RECOGNIZE: what the standard says of each clause, by the reference and by the kernel."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from in_rows import Way, as_bag, bound, recognized_by_kernel
+from row_fuzz import compared
+
+from neelc.errors import NeelError
+from neelc.ir.logical import Column
+from neelc.ir.types import INT, STRING
+from neelc.plan.program_sentence import program_sentence
+from neelc.plan.row_plan import row_plan
+from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
+from neelc.runtime.reference.recognize import CannotSkip, recognized
+from neelc.runtime.reference.row_values import Row
+from neelc.runtime.rows import backtracking
+from neelc.runtime.rows.bridge import recognizer
+
+COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
+LETTERS = ", ".join(f"{name} AS kind = '{name.lower()}'" for name in "ABC")
+MARKED = "MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS v"
+
+
+def rows(kinds: str, values: str = "") -> list[Row]:
+    """A row for each letter: `t` counts from 0, `x` is the digit below it, or the row's number."""
+    numbers = [int(digit) for digit in values] or range(len(kinds))
+    return [{"t": t, "kind": kind, "x": x} for t, (kind, x) in enumerate(zip(kinds, numbers, strict=True))]
+
+
+def both(text: str, table: list[Row]) -> list[tuple[object, ...]]:
+    """What the reference finds; the kernel must find the same."""
+    query = bound(text, COLUMNS)
+    found = recognized(query, table)
+    for way in (Way(), Way(1, 1), Way(2, 3)):
+        assert as_bag(recognized_by_kernel(row_plan(query), table, way)) == as_bag(found)
+    return found.rows
+
+
+def match(pattern: str, kinds: str, define: str = LETTERS, more: str = "") -> list[str]:
+    """The matches, each as the variables of its rows, with the number of its first row: `0:AAB`."""
+    used = ", ".join(part for part in define.split(", ") if part.split()[0] in pattern)
+    measures = "MEASURES CLASSIFIER() AS v, MATCH_NUMBER() AS n"
+    text = f"ORDER BY t {measures} ALL ROWS PER MATCH {more} PATTERN ({pattern})"
+    shown = both(f"{text} DEFINE {used}", rows(kinds))
+    matches: dict[object, list[str]] = {}
+    for t, variable, number, *_ in shown:
+        matches.setdefault(number, [f"{t}:"]).append(str(variable or "-"))
+    return ["".join(one) for one in matches.values()]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kinds", "found"),
+    [
+        ("A B+", "abbcab", ["0:ABB", "4:AB"]),
+        ("A B*?", "abb", ["0:A"]),
+        ("A B*? C", "abbc", ["0:ABBC"]),
+        ("A B?", "ab", ["0:AB"]),
+        ("A B??", "ab", ["0:A"]),
+        ("A{2}", "aaaaa", ["0:AA", "2:AA"]),
+        ("A{2,}", "aaaaa", ["0:AAAAA"]),
+        ("A{,2}", "aaa", ["0:AA", "2:A"]),
+        ("A{1,2}?", "aaa", ["0:A", "1:A", "2:A"]),
+        ("(A | A B) C", "abc", ["0:ABC"]),
+        ("A | A B", "ab", ["0:A"]),
+        ("(A B | A) B?", "abb", ["0:ABB"]),
+        ("PERMUTE(A, B, C)", "cab", ["0:CAB"]),
+        ("PERMUTE(A, B?)", "ab", ["0:AB"]),
+        ("^ A", "aa", ["0:A"]),
+        ("A $", "aa", ["1:A"]),
+        ("^ A+ $", "aa", ["0:AA"]),
+        ("A $ B", "ab", []),
+        ("(A | B)* C", "abacab", ["0:ABAC"]),
+        ("(A B)+", "ababa", ["0:ABAB"]),
+        ("(A*)* B", "aab", ["0:AAB"]),
+        ("(A?){2} B", "ab", ["0:AB"]),
+    ],
+)
+def test_patterns(pattern: str, kinds: str, found: list[str]) -> None:
+    assert match(pattern, kinds) == found
+
+
+def test_permute_is_lexicographic() -> None:
+    """`PERMUTE(X, Y, Z)` where each variable matches every row prefers X Y Z."""
+    assert match("PERMUTE(X, Y, Z)", "abc", "X AS TRUE") == ["0:XYZ"]
+
+
+def test_an_exclusion_is_matched_but_not_shown() -> None:
+    assert match("A {- B+ -} C", "abbc") == ["0:AC"]
+
+
+def test_empty_matches() -> None:
+    text = f"ORDER BY t {MARKED}, count(*) AS c, x AS x0 {{}} PATTERN (A*) DEFINE A AS kind = 'a'"
+    table = rows("baab")
+    assert both(text.format(""), table) == [(1, None, 0, None), (2, "A", 2, 2), (3, None, 0, None)]
+    shown = both(text.format("ALL ROWS PER MATCH"), table)
+    assert [(row[0], row[1], row[2]) for row in shown] == [
+        (0, 1, None),
+        (1, 2, "A"),
+        (2, 2, "A"),
+        (3, 3, None),
+    ]
+    assert len(both(text.format("ALL ROWS PER MATCH OMIT EMPTY MATCHES"), table)) == 2
+    assert len(both(text.format("ALL ROWS PER MATCH SHOW EMPTY MATCHES"), table)) == 4
+
+
+def test_unmatched_rows_have_no_measures() -> None:
+    text = f"ORDER BY t {MARKED}, coalesce(A.x, -1) AS c ALL ROWS PER MATCH WITH UNMATCHED ROWS "
+    text += "PATTERN (A B) DEFINE A AS kind = 'a'"
+    found = both(text, rows("bab"))
+    assert [row[:4] for row in found] == [(0, None, None, None), (1, 1, "A", 1), (2, 1, "B", 1)]
+
+
+@pytest.mark.parametrize(
+    ("skip", "found"),
+    [
+        ("PAST LAST ROW", ["0:ABBB"]),
+        ("TO NEXT ROW", ["0:ABBB"]),
+        ("TO FIRST B", ["0:ABBB"]),
+        ("TO LAST B", ["0:ABBB"]),
+        ("TO B", ["0:ABBB"]),
+    ],
+)
+def test_skips(skip: str, found: list[str]) -> None:
+    assert match("A B+", "abbb", more=f"AFTER MATCH SKIP {skip}") == found
+
+
+def test_matches_may_overlap() -> None:
+    more = "AFTER MATCH SKIP TO {}"
+    every = "A AS TRUE"
+    assert match("A A A", "xxxx", every, more.format("NEXT ROW")) == ["0:AAA", "1:AAA"]
+    assert match("A A A", "xxxxx", every, more.format("LAST A")) == ["0:AAA", "2:AAA"]
+
+
+@pytest.mark.parametrize("skip", ["TO FIRST A", "TO LAST C"])
+def test_a_skip_that_leads_nowhere_fails(skip: str) -> None:
+    """To where the match began, and to a variable that no row is mapped to."""
+    query = bound(f"ORDER BY t {MARKED} AFTER MATCH SKIP {skip} PATTERN (A B C?) DEFINE C AS FALSE", COLUMNS)
+    with pytest.raises(CannotSkip):
+        recognized(query, rows("ab"))
+    with pytest.raises(KernelFailure) as failure:
+        recognized_by_kernel(row_plan(query), rows("ab"))
+    assert failure.value.facts.kind == SKIP
+
+
+def test_navigation() -> None:
+    """PREV and NEXT leave the match, but not the partition; FIRST and LAST count inside of it."""
+    measures = (
+        "PREV(FIRST(A.x)) AS a, NEXT(LAST(A.x)) AS b, FIRST(A.x, 1) AS c, LAST(A.x, 1) AS d, "
+        "LAST(A.x, 9) AS e, PREV(FIRST(A.x, 1), 2) AS f, NEXT(x, 3) AS g"
+    )
+    text = f"ORDER BY t MEASURES {measures} PATTERN (A+) DEFINE A AS kind = 'a'"
+    assert both(text, rows("baaab", "12345")) == [(1, 5, 3, 3, None, 1, None)]
+
+
+def test_running_and_final() -> None:
+    measures = "LAST(x) AS r, FINAL LAST(x) AS f, count(*) AS c, FINAL count(*) AS d"
+    measures += ", sum(A.x) AS s, FINAL sum(x) AS z"
+    text = f"ORDER BY t MEASURES {measures} ALL ROWS PER MATCH PATTERN (A B) "
+    found = both(text, rows("ab", "37"))
+    assert [row[1:7] for row in found] == [(3, 7, 1, 2, 3, 10), (7, 7, 2, 2, 3, 10)]
+
+
+def test_unions_of_variables() -> None:
+    measures = "count(U.*) AS c, LAST(U.x) AS x0, CLASSIFIER(U) AS v"
+    text = f"ORDER BY t MEASURES {measures} PATTERN (A B C) SUBSET U = (A, B)"
+    assert both(text, rows("abc")) == [(2, 1, "B")]
+
+
+def test_conditions_see_the_match_so_far() -> None:
+    define = "A AS sum(A.x) <= 6, B AS x > FIRST(A.x)"
+    text = f"ORDER BY t MEASURES count(A.*) AS c, LAST(x) AS x0 PATTERN (A+ B) DEFINE {define}"
+    assert both(text, rows("aaaa", "1234")) == [(3, 4)]
+
+
+def test_columns_of_the_result() -> None:
+    """Partition, order, measures, the rest."""
+    text = "PARTITION BY kind ORDER BY x MEASURES A.t AS m {} PATTERN (A)"
+    assert [c.name for c in bound(text.format("ALL ROWS PER MATCH"), COLUMNS).output] == [
+        "kind",
+        "x",
+        "m",
+        "t",
+    ]
+    assert [c.name for c in bound(text.format(""), COLUMNS).output] == ["kind", "m"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("PATTERN (A) DEFINE A AS FINAL LAST(A.x) > 1", "NEEL3206"),
+        ("PATTERN (A) DEFINE A AS D.x > 1", "NEEL2003"),
+        ("PATTERN (A) DEFINE A AS PREV(PREV(x)) > 1", "NEEL3206"),
+        ("PATTERN (A) DEFINE A AS sum(LAST(x)) > 1", "NEEL3206"),
+        ("PATTERN (A B) DEFINE A AS PREV(A.x + B.x) > 1", "NEEL3206"),
+        ("PATTERN (A) DEFINE A AS PREV(x, -1) > 1", "NEEL3206"),
+        ("PATTERN (A) DEFINE A AS FIRST(1) = 1", "NEEL3206"),
+        ("PARTITION BY x + 1 PATTERN (A)", "NEEL3208"),
+    ],
+)
+def test_what_is_wrong_is_refused(text: str, code: str) -> None:
+    with pytest.raises(NeelError) as error:
+        bound(text, COLUMNS)
+    assert [one.code for one in error.value.diagnostics] == [code]
+
+
+@pytest.mark.parametrize("pattern", [" ".join(["A?"] * 30) + " B", "A* A* A* B", "((A+)+)+ B"])
+def test_hard_patterns_are_not_hard(pattern: str) -> None:
+    """Each way to read ten thousand rows would be tried until the end of time."""
+    define = "A AS kind = 'a', B AS kind = 'b'"
+    plan = row_plan(bound(f"ORDER BY t {MARKED} PATTERN ({pattern}) DEFINE {define}", COLUMNS))
+    all_a = pa.table({"bits": pa.array([1] * 10_000, pa.int32())})
+    assert sum(batch.num_rows for batch in recognizer(plan.program)(iter(all_a.to_batches()))) == 0
+
+
+def test_the_budget_of_conditions_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backtracking, "MOST_STEPS", 100)
+    plan = row_plan(bound(f"ORDER BY t {MARKED} PATTERN (A* A* A* B) DEFINE B AS x > sum(A.x)", COLUMNS))
+    with pytest.raises(KernelFailure) as failure:
+        recognized_by_kernel(plan, rows("a" * 40, "1" * 40))
+    assert failure.value.facts.kind == BACKTRACKING
+    assert failure.value.facts.limit == 100
+    assert "the condition of B depends on the path" in program_sentence(plan.program)
+
+
+def test_random_clauses() -> None:
+    seen = compared(900_000, 60)
+    assert seen["with rows"] > 50
