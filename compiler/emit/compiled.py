@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from neelc.cost.choose import Choice, choose
 from neelc.cost.estimate import Estimate
+from neelc.cost.network import chosen_network
 from neelc.cost.skew import is_skewed
 from neelc.cost.statistics import Statistics
 from neelc.emit.algebra_relations import Way, algebra_relations
@@ -26,7 +27,6 @@ from neelc.ir.node import walk
 from neelc.ir.scalar import Function
 from neelc.plan.unsupported import TooManyRows, Unsupported
 from neelc.plan.widths import network_unit, unit_of
-from neelc.rewrite.algebra.optimise import optimise
 from neelc.source import Span
 
 MOST_ROWS = 1e10
@@ -200,8 +200,7 @@ class _Compiling:
         unit = network_unit(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "events"), self.taken)
         way = Way(self.statistics, bool(self.options.chunks), self.options.push_in)
-        optimised = optimise(query.root) if self.options.push_in else None
-        root = optimised.root if optimised else query.root
+        root = chosen_network(query.root, self.statistics).root if self.options.push_in else query.root
         sources = Sources(dict(self.names), dict(self.units))
         self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
         self.strategies.append((named.name or "", "algebra"))

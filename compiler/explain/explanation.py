@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from neelc.cost.estimate import Estimate
 from neelc.cost.facts import Fact
@@ -10,6 +11,9 @@ from neelc.errors import Diagnostic
 from neelc.explain.bounds import Bounds
 from neelc.explain.execution import Execution
 from neelc.plan.automaton import Automaton
+
+if TYPE_CHECKING:
+    from neelc.explain.network import NetworkExplanation
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,11 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Report:
-    """All queries of a script in order, what they share, and what there is to know about the statistics."""
+    """All PATTERNs and all SELECTs of a script in order, what they share, and what there is to know about the
+    statistics."""
 
     file: str
     queries: tuple[Explanation, ...]
+    networks: tuple[NetworkExplanation, ...] = ()
     sharing: tuple[SharedGroup, ...] = ()
     notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from neelc.explain import numbers
 from neelc.explain.explanation import Explanation, PlanNode, Report
+from neelc.explain.network import NetworkExplanation
 from neelc.plan.automaton import Automaton, Edge, State
 
 
@@ -48,10 +49,12 @@ def graphs(report: Report, mode: str) -> list[Graph]:
             found.append(plan_graph(explanation, f"p{number}_"))
         if mode in ("nfa", "all"):
             found.append(automaton_graph(explanation, f"a{number}_"))
+    for number, network in enumerate(report.networks if mode != "nfa" else (), 1):
+        found.append(plan_graph(network, f"n{number}_"))
     return found
 
 
-def plan_graph(explanation: Explanation, prefix: str = "") -> Graph:
+def plan_graph(explanation: Explanation | NetworkExplanation, prefix: str = "") -> Graph:
     nodes: list[GraphNode] = []
     edges: list[GraphEdge] = []
 

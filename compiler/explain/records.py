@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from neelc.cost.estimate import Estimate
 from neelc.explain.explanation import Explanation, PlanNode, Report
+from neelc.explain.network import NetworkExplanation
 
 Record = dict[str, object]
 
@@ -21,9 +22,14 @@ def report_record(report: Report, mode: str) -> Record:
     return {
         "file": report.file,
         "queries": [_query(explanation, mode) for explanation in report.queries],
+        "networks": [_network(network) for network in report.networks],
         "sharing": [asdict(group) for group in report.sharing],
         "notes": list(report.notes),
     }
+
+
+def _network(network: NetworkExplanation) -> Record:
+    return {**asdict(network), "plan": plan_record(network.plan)}
 
 
 def _query(explanation: Explanation, mode: str) -> Record:

@@ -10,6 +10,8 @@ from neelc.cost.sharing import share_queries
 from neelc.cost.statistics import Statistics
 from neelc.explain.explained import explained
 from neelc.explain.explanation import Explanation, Report, SharedGroup, SharedMember
+from neelc.explain.network import NetworkExplanation, explained_network
+from neelc.ir.algebra import Algebra
 from neelc.ir.logical import Match, Program
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.ir.show import format_script
@@ -51,11 +53,12 @@ def report(
     """
     found: list[Explanation] = []
     choices: list[Choice] = []
-    notes: tuple[str, ...] = ()
+    networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
     for place, (query, written) in enumerate(zip(program.queries, texts, strict=True)):
         if not isinstance(query.query, Match):
-            notes = (*notes, f"{written.name}: a SELECT, which is not explained yet")
+            if place in places and isinstance(query.query, Algebra):
+                networks.append(explained_network(written.name, written.text, query.query, statistics))
             continue
         choice = choose(query.match, statistics, is_stream=has_readers(query, program))
         if place in places:
@@ -65,7 +68,8 @@ def report(
         if query.name is not None:
             statistics = statistics.supposing(query.name, choice.chosen.estimate.rows_produced)
     names = [explanation.name for explanation in found]
-    return Report(file, tuple(found), tuple(_shared(choices, names, statistics)), (*notes, *statistics.notes))
+    sharing = tuple(_shared(choices, names, statistics))
+    return Report(file, tuple(found), tuple(networks), sharing, statistics.notes)
 
 
 def _shared(choices: Sequence[Choice], names: Sequence[str], statistics: Statistics) -> Iterator[SharedGroup]:

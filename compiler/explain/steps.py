@@ -25,7 +25,9 @@ def law(rule: str) -> str:
     >>> law("flatten_sequence")
     'A SEQ directly inside a SEQ adds no order of its own: splice it in (NEEL, table II).'
     """
-    package = next(name for name in ("rewrite", "cost") if find_spec(f"neelc.{name}.{rule}"))
+    package = next(
+        name for name in ("rewrite", "rewrite.algebra", "cost") if find_spec(f"neelc.{name}.{rule}")
+    )
     text = getattr(import_module(f"neelc.{package}.{rule}"), rule).__doc__ or ""
     paragraph = " ".join(text.strip().split("\n\n")[0].split())
     return re.split(r"(?<=\.)\s+(?=[A-Z`])", paragraph)[0]

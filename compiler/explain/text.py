@@ -8,6 +8,7 @@ from neelc.explain import numbers
 from neelc.explain.explanation import Explanation, Report, SharedGroup, ShownStep
 from neelc.explain.text_cost import cost_lines
 from neelc.explain.text_layout import folded, indented, labelled, title
+from neelc.explain.text_network import network_lines
 from neelc.explain.text_plan import plan_lines
 
 MOST_STEPS = 60
@@ -17,6 +18,7 @@ MOST_STEPS = 60
 def as_text(report: Report, mode: str) -> str:
     """The report in one of the modes."""
     blocks = [_query(explanation, mode) for explanation in report.queries]
+    blocks += [network_lines(network, mode) for network in report.networks]
     if report.sharing and mode in ("simple", "cost", "all"):
         blocks.append(list(_sharing(report.sharing))[:-1])
     if report.notes:

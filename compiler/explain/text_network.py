@@ -1,0 +1,54 @@
+"""The explanation of a SELECT as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neelc.explain import numbers
+from neelc.explain.network import NetworkExplanation
+from neelc.explain.text_layout import folded, indented, labelled, title
+from neelc.explain.text_plan import plan_lines
+
+
+def network_lines(found: NetworkExplanation, mode: str) -> list[str]:
+    """What a mode shows; there is no automaton."""
+    lines = [*title(found.name), *folded(found.text, "  "), ""]
+    if mode in ("simple", "all"):
+        lines += [*_plan(found), ""]
+    if mode in ("rewrite", "all"):
+        lines += [*_rewriting(found), ""]
+    if mode in ("cost", "all"):
+        lines += [*_orders(found), ""]
+    return lines[:-1]
+
+
+def _plan(found: NetworkExplanation) -> Iterator[str]:
+    yield "Plan, with the events that are valid at an instant"
+    yield from indented(plan_lines(found.plan))
+    yield ""
+    yield from _orders(found)
+    if found.refusal is not None:
+        yield from folded(found.refusal, "Spark  ", "       ")
+    else:
+        yield "Spark"
+        yield from labelled(found.spark, "  ")
+
+
+def _orders(found: NetworkExplanation) -> Iterator[str]:
+    for order in found.orders:
+        joined = " with ".join(order.inputs)
+        sizes = ", ".join(numbers.amount(size) for size in order.sizes)
+        text = f"{joined}: {sizes} combinations at an instant"
+        text += f"; as written it would be {numbers.times(order.ratio)} that" if order.ratio > 1.01 else ""
+        yield from folded(text, "Order  ", "       ")
+
+
+def _rewriting(found: NetworkExplanation) -> Iterator[str]:
+    count = len(found.steps)
+    yield f"Rewriting: {count or 'no'} step{'' if count == 1 else 's'}"
+    for number, step in enumerate(found.steps, 1):
+        yield ""
+        yield f"  {number}. {step.rule}"
+        yield from folded(step.law, "     ")
+        yield from folded(step.before, "     before  ")
+        yield from folded(step.after, "     after   ")

@@ -1,0 +1,135 @@
+"""Random networks of the event algebra: rewriting changes nothing, and the kernels find what is defined.
+
+python -m algebra_fuzz --networks 2000 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from generate.networks import Network, networks
+
+from neelc.ir import algebra as a
+from neelc.ir.expr import Aggregate
+from neelc.ir.logical import Program
+from neelc.ir.node import walk
+from neelc.ir.typeof import type_of
+from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
+from neelc.plan.algebra_folds import folded_of
+from neelc.rewrite.algebra.optimise import RULES, optimise
+from neelc.runtime.algebra.bridge import snapshots
+from neelc.runtime.algebra.program import FOREVER, SnapshotProgram
+from neelc.runtime.reference import run
+from neelc.runtime.reference.algebra import events
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.reading import valid_of
+from neelc.runtime.reference.snapshots import differences
+from neelc.runtime.reference.valid import Valid
+
+TYPES: dict[DataType, pa.DataType] = {
+    INT: pa.int32(), BIGINT: pa.int64(), DOUBLE: pa.float64(), STRING: pa.string(), BOOLEAN: pa.bool_(),
+}  # fmt: skip
+
+
+def rewritten(network: Network, fired: Counter[str]) -> Iterator[str]:
+    """What differs after each rule that fired."""
+    queries = list(network.program.queries)
+    expected = run(network.program, network.tables)[-1][1].rows
+    query = queries[-1].query
+    assert isinstance(query, a.Algebra)
+    for step in optimise(query.root).steps:
+        fired[step.rule] += 1
+        changed = replace(queries[-1], query=replace(query, root=step.root))
+        program = Program(network.program.streams, (*queries[:-1], changed))
+        found = run(program, network.tables)[-1][1].rows
+        for time, one, other in differences(expected, found):
+            where = f"{network.text}\n{network.tables}\n{step.root}"
+            yield f"{step.rule}: at {time}: {one}, then {other}\n{where}"
+            return
+
+
+def aggregated(network: Network, random: Random, fired: Counter[str]) -> Iterator[str]:
+    """Where the kernel does not find what an aggregator is defined to be."""
+    query = network.program.queries[-1].query
+    if len(network.program.queries) > 1 or not isinstance(query, a.Algebra):
+        return
+    for node in walk(query.root):
+        if isinstance(node, a.Aggregator):
+            fired["kernel"] += 1
+            below = events(node.input, lambda source: valid_of(source, network.tables, {}))
+            expected = [
+                (*one.binding[node.variable].attributes.values(), one.start, _end(one))
+                for one in events(node, lambda source: valid_of(source, network.tables, {}))
+            ]
+            for time, one, other in differences(expected, list(in_kernel(node, below, random))):
+                yield f"kernel: {network.text}\n{network.tables}\nat {time}: {one} expected, {other} found"
+                return
+
+
+def in_kernel(node: a.Aggregator, below: list[Valid], random: Random) -> Iterator[tuple[Any, ...]]:
+    """The rows that the kernel makes of events."""
+    aggregates = [one.expression for one in node.aggregates]
+    if not below or not all(isinstance(one, Aggregate) for one in aggregates):
+        return
+    arguments: list[tuple[str, DataType, list[object]]] = []
+    folds = []
+    for number, one in enumerate(aggregates):
+        assert isinstance(one, Aggregate)
+        column = None
+        if one.argument is not None:
+            column = f"v{number}"
+            values = [evaluate(one.argument, event.context) for event in below]
+            arguments.append((column, type_of(one.argument), values))
+        folds.append(folded_of(one, column, f"r{number}"))
+    for number, group in enumerate(node.groups):
+        values = [evaluate(group.expression, event.context) for event in below]
+        arguments.append((f"k{number}", group.type, values))
+    grouped = [values for name, _, values in arguments if name.startswith("k")]
+    order = sorted(
+        range(len(below)), key=lambda n: (*(repr(values[n]) for values in grouped), below[n].start)
+    )
+    columns = {name: pa.array([values[n] for n in order], TYPES[type]) for name, type, values in arguments}
+    columns["start"] = pa.array([int(below[n].start) for n in order])
+    columns["end"] = pa.array([FOREVER if math.isinf(below[n].end) else int(below[n].end) for n in order])
+    table = pa.RecordBatch.from_pydict(columns)
+    keys = tuple(f"k{number}" for number in range(len(node.groups)))
+    size = random.randint(1, 5)
+    batches = (table.slice(first, size) for first in range(0, len(below), size))
+    for batch in snapshots(SnapshotProgram(keys, tuple(folds)), random.randint(1, 9))(batches):
+        for row in batch.to_pylist():
+            values = [*(row[key] for key in keys), *(row[fold.name] for fold in folds)]
+            yield (*values, row["start"], None if row["end"] == FOREVER else row["end"])
+
+
+def _end(event: Valid) -> object:
+    return None if math.isinf(event.end) else event.end
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    fired: Counter[str] = Counter()
+    random = Random(options.seed)
+    for network in networks(random, options.networks):
+        for problem in (*rewritten(network, fired), *aggregated(network, random, fired)):
+            print(problem)
+            return 1
+    silent = [rule.__name__ for rule in RULES if not fired[rule.__name__]]
+    print(f"{options.networks} networks agree; {dict(fired)}")
+    if silent and options.networks >= 500:
+        print(f"rules that never fired: {', '.join(silent)}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
