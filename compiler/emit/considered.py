@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from neelc.cost.choose import Choice
+from neelc.emit.relations import Kernel
 from neelc.emit.scans import Sources
 from neelc.emit.strategies import Planned, Task, cheapest
 from neelc.plan.widths import unit_of
+from neelc.runtime.program import Program
 
 
 def considered(choice: Choice) -> Planned:
@@ -29,3 +31,9 @@ def considered(choice: Choice) -> Planned:
     taken = tuple(one.shortcut for one in chosen.shortcuts if one.taken)
     task = Task(query, chosen.keys, unit_of(query), sources, "result", False, choice.query, shortcuts=taken)
     return cheapest(task, chosen.estimate, set())
+
+
+def program_of(found: Planned) -> Program | None:
+    """What the kernel of a plan runs, if it has one."""
+    programs = (let.relation.program for let in found.lets if isinstance(let.relation, Kernel))
+    return next((one for one in programs if isinstance(one, Program)), None)

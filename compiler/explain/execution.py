@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.cost.choose import Choice
-from neelc.emit.considered import considered
-from neelc.emit.relations import Kernel
+from neelc.emit.considered import considered, program_of
 from neelc.emit.strategies import Planned
 from neelc.explain.list_conditions import list_conditions
 from neelc.plan.program_sentence import counting_degree, program_sentence
 from neelc.plan.unsupported import Unsupported
-from neelc.runtime.program import Program
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def execution(choice: Choice) -> Execution:
         else:
             others.append(f"{price.strategy} would need {price.work / least:.1f}x the work.")
     lists = tuple(list_conditions(choice.query))
-    program = _program(found)
+    program = program_of(found)
     degree = None if program is None else counting_degree(program)
     return Execution(found.strategy, _how(found), tuple(others), lists, degree)
 
@@ -59,12 +57,6 @@ def _how(found: Planned) -> str:
         return "window functions over the events of each key, in the order of time."
     if found.strategy == "join":
         return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
-    program = _program(found)
+    program = program_of(found)
     assert program is not None, "all other strategies have a kernel"
     return program_sentence(program)
-
-
-def _program(found: Planned) -> Program | None:
-    """What the kernel of a plan runs, if it has one."""
-    programs = (let.relation.program for let in found.lets if isinstance(let.relation, Kernel))
-    return next((one for one in programs if isinstance(one, Program)), None)
