@@ -48,8 +48,9 @@ def bound_clause(
 ) -> Recognize | None:
     """The clause over rows with `columns`; None, and reports, if it is wrong."""
     relation = Relation(name, columns)
+    before = len(findings.diagnostics)
     found = bind_recognize(parsed, relation, _clock(parsed, columns, unit, findings), findings)
-    if found is None:
+    if found is None or len(findings.diagnostics) > before:
         return None
     twice = _twice(found.output)
     if twice is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from neelc import parse
 from neelc.bind import bind
 from neelc.bind.findings import Findings
-from neelc.data.inputs import Given, Inputs, complete, merged, rows_of, with_type_column
+from neelc.data.inputs import Given, Inputs, complete, merged, rows_of
 from neelc.data.table import Row
 from neelc.emit.relations import Read
 from neelc.errors import Diagnostic, NeelError
@@ -60,7 +60,7 @@ class HostInputs:
             self.compiled(place)  # tells what is wrong, if something is
             message = f"the reference engine does not run {reason}"
             raise self._error("NEEL4001", message, statement.span, SPARK_RUNS_IT) from None
-        if found is None:
+        if found is None or findings.diagnostics:
             raise NeelError(findings.diagnostics, self.source)
         return found
 
@@ -103,7 +103,7 @@ def host_inputs(
     tables = declared_tables(streams)
     for one in given:
         if one not in ours:
-            columns = with_type_column(merged(one.open(True)), one.type_by)
+            columns = merged(one.open(True))
             tables[one.name] = Table(one.name, columns, Read(one.name), one.unit or "MILLISECOND")
     return HostInputs(script, replace(inputs, given=tuple(given)), streams, tables, arguments)
 

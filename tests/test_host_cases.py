@@ -1,0 +1,57 @@
+"""MATCH_RECOGNIZE of case files: the kernel, in process, finds what the reference finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from in_rows import Way, recognized_by_kernel
+from repository import ROOT
+
+from neelc import cases
+from neelc.cases.hosted import host_prepared
+from neelc.host.simple import SimpleQuery
+from neelc.runtime.reference.model import comparable
+from neelc.runtime.reference.recognize import recognized
+from neelc.runtime.reference.results import Result
+
+CASES = ROOT / "tests" / "cases" / "recognize"
+PATHS = sorted(CASES.glob("*.case"))
+
+LEAST = 150
+"""How many cases there are, at least: one for each clause, option and interplay."""
+
+
+def test_there_are_cases() -> None:
+    assert len(PATHS) >= LEAST
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_kernel_finds_the_same(path: Path) -> None:
+    host = host_prepared(cases.load(path))
+    assert host is not None
+    place = len(host.script.statements) - 1
+    query = innermost(host.simple(place))
+    plan = host.compiled(place).recognized[0].plan
+    (rows,) = host.rows(query).values() if query.recognize == plan.query else ([],)
+    for way in (Way(), Way(batch=2, rows_at_once=1)):
+        assert as_rows(recognized_by_kernel(plan, rows, way)) == as_rows(recognized(plan.query, rows))
+
+
+def innermost(query: SimpleQuery) -> SimpleQuery:
+    return query if isinstance(query.reads, str) else innermost(query.reads)
+
+
+def as_rows(result: Result) -> Counter[object]:
+    """Rows as a multiset."""
+    return Counter(tuple(comparable(value) for value in row) for row in result.rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"), [("v-shape", "linear"), ("define-sum", "backtracking"), ("within", "backtracking")]
+)
+def test_how_it_runs(name: str, strategy: str) -> None:
+    host = host_prepared(cases.load(CASES / f"{name}.case"))
+    assert host is not None
+    assert host.compiled(0).recognized[0].strategy == strategy
