@@ -45,7 +45,7 @@ def _is_sound(text: str, used: set[str], symbols: str) -> bool:
     """Only symbols of the pattern may be named, and only measures that are there."""
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     named = {word[0] for word in words if len(word) > 1 and word[0] in symbols and word[1] == "."}
-    measures = text.partition(" PATTERN ")[0].replace(",", " ").split()
+    measures = text.partition("PATTERN ")[0].replace(",", " ").split()
     aliases = {word for index, word in enumerate(measures) if index and measures[index - 1] == "AS"}
     asked = {word for word in words if word.startswith("m") and word[1:] in (*symbols, "last", "sum")}
     return named <= used and asked <= aliases
