@@ -6,15 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from neelc.ir import expr as e
 from neelc.ir.names import written
-from neelc.ir.node import Node, walk
+from neelc.ir.node import walk
 from neelc.ir.recognize import UNMATCHED, Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.rows import RowExclusion, RowVariable
 from neelc.ir.typeof import type_of
 from neelc.ir.types import BOOLEAN, DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ
-from neelc.plan.row_columns import RowColumns, changed
-from neelc.plan.row_conditions import Conditions, depends_on_match, without_decimals
+from neelc.plan.row_columns import RowColumns
+from neelc.plan.row_conditions import Conditions, depends_on_match
 from neelc.plan.row_machine import machine_of
+from neelc.plan.row_paths import path_condition
 from neelc.plan.unsupported import Unsupported
 from neelc.plan.widths import width_of
 from neelc.runtime.rows import program as p
@@ -74,7 +75,10 @@ class _Planner:
         for definition in query.definitions:
             if definition.variable in self.names:
                 conditions.add(definition.variable, definition.condition)
-        path = tuple(self._condition(*one) for one in conditions.path.items())
+        path = tuple(
+            path_condition(self.names.index(name), condition, self.columns, self._looked)
+            for name, condition in conditions.path.items()
+        )
         for measure in query.measures:
             self._measure(measure.expression)
         if query.all_rows:
@@ -113,38 +117,25 @@ class _Planner:
             return (1 << len(self.names)) - 1
         return sum(1 << self.names.index(one) for one in variables)
 
-    def _condition(self, variable: str, condition: e.Expr) -> p.Condition:
-        looked: dict[str, p.Looked] = {}
-
-        def change(node: Node) -> Node | None:
-            if not isinstance(node, e.RowValue):
-                return None
-            name = f"value_{len(looked) + 1}"
-            looked[name] = self._looked(node)
-            return e.Attribute(e.Variable(ROW), name, node.type)
-
-        judged = changed(without_decimals(condition), change)
-        return p.Condition(self.names.index(variable), judged, tuple(looked), tuple(looked.values()))
-
-    def _looked(self, value: e.RowValue) -> p.Looked:
+    def _looked(self, value: e.RowValue, columns: RowColumns) -> p.Looked:
         match value:
             case e.AtRow(_, e.Classifier()):
                 return p.Looked(self.at(value))
             case e.AtRow(_, argument):
-                return p.Looked(self.at(value), self._plain(argument))
+                return p.Looked(self.at(value), self._plain(argument, columns))
             case e.OverRows(_, name, None, variables):
                 return p.Looked(name="rows", variables=self.mask(variables))
             case e.OverRows(type, name, argument, variables, _, distinct):
                 assert argument is not None
-                column = None if isinstance(argument, e.Classifier) else self._plain(argument)
+                column = None if isinstance(argument, e.Classifier) else self._plain(argument, columns)
                 return p.Looked(None, column, name, self.mask(variables), type, distinct)
         return p.Looked()
 
-    def _plain(self, argument: e.Expr) -> str:
+    def _plain(self, argument: e.Expr, columns: RowColumns) -> str:
         """The column of an argument that is the same whatever the match is."""
         if depends_on_match(argument):
             raise Unsupported(f"`{argument}` at another row, in DEFINE", self.query.span)
-        return self.columns.column(argument)
+        return columns.column(argument)
 
     def at(self, value: e.AtRow) -> p.At:
         return p.At(self.mask(value.variables), value.anchor == "LAST", value.place, value.shift, value.final)

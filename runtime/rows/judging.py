@@ -1,7 +1,7 @@
 """Conditions that depend on which rows the match has taken so far.
 
-They are evaluated as the reference interpreter evaluates them, so that they mean the same; what they ask for
-is kept at hand while the match grows.
+What they ask for is kept at hand while the match grows. Those that are more than arithmetic and comparisons
+are evaluated by the reference interpreter.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from neelc.runtime.program import Apply, Column, Constant
 from neelc.runtime.rows.program import At, Condition, Looked, RowProgram
+from neelc.runtime.rows.scalars import compiled
 
 Columns = Mapping[str, Sequence[object]]
 """The values of the columns that conditions ask for, by row."""
@@ -94,10 +96,11 @@ def _row(at: At, path: Path) -> int | None:
 
 def _test(condition: Condition) -> Callable[[list[object]], object]:
     """The condition as a function of the values that it asks for."""
+    names, expression = condition.names, condition.expression
+    if isinstance(expression, Apply | Column | Constant):
+        return compiled(expression, names)
     from neelc.runtime.reference.evaluate import evaluate
     from neelc.runtime.reference.model import Context, Event
-
-    names, expression = condition.names, condition.expression
 
     def test(values: list[object]) -> object:
         attributes = dict(zip(names, values, strict=True))

@@ -109,8 +109,8 @@ class Looked:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a row must meet besides its bit, if it is mapped to `variable`: an expression over one row whose
-    columns are `names`, with the values of `looked`."""
+    """What a row must meet besides its bit, if it is mapped to `variable`: operations on columns `names`,
+    which have the values of `looked`; or an expression of the compiler's over one row with these columns."""
 
     variable: int
     expression: object

@@ -1,11 +1,13 @@
 """Matches that may not reach further than a window, if no condition depends on the path.
 
-What counts is no longer whether a match can be completed, but how early: `earliest[place, row]` is the first
+What counts is no longer whether a match can be completed, but how early: `earliest[row, place]` is the first
 row with which a match that takes a row in a place can end. It follows from the row after it, so partitions
 are read from their ends, all of them at the same time.
 """
 
 from __future__ import annotations
+
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,41 +49,45 @@ class WindowedWays:
         return found
 
     def _is_possible(self, choice: Ints, rows: Ints, limit: Ints) -> NDArray[np.bool_]:
-        reached: NDArray[np.bool_] = self.earliest[np.maximum(choice, 0), rows] <= limit
+        reached: NDArray[np.bool_] = self.earliest[rows, np.maximum(choice, 0)] <= limit
         possible: NDArray[np.bool_] = (choice == ACCEPT) | ((choice >= 0) & reached)
         return possible
 
 
 def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
-    """For each place and row the first row that can end the match, NEVER if there is none.
+    """For each row and place the first row that can end the match, NEVER if there is none.
 
     >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
     >>> earliest(machine, np.array([0b01, 0b01, 0b11]), np.array([0])).tolist()
-    [[2, 2, 2147483647], [2147483647, 2147483647, 2]]
+    [[2, 2147483647], [2, 2147483647], [2147483647, 2]]
     """
     count = len(masks)
-    found = np.full((len(machine.after), count + 1), NEVER, dtype=np.int32)
+    found = np.full((count, len(machine.after)), NEVER, dtype=np.int32)
     tails = np.append(heads[1:], count)
     order = np.argsort(heads - tails, kind="stable")
     active = len(heads) - np.cumsum(np.bincount(tails - heads))
-    rows, is_last = tails[order] - 1, True
+    rows, beyond = tails[order] - 1, None
     for lanes in active[active > 0].tolist():
         rows = rows[:lanes]
-        letters = masks[rows]
-        for place, ways in enumerate(machine.after):
-            end = _ends(machine, place, ways, found, rows, is_last)
-            found[place, rows] = np.where(letters >> machine.variables[place] & 1, end, NEVER)
-        rows, is_last = rows - 1, False
-    return found[:, :count]
+        letters, own = masks[rows], rows.astype(np.int32)
+        ends = [_ends(machine, place, own, beyond) for place in range(len(machine.after))]
+        beyond = [
+            np.where(letters >> machine.variables[place] & 1, end, NEVER) for place, end in enumerate(ends)
+        ]
+        found[rows] = np.stack(beyond, axis=1)
+        rows = rows - 1
+    return found
 
 
 def _ends(
-    machine: Machine, place: int, ways: Choices, found: NDArray[np.int32], rows: Ints, is_last: bool
+    machine: Machine, place: int, rows: NDArray[np.int32], beyond: list[NDArray[np.int32]] | None
 ) -> NDArray[np.int32]:
-    if machine.ends[place] if is_last else ACCEPT in ways:
-        return rows.astype(np.int32)
-    then = [found[one, rows + 1] for one in ways if one != ACCEPT and not is_last]
-    return np.minimum.reduce(then) if then else np.full(len(rows), NEVER, dtype=np.int32)
+    """The first end of a match that has taken rows in a place; `beyond` has those of the rows after them."""
+    ways = machine.after[place]
+    if machine.ends[place] if beyond is None else ACCEPT in ways:
+        return rows
+    then = [] if beyond is None else [beyond[one][: len(rows)] for one in ways]
+    return reduce(np.minimum, then) if then else np.full(len(rows), NEVER, dtype=np.int32)
 
 
 def row_limits(heads: Ints, count: int, most: int) -> Ints:
