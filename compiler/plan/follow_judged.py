@@ -15,7 +15,7 @@ from neelc.plan.follow_components import Branch
 from neelc.plan.follow_decided import RUNNING, WHOLE, Position, Question, Reference, is_decided
 from neelc.plan.follow_ways import Way
 from neelc.plan.iteration_marks import marks_of, own_choices
-from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element
+from neelc.plan.list_names import CURRENT, LAST, element
 from neelc.plan.steps import EachElement, Filter, Judged
 from neelc.runtime.moves import NEXT, SAME
 
@@ -83,11 +83,10 @@ def _is_told(question: Question, at: Position, branch: Branch) -> bool:
         marks = (mark for mark, _ in question.condition.when if mark in branch.marks)
         is_inside = any(branch.marks[mark][1] is not None for mark in marks)
         is_running = any(reference.place == RUNNING for reference in question.references)
-        if is_inside or is_running or (question.ranged and branch.components[place].is_composite):
+        is_composite = question.ranged is not None and branch.components[place].is_composite
+        if is_inside or is_running or is_composite or question.lag > 1:
             return False
-    return question.lag <= 1 and all(
-        _is_remembered(reference, question, at, branch) for reference in question.references
-    )
+    return all(_is_remembered(reference, question, at, branch) for reference in question.references)
 
 
 def _is_remembered(reference: Reference, question: Question, at: Position, branch: Branch) -> bool:
@@ -95,15 +94,17 @@ def _is_remembered(reference: Reference, question: Question, at: Position, branc
     if place is None or reference.place is None:
         return True
     component = branch.components[place]
-    if place == at.component and question.ranged == reference.variable and reference.place in (LAST, WHOLE):
-        return False  # it is asked of all elements, with the last one
+    if place == at.component and question.ranged == reference.variable:
+        is_later = reference.place.isdigit() and int(reference.place) >= max(2, at.low)
+        if is_later or reference.place in (LAST, WHOLE):
+            return False  # once it is known, it is asked of all elements
     if component.is_composite:
         is_called = any(isinstance(node, Aggregate) and node.function for node in walk(question.expression))
         if reference.place == WHOLE:
             return place < at.component and component.most is None and not is_called
         if reference.place == RUNNING or not reference.inner:
             return False
-    return reference.place in (CURRENT, BEFORE, FIRST, LAST, WHOLE, RUNNING)
+    return not reference.place.startswith(f"{LAST}-")
 
 
 def of_whole(
@@ -158,7 +159,8 @@ def _named(expression: Expr, at: Position, branch: Branch) -> Expr:
     component = branch.components[at.component]
     if component.is_list:
         variable = component.item.variable
-        places = [place for place, is_it in ((FIRST, at.is_first), (LAST, at.is_full)) if is_it]
+        places = [str(at.low)] if at.low == at.high else []
+        places += [LAST] if at.is_full else []
         for part in component.parts:
             inner = part.item.variable.removeprefix(element(variable, CURRENT))
             for place in places:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from neelc.plan.follow_components import Branch, Component, Part
 from neelc.plan.follow_decided import Position
-from neelc.plan.list_names import BEFORE, CURRENT, LAST, element
+from neelc.plan.list_names import CURRENT, LAST, element
 from neelc.runtime.moves import FIRST, NEXT, SAME, State
 
 
@@ -124,10 +124,15 @@ class Ways:
             return
         before = self.branch.components[way.source.component]
         if before.is_list:
-            place = BEFORE if way.iteration == NEXT else LAST
+            variable = before.item.variable
+            told = self.known_numbers.get(variable, 1)
+            # The oldest first: what was b[i-1] makes room for what was b[i].
+            older = [f"{CURRENT}-{number}" for number in range(told, 0, -1)]
+            places = list(zip([*older[1:], CURRENT], older, strict=True))
             for part in before.parts:
-                old, variable = part.item.variable, before.item.variable
-                yield old, element(variable, place) + old.removeprefix(element(variable, CURRENT))
+                inner = part.item.variable.removeprefix(element(variable, CURRENT))
+                for old, new in places if way.iteration == NEXT else [(CURRENT, LAST)]:
+                    yield element(variable, old) + inner, element(variable, new) + inner
 
 
 def _reachable(parts: Sequence[Part], first: int) -> Iterator[tuple[int, frozenset[str]]]:

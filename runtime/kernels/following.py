@@ -123,10 +123,10 @@ def _longer(search: Search, one: Option, row: Numbers, place: Numbers) -> Fronti
         name: before.variables[name][row] if name in before.variables else np.full(len(row), -1)
         for name in needed.variables
     }
-    for name in _first_names(state.variable, state.list):
-        if name in variables and move.iteration != NEXT:
+    for name, number in needed.numbered:
+        if number > 1 or move.iteration != NEXT:
             old = np.full(len(row), -1) if move.iteration == FIRST else variables[name]
-            variables[name] = np.where((count == 1) & (old < 0), numbers, old)
+            variables[name] = np.where((count == number) & (old < 0), numbers, old)
     if state.variable in variables:
         variables[state.variable] = numbers
     variables[LAST] = numbers
@@ -136,14 +136,6 @@ def _longer(search: Search, one: Option, row: Numbers, place: Numbers) -> Fronti
     marks |= {NODE: node, COUNT: count}
     totals = _totals(way, move, before, row, numbers, search.events) if way.folds else {}
     return Frontier(variables, marks, search.events.segment[numbers], {}, {}, totals)
-
-
-def _first_names(variable: str, of_list: str | None) -> tuple[str, ...]:
-    """The names that an event of the first iteration has for ever."""
-    if of_list is None:
-        return ()
-    inner = variable.removeprefix(f"{of_list}[i]")
-    return (f"{of_list}[1]", f"{of_list}[1]{inner}") if inner else (f"{of_list}[1]",)
 
 
 def _count(move: Move, before: Frontier, row: Numbers) -> Numbers:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from neelc.runtime.kernels import mentions
 from neelc.runtime.moves import FIRST
-from neelc.runtime.program import Fold, Follow, Move
+from neelc.runtime.program import Fold, Follow, Move, State
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What the runs in a state must remember: variables, and lists whose elements are asked for once more."""
+    """What the runs in a state must remember: variables, and lists whose elements are asked for once more.
+    `numbered` are those of the variables that the last event has for ever, if its iteration has that number:
+    `b[1]`."""
 
     variables: frozenset[str]
     lists: frozenset[str]
+    numbered: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,22 @@ def needs(step: Follow) -> tuple[Needs, ...]:
             changed |= wanted != found[move.source]
             found[move.source] = wanted
     folds = {fold.name for fold in (*step.running, *step.final)}
-    return tuple(Needs(frozenset(names - folds), lists) for names in found)
+    return tuple(
+        Needs(frozenset(names - folds), lists, tuple(_numbered(state, names - folds)))
+        for state, names in zip(step.states, found, strict=True)
+    )
+
+
+def _numbered(state: State, names: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """
+    >>> sorted(_numbered(State("k[i].a", "k"), frozenset(("k[1]", "k[2].a", "k[2].b", "k[last].a", "c"))))
+    [('k[1]', 1), ('k[2].a', 2)]
+    """
+    inner = state.variable.removeprefix(f"{state.list}[i]")
+    for name in sorted(names) if state.list is not None else ():
+        place, end, rest = name.removeprefix(f"{state.list}[").partition("]")
+        if end and place.isdigit() and rest in ("", inner) and name.startswith(f"{state.list}["):
+            yield name, int(place)
 
 
 def _before(step: Follow, move: Move, after: frozenset[str]) -> frozenset[str]:
