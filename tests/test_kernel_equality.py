@@ -50,8 +50,8 @@ def test_a_match_that_two_chunks_report_is_noticed() -> None:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(CASES)))
 def test_case(path: Path) -> None:
     asked = question(path)
-    if asked is None:
-        return  # the case is about an error
+    if asked is None or len(asked.program.pattern_queries) < len(asked.program.queries):
+        return  # the case is about an error, or about SELECT
     for seed in range(3):
         try:
             found = run(asked.program, asked.tables, way(seed))
