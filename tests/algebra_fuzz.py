@@ -16,6 +16,8 @@ from typing import Any
 import pyarrow as pa
 from generate.networks import Network, networks
 
+from neelc.cost.network import chosen_network
+from neelc.cost.statistics import Statistics
 from neelc.ir import algebra as a
 from neelc.ir.expr import Aggregate
 from neelc.ir.logical import Program
@@ -23,7 +25,7 @@ from neelc.ir.node import walk
 from neelc.ir.typeof import type_of
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
 from neelc.plan.algebra_folds import folded_of
-from neelc.rewrite.algebra.optimise import RULES, optimise
+from neelc.rewrite.algebra.optimise import RULES
 from neelc.runtime.algebra.bridge import snapshots
 from neelc.runtime.algebra.program import FOREVER, SnapshotProgram
 from neelc.runtime.reference import run
@@ -44,7 +46,7 @@ def rewritten(network: Network, fired: Counter[str]) -> Iterator[str]:
     expected = run(network.program, network.tables)[-1][1].rows
     query = queries[-1].query
     assert isinstance(query, a.Algebra)
-    for step in optimise(query.root).steps:
+    for step in chosen_network(query.root, Statistics()).steps:
         fired[step.rule] += 1
         changed = replace(queries[-1], query=replace(query, root=step.root))
         program = Program(network.program.streams, (*queries[:-1], changed))

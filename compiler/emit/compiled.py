@@ -200,7 +200,8 @@ class _Compiling:
         unit = network_unit(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "events"), self.taken)
         way = Way(self.statistics, bool(self.options.chunks), self.options.push_in)
-        root = chosen_network(query.root, self.statistics).root if self.options.push_in else query.root
+        chosen = chosen_network(query.root, self.statistics, is_read=not is_last)
+        root = chosen.root if self.options.push_in else query.root
         sources = Sources(dict(self.names), dict(self.units))
         self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
         self.strategies.append((named.name or "", "algebra"))

@@ -20,6 +20,8 @@ from neelc.plan.event_roles import renamed
 from neelc.plan.kernel_plan import KeyColumn
 from neelc.plan.steps import Role
 from neelc.plan.unsupported import Unsupported
+from neelc.plan.widths import LONGEST
+from neelc.runtime.algebra.program import FOREVER
 
 MOST_ROLES = 62
 
@@ -237,9 +239,20 @@ class _Events:
                 if self.stream.query is not None:
                     unit = None if type in DATETIMES else self.stream.unit
                     own = self.sources.units[self.stream.query]
-                    return as_time(number_of(column_name), own, Clock(type, unit))
+                    shown = as_time(self._number(column_name), own, Clock(type, unit))
+                    if self._is_open(column_name):
+                        return f"IF({number_of(column_name)} = {FOREVER}L, NULL, {shown})"
+                    return shown
                 return _as_type(identifier(column_name), self._type(column_name), type)
         return None
+
+    def _is_open(self, name: str) -> bool:
+        """Whether a column has the first instant at which an event is no longer valid; it may have none."""
+        return self.stream.half_open and name == self.stream.end
+
+    def _number(self, name: str) -> str:
+        """A time of a query's result, in its own unit: of the end the last instant."""
+        return f"({number_of(name)} - 1L)" if self._is_open(name) else number_of(name)
 
     def _type(self, name: str) -> DataType:
         return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
@@ -247,7 +260,10 @@ class _Events:
     def _time(self, name: str) -> str:
         if self.stream.query is not None:  # a query's own times come as numbers already
             own = self.sources.units[self.stream.query]
-            return as_number(number_of(name), BIGINT, own, self.wanted.unit)
+            number = as_number(self._number(name), BIGINT, own, self.wanted.unit)
+            if self._is_open(name):
+                return f"IF({number_of(name)} = {FOREVER}L, {LONGEST}L, {number})"
+            return number
         return as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit)
 
 

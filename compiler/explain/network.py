@@ -42,9 +42,11 @@ class NetworkExplanation:
     refusal: str | None = None
 
 
-def explained_network(name: str, text: str, query: a.Algebra, statistics: Statistics) -> NetworkExplanation:
-    """Why a SELECT is executed as it is."""
-    found = chosen_network(query.root, statistics)
+def explained_network(
+    name: str, text: str, query: a.Algebra, statistics: Statistics, is_read: bool = False
+) -> NetworkExplanation:
+    """Why a SELECT is executed as it is; `is_read` if another query reads it."""
+    found = chosen_network(query.root, statistics, is_read)
     spark: tuple[tuple[str, str], ...] = ()
     refusal = None
     try:

@@ -58,7 +58,10 @@ def report(
     for place, (query, written) in enumerate(zip(program.queries, texts, strict=True)):
         if not isinstance(query.query, Match):
             if place in places and isinstance(query.query, Algebra):
-                networks.append(explained_network(written.name, written.text, query.query, statistics))
+                is_read = has_readers(query, program)
+                networks.append(
+                    explained_network(written.name, written.text, query.query, statistics, is_read)
+                )
             continue
         choice = choose(query.match, statistics, is_stream=has_readers(query, program))
         if place in places:
