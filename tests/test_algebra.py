@@ -13,6 +13,7 @@ from logical_streams import INSTANTS, Logical, Payload
 from neelc import parse
 from neelc.bind import bind
 from neelc.ir.algebra import Algebra, Coalesced
+from neelc.ir.check_algebra import check_algebra
 from neelc.runtime.reference import run
 from neelc.runtime.reference.snapshots import differences, snapshot, snapshots_equal
 from neelc.source import Source
@@ -23,7 +24,10 @@ ROUNDS = 60
 
 def answered(text: str, tables: dict[str, list[dict[str, object]]]) -> list[tuple[object, ...]]:
     source = Source(HEAD + text)
-    *_, (_, result) = run(bind(parse.script(source), source), tables)
+    program = bind(parse.script(source), source)
+    assert isinstance(program.queries[-1].query, Algebra)
+    check_algebra(program.queries[-1].query)
+    *_, (_, result) = run(program, tables)
     assert result.has_valid_time
     return result.rows
 

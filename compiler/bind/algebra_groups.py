@@ -67,6 +67,12 @@ class _Above:
 
     def column(self, listed: Listed) -> OutputColumn:
         output = listed.output
+        is_grouped = any(group.expression == output.expression for group in self.groups)
+        if listed.source is not None and not is_grouped:
+            message = "`*` stands for columns that are neither grouped nor aggregated"
+            hint = "list those of GROUP BY, and aggregates"
+            self.findings.report("NEEL3207", message, self.findings.at(output), hint)
+            return output
         return replace(output, expression=self.value(output.expression, output))
 
     def of_group(self, group: OutputColumn) -> Listed:

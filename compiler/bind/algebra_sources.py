@@ -50,7 +50,6 @@ def bind_sources(
                 "NEEL2009", f"two sources are called `{name}`", place, "give one of them another name with AS"
             )
         found.append(bound)
-    _check_relations(items, found, findings)
     return tuple(found)
 
 
@@ -60,7 +59,7 @@ def joined_clock(items: Sequence[Item]) -> Clock | None:
     return reduce(joined, clocks) if clocks else None
 
 
-def _check_relations(items: Sequence[FromItem], found: Sequence[Item], findings: Findings) -> None:
+def check_relations(items: Sequence[FromItem], found: Sequence[Item], findings: Findings) -> None:
     """ "A relation can only be used as input for correlation EPAs and the other input must be a stream"."""
     if not all(isinstance(item.operator, a.Relation) for item in found):
         return

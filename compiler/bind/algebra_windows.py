@@ -59,6 +59,8 @@ def _length(window: Window, clock: Clock, findings: Findings) -> Window | None:
         return bound
     unit = next(name for name, size in LENGTHS.items() if size == smallest)
     message = f"{bound} is no whole number of {unit}S, the instants of this stream"
+    if length == 0:
+        message = "a window of no length holds nothing"
     findings.report("NEEL3302", message, findings.at(window), f"the shortest window is 1 {unit}")
     return None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from neelc.bind.algebra_groups import VARIABLE, aggregates_in, group_columns, grouped
 from neelc.bind.algebra_outputs import Listed, listed, with_aliases, with_own_names
-from neelc.bind.algebra_sources import Item, bind_sources, joined_clock
+from neelc.bind.algebra_sources import Item, bind_sources, check_relations, joined_clock
 from neelc.bind.algebra_windows import own_events
 from neelc.bind.catalog import Catalog
 from neelc.bind.findings import Findings
@@ -48,6 +48,7 @@ def _selected(query: Select, name: str, catalog: Catalog, findings: Findings) ->
         return _selected(inner, alias, catalog, findings)
 
     items = bind_sources(query.sources, catalog, findings, subquery)
+    check_relations(query.sources, items, findings)
     relations = tuple(item.relation for item in items)
     names = Names(relations, findings)
     where = None if query.where is None else _condition(query.where, names, "WHERE", findings)
@@ -116,7 +117,7 @@ def _aggregated(
     query: Select, below: a.Operator | None, columns: list[Listed], names: Names, findings: Findings
 ) -> _Made:
     """The list over groups, if there are any."""
-    said = [with_aliases(key, query.items, names.plain) for key in query.group_by]
+    said = [with_aliases(_by_place(key, query), query.items, names.plain) for key in query.group_by]
     keys = [(key, typed(names.resolved(key), findings.report)[0]) for key in said]
     having = None
     if query.having is not None:
@@ -134,6 +135,13 @@ def _aggregated(
     if made.having is not None:
         operator = a.Filter(operator, made.having, span=made.having.span)
     return _Made(operator, made.outputs)
+
+
+def _by_place(key: e.Expr, query: Select) -> e.Expr:
+    """`GROUP BY 2` is by the second column of the list, as in Spark."""
+    if isinstance(key, e.Literal) and type(key.value) is int and 1 <= key.value <= len(query.items):
+        return query.items[key.value - 1].expression
+    return key
 
 
 def _distinct(input: a.Projection, variable: str) -> a.Operator:
