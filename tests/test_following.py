@@ -144,6 +144,14 @@ def test_what_runs_are_asked_as_a_whole(text: str, strategy: str) -> None:
         check_pair(asked, {**tables}, tally, seed)
 
 
+def test_only_what_is_not_remembered_is_asked_of_the_whole_run() -> None:
+    asked = query(f"SEQ(A a, B+ b[], C c) WHERE b[i].x > b[2].x AND b[i].y > b[i-2].y {NEXT}", POINTS)
+    (step,) = kernel_plan(asked, (), "MILLISECOND").program.steps
+    assert isinstance(step, Follow)
+    # When the second element comes, the first is compared with it.
+    assert [(move.least, move.most) for move in step.moves if move.checks] == [(1, 1)]
+
+
 def test_what_is_not_exact_is_refused() -> None:
     asked = query(f"SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' {NEXT}", POINTS)
     with pytest.raises(Unsupported, match="while a run is looking for its next event"):
