@@ -55,8 +55,8 @@ def _value(condition: Expr, values: KernelValues) -> r.Value:
     try:
         return values.value(condition)
     except NotInKernel:
-        written = without_names(condition)
-        raise Unsupported(f"the condition `{written}` while a run is looking for its next event") from None
+        what = f"the condition `{without_names(condition)}` while a run is looking for its next event"
+        raise Unsupported(what, condition.span) from None
 
 
 def with_folds(step: r.Follow, values: KernelValues) -> r.Follow:
