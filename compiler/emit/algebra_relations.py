@@ -28,11 +28,12 @@ from neelc.plan.unsupported import Unsupported
 @dataclass(frozen=True)
 class Way:
     """How a network is executed: whether groups are cut into chunks of time, and whether the inputs of a
-    correlator are joined in the order of cost, or as they are written."""
+    correlator are joined in the order of cost, or as they are written; how many matches a task may find."""
 
     statistics: Statistics
     chunked: bool = False
     ordered: bool = True
+    most_matches: int | None = None
 
 
 def algebra_relations(
@@ -40,7 +41,7 @@ def algebra_relations(
     as_stream: bool, way: Way,
 ) -> Iterator[Let]:  # fmt: skip
     """The relations of a SELECT, of which `root` is what rewriting made; raises `Unsupported`."""
-    emitting = Emitting(unit, sources, taken)
+    emitting = Emitting(unit, sources, taken, most_matches=way.most_matches)
     needed: tuple[Expr, ...] = query.root.payload
     stage = _Writer(emitting, way).stage(root, needed)
     times: Items = (

@@ -62,6 +62,7 @@ class Emitting:
     sources: Sources
     taken: set[str]
     lets: list[Let] = field(default_factory=list)
+    most_matches: int | None = None
 
     def let(self, wish: str, relation: Relation, comment: str = "") -> str:
         name = free(wish, self.taken)

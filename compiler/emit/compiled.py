@@ -199,7 +199,8 @@ class _Compiling:
         self.lets += self._reads(query)
         unit = network_unit(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "events"), self.taken)
-        way = Way(self.statistics, bool(self.options.chunks), self.options.push_in)
+        options = self.options
+        way = Way(self.statistics, bool(options.chunks), options.push_in, options.most_matches)
         chosen = chosen_network(query.root, self.statistics, is_read=not is_last)
         root = chosen.root if self.options.push_in else query.root
         sources = Sources(dict(self.names), dict(self.units))

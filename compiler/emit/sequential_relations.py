@@ -30,7 +30,8 @@ def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: St
     comment = "The events of each partition together, in order." if keys else "All events, in order."
     ordered = emitting.let("ordered", Sorted(judged, keys, (*keys, TIME)), comment)
     pattern = f"Matches of {operator.clause.pattern}"
-    matches = emitting.let("matches", Kernel(ordered, plan.program, writer.schema()), pattern)
+    kernel = Kernel(ordered, plan.program, writer.schema(), emitting.most_matches)
+    matches = emitting.let("matches", kernel, pattern)
     names = named(operator.payload)
     lasting = instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [
