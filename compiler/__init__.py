@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from neelc.api.errors import NeelQueryError, NeelRunError, explain_failure
     from neelc.api.query import Query
+    from neelc.api.recognize import match_recognize
     from neelc.api.session import Session, sql
     from neelc.api.streams import stream
     from neelc.arguments import agent, aggregate
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "sql",
+    "match_recognize",
     "Session",
     "Query",
     "stream",
@@ -32,6 +34,7 @@ __all__ = [
 # workers load neelc.runtime without the compiler.
 _PLACES = {
     "sql": "neelc.api.session",
+    "match_recognize": "neelc.api.recognize",
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",

@@ -22,6 +22,7 @@ SHOWN = "# Shown for {} in docs/reference/errors.md."
 # Our own bugs have no query that shows them; tests/cli/test_main.py makes one happen. Neither have failures
 # of Spark; tests/spark/test_run.py has some.
 WITHOUT_CASE = {
+    "NEEL2221": "it is the message of Spark's analysis; tests/spark/test_recognize_on_spark.py has some.",
     "NEEL4002": "by the estimate, which rests on statistics; the message tells it, and how to allow it.",
     "NEEL5101": "it is Spark's message in one line; on a worker, with the part of the pattern and the key.",
     "NEEL9001": "no query shows it; the message asks to report it.",

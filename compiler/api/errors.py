@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from neelc.api.causes import cause_of, cut, shortened
 from neelc.errors import CATALOGUE, Diagnostic, NeelError
 from neelc.files import CallError
-from neelc.runtime.failures import AGGREGATE, parse_failure, window_text
+from neelc.runtime.failures import AGGREGATE, SKIP, parse_failure, window_text
 from neelc.source import Source, Span
+
+_CODES = {AGGREGATE: "NEEL5008", SKIP: "NEEL5009"}
 
 # What an expression says that refuses a value, in whatever Spark wraps around it.
 _SAID = re.compile(r"\b(NEEL5\d{3}): (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
@@ -111,7 +113,7 @@ def _worker_failure(facts: Mapping[str, object]) -> NeelRunError:
     window, start, number, limit = map(facts.get, ("window", "start", "number", "limit"))
     return NeelRunError(
         str(facts["message"]),
-        "NEEL5008" if facts["kind"] == AGGREGATE else "NEEL5101",
+        _CODES.get(str(facts["kind"]), "NEEL5101"),
         kind=str(facts["kind"]),
         part=None if part is None else str(part),
         key=key if isinstance(key, Mapping) else None,

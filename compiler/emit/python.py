@@ -213,7 +213,8 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Sorted(source, keys, order):
             yield source
             yield f".repartition({', '.join(map(quoted, keys)) or 1})"
-            yield _call("sortWithinPartitions", map(_by, order))
+            if order:
+                yield _call("sortWithinPartitions", map(_by, order))
         case Called():
             yield _called(relation)
         case AgentCall(agent, sources):

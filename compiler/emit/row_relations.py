@@ -140,7 +140,7 @@ class _Relations:
             tests = [sql(one, refs) for one in conjuncts]
             joined = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
             texts.append(f"IF({joined}, {bit}, 0)" if tests else bit)
-        return " + ".join(texts)
+        return " + ".join(texts) or "0"
 
     def _schema(self) -> str:
         plan = self.plan

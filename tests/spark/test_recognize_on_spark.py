@@ -1,0 +1,249 @@
+"""MATCH_RECOGNIZE on Spark: the case files, and what only a session can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from on_spark import answered, frame_of
+from repository import ROOT
+
+import neelc
+from neelc import cases
+from neelc.api.query import run_source
+from neelc.cases.compare import compare
+from neelc.cases.hosted import host_prepared
+from neelc.ir.logical import Column, NamedQuery, Program, Stream
+from neelc.runtime.reference import Result
+
+CASES = ROOT / "tests" / "cases" / "recognize"
+PATHS = sorted(CASES.glob("*.case"))
+PARTS = 3
+SHARE = 2
+"""One of how many cases is asked here. The reference and the kernel, in process, answer all of them."""
+
+
+NO_PROGRAM = Program((), (NamedQuery(None, None),))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A case: its name, and the columns of its result. It is no query of a program, as others are."""
+
+    name: str
+    columns: tuple[Column, ...]
+    program: Any = NO_PROGRAM
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_cases(spark: Any, part: int) -> None:
+    with configured(spark):
+        asked = [built(spark, path) for path in PATHS[::SHARE][part::PARTS]]
+        problems = [
+            problem
+            for one, result in answered(asked)  # type: ignore[arg-type]
+            for problem in differences(one, result)
+        ]
+    assert problems == []
+
+
+def built(spark: Any, path: Path) -> tuple[Asked, Any]:
+    """The DataFrame of a case; nothing runs."""
+    host = host_prepared(cases.load(path))
+    assert host is not None
+    place = len(host.script.statements) - 1
+    query = host.simple(place)
+    frames = {
+        name: frame_of(spark, Stream(name, host.tables[name].columns, ""), rows).coalesce(1)
+        for name, rows in host.rows(query).items()
+    }
+    return Asked(path.name, query.columns), run_source(host.compiled(place).compiled.source, spark, frames)
+
+
+def differences(asked: Asked, result: Result | str) -> Iterator[str]:
+    if isinstance(result, str):
+        yield f"{asked.name}\n{result}"
+        return
+    outcome = compare(cases.load(CASES / asked.name).expected, result)
+    if not outcome.passed:
+        yield f"{asked.name}\n{outcome.diff}"
+
+
+class configured:
+    """Small data: one partition."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+
+    def __enter__(self) -> None:
+        self.before = self.spark.conf.get("spark.sql.shuffle.partitions")
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1")
+
+    def __exit__(self, *_: object) -> None:
+        self.spark.conf.set("spark.sql.shuffle.partitions", self.before)
+
+
+V = """MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY ts
+  MEASURES A.price AS start, LAST(C.price) AS top
+  PATTERN (A B+ C+)
+  DEFINE B AS price < PREV(price), C AS price > PREV(price))"""
+ROWS = [("A", 1, 10.0), ("A", 2, 9.0), ("A", 3, 12.0), ("B", 1, 5.0), ("B", 2, 4.0), ("B", 3, 6.0)]
+
+
+@pytest.fixture(scope="module")
+def trades(spark: Any) -> Any:
+    frame = spark.createDataFrame(ROWS, "symbol STRING, ts INT, price DOUBLE").coalesce(1)
+    frame.createOrReplaceTempView("ticks")
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (f"SELECT * FROM ticks {V}", [("A", 10.0, 12.0), ("B", 5.0, 6.0)]),
+        (f"SELECT m.symbol, '{{x}}' AS b FROM ticks {V} AS m WHERE start > :least", [("A", "{x}")]),
+        (
+            f"WITH c AS (SELECT * FROM given WHERE symbol = 'A') SELECT c.symbol, count(*) AS n FROM c {V} m "
+            "JOIN c ON c.symbol = m.symbol WHERE start > :least GROUP BY ALL",
+            [("A", 3)],
+        ),
+        (
+            f"SELECT * FROM (SELECT start, row_number() OVER (ORDER BY start) AS r FROM given {V}) "
+            "MATCH_RECOGNIZE (ORDER BY r MEASURES count(*) AS n, LAST(start) AS s PATTERN (X+)) "
+            "WHERE s > :least",
+            [(2, 10.0)],
+        ),
+        (
+            f"SELECT given.symbol FROM given {V} WHERE EXISTS "
+            f"(SELECT 1 FROM ticks {V} z WHERE z.start = given.start AND z.start > :least)",
+            [("A",)],
+        ),
+        (
+            "SELECT y FROM VALUES (1, 'it\\'s {}'), (2, 'b; --') AS t(x, y) "
+            "MATCH_RECOGNIZE (ORDER BY x MEASURES FIRST(y) AS y PATTERN (X+)) -- WHERE {",
+            [("it's {}",)],
+        ),
+        (f"CREATE QUERY v AS SELECT * FROM ticks {V}; SELECT count(*) AS n FROM v", [(2,)]),
+    ],
+)
+def test_host_queries(spark: Any, trades: Any, text: str, rows: list[tuple[object, ...]]) -> None:
+    streams = {"given": trades} if "FROM given" in text or "FROM c " in text else {}
+    args = {"least": 7.5} if ":least" in text else None
+    found = neelc.sql(spark, text, args, **streams)
+    assert sorted(map(tuple, found.collect())) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "marked"),
+    [
+        (f"SELECT * FROM nowhere {V}", "NEEL2221", "nowhere"),
+        (f"SELECT nope FROM ticks {V}", "NEEL2221", "nope"),
+        ("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY tss PATTERN (A))", "NEEL2003", "tss"),
+        (
+            "SELECT * FROM (SELECT *, 1 AS ts FROM ticks) MATCH_RECOGNIZE (ORDER BY price PATTERN (A))",
+            "NEEL2222",
+            "(SELECT *, 1 AS ts FROM ticks)",
+        ),
+        (
+            "SELECT * FROM (SELECT 1 AS n, parse_json('1') AS v) MATCH_RECOGNIZE "
+            "(ORDER BY n ALL ROWS PER MATCH PATTERN (A))",
+            "NEEL4001",
+            "(SELECT 1 AS n, parse_json('1') AS v)",
+        ),
+    ],
+)
+def test_what_is_wrong(spark: Any, trades: Any, text: str, code: str, marked: str) -> None:
+    with pytest.raises(neelc.NeelQueryError) as caught:
+        neelc.sql(spark, text)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert text[diagnostic.span.start : diagnostic.span.end] == marked
+
+
+def test_the_source_can_be_called_without_the_compiler(spark: Any, trades: Any) -> None:
+    query = neelc.Session(spark).compile(f"SELECT * FROM given {V} AS m", given=trades)
+    assert "linear" in query.explain()
+    found = run_source(query.source, spark, {"given": trades})
+    assert found.columns == ["symbol", "start", "top"]
+    assert found.count() == 2
+
+
+RISING = {
+    "pattern": "A B+",
+    "define": {"B": "price > PREV(price)"},
+    "order_by": "ts",
+    "partition_by": "symbol",
+}
+
+
+def test_the_function(trades: Any) -> None:
+    found = neelc.match_recognize(trades, **RISING, measures={"top price": "LAST(B.price)"})
+    assert found.columns == ["symbol", "top price"]
+    assert sorted(map(tuple, found.collect())) == [("A", 12.0), ("B", 6.0)]
+
+
+def test_the_function_with_all_its_arguments(trades: Any) -> None:
+    found = neelc.match_recognize(
+        trades,
+        partition_by=["symbol"],
+        order_by=["ts DESC"],
+        pattern="A B",
+        define={"B": "price < :most"},
+        measures={"part": "CLASSIFIER()", "mean": "avg(S.price)"},
+        rows="all rows per match with unmatched rows",
+        after_match="SKIP TO NEXT ROW",
+        subset={"S": ["A", "B"]},
+        within="1 SECOND",
+        unit="s",
+        args={"most": 9.5},
+    )
+    assert found.columns == ["symbol", "ts", "part", "mean", "price"]
+    rows = [("A", 1, None, None, 10.0), ("A", 2, "B", 10.5, 9.0), ("A", 3, "A", 12.0, 12.0)]
+    assert sorted(map(tuple, found.where("symbol = 'A'").collect())) == rows
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "marked"),
+    [
+        ({"define": {"B": "prize > 1"}}, "define['B']", "prize"),
+        ({"define": {"B": "price <"}}, "define['B']", ""),
+        ({"pattern": "A (B+"}, "pattern", ""),
+        ({"pattern": "A) DEFINE B AS (TRUE"}, "pattern", "A) DEFINE B AS (TRUE"),
+        ({"order_by": "tz"}, "order_by", "tz"),
+        ({"measures": {"m": "LAST(C.price)"}}, "measures['m']", "C"),
+        ({"after_match": "SKIP TO C"}, "after_match", "C"),
+    ],
+)
+def test_errors_point_into_the_argument(trades: Any, change: dict[str, Any], name: str, marked: str) -> None:
+    with pytest.raises(neelc.NeelQueryError) as caught:
+        neelc.match_recognize(trades, **{**RISING, **change})
+    (diagnostic,) = caught.value.diagnostics
+    assert caught.value.source.name == name
+    assert caught.value.source.text[diagnostic.span.start : diagnostic.span.end] == marked
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"define": ["B"]}, TypeError),
+        ({"pattern": None}, TypeError),
+        ({"rows": "SOME ROWS"}, ValueError),
+        ({"subset": {"S": "AB"}}, TypeError),
+    ],
+)
+def test_wrong_calls(trades: Any, change: dict[str, Any], kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        neelc.match_recognize(trades, **{**RISING, **change})
+
+
+def test_a_skip_that_leads_nowhere(trades: Any) -> None:
+    found = neelc.match_recognize(trades, pattern="A B", order_by="ts", after_match="SKIP TO FIRST A")
+    with pytest.raises(Exception, match="neelc-kernel-failure") as caught:
+        found.collect()
+    failure = neelc.explain_failure(caught.value)
+    assert failure is not None
+    assert failure.getCondition() == "NEEL5009"
