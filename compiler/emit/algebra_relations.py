@@ -10,6 +10,7 @@ from neelc.cost.statistics import Statistics
 from neelc.emit.algebra_agents import emit_agent
 from neelc.emit.algebra_aggregates import emit_aggregator, emit_coalesced
 from neelc.emit.algebra_correlations import emit_correlator
+from neelc.emit.algebra_extended import emit_extended_filter
 from neelc.emit.algebra_sources import emit_relation, emit_source
 from neelc.emit.algebra_stage import FOREVER, Emitting, Stage, key_of, named, used
 from neelc.emit.algebra_windows import emit_count_window, emit_time_window
@@ -88,7 +89,10 @@ class _Writer:
                 below_all = [self.stage(one, one.payload) for one in inputs]
                 return emit_agent(self.emitting, operator, below_all)
             case a.PatternMatcher(input):
-                return emit_pattern_matcher(self.emitting, operator, self.stage(input, input.payload))
+                below = self.stage(input, input.payload)
+                if self.way.ordered:
+                    below = emit_extended_filter(self.emitting, operator, below, self.way.statistics)
+                return emit_pattern_matcher(self.emitting, operator, below)
         raise Unsupported(type(operator).__name__, operator.span)
 
     def _filter(self, condition: Expr, stage: Stage) -> Stage:

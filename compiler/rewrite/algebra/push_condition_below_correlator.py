@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.ir.algebra import Correlator, Operator
+from neelc.ir.algebra import Correlator, Operator, Relation
 from neelc.ir.conjuncts import conjoin, conjuncts
 from neelc.ir.expr import Expr
 from neelc.rewrite.algebra.rule import filtered, place_of, places_in
@@ -30,7 +30,8 @@ def push_condition_below_correlator(operator: Operator) -> Operator | None:
     inputs = []
     waiting: tuple[Expr, ...] = conjuncts(operator.condition)
     for input in operator.inputs:
-        own = {place_of(one) for one in input.payload}
+        # A relation is an input of a correlator and of nothing else; Spark judges what concerns it alone.
+        own = {place_of(one) for one in input.payload} if not isinstance(input, Relation) else set()
         moved = [one for one in waiting if places_in(one) and places_in(one) <= own]
         waiting = tuple(one for one in waiting if one not in moved)
         inputs.append(filtered(input, moved))

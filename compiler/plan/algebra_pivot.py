@@ -1,0 +1,73 @@
+"""The pivot of a pattern matcher: the symbol that an extended filter looks for (JEPC thesis, 19.2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.cost.algebra_sizes import share
+from neelc.cost.statistics import Statistics
+from neelc.ir import rows as r
+from neelc.ir.algebra import PatternMatcher
+from neelc.ir.conjuncts import conjoin
+from neelc.ir.expr import Expr
+from neelc.ir.row_values import ROW
+from neelc.plan.event_roles import renamed
+from neelc.plan.sequential_plan import SequentialPlan
+from neelc.plan.widths import width_of
+
+LARGEST_SHARE = 0.1
+"""The thesis' own pays up to a share of 0.3; here three buckets are kept around each pivot."""
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """Every match has an event that meets all of `conditions`, which call it ROW; `reach` is the most that
+    the times of a match differ; `share` of the events are expected to meet them."""
+
+    symbol: str
+    conditions: tuple[Expr, ...]
+    reach: int
+    share: float
+
+
+def pivot_of(
+    operator: PatternMatcher, plan: SequentialPlan, unit: str, statistics: Statistics
+) -> Pivot | None:
+    """The symbol of every match that the fewest events emit; None where it does not pay to look for one.
+
+    A symbol that a match can do without says nothing, and neither does a condition that depends on other
+    events. Without a window of time nobody knows how far a match reaches.
+    """
+    within = operator.clause.within
+    if within is None or within.unit == "EVENT":
+        return None
+    reach, _ = width_of(within, unit)
+    variable = next((str(one.event) for one in operator.input.payload), ROW)
+    found = []
+    for symbol in sorted(in_every_match(operator.clause.pattern)):
+        conditions = plan.bits[plan.program.names.index(symbol)]
+        condition = conjoin(renamed(one, ROW, variable) for one in conditions)
+        if condition is not None:
+            met = share(condition, operator.input, statistics)
+            found.append(Pivot(symbol, conditions, max(1, reach), met))
+    best = min(found, key=lambda one: one.share, default=None)
+    return best if best is not None and best.share <= LARGEST_SHARE else None
+
+
+def in_every_match(pattern: r.RowPattern) -> frozenset[str]:
+    """The symbols that no match can do without.
+
+    >>> a, b, c = map(r.RowVariable, "ABC")
+    >>> sorted(in_every_match(r.RowSequence((a, r.RowRepeat(b, 0, None), r.RowAlternation((a, c))))))
+    ['A']
+    """
+    match pattern:
+        case r.RowVariable(name):
+            return frozenset([name])
+        case r.RowSequence(parts):
+            return frozenset().union(*map(in_every_match, parts))
+        case r.RowAlternation(parts):
+            return frozenset.intersection(*map(in_every_match, parts))
+        case r.RowRepeat(part, least) if least > 0:
+            return in_every_match(part)
+    return frozenset()
