@@ -10,6 +10,7 @@ from neelc.bind.findings import Findings
 from neelc.bind.select import query_columns
 from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.script import CreateQuery, RunQuery
+from neelc.ir.show import format_script
 from neelc.ir.types import BIGINT, DOUBLE, INT, STRING, Struct, StructField
 from neelc.source import Source
 
@@ -92,3 +93,18 @@ def test_columns(text: str, columns: str) -> None:
 )
 def test_problems(text: str, problems: list[str]) -> None:
     assert checked(text)[1] == problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE RELATION Rooms (id INT, room STRING) FROM 'rooms.csv' FORMAT csv;",
+        "SELECT x FROM union(A WINDOW(TIME 5 SECONDS), (SELECT x FROM B) AS b) AS u WINDOW(COUNT 3 EVENTS);",
+        "SELECT DISTINCT relation, `match` FROM relation AS stream;",
+        "SELECT * FROM MATCH(room:STRING {(Unit, x)}) AS m, f(g(A)) AS h;",
+    ],
+)
+def test_what_is_shown_is_read_as_the_same(text: str) -> None:
+    script = parse.script(Source(text))
+    assert parse.script(Source(str(script))) == script
+    assert parse.script(Source(format_script(script))) == script

@@ -26,7 +26,7 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     if columns is None:
         return Entry(name, "stream", typed=typed)
     if statement.is_relation:
-        return _relation(statement, columns)
+        return _relation(statement, columns, findings)
     if timestamp is None and given is None:
         fitting = sorted((c for c in columns if clock_of(c.type, "")), key=lambda c: is_integer(c.type))
         hint = (
@@ -61,10 +61,12 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
 
 
-def _relation(statement: CreateStream, columns: tuple[Column, ...]) -> Entry:
+def _relation(statement: CreateStream, columns: tuple[Column, ...], findings: Findings) -> Entry:
     name = bare(statement.name)
     made = Stream(name, columns, "", path=statement.path, options=statement.options, span=statement.span)
     made = replace(made, format=bare(statement.format) if statement.format is not None else None)
+    if statement.statistics:
+        made = with_statistics(made, statement.statistics, findings)
     why = ("NEEL3301", "its rows are valid forever: they are no events", "a SELECT can correlate with it")
     return Entry(name, "relation", refusal=why, relation=made)
 
