@@ -16,6 +16,7 @@ from in_sequential import bound, by_definition, by_kernel
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime.reference import sequential as reference
 from neelc.runtime.reference.model import LimitReached
+from neelc.runtime.sequential import backward, forward, ways
 
 MAX_SEQUENCES = 20_000
 
@@ -31,7 +32,13 @@ def pair(seed: int) -> bool:
     try:
         with patch.object(reference, "MAX_SEQUENCES", MAX_SEQUENCES):
             expected = by_definition(query, rows)
-        found = by_kernel(query, rows, rows_at_once, batch)
+        together, few = random.choice(((2, 0), (10, 3), (200_000, 1_000)))
+        with (
+            patch.object(backward, "MOST_TOGETHER", together),
+            patch.object(ways, "MOST_TOGETHER", together),
+            patch.object(forward, "FEW", few),
+        ):
+            found = by_kernel(query, rows, rows_at_once, batch)
     except (LimitReached, Unsupported):
         return False
     assert found == expected, (

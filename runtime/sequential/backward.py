@@ -8,13 +8,25 @@ long these are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from neelc.runtime.sequential.labels import Edge, latest_starts
 from neelc.runtime.sequential.program import SequentialProgram
-from neelc.runtime.sequential.timeline import Bools, Ints, Timeline
-from neelc.runtime.sequential.ways import ABSENT, Ways, Window, joined, pieces
+from neelc.runtime.sequential.timeline import Bools, Ints, Timeline, spread
+from neelc.runtime.sequential.ways import ABSENT, MOST_TOGETHER, Ways, Window, joined, pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Of a state that a closure goes round in: the tracked places of its symbols; for each instant the first
+    of those up to it between which there is no choice but to go round; the instants at which other states
+    lead to this one."""
+
+    wanted: list[int]
+    begin: Ints
+    entries: Ints
 
 
 class Backward:
@@ -30,7 +42,7 @@ class Backward:
         self.starts = latest_starts(self.edges, program.automaton.states, line.first, line.is_emitted)
         self.window = Window(program, line)
         self.into = {edge[2]: [one for one in self.edges if one[2] == edge[2]] for edge in self.edges}
-        self.stops = {state: self._stops(state) for state in self.into}
+        self.stretches = {state: self._stretches(state) for state in self.into}
 
     def matches(self, ends: Bools) -> Iterator[Ways]:
         """The matches that end at these instants."""
@@ -38,7 +50,12 @@ class Backward:
             instants = np.flatnonzero(ends & self.window.holds(self.starts[state], np.arange(self.line.size)))
             waiting = list(pieces(self._beginning(instants, state)))
             while waiting:
-                done, open_ways = self._step(waiting.pop())
+                ways = waiting.pop()
+                if len(ways) > 1 and self._entering(ways) > MOST_TOGETHER:
+                    half = len(ways) // 2
+                    waiting += [ways.chosen(np.arange(half)), ways.chosen(np.arange(half, len(ways)))]
+                    continue
+                done, open_ways = self._step(ways)
                 yield from done
                 if open_ways:
                     waiting += pieces(joined(open_ways))
@@ -52,10 +69,10 @@ class Backward:
         """The ways, one event longer: those that are complete, and those that are not."""
         done, going = [], []
         for state in np.unique(ways.state).tolist():
-            here = ways.chosen(ways.state == state)
-            here = self._jumped(here, state)
+            here, leaving = self._along(ways.chosen(ways.state == state), state)
             for source, symbol, _ in self.into.get(state, ()):
-                taken = here.chosen(self._is_possible(here, source, symbol))
+                able = here if source == state else joined([here, leaving])
+                taken = able.chosen(self._is_possible(able, source, symbol))
                 if not len(taken):
                     continue
                 taken = self._taking(taken, symbol)
@@ -90,30 +107,49 @@ class Backward:
             opened = opened.tracking(place, np.where(known == ABSENT, rows, known))
         return joined([closed, opened])
 
-    def _stops(self, state: int) -> tuple[list[int], Ints] | None:
-        """For a state that a closure goes round in: the places of its symbols that are tracked, and for each
-        instant the last one up to it at which there is a choice."""
+    def _stretches(self, state: int) -> Stretches | None:
+        """For a state that a closure goes round in: where it has no choice, and where others lead to it."""
         loops = [symbol for source, symbol, to in self.into[state] if source == to]
         if not loops:
             return None
         line = self.line
         choices = np.sum([line.emitters[symbol].count for symbol in loops], axis=0)
-        is_stop = line.first | (choices != 1)
+        begin = np.maximum.accumulate(np.where(line.first | (choices != 1), np.arange(line.size), 0))
+        is_entry = np.zeros(line.size, dtype=np.bool_)
         for source, symbol, to in self.into[state]:
             if source is None:
-                is_stop |= line.is_emitted[symbol]
+                is_entry |= line.is_emitted[symbol]
             elif source != to:
                 before = np.concatenate([[ABSENT], self.starts[source][:-1]])[: line.size]
-                is_stop |= line.is_emitted[symbol] & (before >= 0)
-        stops = np.maximum.accumulate(np.where(is_stop, np.arange(line.size), 0))
+                is_entry |= line.is_emitted[symbol] & (before >= 0)
         wanted = [place for place, one in enumerate(self.tracked) if one is None or one in loops]
-        return wanted, stops
+        return Stretches(wanted, begin, np.flatnonzero(is_entry))
 
-    def _jumped(self, ways: Ways, state: int) -> Ways:
-        stops = self.stops.get(state)
-        if stops is None:
-            return ways
-        wanted, last_stop = stops
-        may_jump = (ways.rows[:, wanted] != ABSENT).all(axis=1)
-        instant = np.where(may_jump, last_stop[ways.instant], ways.instant)
-        return Ways(instant, ways.state, ways.end, ways.weight, ways.rows)
+    def _along(self, ways: Ways, state: int) -> tuple[Ways, Ways]:
+        """Ways in a state, those in a closure gone round as long as there is no choice: where they are then,
+        and before that at each instant at which they could come from elsewhere, and then must."""
+        stretches = self.stretches.get(state)
+        if stretches is None:
+            return ways, ways.chosen(np.zeros(0, dtype=np.int64))
+        may_go = (ways.rows[:, stretches.wanted] != ABSENT).all(axis=1)
+        staying, going = ways.chosen(~may_go), ways.chosen(may_go)
+        first, count = self._entries(going, stretches)
+        which, places = spread(first, count)
+        leaving = replace(going.chosen(which), instant=stretches.entries[places])
+        return joined([staying, replace(going, instant=stretches.begin[going.instant])]), leaving
+
+    def _entries(self, ways: Ways, stretches: Stretches) -> tuple[Ints, Ints]:
+        """The first of the entries that each way comes by inside the window, and how many there are."""
+        begin = stretches.begin[ways.instant]
+        low = np.maximum(begin + 1, self.window.lowest(begin, ways.end))
+        first = np.searchsorted(stretches.entries, low)
+        count = np.searchsorted(stretches.entries, ways.instant, side="right") - first
+        return first, np.maximum(count, 0)
+
+    def _entering(self, ways: Ways) -> int:
+        """How many ways there would be one step further, because of closures."""
+        found = 0
+        for state, stretches in self.stretches.items():
+            if stretches is not None:
+                found += int(self._entries(ways.chosen(ways.state == state), stretches)[1].sum())
+        return found

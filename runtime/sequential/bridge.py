@@ -19,7 +19,7 @@ from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure, too_m
 from neelc.runtime.sequential.matching import Matcher, first_needed, tracked
 from neelc.runtime.sequential.program import TIME, SequentialProgram
 from neelc.runtime.sequential.timeline import Timeline
-from neelc.runtime.sequential.ways import Ways
+from neelc.runtime.sequential.ways import Ways, gathered
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -102,7 +102,7 @@ class _Step:
 
     def found(self) -> Iterator[Ways]:
         if self.line is not None:
-            yield from self.matcher.matches(self.line, self.buffer.known)
+            yield from gathered(self.matcher.matches(self.line, self.buffer.known))
 
     def rest(self) -> Buffer:
         """What is kept for the matches to come."""

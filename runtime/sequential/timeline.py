@@ -12,6 +12,17 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
+def spread(first: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """Several numbers from each first one on: which they belong to, and the numbers.
+
+    >>> spread(np.array([5, 9]), np.array([2, 1]))
+    (array([0, 0, 1]), array([5, 6, 9]))
+    """
+    which = np.repeat(np.arange(len(first)), count)
+    within = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    return which, first[which] + within
+
+
 @dataclass(frozen=True, eq=False)
 class Emitters:
     """The events that emit one symbol: `rows`, in order. Of instant i they are the `count[i]` from `begin[i]`
@@ -23,10 +34,8 @@ class Emitters:
 
     def of(self, instants: Ints) -> tuple[Ints, Ints]:
         """For each of the instants all its events: which of the instants, and the row."""
-        count = self.count[instants]
-        which = np.repeat(np.arange(len(instants)), count)
-        within = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-        return which, self.rows[self.begin[instants][which] + within]
+        which, places = spread(self.begin[instants], self.count[instants])
+        return which, self.rows[places]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from neelc.runtime.sequential.timeline import Bools, Ints, Timeline
 ABSENT = -1
 MOST_TOGETHER = 200_000
 """So many partial matches are followed at the same time; the rest waits."""
+ENOUGH = 10_000
 HEAVIEST = 2**62
 
 
@@ -56,6 +57,18 @@ def pieces(ways: Ways) -> Iterator[Ways]:
         yield ways.chosen(np.arange(low, min(low + MOST_TOGETHER, len(ways))))
 
 
+def gathered(found: Iterator[Ways]) -> Iterator[Ways]:
+    """Not too few at once, either."""
+    waiting: list[Ways] = []
+    for ways in found:
+        waiting.append(ways)
+        if sum(map(len, waiting)) >= ENOUGH:
+            yield joined(waiting)
+            waiting = []
+    if waiting:
+        yield joined(waiting)
+
+
 class Window:
     """Whether the ends of a match are close enough."""
 
@@ -72,3 +85,15 @@ class Window:
         if self.rows is not None:
             found &= end - start < self.rows
         return found
+
+    def lowest(self, low: Ints, end: Ints) -> Ints:
+        """For each end the first instant from `low` on, in its key, that is close enough; by halving."""
+        if self.reach is None and self.rows is None:
+            return low
+        low, high = low.copy(), end.copy()
+        while (open_ := low < high).any():
+            middle = (low + high) // 2
+            near = self.holds(middle, end)
+            high = np.where(open_ & near, middle, high)
+            low = np.where(open_ & ~near, middle + 1, low)
+        return low
