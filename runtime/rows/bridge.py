@@ -63,11 +63,12 @@ def complete_keys(
 ) -> Iterator[tuple[pa.RecordBatch, Ints]]:
     """Rows in pieces of which no key is in two, and the rows at which keys begin."""
     waiting: list[pa.RecordBatch] = []
+    wanted = rows_at_once
     for batch in batches:
         if not batch.num_rows:
             continue
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) < rows_at_once:
+        if sum(one.num_rows for one in waiting) < wanted:
             continue
         table, heads = _joined(program, waiting)
         if len(heads) > 1:
@@ -76,13 +77,18 @@ def complete_keys(
             waiting = [table.slice(int(heads[-1]))]
         else:
             waiting = [table]
+        # A long key is joined each time it has doubled: its rows are copied a few times, not for each batch.
+        wanted = max(rows_at_once, 2 * waiting[0].num_rows)
     if waiting:
         yield _joined(program, waiting)
 
 
 def _joined(program: RowProgram, batches: list[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
     table = pa.Table.from_batches(batches).combine_chunks()
-    (batch,) = table.to_batches() if table.num_columns else batches[:1]
+    joined = table.to_batches()
+    if len(joined) > 1:
+        raise KernelFailure(Facts(MEMORY, "a column of the rows of one partition is larger than 2 GiB"))
+    batch = joined[0]
     return batch, segments.heads([batch.column(name) for name in program.keys], batch.num_rows)
 
 
