@@ -15,7 +15,7 @@ from neelc.plan.row_plan import row_plan
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
 from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.row_values import Row
-from neelc.runtime.rows import backtracking
+from neelc.runtime.rows import automaton, backtracking
 from neelc.runtime.rows.bridge import recognizer
 
 COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
@@ -136,12 +136,16 @@ def test_matches_may_overlap() -> None:
 @pytest.mark.parametrize("skip", ["TO FIRST A", "TO LAST C"])
 def test_a_skip_that_leads_nowhere_fails(skip: str) -> None:
     """To where the match began, and to a variable that no row is mapped to."""
-    query = bound(f"ORDER BY t {MARKED} AFTER MATCH SKIP {skip} PATTERN (A B C?) DEFINE C AS FALSE", COLUMNS)
+    text = f"PARTITION BY kind ORDER BY t {MARKED} AFTER MATCH SKIP {skip} PATTERN (A B C?) DEFINE C AS FALSE"
+    query = bound(text, COLUMNS)
     with pytest.raises(CannotSkip):
-        recognized(query, rows("ab"))
-    with pytest.raises(KernelFailure) as failure:
-        recognized_by_kernel(row_plan(query), rows("ab"))
-    assert failure.value.facts.kind == SKIP
+        recognized(query, rows("abb"))
+    for few in (0, 9):
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KernelFailure) as failure:
+            patch.setattr(automaton, "FEW", few)
+            recognized_by_kernel(row_plan(query), rows("abb"))
+        assert failure.value.facts.kind == SKIP
+        assert failure.value.facts.key == {"kind": "b"}
 
 
 def test_navigation() -> None:

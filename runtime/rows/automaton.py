@@ -78,17 +78,17 @@ class Automaton(ABC):
 
     def _one(self, letters: Ints, rows: slice, state: int, states: Ints) -> None:
         """Reads the rows of one partition."""
-        table: dict[int, dict[int, int]] = {}
+        table: dict[int, list[int]] = {}
         found = []
-        known = table.setdefault(state, {})
+        known = table[state] = self.table[state].tolist()
         for letter in letters[rows].tolist():
-            after = known.get(letter)
-            if after is None:
+            after = known[letter]
+            if after == UNKNOWN:
                 after = known[letter] = self.step(state, letter)
             if after != state:
                 state = after
-                known = table.get(after)  # type: ignore[assignment]
-                if known is None:
-                    known = table[after] = {}
+                if state not in table:
+                    table[state] = self.table[state].tolist()
+                known = table[state]
             found.append(after)
         states[rows] = found

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neelc.runtime.failures import BACKTRACKING, Facts, KernelFailure
+from neelc.runtime.failures import BACKTRACKING, Facts
 from neelc.runtime.rows.automaton import Ints
+from neelc.runtime.rows.failing import RowFailure
 from neelc.runtime.rows.judging import Judge, Path
 from neelc.runtime.rows.matches import Matches, listed
 from neelc.runtime.rows.program import ACCEPT, Choices, RowProgram
@@ -80,7 +81,7 @@ class Search:
                 return places
             steps += 1
             if steps > MOST_STEPS:
-                raise KernelFailure(_hard_to_find(path, row))
+                raise RowFailure(_hard_to_find(path, row), row)
             at = row + len(places)
             if not self.program.conditions and (choice, at) in failed:
                 continue  # without conditions, only the window tells ways apart, and it is the same for all

@@ -6,7 +6,7 @@ found and become rows again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -17,6 +17,7 @@ from neelc.runtime import segments
 from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
 from neelc.runtime.rows import navigation
 from neelc.runtime.rows.automaton import Ints
+from neelc.runtime.rows.failing import RowFailure, key_text
 from neelc.runtime.rows.matches import listed
 from neelc.runtime.rows.navigation import Found, Views
 from neelc.runtime.rows.program import Member, Number, Output, Property, RowProgram, Value, Values
@@ -35,8 +36,8 @@ def recognizer(program: RowProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callabl
 
 def _run(program: RowProgram, rows_at_once: int, batches: Batches) -> Batches:
     for table, heads in complete_keys(program, rows_at_once, batches):
-        with _explained(program):
-            columns = dict(zip(table.schema.names, table.columns, strict=True))
+        columns = dict(zip(table.schema.names, table.columns, strict=True))
+        with _explained(program, columns):
             for found, views in _results(program, columns, heads, table.num_rows):
                 yield from _batches(found, views, columns)
 
@@ -161,9 +162,12 @@ def _values(found: Found, views: Views, variables: int, column: pa.Array | None)
 
 
 @contextmanager
-def _explained(program: RowProgram) -> Iterator[None]:
+def _explained(program: RowProgram, columns: Mapping[str, pa.Array]) -> Iterator[None]:
     try:
         yield
+    except RowFailure as failure:
+        key = key_text(program.keys, columns, failure.row)
+        raise failure.about(part=program.label, key=key) from failure
     except KernelFailure as failure:
         raise failure.about(part=program.label) from failure
     except MemoryError as error:

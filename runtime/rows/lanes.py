@@ -115,7 +115,7 @@ class _Run:
         if self.program.skip != "PAST":
             target = lanes.target[which]
             if (wrong := (target < 0) | (target == start)).any():
-                raise leads_nowhere(self.program, bool(target[wrong][0] < 0))
+                raise leads_nowhere(self.program, bool(target[wrong][0] < 0), int(start[wrong][0]))
             lanes.row[which] = target
 
 
