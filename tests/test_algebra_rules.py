@@ -1,0 +1,87 @@
+"""Rules for networks, the order of joins and the extended filter: equal results, the least cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+from random import Random
+
+import pytest
+from algebra_fuzz import aggregated, rewritten
+from bench import bench_algebra
+from generate.networks import networks
+
+from neelc import parse
+from neelc.bind import bind
+from neelc.cost.algebra_order import Order, _Sizing, join_order
+from neelc.cost.network import chosen_network
+from neelc.cost.statistics import Statistics
+from neelc.emit.compiled import Options, compile_script
+from neelc.explain.report import report
+from neelc.explain.text import as_text
+from neelc.ir import algebra as a
+from neelc.ir.logical import Program
+from neelc.ir.node import walk
+from neelc.source import Source
+
+STREAMS = """
+CREATE STREAM S (k STRING, ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS WITH STATS (RATE 1000 PER SECOND);
+CREATE STREAM T (k STRING, ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS WITH STATS (RATE 10 PER SECOND);
+CREATE STREAM U (k STRING, ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS WITH STATS (RATE 1 PER SECOND);
+"""
+EVENTS = "CREATE STREAM Events (ts TIMESTAMP, kind STRING, id BIGINT, amount INT) TIMESTAMP BY ts;\n"
+THREE = "SELECT s.x AS x FROM S AS s, T AS t, U AS u WHERE s.k = t.k AND t.k = u.k AND s.x < u.x;"
+
+
+def bound(text: str) -> Program:
+    source = Source(text, "test")
+    return bind(parse.read(source), source)
+
+
+def root(text: str) -> a.Operator:
+    query = bound(STREAMS + text).queries[-1].query
+    assert isinstance(query, a.Algebra)
+    return query.root
+
+
+def test_random_networks_mean_the_same_after_each_rule_and_in_the_kernel() -> None:
+    random, fired = Random(21), Counter[str]()
+    for network in networks(random, 40):
+        assert [*rewritten(network, fired), *aggregated(network, random, fired)] == []
+    assert len(fired) > 6, fired
+
+
+def test_the_order_of_joins_is_the_best_of_all() -> None:
+    correlator = next(node for node in walk(root(THREE)) if isinstance(node, a.Correlator))
+    sizing = _Sizing.of(correlator, Statistics())
+
+    def cost(places: tuple[int, ...]) -> tuple[int, float]:
+        order = sizing.order(places)
+        return sizing.products(order), order.cost
+
+    found = join_order(correlator, Statistics())
+    assert cost(found.places) == min(map(cost, permutations(range(3))))
+    assert isinstance(found, Order) and found.places[-1] == 0, "the fastest stream comes last"
+
+
+def test_a_filter_stays_above_a_count_window() -> None:
+    found = chosen_network(root("SELECT k FROM S WINDOW(COUNT 3 EVENTS) WHERE x > 1;"), Statistics()).root
+    window = next(node for node in walk(found) if isinstance(node, a.CountWindow))
+    assert not any(isinstance(node, a.Filter) for node in walk(window))
+
+
+def test_what_is_one_sequence_is_told() -> None:
+    text = STREAMS + "SELECT max(x) AS x FROM S WINDOW(COUNT 3 EVENTS);"
+    source = Source(text, "test")
+    script = parse.read(source)
+    told = as_text(report("test", script, bound(text), Statistics(), [0]), "simple")
+    assert "all are one sequence" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("optimised", [True, False])
+def test_queries_of_the_benchmark_compile(optimised: bool) -> None:
+    texts = [bench_algebra.SLIDING.format(window=100), bench_algebra.CORRELATED]
+    for text in (*texts, *bench_algebra.OPTIMISED.values()):
+        found = compile_script(bound(f"{EVENTS}{text};"), [0], Options(push_in=optimised))
+        compile(found.source, "query", "exec")
+        assert ("extended filter" in found.source) == (optimised and "SEQUENTIAL" in text)
