@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from neelc.emit.literals import identifier
 from neelc.emit.relations import (
+    AgentCall,
     Aggregate,
     Called,
     Extend,
@@ -73,7 +74,7 @@ def _query(relation: Relation) -> exp.Select:
         case Aggregate(source, groups, items):
             found = _select(_aliased((*groups, *items)), source)
             return found.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else found
-        case Sorted() | Kernel() | Called() | SparkQuery():
+        case Sorted() | Kernel() | Called() | SparkQuery() | AgentCall():
             raise Unsupported("SQL for a plan with a kernel")
     raise TypeError(f"{type(relation).__name__} is not a relation")
 
