@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neelc import parse
+from neelc.commands.hosts import without_hosts
 from neelc.ir.script import Script, Statement
 from neelc.ir.show import format_script
 from neelc.parse.tokens import tokens_of
@@ -32,7 +33,16 @@ def canonical(source: Source) -> Canonical:
     -- stocks
     PATTERN SEQ(A a, B b);  -- two
     """
-    source = Source(source.text.replace("\r\n", "\n"), source.name)
+    whole = Source(source.text.replace("\r\n", "\n"), source.name)
+    source, hosts = without_hosts(whole)
+    found = _canonical(source)
+    text = found.text
+    for stand_in, written in hosts.items():
+        text = text.replace(f"{stand_in};", written if written.endswith(";") else f"{written};", 1)
+    return Canonical(text, found.untouched)
+
+
+def _canonical(source: Source) -> Canonical:
     script = parse.script(source)
     comments = [Span(t.start, t.stop + 1) for t in tokens_of(source.text) if _is_comment(t)]
     if not comments:

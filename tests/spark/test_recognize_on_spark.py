@@ -45,7 +45,7 @@ def test_cases(spark: Any, part: int) -> None:
         problems = [
             problem
             for one, result in answered(asked)  # type: ignore[arg-type]
-            for problem in differences(one, result)
+            for problem in differences(one, result)  # type: ignore[arg-type]
         ]
     assert problems == []
 
@@ -172,7 +172,7 @@ def test_the_source_can_be_called_without_the_compiler(spark: Any, trades: Any) 
     assert found.count() == 2
 
 
-RISING = {
+RISING: dict[str, Any] = {
     "pattern": "A B+",
     "define": {"B": "price > PREV(price)"},
     "order_by": "ts",
