@@ -17,7 +17,7 @@ from neelc.emit.relations import Aggregate, Extend, Items, Join, Select, Union
 from neelc.emit.times import floor_divided
 from neelc.ir.algebra import Correlator
 from neelc.ir.conjuncts import conjuncts, names_in
-from neelc.ir.expr import Expr
+from neelc.ir.expr import Attribute, Expr
 
 BUCKET = 4
 
@@ -34,9 +34,6 @@ def emit_correlator(
         extent = _extent(emitting, timed)
     width = max((length or 1 for length in lengths), default=1)
     joined = stages[places[0]]
-    ready, waiting = _ready(waiting, joined)
-    assert not ready or len(stages) > 0
-    waiting = [*ready, *waiting]
     for place in places[1:]:
         ready, waiting = _ready(waiting, joined, stages[place])
         joined = _join(emitting, joined, stages[place], ready, width, extent)
@@ -105,8 +102,6 @@ def _columns(left: Stage, right: Stage) -> dict[tuple[str, str], str]:
 
 
 def _is_of(node: Expr, stage: Stage) -> bool:
-    from neelc.ir.expr import Attribute
-
     return isinstance(node, Attribute) and key_of(node) in stage.columns
 
 

@@ -20,6 +20,7 @@ STREAMS = """
 CREATE STREAM S (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS;
 CREATE STREAM T (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS;
 CREATE STREAM L (k STRING, ts BIGINT, te BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS END BY te;
+CREATE RELATION R (k STRING, x INT, y DOUBLE);
 """
 COLUMNS = ("k", "x", "y")
 AGGREGATES = ("count", "sum", "avg", "min", "max", "stddev")
@@ -44,7 +45,8 @@ def networks(random: Random, count: int) -> Iterator[Network]:
 
 def tables(random: Random) -> Tables:
     """A few events for each stream."""
-    return {name: [event(random, name == "L") for _ in range(random.randint(0, 9))] for name in "STL"}
+    found = {name: [event(random, name == "L") for _ in range(random.randint(0, 9))] for name in "STLR"}
+    return found | {"R": [{name: row[name] for name in COLUMNS} for row in found["R"][:4]]}
 
 
 def event(random: Random, lasting: bool) -> dict[str, object]:
@@ -124,6 +126,8 @@ def condition(random: Random, variable: str) -> str:
 def correlation(random: Random, depth: int, names: tuple[str, ...]) -> str:
     variables = ["s", "t", "u"][: random.choice([2, 2, 3])]
     sources = [f"{item(random, depth - 1, names)} AS {name}" for name in variables]
+    if random.random() < 0.2:
+        sources[-1] = f"R AS {variables[-1]}"
     tests = []
     for one, other in pairwise(variables):
         tests += random.choice([[f"{one}.k = {other}.k"], [f"{one}.x < {other}.x"], [f"{one}.x = {other}.x"]])
