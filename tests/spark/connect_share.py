@@ -16,6 +16,8 @@ from asked_cases import PATHS, ask_cases
 from on_spark import Asking
 from pyspark.sql import SparkSession
 
+import neelc
+
 
 def main(share: int, strategies: Sequence[str]) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -33,8 +35,18 @@ def main(share: int, strategies: Sequence[str]) -> None:
     for strategy in strategies:
         asked = ask_cases(spark, PATHS[::share], Asking(strategy, shuffled=1))
         found[strategy] = {"answered": asked.answered, "problems": asked.problems}
+    found["match_recognize"] = recognized(spark)
     spark.stop()
     print(json.dumps(found))
+
+
+def recognized(spark: SparkSession) -> list[list[object]]:
+    """A query of Spark's around MATCH_RECOGNIZE: with a parameter, braces and a definition of WITH."""
+    given = spark.createDataFrame([(1, 3.0), (2, 1.0), (3, 2.0)], "n INT, x DOUBLE")
+    text = """WITH c AS (SELECT * FROM given WHERE n > :least)
+        SELECT m.*, '{}' AS braces FROM c MATCH_RECOGNIZE (
+          ORDER BY n MEASURES FIRST(n) AS f, LAST(x) AS l PATTERN (A B+) DEFINE B AS x > PREV(x)) AS m"""
+    return [list(row) for row in neelc.sql(spark, text, {"least": 0}, given=given).collect()]
 
 
 if __name__ == "__main__":
