@@ -10,6 +10,9 @@ from itertools import chain
 from repository import ROOT
 from rewriting import rules
 
+from neelc.cost.order_predicates import order_predicates
+from neelc.rewrite.algebra.drop_needless_coalescing import drop_needless_coalescing
+from neelc.rewrite.algebra.optimise import RULES
 from neelc.rewrite.batches import MEMBERS, ORDER, SIMPLIFY, UNUSED
 from neelc.rewrite.rule import Batch
 
@@ -22,9 +25,21 @@ the proof and more examples. [Rewriting](../explanation/rewriting.md) explains t
 by `pytest --update` from the docstrings.
 """
 
+NETWORKS = """## Networks of SELECT
+
+Filters move towards the sources, then the conditions of each are ordered; the files are in
+`compiler/rewrite/algebra/` and `compiler/cost/`. [How SELECT runs](../explanation/algebra.md) explains the whole.
+"""
+
 
 def page() -> str:
-    return "\n".join([HEAD, *chain.from_iterable(section(batch) for batch in batches())])
+    return "\n".join([HEAD, *chain.from_iterable(section(batch) for batch in batches()), *network_section()])
+
+
+def network_section() -> Iterator[str]:
+    """The rules for networks of SELECT."""
+    yield NETWORKS
+    yield from (entry(rule) for rule in (drop_needless_coalescing, *RULES, order_predicates))
 
 
 def batches() -> list[Batch]:
