@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neelc.bind.findings import Findings
 from neelc.host.clauses import Clause
+from neelc.host.script import HostStatement
 from neelc.host.tables import Refused
 from neelc.source import Span
 
@@ -24,11 +25,28 @@ def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
     findings.report("NEEL2220", message, clause.source, hint)
 
 
+def is_query(statement: HostStatement) -> bool:
+    """Whether a statement asks for rows. Others run at once: Spark executes an INSERT as it reads it."""
+    return statement.tokens[0].says("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+
+
+def not_a_query(statement: HostStatement, findings: Findings) -> None:
+    first = statement.tokens[0]
+    hint = "ask for the rows with SELECT, and write the DataFrame: neelc.sql(...).write"
+    message = f"not supported: MATCH_RECOGNIZE in {first.text.upper()}, which is no query"
+    findings.report("NEEL4001", message, first.span, hint)
+
+
 def refused_at(refusal: Refused, span: Span, findings: Findings) -> None:
     """Report what Spark says, at the part of the text that it points at."""
-    findings.report(
-        "NEEL2221", f"Spark refuses it: {refusal.message}", place_of(refusal.fragment, span, findings)
+    is_missing = "TABLE_OR_VIEW_NOT_FOUND" in refusal.message
+    hint = (
+        "declare it with CREATE STREAM, or give it: name=DataFrame, --stream name=path"
+        if is_missing
+        else None
     )
+    place = place_of(refusal.fragment, span, findings)
+    findings.report("NEEL2221", f"Spark refuses it: {refusal.message}", place, hint)
 
 
 def place_of(fragment: str, span: Span, findings: Findings) -> Span:
