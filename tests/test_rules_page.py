@@ -28,7 +28,7 @@ by `pytest --update` from the docstrings.
 NETWORKS = """## Networks of SELECT
 
 Filters move towards the sources, then the conditions of each are ordered; the files are in
-`compiler/rewrite/algebra/` and `compiler/cost/`. [How SELECT runs](../explanation/algebra.md) explains the whole.
+`compiler/rewrite/algebra/` and `compiler/cost/`. [How SELECT runs](../explanation/algebra.md) explains it.
 """
 
 
@@ -39,7 +39,8 @@ def page() -> str:
 def network_section() -> Iterator[str]:
     """The rules for networks of SELECT."""
     yield NETWORKS
-    yield from (entry(rule) for rule in (drop_needless_coalescing, *RULES, order_predicates))
+    listed: list[Callable[..., object]] = [drop_needless_coalescing, *RULES, order_predicates]
+    yield from map(entry, listed)
 
 
 def batches() -> list[Batch]:
