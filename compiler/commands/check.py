@@ -53,15 +53,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str, object]]:
     """Say that a script is right, and what might not be meant; gives the warnings as records."""
+    from neelc import parse
     from neelc.commands.host import own_part
     from neelc.commands.streams import bound
     from neelc.ir.logical import Program
+    from neelc.ir.script import CreateStream
     from neelc.lints import lints
 
     source = read_source(name)
     hosts = _checked_host(source, options)
     own = own_part(source)
-    program = bound(own, options)[1] if own is source or own.text.strip() else Program((), ())
+    has_queries = any(not isinstance(one, CreateStream) for one in parse.read(own).statements)
+    program = bound(own, options)[1] if has_queries or not hosts else Program((), ())
     warnings = lints(program, source)
     print(fine(source.name, len(program.queries) + hosts, len(warnings)), file=sys.stderr)
     if warnings and options.format == "text":
