@@ -27,6 +27,8 @@ def snapshots_equal(left: Iterable[Row], right: Iterable[Row]) -> bool:
     True
     >>> snapshots_equal([("A", 1, 5)], [("A", 1, 4)])
     False
+    >>> snapshots_equal([(-0.0, "b", 1, 5), (0.0, "a", 1, 5)], [(0.0, "a", 1, 5), (0.0, "b", 1, 5)])
+    True
     """
     return next(differences(left, right), None) is None
 
@@ -57,7 +59,7 @@ def _order(value: object) -> str:
         case bool():
             return repr(value)
         case int() | float() | Decimal() if math.isfinite(value):
-            return f"{float(value):.6e}"
+            return f"{float(value) + 0.0:.6e}"  # both zeros are one
     return repr(comparable(value))
 
 
