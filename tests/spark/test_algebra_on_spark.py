@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -12,6 +15,7 @@ from on_spark import Asking, Question, ask
 from neelc import parse
 from neelc.bind import bind
 from neelc.emit.compiled import compile_script
+from neelc.ir.logical import Program
 from neelc.runtime.reference import Result, run
 from neelc.runtime.reference.snapshots import differences
 from neelc.source import Source
@@ -29,7 +33,7 @@ def problem(network: Network, found: object) -> str | None:
 
 @pytest.mark.parametrize("chunks", [False, True])
 def test_random_networks(spark: Any, chunks: bool) -> None:
-    some = list(networks(Random(f"spark {chunks}"), 5))
+    some = list(networks(Random(f"spark {chunks}"), 4))
     questions = [Question(str(n), one.program, one.tables) for n, one in enumerate(some)]
     asking = Asking(partitions=2, seed=1, batch=3, chunks=chunks)
     problems = [problem(some[int(one.name)], result) for one, result in ask(spark, questions, asking, 5)]
@@ -46,10 +50,53 @@ def test_the_extended_filter_drops_no_match(spark: Any) -> None:
     SELECT * FROM S MATCH_RECOGNIZE_SEQUENTIAL (
       MEASURES a.x AS first, c.x AS last WITHIN 5 SECONDS PARTITION BY k PATTERN ab*c
       DEFINE a AS x > 1, b AS x >= 0, c AS x = 3);"""
-    source = Source(text, "matcher")
-    network = Network(text, bind(parse.read(source), source), {"S": rows})
+    network = Network(text, bound(text), {"S": rows})
     found = compile_script(network.program, [0])
     assert "extended filter" in found.source
     (answer,) = ask(spark, [Question("0", network.program, network.tables)], Asking(partitions=2, seed=1))
     assert run(network.program, network.tables)[-1][1].rows
     assert problem(network, answer[1]) is None
+
+
+TYPED = """CREATE STREAM S (
+  ts TIMESTAMP, k DOUBLE, d DECIMAL(10, 2), f FLOAT, b BOOLEAN, s STRING, day DATE, n BIGINT
+) TIMESTAMP BY ts;
+"""
+OF_ALL_TYPES = (
+    """SELECT k, sum(d) AS a, avg(d) AS b, sum(n) AS c, avg(n) AS e, stddev(d) AS g
+    FROM S WINDOW(TIME 4 SECONDS) GROUP BY k;""",
+    """SELECT min(d) AS a, max(f) AS b, min(b) AS c, max(s) AS e, min(day) AS g, sum(f) AS h, max(ts) AS i
+    FROM S WINDOW(TIME 4 SECONDS JUMP 3 SECONDS);""",
+    "SELECT DISTINCT k, s, f FROM S WINDOW(TIME 3 SECONDS);",
+)
+
+
+def test_all_types(spark: Any) -> None:
+    random, begin = Random(2), datetime(2020, 1, 1, tzinfo=UTC)
+    values: dict[str, list[object]] = {
+        "k": [0.0, -0.0, math.nan, None, 1.0],
+        "d": [None, Decimal("1.25"), Decimal("-3.10"), Decimal("99999999.99")],
+        "f": [None, 0.5, math.inf, -1.25],
+        "b": [True, False, None],
+        "s": ["é", "z", "", None],
+        "day": [None, date(2020, 1, 2), date(1960, 5, 5)],
+        "n": [None, 2**62, -5, 7],
+    }
+    rows = [
+        {
+            "ts": begin + timedelta(seconds=random.randint(0, 20)),
+            **{name: random.choice(several) for name, several in values.items()},
+        }
+        for _ in range(30)
+    ]
+    some = [Network(text, bound(TYPED + text), {"S": rows}) for text in OF_ALL_TYPES]
+    questions = [Question(str(n), one.program, one.tables) for n, one in enumerate(some)]
+    answers = ask(spark, questions, Asking(partitions=2, seed=1, batch=4))
+    assert [
+        found for found in (problem(some[int(one.name)], result) for one, result in answers) if found
+    ] == []
+
+
+def bound(text: str) -> Program:
+    source = Source(text, "test")
+    return bind(parse.read(source), source)
