@@ -10,8 +10,8 @@ import pytest
 from repository import ROOT, imports, is_generated, modules
 
 # A module imports from its own stage and from stages to the left. `files` and `arguments` are what a caller
-# gives; `data` reads tables, `execute` runs a bound script, `host` are queries of Spark's around ours, `cases`
-# are case files, `commands` are what the command line can do.
+# gives; `data` reads tables, `execute` runs a bound script, `host` are queries of Spark's around ours,
+# `cases` are case files, `commands` are what the command line can do.
 STAGES = """
     source errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host cases
     api commands cli

@@ -85,7 +85,11 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
     found = with_type_column(merged(tables), statement.type_by)
     columns = tuple(ColumnDefinition(written(c.name), c.type, span=statement.span) for c in found)
     completed = replace(statement, columns=columns)
-    if statement.timestamp is None and not statement.is_relation and (start := likely_timestamp(c.name for c in columns)):
+    if (
+        statement.timestamp is None
+        and not statement.is_relation
+        and (start := likely_timestamp(c.name for c in columns))
+    ):
         completed = replace(completed, timestamp=Timestamp(start, span=statement.span))
     return completed
 
@@ -93,7 +97,7 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
 def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
     """What the caller says, where the script says nothing; the two must not contradict each other."""
     if statement.is_relation and (given.timestamp or given.latest or given.end or given.type_by):
-        raise CallError(f"stream {given.name}: the script says that it is a relation, without times and types")
+        raise CallError(f"stream {given.name}: the script says that it is a relation, which has no times")
     time = statement.timestamp
     for clause, said, also in (
         ("TIMESTAMP", time.start if time else None, given.timestamp),

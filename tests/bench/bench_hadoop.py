@@ -23,8 +23,6 @@ JOBS, NODES = 12_000, 200
 LOGS = ("Jobs", "Shuffle", "Ganglia")
 HEAD, *STATEMENTS = re.split(r"^(?=CREATE QUERY )", (HADOOP / "hadoop.neel").read_text(), flags=re.MULTILINE)
 ASKED = {text.split()[2]: text[: text.index(";") + 1] for text in STATEMENTS}
-QUERIES: dict[str, str] = {}
-"""None of those over the stream that most benchmarks share."""
 
 
 def logs(scale: float) -> dict[str, Path]:
@@ -33,7 +31,7 @@ def logs(scale: float) -> dict[str, Path]:
     directory = BUILD / "data" / f"hadoop-{jobs}-jobs"
     if not directory.exists():
         unfinished = directory.with_name(f"{directory.name}.unfinished")
-        generate = [sys.executable, HADOOP / "generate.py", unfinished]
+        generate = [sys.executable, str(HADOOP / "generate.py"), str(unfinished)]
         subprocess.run([*generate, "--jobs", str(jobs), "--nodes", str(NODES)], check=True, stdout=sys.stderr)
         unfinished.rename(directory)
     return {name: directory / f"{name.lower()}.parquet" for name in LOGS}
