@@ -60,7 +60,7 @@ def _valid(operator: a.Operator, statistics: Statistics) -> float:
             known = statistics.knowledge.number(stream, "EVENTS")
             return known.value if known else defaults.DISTINCT
         case a.TimeWindow(input, size):
-            return _rate(input, statistics) * _seconds(size)
+            return arrivals(input, statistics) * _seconds(size)
         case a.CountWindow(_, size, _, partition):
             return size * prod(distinct(operator, one, statistics) for one in partition)
         case a.Filter(input, condition):
@@ -86,15 +86,15 @@ def rate(stream: Stream, statistics: Statistics) -> float:
     return defaults.rate(stream)
 
 
-def _rate(operator: a.Operator, statistics: Statistics) -> float:
+def arrivals(operator: a.Operator, statistics: Statistics) -> float:
     """Events that begin in a second."""
     match operator:
         case a.Source(_, stream):
             return rate(stream, statistics)
         case a.Filter(input, condition):
-            return _rate(input, statistics) * share(condition, operator, statistics)
+            return arrivals(input, statistics) * share(condition, operator, statistics)
     below = a.inputs_of(operator)
-    return _rate(below[0], statistics) if below else 1.0
+    return arrivals(below[0], statistics) if below else 1.0
 
 
 def _seconds(window: Window) -> float:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
-from neelc.cost.algebra_sizes import share
+from neelc.cost.algebra_sizes import arrivals, distinct, share
 from neelc.cost.statistics import Statistics
 from neelc.ir import rows as r
 from neelc.ir.algebra import PatternMatcher
 from neelc.ir.conjuncts import conjoin
 from neelc.ir.expr import Expr
+from neelc.ir.names import bare
 from neelc.ir.row_values import ROW
+from neelc.ir.units import LENGTHS
 from neelc.plan.event_roles import renamed
 from neelc.plan.sequential_plan import SequentialPlan
 from neelc.plan.widths import width_of
 
-LARGEST_SHARE = 0.1
-"""The thesis' own pays up to a share of 0.3; here three buckets are kept around each pivot."""
+BUCKETS = 3
+"""What is kept around a pivot: its own bucket of one window, and both neighbours."""
+
+MOST_KEPT = 0.1
+"""The share of events that may be left, for the filter to pay: it reads the stream twice (bench_algebra). The
+thesis' own pays up to 0.3."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,17 @@ def pivot_of(
             met = share(condition, operator.input, statistics)
             found.append(Pivot(symbol, conditions, max(1, reach), met))
     best = min(found, key=lambda one: one.share, default=None)
-    return best if best is not None and best.share <= LARGEST_SHARE else None
+    return best if best is not None and kept(best, operator, unit, statistics) <= MOST_KEPT else None
+
+
+def kept(pivot: Pivot, operator: PatternMatcher, unit: str, statistics: Statistics) -> float:
+    """The share of events that are expected to be near a pivot of their partition."""
+    attributes = {bare(one.name): one for one in operator.input.payload}
+    keys = [attributes[name] for name in operator.clause.partition]
+    partitions = prod(distinct(operator.input, one, statistics) for one in keys)
+    seconds = BUCKETS * pivot.reach * LENGTHS[unit] / LENGTHS["SECOND"]
+    near = seconds * arrivals(operator.input, statistics) / partitions
+    return min(1.0, pivot.share * max(1.0, near))
 
 
 def in_every_match(pattern: r.RowPattern) -> frozenset[str]:
