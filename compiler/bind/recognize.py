@@ -45,7 +45,7 @@ def bind_recognize(
         return None
     unit = (clock.unit if clock else None) or "MILLISECOND"
     return Recognize(
-        source.columns or (), _canonical_names(clause.pattern), definitions, partition, order, measures,
+        source.columns or (), canonical_names(clause.pattern), definitions, partition, order, measures,
         _all_rows(clause.rows), _skip(clause.skip, variables), within, unit, span=clause.span,
     )  # fmt: skip
 
@@ -69,7 +69,9 @@ def variables_of(clause: r.MatchRecognize) -> Variables:
     return found
 
 
-def _canonical_names(pattern: r.RowPattern) -> r.RowPattern:
+def canonical_names(pattern: r.RowPattern) -> r.RowPattern:
+    """The pattern with the names that CLASSIFIER() shows."""
+
     def change(node: Node) -> Node:
         if isinstance(node, r.RowVariable):
             return replace(node, name=canonical(node.name))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from neelc.bind.findings import Findings
 from neelc.bind.functions import is_aggregate
-from neelc.bind.recognize import canonical
+from neelc.bind.recognize import canonical, canonical_names
 from neelc.bind.relations import Relation
 from neelc.bind.row_columns import RowColumns
 from neelc.bind.row_names import RowNames
@@ -54,7 +54,7 @@ def bind_sequential(
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
     if len(findings.diagnostics) > before:
         return None
-    pattern = without_open_ends(_canonical_names(clause.pattern))
+    pattern = without_open_ends(canonical_names(clause.pattern))
     return Sequential(
         source.columns or (), pattern, definitions, partition, measures, within, span=clause.span
     )
@@ -157,14 +157,3 @@ def _partition_column(item: e.Expr, columns: RowColumns, findings: Findings) -> 
             return ""
     findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery before")
     return ""
-
-
-def _canonical_names(pattern: r.RowPattern) -> r.RowPattern:
-    def change(node: Node) -> Node:
-        if isinstance(node, r.RowVariable):
-            return replace(node, name=canonical(node.name))
-        return map_children(node, change)
-
-    changed = change(pattern)
-    assert isinstance(changed, r.RowPattern)
-    return changed
