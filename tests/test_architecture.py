@@ -13,8 +13,8 @@ from repository import ROOT, imports, is_generated, modules
 # gives; `data` reads tables, `execute` runs a bound script, `host` are queries of Spark's around ours,
 # `cases` are case files, `commands` are what the command line can do.
 STAGES = """
-    source errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host cases
-    api commands cli
+    source codes errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host
+    cases api commands cli
 """.split()
 
 # Stages that hand work to the runtime, or start it.

@@ -17,8 +17,8 @@ from repository import ROOT
 import neelc.lints
 from neelc import cases, parse
 from neelc.bind import bind
+from neelc.codes import CATALOGUE
 from neelc.data.inputs import complete
-from neelc.errors import CATALOGUE
 from neelc.ir.conjuncts import conjoin, conjuncts
 from neelc.ir.logical import Match
 from neelc.ir.node import map_children

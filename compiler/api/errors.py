@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from neelc.api.causes import cause_of, cut, shortened
-from neelc.errors import CATALOGUE, Diagnostic, NeelError
+from neelc.codes import CATALOGUE
+from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.runtime.failures import AGGREGATE, SKIP, parse_failure, window_text
 from neelc.source import Source, Span
