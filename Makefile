@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 .DELETE_ON_ERROR:
-.PHONY: help demo test check fuzz mutate bench docs fmt clean java build/mypy
+.PHONY: help demo test check fuzz mutate bench docs fmt clean java chromium build/mypy
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
@@ -30,7 +30,7 @@ demo: .venv/ready java  ## a million events, three queries on Spark: matches, ex
 	@head -n 5 build/demo/trades.txt; echo ...; grep -A 4 Unanswered: build/demo/trades.txt
 	@echo; echo "All matches are in build/demo. The source that ran: neelc compile $(MILLION)/hospital.neel"
 
-test: .venv/ready java  ## all tests
+test: .venv/ready java chromium  ## all tests
 	@echo "running the tests"
 	@$(BIN)/pytest -q -n 2 --dist loadgroup  # one process for all that shares a Spark session
 
@@ -103,5 +103,18 @@ java:
 	      || { cat build/java.log >&2; echo "no Java runtime could be installed" >&2; }; \
 	  else \
 	    echo "no Java runtime found: what runs on Spark requires Java 17 or later (openjdk-17-jre-headless)" >&2; \
+	  fi; \
+	fi
+
+# The pages are tested in a browser. Without one those tests are skipped, so this warns and goes on.
+chromium:
+	@if ! command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null; then \
+	  if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	    echo "installing Chromium for the tests of pages"; mkdir -p build; \
+	    { apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      chromium fonts-dejavu-core; } >build/chromium.log 2>&1 \
+	      || { tail -n 5 build/chromium.log >&2; echo "no Chromium could be installed" >&2; }; \
+	  else \
+	    echo "no Chromium found: the tests of pages are skipped" >&2; \
 	  fi; \
 	fi
