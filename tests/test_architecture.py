@@ -11,10 +11,11 @@ from repository import ROOT, imports, is_generated, modules
 
 # A module imports from its own stage and from stages to the left. `files` and `arguments` are what a caller
 # gives; `data` reads tables, `execute` runs a bound script, `host` are queries of Spark's around ours,
-# `cases` are case files, `commands` are what the command line can do.
+# `canonical` formats scripts, `editors` is what editors ask, `cases` are case files, `commands` are what the
+# command line can do.
 STAGES = """
     source codes errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host
-    cases api commands cli
+    canonical editors cases api commands cli
 """.split()
 
 # Stages that hand work to the runtime, or start it.
@@ -31,6 +32,9 @@ DOORS = {
     "antlr4": ("neelc.parse", "neelc.grammar"),
     "sqlglot": ("neelc.emit",),
     "pyspark": ("neelc.emit", "neelc.api", "neelc.runtime.bridge"),
+    "pygls": ("neelc.editors.server",),
+    "pygments": ("neelc.editors.lexer",),
+    "railroad": ("neelc.grammar.diagrams",),
 }
 
 HEAVY = ("pyspark", "pandas", "numpy", "numba", "pyarrow", "sqlglot", "networkx")

@@ -15,7 +15,7 @@ from neelc.ir.names import find
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import BIGINT, VOID, Array, DataType, Map
 
-_FORMS = {
+FORMS = {
     "prev": "PREV(price), PREV(A.price, 2)",
     "next": "NEXT(price), NEXT(A.price, 2)",
     "first": "FIRST(A.price), FIRST(A.price, 1)",
@@ -118,7 +118,7 @@ class RowNames:
         distance = literal_integer(node.arguments[1]) if len(node.arguments) == 2 else usual
         if distance is None or distance < 0:
             message = f"the distance of `{node.name}` is a number that is written down, 0 or more"
-            self.wrong(message, node.arguments[1], f"for example {_FORMS[node.name.lower()]}")
+            self.wrong(message, node.arguments[1], f"for example {FORMS[node.name.lower()]}")
             return None
         return node.arguments[0], distance
 
@@ -184,7 +184,7 @@ class RowNames:
 
     def misused(self, node: e.Call) -> e.Expr:
         return self.wrong(
-            f"`{node.name}` takes something else", node, f"for example {_FORMS[node.name.lower()]}"
+            f"`{node.name}` takes something else", node, f"for example {FORMS[node.name.lower()]}"
         )
 
     def wrong(self, message: str, node: e.Expr, hint: str | None) -> e.Expr:
@@ -208,7 +208,7 @@ class _Argument:
                 return self._classifier(arguments, node)
             case e.Call(name, ()) if name.lower() == "match_number":
                 return e.MatchNumber()
-            case e.Call(name) if name.lower() in _FORMS or is_aggregate(node):
+            case e.Call(name) if name.lower() in FORMS or is_aggregate(node):
                 self.failed = True
                 hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
                 return self.names.wrong(f"`{name}` cannot stand inside of this", node, hint)

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _format(name: str, options: argparse.Namespace) -> int:
-    from neelc.commands.canonical import canonical
+    from neelc.canonical import canonical
 
     source = read_source(name)
     found = canonical(source)

@@ -57,7 +57,7 @@ COMMENTED = [
 
 @pytest.mark.parametrize("text", COMMENTED)
 def test_fmt_loses_no_comment(text: str) -> None:
-    from neelc.commands.canonical import canonical
+    from neelc.canonical import canonical
     from neelc.parse import script
     from neelc.parse.tokens import tokens_of
     from neelc.source import Source

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neelc import parse
-from neelc.commands.hosts import without_hosts
+from neelc.host.stand_ins import without_hosts
 from neelc.ir.script import Script, Statement
 from neelc.ir.show import format_script
 from neelc.parse.tokens import tokens_of

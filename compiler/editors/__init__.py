@@ -1,0 +1,1 @@
+"""What editors need: colours for the language, and answers about a script that is being written."""

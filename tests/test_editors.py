@@ -1,0 +1,133 @@
+"""Colours: the lexer of Pygments and the TextMate grammar know the words of the grammar."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Error, Keyword, Name, Number, Operator, String, Token
+from repository import ROOT
+
+from neelc.editors.lexer import NeelLexer
+from neelc.editors.textmate import text as textmate_text
+from neelc.editors.textmate import textmate
+from neelc.grammar.spellings import grammar_text
+from neelc.parse.words import KEYWORDS
+
+EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.neel"))
+TEXTMATE = ROOT / "docs" / "editors" / "vscode" / "syntaxes" / "neel.tmLanguage.json"
+
+QUERY = """\
+-- a comment
+create stream Trades (ts BIGINT, `it``s` STRING, time INT) TIMESTAMP BY ts FROM 'it''s.csv';
+PATTERN SEQ(A a, !(B b :b.x > 1), C+ c[]) WHERE [id] AND c[i].type >= :low AND avg(c[..i-1].x) < 1.5e3
+WITHIN 10 seconds USING SKIP TILL ANY MATCH RETURN count(*) AS n, X'ab' /* end */
+"""
+
+
+def colours(text: str) -> dict[str, object]:
+    """The last token of each text."""
+    return {part.strip(): kind for kind, part in NeelLexer().get_tokens(text)}
+
+
+def test_the_words_are_those_of_the_grammar() -> None:
+    section = grammar_text().split("// Words --")[1].split("// Marks --")[0]
+    assert set(KEYWORDS) == set(re.findall(r"'([A-Z_]+)'", section))
+
+
+@pytest.mark.parametrize("word", KEYWORDS)
+def test_pygments_knows_every_word(word: str) -> None:
+    kind = colours(f"{word} (")[word]
+    assert kind in Keyword or kind in Operator.Word or kind in Name.Builtin
+
+
+def test_pygments_finds_the_lexer_by_its_name() -> None:
+    assert isinstance(get_lexer_by_name("neel"), NeelLexer)
+
+
+def test_pygments_colours_a_query() -> None:
+    found = colours(QUERY)
+    expected = {
+        "create": Keyword.Declaration,
+        "Trades": Name.Class,
+        "time": Name,
+        "'it''s.csv'": String.Single,
+        "`it``s`": Name,
+        "SEQ": Keyword.Reserved,
+        "type": Name.Attribute,
+        "low": Name.Variable,
+        "avg": Name.Builtin,
+        "1.5e3": Number,
+        "seconds": Keyword.Type,
+        "TILL": Keyword,
+        "count": Name.Builtin,
+        "X'ab'": String.Other,
+        "/* end */": Token.Comment.Multiline,
+    }
+    assert {text: found[text] for text in expected} == expected
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_pygments_understands_the_examples(path: Path) -> None:
+    found = list(NeelLexer().get_tokens(path.read_text()))
+    assert [part for kind, part in found if kind is Error] == []
+    # Words in upper case are of the language, apart from types of events.
+    assert {"PATTERN", "WITHIN"} <= {part for kind, part in found if kind in Keyword}
+
+
+def test_the_textmate_grammar_is_current(update: bool) -> None:
+    if update:
+        TEXTMATE.write_text(textmate_text())
+    assert TEXTMATE.read_text() == textmate_text(), "run pytest --update tests/test_editors.py"
+
+
+def textmate_scope(text: str) -> str:
+    """The scope of a text, by the first pattern that fits all of it, as TextMate would choose it."""
+    patterns = textmate()["patterns"]
+    assert isinstance(patterns, list)
+    for pattern in patterns:
+        found = re.match(pattern.get("match") or f"(?s:{pattern['begin']}.*?{pattern['end']})", text)
+        if found and found.end():
+            return str(pattern.get("name", "captures"))
+    return ""
+
+
+@pytest.mark.parametrize("word", KEYWORDS)
+def test_textmate_knows_every_word(word: str) -> None:
+    assert re.match(r"keyword|constant|support|storage", textmate_scope(f"{word} ("))
+
+
+@pytest.mark.parametrize(
+    ("text", "scope"),
+    [
+        ("'it''s'", "string.quoted.single.neel"),
+        ("`a b`", "variable.other.quoted.neel"),
+        ("/* a\nb */", "comment.block.neel"),
+        ("-- a", "comment.line.double-dash.neel"),
+        ("x'ab'", "string.quoted.other.binary.neel"),
+        ("CREATE stream Trades", "captures"),
+        ("10 seconds", "captures"),
+        ("10.5", "constant.numeric.neel"),
+        (":low AND", "variable.parameter.neel"),
+        (":b.x", ""),
+        ("avg(x)", "support.function.neel"),
+        ("time", ""),
+        ("TIME", "keyword.other.neel"),
+        ("<=>", "keyword.operator.neel"),
+    ],
+)
+def test_textmate_tells_things_apart(text: str, scope: str) -> None:
+    assert textmate_scope(text) == scope
+
+
+def test_the_extension_points_at_files_that_are_there() -> None:
+    folder = ROOT / "docs" / "editors" / "vscode"
+    package = json.loads((folder / "package.json").read_text())
+    [language], [grammar] = package["contributes"]["languages"], package["contributes"]["grammars"]
+    assert grammar["scopeName"] == textmate()["scopeName"]
+    assert grammar["language"] == language["id"] == "neel"
+    for path in (grammar["path"], language["configuration"], package["main"]):
+        assert (folder / path).is_file()
