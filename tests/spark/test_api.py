@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from repository import ROOT
 
 import neelc
 
@@ -180,15 +178,3 @@ def test_what_a_stream_cannot_be(spark: Any) -> None:
         neelc.stream("trades.csv", unit="blinks")
     with pytest.raises(ValueError, match="there are simple, rewrite, cost, nfa, all"):
         neelc.Session(spark).explain("PATTERN T t", mode="full", T=spark.range(1).selectExpr("id AS ts"))
-
-
-def test_the_page_about_the_api(spark: Any, trades: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The snippets of docs/reference/api.md, one after the other."""
-    page = (ROOT / "docs" / "reference" / "api.md").read_text()
-    known = {"spark": spark, "trades": trades.withColumnRenamed("sym", "ticker")}
-    try:
-        for snippet in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-            exec(snippet, known)
-    finally:
-        spark.catalog.dropTempView("Payments")
-    assert "NEEL2001 42000 variables in scope: a, b" in capsys.readouterr().out

@@ -1,0 +1,66 @@
+"""The fenced blocks of the documentation, and what its pages say about them in comments.
+
+`<!-- not run: REASON -->` above a block takes it out of the tests. `<!-- given`, Python lines, `-->` makes
+what the Python blocks after it need; readers do not see it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from repository import ROOT, documents
+
+FENCE = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+GIVEN = re.compile(r"^<!-- given\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
+NOT_RUN = re.compile(r"<!-- not run: (\S[^\n]*) -->\s*\Z")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. `output` is the text block that follows at once: what a program prints, if it does."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    not_run: str | None = None
+    output: str | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+@cache
+def blocks(page: Path) -> tuple[Block, ...]:
+    """All blocks of a page, those of `given` comments as Python."""
+    text = page.read_text()
+    found = [*FENCE.finditer(text), *GIVEN.finditer(text)]
+    return tuple(_block(page, text, each) for each in sorted(found, key=lambda each: each.start()))
+
+
+def _block(page: Path, text: str, found: re.Match[str]) -> Block:
+    line = text.count("\n", 0, found.start()) + 1
+    if found.re is GIVEN:
+        return Block(page, line, "python", found[1])
+    mark = NOT_RUN.search(text[: found.start()])
+    after = re.compile(r"\s*\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL).match(text, found.end())
+    return Block(page, line, found[2], found[3], mark and mark[1], after and after[1])
+
+
+def snippets(language: str) -> list[Block]:
+    """The blocks of `language` on all pages that are to be run."""
+    everything = (block for page in documents() for block in blocks(page))
+    return [block for block in everything if block.language == language and block.not_run is None]
+
+
+def pages_with(language: str) -> list[Path]:
+    return list(dict.fromkeys(block.page for block in snippets(language)))
+
+
+def like(shown: str) -> re.Pattern[str]:
+    """What a page shows of an output; `...` stands for anything."""
+    return re.compile(re.escape(shown.strip()).replace(r"\.\.\.", ".*?"), re.DOTALL)

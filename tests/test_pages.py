@@ -1,0 +1,135 @@
+"""What the pages of the documentation show is run, and what they link to is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from repository import ROOT, documents
+from snippets import FENCE, Block, blocks, like, pages_with, snippets
+
+from neelc.cli import main
+
+RUN = {"neel", "case", "console", "python"}
+"""Languages whose blocks are run: Python in tests/spark/test_page_snippets.py, the others here."""
+SHOWN = {"text", "sh", "json", "sql", "neel-sketch", "toml", "yaml", "ini", "xml", "lua", "vim"}
+"""Languages whose blocks are only shown: outputs, synopses, settings of other programs."""
+
+LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
+HEADING = re.compile(r"^#+ +(.+?)(?: *\{#([\w-]+)\})?$", re.MULTILINE)
+
+
+def place(block: Block) -> str:
+    return block.place
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_blocks_are_run_or_say_why_not(page: Path) -> None:
+    assert {block.language for block in blocks(page)} <= RUN | SHOWN
+
+
+@pytest.mark.parametrize("block", snippets("neel"), ids=place)
+def test_neel_snippets_parse(block: Block) -> None:
+    from neelc.parse import script
+    from neelc.source import Source
+
+    script(Source(block.text, block.place))
+
+
+@pytest.mark.parametrize("block", snippets("case"), ids=place)
+def test_case_snippets_pass(block: Block) -> None:
+    from neelc.cases import run_case
+    from neelc.cases.file import parse
+
+    outcome = run_case(parse(block.text, ROOT / block.place))
+    assert outcome.passed, outcome.diff
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The examples, copied: what commands write is gone afterwards."""
+    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def said(command: str, capture: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a command prints: to standard output alone, and with its messages."""
+    words = shlex.split(command, comments=True)
+    if words[0] == "cd":
+        monkeypatch.chdir(words[1])
+        return [""]
+    if words[0] == "neelc" and not re.search(r"[|<>]", command):
+        # Both engines give the same rows (tests/spark compares them), and this one need not be started.
+        engine = [] if words[1] != "run" or "--engine" in words else ["--engine", "reference"]
+        main([*words[1:], *engine])
+        out, err = capture.readouterr()
+        return [out, out + err]
+    assert words[0] in ("python", "cat", "head", "ls", "wc"), f"no test knows how to run {words[0]}"
+    program = [sys.executable, *words[1:]] if words[0] == "python" else words
+    return [subprocess.run(program, capture_output=True, text=True, check=True).stdout]
+
+
+@pytest.mark.parametrize("page", pages_with("console"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_consoles_show_what_commands_print(
+    page: Path, workplace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for block in (block for block in snippets("console") if block.page == page):
+        for shown in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            command, _, output = re.sub(r"\\\n *", "", shown).partition("\n")
+            answers = said(command, capsys, monkeypatch)
+            expected = like(output)
+            assert any(expected.fullmatch(answer.strip()) for answer in answers), (
+                f"{block.place}\n{answers[-1]}"
+            )
+
+
+def help_of(command: str, capture: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    return capture.readouterr().out
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_have_the_options_that_pages_name(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = re.sub(r"\\\n *", "", page.read_text())
+    for command, rest in re.findall(r"^ *(?:\$ )?neelc ([a-z]+)\b(.*(?:\n {10,}.*)*)", text, re.MULTILINE):
+        known = set(re.findall(r"--?[\w-]+", help_of(command, capsys)))
+        unknown = set(re.findall(r"(?<=[\s\[(])--[\w-]+", rest.partition(" #")[0])) - known
+        assert not unknown, f"neelc {command} has no {', '.join(unknown)}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of a page's headings in the site."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text()))
+    return {own or slug(text) for text, own in headings}
+
+
+def slug(heading: str) -> str:
+    """As Python-Markdown does: "`neelc.sql`: how, and why" is neelcsql-how-and-why."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+
+
+def leads_nowhere(page: Path, target: str) -> bool:
+    path, _, anchor = target.partition("#")
+    file = page.parent / path if path else page
+    return not file.exists() or bool(anchor and file.suffix == ".md" and anchor not in anchors(file))
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text())
+    targets = [markdown or html for markdown, html in LINK.findall(text)]
+    assert [
+        target for target in targets if not re.match(r"[a-z]+:", target) and leads_nowhere(page, target)
+    ] == []
