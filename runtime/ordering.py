@@ -2,20 +2,20 @@
 
 Rows come in one of two orders. Sorted by keys and start, they are as the kernel wants them. Sorting them by
 one number is several times cheaper for Spark: some bits of the keys' hash, then the start in ticks of
-`grain`. Then keys with the same bits come mixed, and rows of one tick in any order; both is rare, and mended
-here. Either way rows come in sections: no key is in two of them, and the times of one do not fall.
+`grain`; what that leaves in disorder is mended. Either way rows come in sections: no key is in two of them,
+and the times of one do not fall.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from neelc.runtime import segments
 from neelc.runtime.columns import Columns
 from neelc.runtime.failures import UNSORTED, Facts, KernelFailure
+from neelc.runtime.mending import mended, section_heads
 from neelc.runtime.program import Program
-from neelc.runtime.segments import Bools, Ints
+from neelc.runtime.segments import Ints
 
 
 def floors(program: Program, start: Ints) -> Ints:
@@ -29,9 +29,9 @@ def floors(program: Program, start: Ints) -> Ints:
 
 def sections(program: Program, columns: Columns, floor: Ints) -> Ints:
     """The rows at which sections begin."""
-    falls = np.flatnonzero(floor[1:] < floor[:-1]) + 1
     if program.grain is not None:
-        return np.concatenate([np.zeros(1, dtype=np.int64), falls])
+        return section_heads(floor)
+    falls = np.flatnonzero(floor[1:] < floor[:-1]) + 1
     heads = key_heads(program, columns)
     wrong = falls[~np.isin(falls, heads)]
     if len(wrong):
@@ -48,68 +48,7 @@ def key_heads(program: Program, columns: Columns) -> Ints:
 def in_order(program: Program, columns: Columns, begins: Ints, floor: Ints) -> tuple[Columns, Ints]:
     """The rows of each key together, in the order of time, and the rows at which keys begin. Rows stay in
     the section that they are in."""
-    heads = key_heads(program, columns)
     if program.grain is None:
-        return columns, heads
-    count, lengths = len(columns.start), np.diff(heads, append=len(columns.start))
-    first = first_pieces([columns.arrays[key].take(pa.array(heads)) for key in program.keys])
-    moved = _of_mixed_sections(first, heads, begins)
-    owner = np.repeat(first, lengths)
-    astray = _in_disorder(columns.start, floor, owner)
-    if moved.any():
-        astray |= np.repeat(moved, lengths)
-    if astray.any():
-        rows = np.flatnonzero(astray)
-        order = np.arange(count)
-        order[rows] = rows[np.lexsort((columns.start[rows], owner[rows]))]
-        columns = columns.take(order)
-        heads = np.flatnonzero(np.diff(owner[order], prepend=-1))
-    return columns, heads
-
-
-def first_pieces(keys: list[pa.Array]) -> Ints:
-    """For each of some keys, given by their columns, the place of the first that equals it.
-
-    >>> first_pieces([pa.array(["a", "b", "a", None, "a"]), pa.array([1, 1, 1, 1, 2])]).tolist()
-    [0, 1, 0, 3, 4]
-    """
-    codes = np.zeros(len(keys[0]), dtype=np.int64)
-    for key in keys:
-        _, codes = np.unique(codes * len(codes) + _codes(key), return_inverse=True)
-    _, first, group = np.unique(codes, return_index=True, return_inverse=True)
-    return first[group].astype(np.int64, copy=False)
-
-
-def _codes(column: pa.Array) -> Ints:
-    """Equal values have equal numbers, less than there are rows; NULL is a value."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    try:
-        indices = column.dictionary_encode(null_encoding="encode").indices
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # structs and arrays: rare as keys
-        indices = pa.array(list(map(repr, column.to_pylist()))).dictionary_encode().indices
-    found: Ints = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
-
-
-def _of_mixed_sections(first: Ints, heads: Ints, begins: Ints) -> Bools:
-    """The pieces of sections in which a key comes back after another one."""
-    again: Bools = first != np.arange(len(first))
-    if not again.any():
-        return again
-    section = np.searchsorted(begins, heads, side="right")
-    mixed: Bools = np.isin(section, section[again])
-    return mixed
-
-
-def _in_disorder(start: Ints, floor: Ints, owner: Ints) -> Bools:
-    """The rows of ticks of a key in which the start falls."""
-    same = (floor[1:] == floor[:-1]) & (owner[1:] == owner[:-1])
-    falls = same & (start[1:] < start[:-1])
-    if not falls.any():
-        return np.zeros(len(start), dtype=np.bool_)
-    tick = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~same)])
-    wrong = np.zeros(int(tick[-1]) + 1, dtype=np.bool_)
-    wrong[tick[1:][falls]] = True
-    found: Bools = wrong[tick]
-    return found
+        return columns, key_heads(program, columns)
+    order, heads = mended([columns.arrays[key] for key in program.keys], columns.start, floor, begins)
+    return (columns if order is None else columns.take(order)), heads

@@ -9,6 +9,7 @@ from neelc.emit.literals import identifier, spark_type
 from neelc.emit.relations import Extend, Join, Kernel, Let, Select, Sorted, Where
 from neelc.emit.results import Matches, results
 from neelc.emit.scans import Sources, Wanted, free, has_role, role_bit, scans
+from neelc.emit.sort_number import GRAIN, sort_number
 from neelc.emit.times import floor_divided
 from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT
@@ -21,11 +22,6 @@ from neelc.runtime.program import Output, Program
 CHUNK = 8
 """How many windows make a chunk of time. Events near its ends are read by two chunks: about an eighth, or a
 quarter where a pattern looks back."""
-
-TICK_BITS = 44
-GRAIN = 1 << (64 - TICK_BITS)
-"""Events of keys are sorted by one number: a hash of the keys above so many bits of time. That is all of a
-time but its last 20 bits, a second if it counts microseconds."""
 
 
 def kernel_relations(
@@ -139,8 +135,7 @@ def _chunk_comment(program: Program) -> str:
 def _order(program: Program, keys: tuple[str, ...]) -> tuple[str, ...]:
     if program.grain is None:
         return (*keys, "start")
-    ticks = f"(shiftright(start, {64 - TICK_BITS}) + {1 << (TICK_BITS - 1)}L)"
-    return (f"shiftleft(xxhash64({', '.join(keys)}), {TICK_BITS}) | {ticks}",)
+    return (sort_number(keys, "start"),)
 
 
 def _order_comment(program: Program) -> str:

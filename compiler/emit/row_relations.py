@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, spark_type
 from neelc.emit.relations import Extend, Items, Kernel, Let, Select, Sorted, Where
 from neelc.emit.row_measures import RowMeasures, named
+from neelc.emit.row_order import one_number, row_sort_number
 from neelc.emit.scans import free
 from neelc.emit.times import as_number
 from neelc.ir import expr as e
@@ -27,7 +29,11 @@ Reference = Callable[[e.Expr], str | None]
 
 def row_relations(plan: RowPlan, source: str, name: str, taken: set[str]) -> Iterator[Let]:
     """The relations that make the result out of the rows of `source`."""
-    return _Relations(plan, source, name, taken).lets()
+    relations = _Relations(plan, source, name, taken)
+    if relations.shifts():
+        return relations.lets()
+    program = dataclasses.replace(plan.program, order=one_number(plan))
+    return _Relations(dataclasses.replace(plan, program=program), source, name, taken).lets()
 
 
 @dataclass
@@ -42,14 +48,13 @@ class _Relations:
         rows, ordered, judged, matches = (
             free(word, self.taken) for word in ("rows", "ordered", "judged", "matches")
         )
-        shifts = self._shifts()
+        shifts = self.shifts()
         read = dict(self._columns())
         bits = {} if shifts or not plan.program.flagged else {"bits": self._bits({}, _of_row)}
         items = tuple((text, name) for name, text in {**read, **bits}.items())
         yield Let(rows, Select(self.source, items), "What is used of each row" + _with_bits(bool(bits)))
-        order = (*map(identifier, plan.keys), *self._order())
         keys = tuple(map(identifier, plan.keys))
-        comment = "The rows of each partition together, in order." if keys else "All rows, in order."
+        order, comment = self._sorting(keys)
         yield Let(ordered, Sorted(rows, keys, order), comment)
         if shifts:
             moved = free("neighbours", self.taken)
@@ -68,7 +73,7 @@ class _Relations:
         """What is computed of each row: columns that are needed after that, and their texts."""
         plan = self.plan
         needed = {*p.columns_read(plan.program), *plan.order}
-        if self._shifts():
+        if self.shifts():
             found = attributes(one for several in plan.bits for one in several)
             needed |= {self._own_column(node) for node in found}
         for name, expression in plan.columns.items():
@@ -82,11 +87,18 @@ class _Relations:
                 written = as_number(written, type, unit, unit)
             yield name, written
 
+    def _sorting(self, keys: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+        if self.plan.program.order is not None:
+            nearly = "nearly in order: sorting one number is fastest."
+            return (row_sort_number(self.plan, keys),), f"The rows of each partition together, {nearly}"
+        comment = "The rows of each partition together, in order." if keys else "All rows, in order."
+        return (*keys, *self._order()), comment
+
     def _order(self) -> Iterator[str]:
         for item, name in zip(self.plan.query.order, self.plan.order, strict=True):
             yield f"{identifier(name)}{_direction(item)}"
 
-    def _shifts(self) -> dict[tuple[str, int], str]:
+    def shifts(self) -> dict[tuple[str, int], str]:
         """The columns for values of rows at a distance."""
         found: dict[tuple[str, int], str] = {}
         for conjunct in (one for several in self.plan.bits for one in several):

@@ -99,7 +99,7 @@ class _Planner:
             path,
             reach,
             rows,
-            str(query.pattern),
+            label=str(query.pattern),
         )
         if reach is None and not p.columns_read(program):
             program = replace(program, flagged=True)  # a row without any column is none

@@ -1,7 +1,7 @@
 """From Spark to row patterns and back: the function that `DataFrame.mapInArrow` runs on each partition.
 
-Rows come sorted, those of one key together. They are collected until a key is complete; then its matches are
-found and become rows again.
+Once all rows of some keys have come (`neelc.runtime.rows.arriving`), their matches are found and become rows
+again.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime import segments
 from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
 from neelc.runtime.rows import navigation
+from neelc.runtime.rows.arriving import Batches, complete_keys
 from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.failing import RowFailure, key_text
 from neelc.runtime.rows.matches import listed
 from neelc.runtime.rows.navigation import Found, Views
 from neelc.runtime.rows.program import Member, Number, Output, Property, RowProgram, Value, Values
 from neelc.runtime.rows.recognizing import recognize
-
-Batches = Iterator[pa.RecordBatch]
 
 ROWS_AT_ONCE = 250_000
 ROWS_IN_BATCH = 50_000
@@ -57,40 +55,6 @@ def _results(
     if program.all_rows == "UNMATCHED":
         nothing = Found(program, listed((), (), (), heads), heads, count)
         yield nothing, navigation.unmatched_rows(np.flatnonzero(~is_matched))
-
-
-def complete_keys(
-    program: RowProgram, rows_at_once: int, batches: Batches
-) -> Iterator[tuple[pa.RecordBatch, Ints]]:
-    """Rows in pieces of which no key is in two, and the rows at which keys begin."""
-    waiting: list[pa.RecordBatch] = []
-    wanted = rows_at_once
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) < wanted:
-            continue
-        table, heads = _joined(program, waiting)
-        if len(heads) > 1:
-            # The last key may go on in the next batch.
-            yield table.slice(0, int(heads[-1])), heads[:-1]
-            waiting = [table.slice(int(heads[-1]))]
-        else:
-            waiting = [table]
-        # A long key is joined each time it has doubled: its rows are copied a few times, not for each batch.
-        wanted = max(rows_at_once, 2 * waiting[0].num_rows)
-    if waiting:
-        yield _joined(program, waiting)
-
-
-def _joined(program: RowProgram, batches: list[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
-    table = pa.Table.from_batches(batches).combine_chunks()
-    joined = table.to_batches()
-    if len(joined) > 1:
-        raise KernelFailure(Facts(MEMORY, "a column of the rows of one partition is larger than 2 GiB"))
-    batch = joined[0]
-    return batch, segments.heads([batch.column(name) for name in program.keys], batch.num_rows)
 
 
 def _batches(found: Found, views: Views, columns: dict[str, pa.Array]) -> Batches:

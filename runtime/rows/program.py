@@ -128,6 +128,17 @@ class Nearby:
 
 
 @dataclass(frozen=True)
+class Order:
+    """Rows come sorted by one number (`neelc.runtime.mending`), which has `column` in ticks of `grain`; in
+    their partition they belong in the order of the column."""
+
+    column: str
+    grain: int
+    descending: bool = False
+    nulls_last: bool = False
+
+
+@dataclass(frozen=True)
 class RowProgram:
     """A clause. `names` are those of the variables; `keys` the columns that partition the rows.
 
@@ -137,7 +148,7 @@ class RowProgram:
 
     `all_rows` is None for one row per match, else SHOW, OMIT or UNMATCHED; `skip` is PAST, NEXT, FIRST or
     LAST, the last two of the rows mapped to `skip_to`. A match holds at most `rows` rows, and the column
-    `time` differs by at most `reach` between its ends.
+    `time` differs by at most `reach` between its ends. Rows come in their order, unless `order` says which.
     """
 
     machine: Machine
@@ -154,6 +165,7 @@ class RowProgram:
     conditions: tuple[Condition, ...] = ()
     reach: int | None = None
     rows: int | None = None
+    order: Order | None = None
     label: str = field(default="", compare=False)
 
 
@@ -179,5 +191,6 @@ def columns_read(program: RowProgram) -> tuple[str, ...]:
     """The columns of rows that a program reads, besides `bits` and `time`."""
     looked = (one.column for condition in program.conditions for one in condition.looked)
     taken = (one.column for one in program.outputs if isinstance(one, Value | Values))
-    found = (*program.keys, *program.own, *nearby_columns(program), *looked, *taken)
+    order = () if program.order is None else (program.order.column,)
+    found = (*program.keys, *order, *program.own, *nearby_columns(program), *looked, *taken)
     return tuple(name for name in dict.fromkeys(found) if name)

@@ -23,7 +23,7 @@ from neelc.emit.row_relations import row_relations
 from neelc.errors import NeelError
 from neelc.ir.logical import Column
 from neelc.ir.recognize import Recognize
-from neelc.ir.types import DATE, INT, STRING, TIMESTAMP, Array, Decimal
+from neelc.ir.types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Array, Decimal
 from neelc.plan.row_plan import row_plan
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime.reference.model import LimitReached
@@ -124,3 +124,33 @@ def test_other_types(spark: Any) -> None:
     with configured(spark, Asking(shuffled=2, batch=3)):
         texts = [f"PARTITION BY room ORDER BY at MEASURES {text}" for text in OTHER_TYPES]
         check(spark, [(text, bound(text, COLUMNS), table) for text in texts])
+
+
+ORDERS = (
+    Column("room", STRING), Column("x", INT), Column("small", SMALLINT), Column("number", INT),
+    Column("large", BIGINT), Column("day", DATE), Column("at", TIMESTAMP), Column("local", TIMESTAMP_NTZ),
+)  # fmt: skip
+DIRECTIONS = ("", " DESC", " NULLS LAST", " DESC NULLS FIRST")
+
+
+def test_orders(spark: Any) -> None:
+    """Rows are sorted by one number: one made of any type, in both directions, NULL at either end."""
+    chance = Random(5)
+    begin = datetime(1969, 12, 1)
+    table: list[Mapping[str, object]] = []
+    for number, room in enumerate([*"abcabcaabbcc", None, None, None] * 4):
+        day = begin + timedelta(days=number)
+        times = (number - 30, (number - 30) * 10_000_019, (number - 30) * (1 << 57), day.date())
+        moments = (day.replace(tzinfo=UTC) + timedelta(microseconds=number), day)
+        named = zip([column.name for column in ORDERS[2:]], [*times, *moments], strict=True)
+        table.append({"room": room, "x": chance.randint(0, 9), **dict(named)})
+    for room in ("a", None):  # one in each partition: with two, their order would be anyone's
+        table.append({**dict.fromkeys(table[0]), "room": room, "x": 5})
+    chance.shuffle(table)
+    asked: list[Sample] = []
+    for place, column in enumerate(ORDERS[2:]):
+        text = f"PARTITION BY room ORDER BY {column.name}{DIRECTIONS[place % 4]}"
+        text += " MEASURES FIRST(x) AS b, LAST(x) AS e PATTERN (A B*) DEFINE B AS x >= PREV(x)"
+        asked.append((text, bound(text, ORDERS), table))
+    with configured(spark, Asking(shuffled=2, batch=7)):
+        check(spark, asked)

@@ -1,0 +1,101 @@
+"""Rows put in order that were sorted by one number: some bits of their keys' hash, then time in ticks.
+
+Keys with the same bits come mixed, and rows of one tick in any order; both is rare, found by comparing
+neighbours, and only the rows concerned are sorted again. A section is a stretch of rows whose ticks do not
+fall: no key is in two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime import segments
+from neelc.runtime.segments import Bools, Ints
+
+
+def section_heads(floor: Ints) -> Ints:
+    """The rows at which sections begin: `floor` is the beginning of each row's tick.
+
+    >>> section_heads(np.array([8, 8, 16, 0, 8])).tolist()
+    [0, 3]
+    """
+    falls = np.flatnonzero(floor[1:] < floor[:-1]) + 1
+    return np.concatenate([np.zeros(1, dtype=np.int64), falls])
+
+
+def mended(keys: Sequence[pa.Array], start: Ints, floor: Ints, begins: Ints) -> tuple[Ints | None, Ints]:
+    """The order in which the rows of each key are together and their `start` does not fall, None if it is the
+    present one; and the rows at which keys begin then. Rows stay in the section that they are in, which begin
+    at `begins`.
+
+    >>> keys, start = pa.array(["a", "b", "a", "c"]), np.array([3, 3, 4, 1])
+    >>> order, heads = mended([keys], start, start, section_heads(start))
+    >>> order.tolist(), heads.tolist()
+    ([0, 2, 1, 3], [0, 2, 3])
+    """
+    count = len(start)
+    heads = segments.heads(keys, count)
+    lengths = np.diff(heads, append=count)
+    first = first_pieces([key.take(pa.array(heads)) for key in keys])
+    moved = _of_mixed_sections(first, heads, begins)
+    owner = np.repeat(first, lengths)
+    astray = _in_disorder(start, floor, owner)
+    if moved.any():
+        astray |= np.repeat(moved, lengths)
+    if not astray.any():
+        return None, heads
+    rows = np.flatnonzero(astray)
+    order = np.arange(count)
+    order[rows] = rows[np.lexsort((start[rows], owner[rows]))]
+    return order, np.flatnonzero(np.diff(owner[order], prepend=-1))
+
+
+def first_pieces(keys: list[pa.Array]) -> Ints:
+    """For each of some keys, given by their columns, the place of the first that equals it.
+
+    >>> first_pieces([pa.array(["a", "b", "a", None, "a"]), pa.array([1, 1, 1, 1, 2])]).tolist()
+    [0, 1, 0, 3, 4]
+    """
+    codes = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        _, codes = np.unique(codes * len(codes) + _codes(key), return_inverse=True)
+    _, first, group = np.unique(codes, return_index=True, return_inverse=True)
+    return first[group].astype(np.int64, copy=False)
+
+
+def _codes(column: pa.Array) -> Ints:
+    """Equal values have equal numbers, less than there are rows; NULL is a value."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        indices = column.dictionary_encode(null_encoding="encode").indices
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # structs and arrays: rare as keys
+        indices = pa.array(list(map(repr, column.to_pylist()))).dictionary_encode().indices
+    found: Ints = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _of_mixed_sections(first: Ints, heads: Ints, begins: Ints) -> Bools:
+    """The pieces of sections in which a key comes back after another one."""
+    again: Bools = first != np.arange(len(first))
+    if not again.any():
+        return again
+    section = np.searchsorted(begins, heads, side="right")
+    mixed: Bools = np.isin(section, section[again])
+    return mixed
+
+
+def _in_disorder(start: Ints, floor: Ints, owner: Ints) -> Bools:
+    """The rows of ticks of a key in which the start falls."""
+    same = (floor[1:] == floor[:-1]) & (owner[1:] == owner[:-1])
+    falls = same & (start[1:] < start[:-1])
+    if not falls.any():
+        return np.zeros(len(start), dtype=np.bool_)
+    tick = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~same)])
+    wrong = np.zeros(int(tick[-1]) + 1, dtype=np.bool_)
+    wrong[tick[1:][falls]] = True
+    found: Bools = wrong[tick]
+    return found
