@@ -15,6 +15,8 @@ from neelc.rewrite.examples import STREAM
 SCRIPT = STREAM + (
     "CREATE QUERY first AS PATTERN SEQ(A a, SEQ(B b, SEQ(C c, SEQ(D d, E e)))) WHERE [id] WITHIN 1 MINUTE;\n"
     "CREATE QUERY second AS PATTERN SEQ(A a, SEQ(B b, C c)+ k[], AND(D d, E e)) WITHIN 1 MINUTE;\n"
+    "CREATE QUERY third AS SELECT a.id AS id, c.n AS n FROM S AS a WINDOW(TIME 5), "
+    "(SELECT id, count(*) AS n FROM S AS b WINDOW(TIME 9) GROUP BY id) AS c WHERE a.id = c.id AND a.x > 3;\n"
 )
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
@@ -90,6 +92,38 @@ def test_texts_of_the_automaton_do_not_leave_their_frames(shown: Page) -> None:
     })"""
     found = shown.value(script)
     assert found and all(found)
+
+
+def test_a_select_is_drawn_as_a_network(shown: Page) -> None:
+    click(shown, "nav a:nth-child(3)")
+    assert visible(shown, "h2") == ["third"]
+    click(shown, "[role=tab][data-tab=simple]")
+    assert len(visible(shown, "svg.network")) == 1
+    titles = visible(shown, "svg.network .title")
+    assert titles.count("stream S") == 1, "a stream that is read twice is drawn once"
+    assert {"select result", "correlate", "aggregate groups", "filter"} <= set(titles)
+    assert shown.value("all('svg.network path.flow').length") == len(titles)
+    inside = """all("svg.network .operator").filter(e => e.getClientRects().length).map(e => {
+      const frame = e.querySelector(".agent").getBBox();
+      return [...e.querySelectorAll("text")].every(t => t.getBBox().x >= frame.x &&
+        t.getBBox().x + t.getBBox().width <= frame.x + frame.width + 1);
+    })"""
+    assert all(shown.value(inside))
+    click(shown, "nav a:nth-child(1)")
+
+
+def test_a_select_has_steps_prices_and_relations(shown: Page) -> None:
+    click(shown, "nav a:nth-child(3)")
+    click(shown, "[role=tab][data-tab=rewrite]")
+    assert "COALESCE" in "".join(visible(shown, ".before .part mark"))
+    click(shown, "[data-go='1']")
+    assert "FILTER" in "".join(visible(shown, ".after .part mark"))
+    click(shown, "[role=tab][data-tab=cost]")
+    assert visible(shown, ".bars .name") == ["as executed", "as written"]
+    click(shown, "[role=tab][data-tab=spark]")
+    assert visible(shown, "td code")[-1] == "result"
+    assert len(visible(shown, "[role=tabpanel]")) == 1
+    click(shown, "nav a:nth-child(1)")
 
 
 def test_light_and_dark(shown: Page) -> None:

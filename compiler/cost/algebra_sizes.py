@@ -8,8 +8,10 @@ from __future__ import annotations
 from math import prod
 
 from neelc.cost import defaults
+from neelc.cost.facts import Fact
 from neelc.cost.statistics import Statistics
 from neelc.cost.statistics_conditions import plain_text_of, text_of
+from neelc.cost.statistics_known import weakest
 from neelc.ir import algebra as a
 from neelc.ir.expr import (
     Attribute,
@@ -55,7 +57,8 @@ def valid_events(operator: a.Operator, statistics: Statistics) -> float:
 def _valid(operator: a.Operator, statistics: Statistics) -> float:
     match operator:
         case a.Source(_, stream):
-            return rate(stream, statistics) * LENGTHS[stream.unit] / LENGTHS["SECOND"]
+            held = statistics.knowledge.number(stream, "VALID")
+            return held.value if held else rate(stream, statistics) * LENGTHS[stream.unit] / LENGTHS["SECOND"]
         case a.Relation(_, stream):
             known = statistics.knowledge.number(stream, "EVENTS")
             return known.value if known else defaults.DISTINCT
@@ -75,15 +78,28 @@ def _valid(operator: a.Operator, statistics: Statistics) -> float:
     return _valid(below[0], statistics) if len(below) == 1 else defaults.DISTINCT
 
 
+def told(stream: Stream, statistics: Statistics) -> Fact:
+    """The number that the size of a source rests on: of a SELECT before what it holds, else a rate."""
+    held = statistics.knowledge.number(stream, "VALID")
+    what = f"events of {stream.name} that are valid at an instant"
+    return Fact(what, *held) if held else rate_of(stream, statistics)
+
+
 def rate(stream: Stream, statistics: Statistics) -> float:
     """Events per second."""
+    return rate_of(stream, statistics).value
+
+
+def rate_of(stream: Stream, statistics: Statistics) -> Fact:
+    """Events per second, and who says so."""
+    what = f"events per second of {stream.name}"
     known = {name: statistics.knowledge.number(stream, name) for name in ("RATE", "EVENTS", "SPAN")}
     said, events, span = (known[name] for name in ("RATE", "EVENTS", "SPAN"))
     if said is not None:
-        return said.value
+        return Fact(what, *said)
     if events is not None and span is not None and span.value > 0:
-        return events.value / span.value
-    return defaults.rate(stream)
+        return Fact(what, events.value / span.value, weakest(events, span))
+    return Fact(what, defaults.rate(stream), "assumed")
 
 
 def arrivals(operator: a.Operator, statistics: Statistics) -> float:

@@ -93,6 +93,10 @@ class Statistics:
         """With an estimate of the events of a named query: assumed, too, but not blindly."""
         return replace(self, known=(Known(stream, "EVENTS", events, "assumed"), *self.known))
 
+    def holding(self, stream: str, events: float) -> Statistics:
+        """With an estimate of how many events of a named SELECT are valid at an instant."""
+        return replace(self, known=(Known(stream, "VALID", events, "assumed"), *self.known))
+
     def _fact(self, query: Match, type: str, what: str, answer: Callable[[Members], Number]) -> Fact:
         # Estimates ask the same again and again. By identity: rewrites mostly leave streams and types as they
         # are, and to hash them costs more than the answer. The entry keeps them: no other has their id.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from neelc.cost.algebra_sizes import valid_events
 from neelc.cost.choose import Choice, choose
 from neelc.cost.estimate import Estimate
 from neelc.cost.network import chosen_network
@@ -207,6 +208,7 @@ class _Compiling:
         self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
         self.strategies.append((named.name or "", "algebra"))
         if named.name is not None:
+            self.statistics = self.statistics.holding(named.name, valid_events(root, self.statistics))
             self.names[named.name] = name
             self.units[named.name] = unit
 

@@ -129,10 +129,18 @@ class Explanation:
 @dataclass(frozen=True)
 class Report:
     """All PATTERNs and all SELECTs of a script in order, what they share, and what there is to know about the
-    statistics."""
+    statistics. `order` are the names of all of them as they are written, one after the other."""
 
     file: str
     queries: tuple[Explanation, ...]
     networks: tuple[NetworkExplanation, ...] = ()
     sharing: tuple[SharedGroup, ...] = ()
     notes: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+    @property
+    def explained(self) -> tuple[Explanation | NetworkExplanation, ...]:
+        """PATTERNs and SELECTs together, in the order of the script."""
+        both: tuple[Explanation | NetworkExplanation, ...] = (*self.queries, *self.networks)
+        places = {name: place for place, name in enumerate(self.order)}
+        return tuple(sorted(both, key=lambda one: places.get(one.name, len(places))))

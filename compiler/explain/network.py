@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neelc.cost.algebra_order import Order, join_order, written_order
-from neelc.cost.algebra_sizes import valid_events
+from neelc.cost.algebra_price import network_price
+from neelc.cost.algebra_sizes import told
+from neelc.cost.facts import Fact
 from neelc.cost.network import chosen_network
 from neelc.cost.statistics import Statistics
 from neelc.emit.considered_network import considered_network
 from neelc.explain.explanation import PlanNode, ShownStep
+from neelc.explain.network_plan import plan_node
 from neelc.explain.steps import law
 from neelc.ir import algebra as a
 from neelc.ir.node import walk
@@ -29,15 +32,28 @@ class ShownOrder:
 
 
 @dataclass(frozen=True)
+class ShownPrice:
+    """What a form of a network costs: `events` that are valid at an instant in all its operators, by kind in
+    `items`. `ratio` is that by the price of what is executed."""
+
+    name: str
+    events: float
+    ratio: float
+    items: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
 class NetworkExplanation:
-    """All about one SELECT. `spark` are its relations, each with what it is for; `refusal` says why there are
-    none."""
+    """All about one SELECT. `prices` are those of what is executed and of what is written; `facts` is what
+    they rest on. `spark` are its relations, each with what it is for; `refusal` says why there are none."""
 
     name: str
     text: str
     plan: PlanNode
     steps: tuple[ShownStep, ...]
     orders: tuple[ShownOrder, ...]
+    prices: tuple[ShownPrice, ...]
+    facts: tuple[Fact, ...]
     spark: tuple[tuple[str, str], ...]
     refusal: str | None = None
 
@@ -60,31 +76,11 @@ def explained_network(
         plan_node(found.root, statistics),
         tuple(_steps(query.root, found)),
         tuple(_orders(found.root, statistics)),
+        tuple(_prices(query.root, found.root, statistics)),
+        tuple(_facts(query, statistics)),
         spark,
         refusal,
     )
-
-
-def plan_node(operator: a.Operator, statistics: Statistics) -> PlanNode:
-    """An operator, with how many events of it are valid at an instant."""
-    title = str(operator).split("\n")[0]
-    rows = valid_events(operator, statistics)
-    return PlanNode(
-        _KINDS.get(type(operator), "match"),
-        title,
-        (),
-        rows,
-        tuple(plan_node(one, statistics) for one in a.inputs_of(operator)),
-    )
-
-
-_KINDS: dict[type[a.Operator], str] = {
-    a.Source: "scan",
-    a.Relation: "scan",
-    a.Aggregator: "aggregate",
-    a.Coalesced: "aggregate",
-    a.Projection: "project",
-}
 
 
 def _steps(root: a.Operator, found: Optimised) -> Iterator[ShownStep]:
@@ -101,6 +97,21 @@ def _orders(root: a.Operator, statistics: Statistics) -> Iterator[ShownOrder]:
             best, written = join_order(node, statistics), written_order(node, statistics)
             names = tuple(_name(node.inputs[place]) for place in best.places)
             yield ShownOrder(names, best.sizes, _ratio(written, best))
+
+
+def _prices(written: a.Operator, executed: a.Operator, statistics: Statistics) -> Iterator[ShownPrice]:
+    best = network_price(executed, statistics)
+    first = network_price(written, statistics, written_order)
+    for name, price in (("as executed", best), ("as written", first)):
+        total = sum(price.values())
+        yield ShownPrice(name, total, total / sum(best.values()), tuple(price.items()))
+
+
+def _facts(query: a.Algebra, statistics: Statistics) -> Iterator[Fact]:
+    relations = {node.stream.name for node in walk(query.root) if isinstance(node, a.Relation)}
+    for stream in query.streams:
+        if stream.name not in relations:
+            yield told(stream, statistics)
 
 
 def _ratio(written: Order, best: Order) -> float:

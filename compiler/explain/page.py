@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from neelc.explain import numbers
 from neelc.explain.explanation import Explanation, PlanNode, Report, SharedGroup
+from neelc.explain.network import NetworkExplanation
 from neelc.explain.page_cost import cost_panel
+from neelc.explain.page_network import TABS as NETWORK_TABS
+from neelc.explain.page_network import network_counts, network_panels, network_summary
 from neelc.explain.page_steps import steps_panel
 from neelc.explain.records import report_record
 from neelc.explain.svg import automaton_svg
@@ -20,8 +23,7 @@ TABS = {"simple": "Plan", "rewrite": "Rewriting", "cost": "Cost", "nfa": "Automa
 
 def as_html(report: Report, mode: str) -> str:
     """The whole report; the mode says which of its tabs is open at first."""
-    first = mode if mode in TABS else "simple"
-    articles = [_article(query, _anchor(query), first) for query in report.queries]
+    articles = [_article(query, _anchor(query), mode) for query in report.explained]
     notes = [tag("p", escape(note), class_="hint") for note in report.notes]
     # `</script>` in a string would end the script, so no `<` stands in it as such.
     data = json.dumps(report_record(report, "all"), ensure_ascii=False).replace("<", "\\u003c")
@@ -52,38 +54,55 @@ def _file(name: str) -> str:
 
 
 def _header(report: Report) -> str:
-    links = [tag("a", escape(query.name), href=f"#{_anchor(query)}") for query in report.queries]
+    links = [tag("a", escape(query.name), href=f"#{_anchor(query)}") for query in report.explained]
     nav = tag("nav", *links, class_="only-js", aria_label="queries") if len(links) > 1 else ""
     theme = tag("button", "Light / dark", type="button", class_="theme only-js")
     return tag("header", tag("h1", escape(report.file)), nav, theme, class_="top")
 
 
-def _anchor(query: Explanation) -> str:
+def _anchor(query: Explanation | NetworkExplanation) -> str:
     return "".join(c if c.isalnum() else "-" for c in query.name)
 
 
-def _article(query: Explanation, anchor: str, first: str) -> str:
-    panels = {
+def _article(query: Explanation | NetworkExplanation, anchor: str, mode: str) -> str:
+    """A query with its tabs; a SELECT has a network where a PATTERN has a plan, and no automaton."""
+    if isinstance(query, NetworkExplanation):
+        tabs, panels, counts = NETWORK_TABS, network_panels(query, anchor), network_counts(query)
+        summary = network_summary(query)
+    else:
+        tabs, panels, counts = TABS, _panels(query, anchor), _counts(query)
+        summary = _summary(query)
+    return tag(
+        "article",
+        tag("h2", escape(query.name)),
+        summary,
+        tag(
+            "div",
+            *(_tab(name, title, counts.get(name)) for name, title in tabs.items()),
+            role="tablist",
+            class_="only-js",
+        ),
+        *(
+            tag("section", panels[name], role="tabpanel", data_tab=name, aria_label=title)
+            for name, title in tabs.items()
+        ),
+        id=anchor,
+        data_first=mode if mode in tabs else "simple",
+    )
+
+
+def _panels(query: Explanation, anchor: str) -> Mapping[str, str]:
+    return {
         "simple": tag("ul", _operation(query.plan), class_="plan"),
         "rewrite": steps_panel(query),
         "cost": cost_panel(query),
         "nfa": _automaton(query, anchor),
     }
+
+
+def _counts(query: Explanation) -> Mapping[str, int]:
     states = len(query.automaton.states)
-    counts = {"rewrite": len(query.steps), "cost": len(query.alternatives), "nfa": states}
-    tabs = [_tab(name, title, counts.get(name)) for name, title in TABS.items()]
-    return tag(
-        "article",
-        tag("h2", escape(query.name)),
-        _summary(query),
-        tag("div", *tabs, role="tablist", class_="only-js"),
-        *(
-            tag("section", content, role="tabpanel", data_tab=name, aria_label=TABS[name])
-            for name, content in panels.items()
-        ),
-        id=anchor,
-        data_first=first,
-    )
+    return {"rewrite": len(query.steps), "cost": len(query.alternatives), "nfa": states}
 
 
 def _tab(name: str, title: str, count: int | None) -> str:

@@ -8,13 +8,9 @@ from neelc.cost.estimate import Estimate
 from neelc.cost.facts import Fact
 from neelc.explain import numbers
 from neelc.explain.explanation import Explanation, ShownAlternative
+from neelc.explain.page_bars import Bar, bars
 from neelc.explain.tags import escape, tag
 from neelc.explain.text_cost import MEASURES, ORIGINS, compared
-
-COLOURS = 12
-"""Of the style sheet: c0, c1 and so on."""
-LONGEST = 8.0
-"""A bar so many times as long as that of the chosen form is cut: else nothing of that would be seen."""
 
 
 def cost_panel(query: Explanation) -> str:
@@ -27,7 +23,7 @@ def cost_panel(query: Explanation) -> str:
         + tag("div", _table(forms), class_="panel scroll")
         + _search(next(one.estimate for one in forms if one.chosen))
         + tag("h3", "What the numbers rest on")
-        + tag("div", _facts(query.facts), class_="panel scroll")
+        + tag("div", facts_table(query.facts), class_="panel scroll")
     )
 
 
@@ -37,42 +33,22 @@ def _names(alternatives: Sequence[ShownAlternative]) -> list[str]:
 
 
 def _bars(alternatives: Sequence[ShownAlternative]) -> str:
-    names = [name for name in _names(alternatives) if any(_share(one, name) > 0 for one in alternatives)]
-    chosen = next(one.estimate.work for one in alternatives if one.chosen)
-    longest = min(max(one.estimate.work for one in alternatives), LONGEST * chosen) or 1.0
-    lines = [_bar(alternative, names, longest) for alternative in alternatives]
-    keys = [tag("span", tag("i", class_=_colour(at)), escape(name)) for at, name in enumerate(names)]
-    return tag("div", *lines, class_="bars") + tag("p", *keys, class_="legend")
+    names = _names(alternatives)
+    lines = [
+        Bar(
+            one.name,
+            one.estimate.work,
+            {name: _share(one, name) for name in names},
+            "" if one.chosen else f", {compared(one.ratio)}",
+            one.baseline,
+        )
+        for one in alternatives
+    ]
+    return bars(lines, next(one.estimate.work for one in alternatives if one.chosen))
 
 
 def _share(alternative: ShownAlternative, name: str) -> float:
     return sum(item.work for item in alternative.estimate.items if item.what == name)
-
-
-def _colour(at: int) -> str:
-    return f"c{at % COLOURS}"
-
-
-def _bar(alternative: ShownAlternative, names: Sequence[str], longest: float) -> str:
-    """Its pieces in proportion; a bar that is too long is cut, and looks like it."""
-    work = alternative.estimate.work
-    scale = 100 / max(work, longest)
-    pieces = [
-        tag(
-            "span",
-            class_=_colour(at),
-            style=f"width:{share * scale:.3f}%",
-            title=f"{name}: {numbers.amount(share)}",
-        )
-        for at, name in enumerate(names)
-        if (share := _share(alternative, name)) > 0
-    ]
-    ratio = "" if alternative.chosen else f", {compared(alternative.ratio)}"
-    return (
-        tag("span", escape(alternative.name), class_="name baseline" if alternative.baseline else "name")
-        + tag("span", *pieces, class_="bar cut" if work > longest else "bar")
-        + tag("span", numbers.amount(work), ratio, class_="value")
-    )
 
 
 def _table(alternatives: Sequence[ShownAlternative]) -> str:
@@ -104,7 +80,8 @@ def _search(found: Estimate) -> str:
     return tag("h3", "The search, step by step, in the whole input") + table
 
 
-def _facts(facts: Sequence[Fact]) -> str:
+def facts_table(facts: Sequence[Fact]) -> str:
+    """Numbers, each with its origin."""
     if not facts:
         return tag("p", "No statistics were needed.", class_="hint")
     header = tag("tr", tag("th"), tag("th", "value"), tag("th", "from", class_="text"))

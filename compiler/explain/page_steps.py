@@ -10,10 +10,11 @@ from neelc.explain.tags import escape, tag
 
 
 def steps_panel(query: Explanation) -> str:
-    return _stepper(query.steps) + _shortcuts(query.shortcuts) + _refusals(query.refusals)
+    return stepper(query.steps) + _shortcuts(query.shortcuts) + _refusals(query.refusals)
 
 
-def _stepper(steps: Sequence[ShownStep]) -> str:
+def stepper(steps: Sequence[ShownStep]) -> str:
+    """The rules that fired, one at a time."""
     if not steps:
         return tag("p", "No rule changed this query.", class_="hint")
     buttons = [tag("li", tag("button", escape(step.rule), type="button")) for step in steps]

@@ -57,11 +57,11 @@ def report(
     texts = written_queries(script, program)
     for place, (query, written) in enumerate(zip(program.queries, texts, strict=True)):
         if not isinstance(query.query, Match):
-            if place in places and isinstance(query.query, Algebra):
+            if isinstance(query.query, Algebra):
                 is_read = has_readers(query, program)
-                networks.append(
-                    explained_network(written.name, written.text, query.query, statistics, is_read)
-                )
+                network = explained_network(written.name, written.text, query.query, statistics, is_read)
+                networks += [network] if place in places else []
+                statistics = statistics.holding(written.name, network.plan.rows or 0.0)
             continue
         choice = choose(query.match, statistics, is_stream=has_readers(query, program))
         if place in places:
@@ -72,7 +72,8 @@ def report(
             statistics = statistics.supposing(query.name, choice.chosen.estimate.rows_produced)
     names = [explanation.name for explanation in found]
     sharing = tuple(_shared(choices, names, statistics))
-    return Report(file, tuple(found), tuple(networks), sharing, statistics.notes)
+    order = tuple(written.name for place, written in enumerate(texts) if place in places)
+    return Report(file, tuple(found), tuple(networks), sharing, statistics.notes, order)
 
 
 def _shared(choices: Sequence[Choice], names: Sequence[str], statistics: Statistics) -> Iterator[SharedGroup]:

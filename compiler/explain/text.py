@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from neelc.explain import numbers
 from neelc.explain.explanation import Explanation, Report, SharedGroup, ShownStep
+from neelc.explain.network import NetworkExplanation
 from neelc.explain.text_cost import cost_lines
 from neelc.explain.text_layout import folded, indented, labelled, title
 from neelc.explain.text_network import network_lines
@@ -17,8 +18,10 @@ MOST_STEPS = 60
 
 def as_text(report: Report, mode: str) -> str:
     """The report in one of the modes."""
-    blocks = [_query(explanation, mode) for explanation in report.queries]
-    blocks += [network_lines(network, mode) for network in report.networks]
+    blocks = [
+        network_lines(one, mode) if isinstance(one, NetworkExplanation) else _query(one, mode)
+        for one in report.explained
+    ]
     if report.sharing and mode in ("simple", "cost", "all"):
         blocks.append(list(_sharing(report.sharing))[:-1])
     if report.notes:

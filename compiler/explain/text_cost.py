@@ -42,7 +42,7 @@ def cost_lines(explanation: Explanation) -> Iterator[str]:
         yield ""
     yield from _search(next(one.estimate for one in forms if one.chosen))
     yield "What the numbers rest on"
-    yield from indented(_facts(explanation.facts))
+    yield from indented(fact_lines(explanation.facts))
 
 
 def compared(ratio: float) -> str:
@@ -102,7 +102,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= WIDTH - 35 else text[: WIDTH - 38] + "..."
 
 
-def _facts(facts: Sequence[Fact]) -> Iterator[str]:
+def fact_lines(facts: Sequence[Fact]) -> Iterator[str]:
     """Numbers by origin, those that somebody said first."""
     if not facts:
         yield "No statistics were needed."

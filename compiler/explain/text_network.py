@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.explain import numbers
-from neelc.explain.network import NetworkExplanation
-from neelc.explain.text_layout import folded, indented, labelled, title
+from neelc.explain.network import NetworkExplanation, ShownOrder
+from neelc.explain.text_cost import fact_lines
+from neelc.explain.text_layout import folded, indented, labelled, table, title
 from neelc.explain.text_plan import plan_lines
 
 
@@ -18,7 +19,7 @@ def network_lines(found: NetworkExplanation, mode: str) -> list[str]:
     if mode in ("rewrite", "all"):
         lines += [*_rewriting(found), ""]
     if mode in ("cost", "all"):
-        lines += [*_orders(found), ""]
+        lines += [*_prices(found), *_orders(found), ""]
     return lines[:-1]
 
 
@@ -36,11 +37,31 @@ def _plan(found: NetworkExplanation) -> Iterator[str]:
 
 def _orders(found: NetworkExplanation) -> Iterator[str]:
     for order in found.orders:
-        joined = " with ".join(order.inputs)
-        sizes = ", ".join(numbers.amount(size) for size in order.sizes)
-        text = f"{joined}: {sizes} combinations at an instant"
-        text += f"; as written it would be {numbers.times(order.ratio)} that" if order.ratio > 1.01 else ""
-        yield from folded(text, "Order  ", "       ")
+        yield from folded(order_text(order), "Order  ", "       ")
+
+
+def order_text(order: ShownOrder) -> str:
+    """In which order a correlator joins, and what that is worth."""
+    sizes = ", ".join(numbers.amount(size) for size in order.sizes)
+    found = f"{' with '.join(order.inputs)}: {sizes} combinations at an instant"
+    return found + (
+        f"; as written it would be {numbers.times(order.ratio)} that" if order.ratio > 1.01 else ""
+    )
+
+
+def _prices(found: NetworkExplanation) -> Iterator[str]:
+    yield "Price: events that are valid at an instant, in all operators together"
+    kinds = dict.fromkeys(kind for price in found.prices for kind, _ in price.items)
+    rows = [["all", *(numbers.amount(price.events) for price in found.prices)]]
+    for kind in kinds:
+        own = [dict(price.items).get(kind) for price in found.prices]
+        rows.append([f"  {kind}", *("" if one is None else numbers.amount(one) for one in own)])
+    yield from indented(table(["", *(price.name for price in found.prices)], rows))
+    yield ""
+    yield "What the numbers rest on"
+    yield from indented(fact_lines(found.facts))
+    if found.orders:
+        yield ""
 
 
 def _rewriting(found: NetworkExplanation) -> Iterator[str]:
