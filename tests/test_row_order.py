@@ -52,7 +52,9 @@ def test_rows_are_put_in_order(seed: int) -> None:
     order = Order("t", chance.choice((1, 4, 1 << 20)), chance.random() < 0.5, chance.random() < 0.5)
     times = [*range(-9, 10), -(2**63), 2**63 - 1, *[None] * chance.choice((0, 0, 3))]
     keys = ["a", "b", "éé", "dd", None][: chance.randint(1, 5)]
-    rows = [(chance.choice(keys), chance.choice(times)) for _ in range(chance.randint(1, 60))]
+    rows: list[tuple[Cell, Cell]] = [
+        (chance.choice(keys), chance.choice(times)) for _ in range(chance.randint(1, 60))
+    ]
     program = RowProgram(NOTHING, (), ("key",), (), order=order)
     found: dict[Cell, list[Cell]] = {}
     size, at_once = chance.randint(1, 20), chance.randint(1, 20)

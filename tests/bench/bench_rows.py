@@ -80,26 +80,42 @@ def against_floor(scale: float) -> list[Row]:
 
 
 def against_flink(scale: float) -> list[Row]:
+    """Flink reads CSV files. Spark reads the same files, and the same rows in Parquet files."""
     install()
     keys = max(round(FLINK_KEYS * scale), 1)
     asked = Recipe(round(FLINK_ROWS * scale), tuple("ABCDEF"), keys, gap=10_000_000 // keys)
     files = csv(asked)
-    frame = session().read.schema("ts BIGINT, kind STRING, id BIGINT, amount INT").csv(str(files))
+    frames = {
+        "Parquet": read(parquet(asked)),
+        "CSV": session().read.schema("ts BIGINT, kind STRING, id BIGINT, amount INT").csv(str(files)),
+    }
     measured = []
     with Flink(files) as flink:
-        for name, (clause, theirs) in BOTH.items():
-            counted: list[int] = []
-            ours = found(clause, frame)
-            statement = f"SELECT COUNT(*) FROM events MATCH_RECOGNIZE ({theirs})"
-
-            def ask(statement: str = statement, counted: list[int] = counted) -> None:
-                counted.append(flink.ask(statement, LIMIT)[0])
-
-            sides: dict[str, Callable[[], object]] = {"neelc": partial(execute, ours), "Flink": ask}
+        for name, clauses in BOTH.items():
             what = f"{name}, {asked.events:,} rows"
-            measured.append(faster(what, in_turn(sides), LEAST, "against Flink SQL", name))
-            if counted:
-                measured.append(agree(f"{name}: matches", {"neelc": ours.count(), "Flink": counted[-1]}))
+            measured += beside_flink(name, what, clauses, frames, flink)
+    return measured
+
+
+def beside_flink(
+    name: str, what: str, clauses: tuple[str, str], frames: dict[str, Any], flink: Flink
+) -> list[Row]:
+    ours, theirs = clauses
+    counted: list[int] = []
+
+    def ask() -> None:
+        counted.append(flink.ask(f"SELECT COUNT(*) FROM events MATCH_RECOGNIZE ({theirs})", LIMIT)[0])
+
+    results = {form: found(ours, frame) for form, frame in frames.items()}
+    sides: dict[str, Callable[[], object]] = {form: partial(execute, one) for form, one in results.items()}
+    taken = in_turn({**sides, "Flink": ask})
+    measured = [
+        faster(f"{what}, {form}", {"neelc": taken[form], "Flink": taken["Flink"]}, LEAST, figure, name)
+        for form, figure in {"Parquet": "against Flink SQL", "CSV": ""}.items()
+    ]
+    if counted:
+        counts = {form: one.count() for form, one in results.items()}
+        measured.append(agree(f"{name}: matches", {**counts, "Flink": counted[-1]}))
     return measured
 
 
