@@ -1,8 +1,3 @@
-"use strict";
-document.documentElement.classList.add("js");
-
-const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-
 function select(article, name) {
   for (const tab of all("[role=tab]", article)) {
     const open = tab.dataset.tab === name;
@@ -86,10 +81,4 @@ all(".fit-picture").forEach((button) => {
     const fits = button.closest("[role=tabpanel]").querySelector(".picture").classList.toggle("fit");
     button.textContent = fits ? "Full size" : "Fit to width";
   });
-});
-
-document.querySelector(".theme").addEventListener("click", () => {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
 });

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 from neelc.explain import numbers
+from neelc.explain.document import document, page_header
 from neelc.explain.explanation import Explanation, PlanNode, Report, SharedGroup
 from neelc.explain.network import NetworkExplanation
 from neelc.explain.page_cost import cost_panel
@@ -25,39 +24,22 @@ def as_html(report: Report, mode: str) -> str:
     """The whole report; the mode says which of its tabs is open at first."""
     articles = [_article(query, _anchor(query), mode) for query in report.explained]
     notes = [tag("p", escape(note), class_="hint") for note in report.notes]
-    # `</script>` in a string would end the script, so no `<` stands in it as such.
-    data = json.dumps(report_record(report, "all"), ensure_ascii=False).replace("<", "\\u003c")
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(report.file)}: explained</title>
-<style>
-{_file("page.css")}</style>
-</head>
-<body>
-{_header(report)}
-<main>
-{"".join(articles)}{_sharing(report.sharing)}{"".join(notes)}
-</main>
-<script type="application/json" id="explanation">{data}</script>
-<script>
-{_file("page.js")}</script>
-</body>
-</html>
-"""
-
-
-def _file(name: str) -> str:
-    return files("neelc.explain").joinpath(name).read_text("utf-8")
+    body = f"{''.join(articles)}{_sharing(report.sharing)}{''.join(notes)}"
+    record = report_record(report, "all")
+    return document(
+        f"{report.file}: explained",
+        _header(report),
+        body,
+        record,
+        "explanation",
+        [("neelc.explain", "page.js")],
+    )
 
 
 def _header(report: Report) -> str:
     links = [tag("a", escape(query.name), href=f"#{_anchor(query)}") for query in report.explained]
     nav = tag("nav", *links, class_="only-js", aria_label="queries") if len(links) > 1 else ""
-    theme = tag("button", "Light / dark", type="button", class_="theme only-js")
-    return tag("header", tag("h1", escape(report.file)), nav, theme, class_="top")
+    return page_header(report.file, nav)
 
 
 def _anchor(query: Explanation | NetworkExplanation) -> str:

@@ -7,10 +7,12 @@ It reads the logical plan and shares no idea with the optimiser: short, and slow
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 from neelc.ir.algebra import Algebra
-from neelc.ir.logical import Match, Program
+from neelc.ir.logical import Match, NamedQuery, Program
 from neelc.runtime.reference.agents import AgentFailure
 from neelc.runtime.reference.algebra import events
 from neelc.runtime.reference.model import Binding, Event, LimitReached
@@ -18,23 +20,37 @@ from neelc.runtime.reference.reading import Answer, Answers, Tables, events_of, 
 from neelc.runtime.reference.results import Result, rows_of
 from neelc.runtime.reference.worlds import find_matches
 
-__all__ = ["AgentFailure", "Event", "LimitReached", "Result", "Tables", "matches", "run"]
+__all__ = ["AgentFailure", "Event", "LimitReached", "Result", "Tables", "events_read", "matches", "run"]
 
 
 def run(program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
     """The result of each query of a script, in order, with its name; `tables` are the rows of each stream."""
     known: dict[str, Answer] = {}
-    results: list[tuple[str | None, Result]] = []
+    return [(named.name, answer.result) for named, answer in _answers(program, tables, known)]
+
+
+def events_read(program: Program, place: int, tables: Tables) -> list[Event]:
+    """The events that the query at a place of the script reads; those of a query before it are its rows."""
+    known: dict[str, Answer] = {}
+    before = replace(program, queries=program.queries[:place])
+    deque(_answers(before, tables, known), maxlen=0)
+    streams = (stream for stream in program.queries[place].query.streams if not stream.is_relation)
+    return [event for stream in streams for event in events_of(stream, tables, known)]
+
+
+def _answers(
+    program: Program, tables: Tables, known: dict[str, Answer]
+) -> Iterator[tuple[NamedQuery, Answer]]:
+    """Each query with what it has found, which the queries after it know by its name."""
     for place, named in enumerate(program.queries):
         try:
             answer = _answer(named.query, tables, known)
         except LimitReached as limit:
             limit.query = place
             raise
-        results.append((named.name, answer.result))
         if named.name is not None:
             known[named.name] = answer
-    return results
+        yield named, answer
 
 
 def _answer(query: Match | Algebra, tables: Tables, known: Answers) -> Answer:

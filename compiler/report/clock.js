@@ -1,0 +1,68 @@
+// Times are numbers of ticks since the first one of the picture: microseconds, days, or units of the stream's own.
+const SECOND = 1e6, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
+const STEPS = [
+  ...[1, 10, 100, 1e3, 1e4, 1e5].flatMap((power) => [power, 2 * power, 5 * power]),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * SECOND), ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR), ...[1, 2, 7, 14, 30, 90, 365, 1825, 3650, 36500].map((n) => n * DAY),
+];
+
+class Clock {
+  constructor({ kind, unit, first }) {
+    this.kind = kind;
+    this.unit = unit;
+    this.first = BigInt(first);
+    this.length = kind === "date" ? DAY : 1; // of a tick, in microseconds, where it is not a unit of the stream's own
+  }
+
+  text(tick) {
+    const at = this.first + BigInt(Math.round(tick));
+    if (this.kind === "number") return at.toString();
+    const micros = at * BigInt(this.length);
+    const whole = new Date(Number(micros / 1000n)).toISOString();
+    if (this.kind === "date") return whole.slice(0, 10);
+    const rest = String(((micros % 1000000n) + 1000000n) % 1000000n).padStart(6, "0").replace(/0+$/, "");
+    return whole.slice(0, 19).replace("T", " ") + (rest ? "." + rest : "");
+  }
+
+  // "41 min 20 s": the two largest units.
+  span(ticks) {
+    if (this.kind === "number") {
+      const units = this.unit ? ` ${this.unit.toLowerCase()}${ticks === 1 ? "" : "s"}` : "";
+      return Math.round(ticks).toLocaleString("en") + units;
+    }
+    let left = Math.round(ticks * this.length);
+    const parts = [];
+    for (const [length, name] of [[DAY, "d"], [HOUR, "h"], [MINUTE, "min"], [SECOND, "s"], [1e3, "ms"], [1, "µs"]]) {
+      const count = Math.floor(left / length);
+      if (count && parts.length < 2) parts.push(`${count.toLocaleString("en")} ${name}`);
+      if (parts.length < 2) left -= count * length;
+    }
+    return parts.join(" ") || "0 s";
+  }
+
+  step(least) {
+    if (this.kind === "number") {
+      const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+      return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least) || 10 * power;
+    }
+    const found = STEPS.find((n) => n >= least * this.length) || STEPS[STEPS.length - 1];
+    return Math.max(1, found / this.length);
+  }
+
+  // Where the axis has marks between two times, at most `count` of them, and what stands there.
+  marks(from, to, count) {
+    const step = this.step((to - from) / Math.max(1, count));
+    const shift = Number(((this.first % BigInt(step)) + BigInt(step)) % BigInt(step));
+    const marks = [];
+    for (let at = Math.ceil((from + shift) / step) * step - shift; at <= to; at += step) marks.push([at, this.label(at, step)]);
+    return marks;
+  }
+
+  label(at, step) {
+    const text = this.text(at);
+    if (this.kind !== "time") return text;
+    const [date, time] = text.split(" ");
+    if (step >= DAY || time === "00:00:00") return date;
+    return step >= MINUTE ? time.slice(0, 5) : time;
+  }
+}

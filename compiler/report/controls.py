@@ -1,0 +1,78 @@
+"""The filters and buttons of a picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from neelc.explain.tags import escape, tag
+from neelc.report.picture import Picture
+from neelc.report.texts import text_of
+
+COLOURS = 11
+"""How many colours there are for types; all others are grey, which is the one after them."""
+
+
+def tools(picture: Picture) -> str:
+    """Types, search, keys; moving about; from match to match."""
+    buttons = {"left": "←", "right": "→", "out": "−", "in": "+", "fit": "Everything"}
+    names = {
+        "left": "earlier",
+        "right": "later",
+        "out": "zoom out",
+        "in": "zoom in",
+        "fit": "all of the time",
+    }
+    return tag(
+        "section",
+        tag("div", *_chips(picture), role="group", aria_label="types of events"),
+        tag("div", *_filters(picture)),
+        tag("div", *(_button(name, text, names[name]) for name, text in buttons.items())),
+        tag(
+            "div",
+            _button("before", "‹", "match before"),
+            tag("span", class_="place"),
+            _button("next", "›", "next match"),
+            class_="walk",
+        ),
+        class_="tools only-js",
+        aria_label="filters",
+    )
+
+
+def _button(does: str, text: str, name: str) -> str:
+    return tag("button", text, type="button", data_do=does, aria_label=name, title=name)
+
+
+def _filters(picture: Picture) -> list[str]:
+    search = tag(
+        "input", type="search", data_search="", placeholder="Search keys and values", aria_label="search"
+    )
+    box = tag("label", tag("input", type="checkbox", data_matched=""), " only lanes with matches")
+    if not picture.keys:
+        return [search]
+    key = ", ".join(next(iter(picture.keys.values())))
+    every = tag("option", f"every {escape(key)}", value="")
+    return [search, tag("select", every, data_key="", aria_label=f"only one {key}"), box]
+
+
+def _chips(picture: Picture) -> list[str]:
+    """A button for each type, in the order in which the page numbers them."""
+    counts = Counter(text_of(event.type) for event in picture.shown.events)
+    types = list(counts)
+    ranks = {name: picture.types.index(name.casefold()) for name in types if name.casefold() in picture.types}
+    order = sorted(ranks, key=lambda name: ranks[name]) if ranks else types
+    colours = {name: place % COLOURS for place, name in enumerate(order)}
+    shown = sorted(range(len(types)), key=lambda at: ranks.get(types[at], len(types) + at))
+    return [
+        tag(
+            "button",
+            tag("i", class_=f"swatch c{colours.get(types[at], COLOURS)}"),
+            escape(types[at]),
+            tag("span", f"{counts[types[at]]:,}", class_="count"),
+            type="button",
+            class_="chip",
+            data_type=str(at),
+            aria_pressed="true",
+        )
+        for at in shown
+    ]

@@ -1,0 +1,188 @@
+// One canvas: lanes from top to bottom, time from left to right. Only what is in sight is drawn, and of what falls on
+// the same pixel only one.
+const AXIS = 28, ARCS = 4000, SHADES = 300;
+
+class Stage {
+  constructor(view, panel, palette, canvas, scroller) {
+    Object.assign(this, { view, panel, palette, canvas, scroller, model: view.model, of: view.model.panels[panel] });
+    const results = this.of.matches.some(([events]) => !events.length);
+    this.height = results ? 62 : this.model.byType ? 46 : 52;
+    this.base = this.model.byType ? 23 : 36;
+    if (results) this.base = 24;
+    this.work = 0;
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.scroller, scale = window.devicePixelRatio || 1;
+    if (width === this.width && height === this.tall && scale === this.scale) return;
+    Object.assign(this, { width, tall: height, scale });
+    this.canvas.width = Math.round(width * scale);
+    this.canvas.height = Math.round(height * scale);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+    this.labels = Math.min(150, Math.max(64, Math.round(width * 0.16)));
+  }
+
+  x(time) {
+    const [from, to] = this.view.range;
+    return this.labels + ((time - from) / (to - from)) * (this.width - this.labels);
+  }
+
+  time(x) {
+    const [from, to] = this.view.range;
+    return from + ((x - this.labels) / (this.width - this.labels)) * (to - from);
+  }
+
+  y(row) { return AXIS + row * this.height + this.base - this.scroller.scrollTop; }
+
+  yOf(event) {
+    const row = this.view.row[this.model.lane[event]];
+    return row < 0 ? null : this.y(row) - 5 * this.model.tie[event];
+  }
+
+  rows() {
+    const top = this.scroller.scrollTop;
+    const last = Math.ceil((top + this.tall - AXIS) / this.height);
+    return [Math.max(0, Math.floor(top / this.height)), Math.min(this.view.lanes.length, last)];
+  }
+
+  draw() {
+    this.resize();
+    const pen = (this.pen = this.canvas.getContext("2d"));
+    const { palette } = this;
+    this.work = 0;
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    pen.fillStyle = palette.card;
+    pen.fillRect(0, 0, this.width, this.tall);
+    const marks = this.model.clock.marks(...this.view.range, (this.width - this.labels) / 110);
+    const [first, last] = this.rows();
+    this.ground(first, last, marks);
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.labels, AXIS, this.width - this.labels, this.tall);
+    pen.clip();
+    const matches = this.matchesInSight(first, last);
+    this.shades(matches);
+    if (!this.of.problem) this.arcs(matches);
+    for (let row = first; row < last; row += 1) this.events(row);
+    this.marked();
+    pen.restore();
+    this.texts(first, last, marks);
+    this.canvas.dataset.work = this.work;
+  }
+
+  ground(first, last, marks) {
+    const { pen, palette } = this;
+    for (let row = first; row < last; row += 1) {
+      const top = AXIS + row * this.height - this.scroller.scrollTop;
+      pen.fillStyle = row % 2 ? palette.card : palette.sunk;
+      pen.fillRect(0, top, this.width, this.height);
+      pen.fillStyle = palette.line;
+      pen.fillRect(this.labels, this.y(row) - 0.5, this.width - this.labels, 1);
+    }
+    pen.globalAlpha = 0.6;
+    for (const [at] of marks) pen.fillRect(Math.round(this.x(at)), AXIS, 1, this.tall);
+    pen.globalAlpha = 1;
+  }
+
+  // Those of the rows in sight; where types have lanes, a match is in many.
+  matchesInSight(first, last) {
+    const { view, of } = this, [from, to] = view.range, found = [];
+    const lanes = this.model.byType ? of.byLane.map((_, lane) => lane) : view.lanes.slice(first, last);
+    for (const lane of lanes)
+      for (const match of this.model.within(of.byLane[lane], from, to)) if (of.end[match] >= from) found.push(match);
+    return found;
+  }
+
+  events(row) {
+    const { view, model, pen, palette } = this, list = model.events[view.lanes[row]];
+    const [from, to] = view.range, seen = new Map(), dense = this.isDense(list, from, to);
+    for (const event of model.within(list, from, to)) {
+      if (!view.isShown(event) || model.end[event] < from) continue;
+      const x = this.x(model.start[event]), y = this.yOf(event), type = model.type[event];
+      const wide = this.x(model.end[event]) - x;
+      const place = (Math.round(x) * 4 + model.tie[event]) * 2 + (view.isFound(event) ? 1 : 0);
+      if (wide < 2 && seen.get(type) === place) continue;
+      seen.set(type, place);
+      this.work += 1;
+      pen.globalAlpha = view.isFound(event) ? 1 : 0.18;
+      pen.fillStyle = palette.types[model.colour[type]];
+      if (wide >= 2) round(pen, x, y - 4, wide, 8, 3);
+      else if (dense) pen.fillRect(x - 1, y - 6, 2, 12);
+      else dot(pen, x, y, 4.5, palette.card);
+    }
+    pen.globalAlpha = 1;
+    this.notes(view.lanes[row], row);
+  }
+
+  isDense(list, from, to) {
+    const count = above(list.start, to) - above(list.start, from);
+    return count > (this.width - this.labels) / 5;
+  }
+
+  notes(lane, row) {
+    const list = this.model.notes[lane], { pen, palette } = this, y = this.y(row) + 6;
+    for (const note of this.model.within(list, ...this.view.range)) {
+      const x = this.x(this.model.data.notes[note][1]);
+      pen.fillStyle = palette.warn;
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.lineTo(x - 5, y + 8);
+      pen.lineTo(x + 5, y + 8);
+      pen.fill();
+      this.work += 1;
+    }
+  }
+
+  texts(first, last, marks) {
+    const { pen, palette, view, model } = this;
+    pen.fillStyle = palette.card;
+    pen.fillRect(0, 0, this.width, AXIS);
+    pen.fillStyle = palette.line;
+    pen.fillRect(0, AXIS - 0.5, this.width, 1);
+    pen.fillRect(this.labels - 0.5, 0, 1, this.tall);
+    pen.font = `11.5px ${palette.font}`;
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    pen.fillStyle = palette.soft;
+    for (const [at, text] of marks) {
+      const half = pen.measureText(text).width / 2 + 4, x = this.x(at);
+      if (x - half >= this.labels && x + half <= this.width) pen.fillText(text, x, AXIS / 2);
+    }
+    pen.textAlign = "left";
+    pen.fillText(model.byType ? "type" : model.data.key.join(", "), 10, AXIS / 2, this.labels - 16);
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, AXIS, this.labels - 4, this.tall);
+    pen.clip();
+    pen.font = `12.5px ${palette.font}`;
+    for (let row = first; row < last; row += 1) {
+      const lane = view.lanes[row];
+      pen.fillStyle = this.of.byLane[lane].items.length || model.byType ? palette.ink : palette.soft;
+      pen.fillText(fitted(pen, model.lanes[lane], this.labels - 18), 10, AXIS + (row + 0.5) * this.height - this.scroller.scrollTop);
+    }
+    pen.restore();
+  }
+}
+
+function dot(pen, x, y, radius, edge) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 7);
+  pen.fill();
+  pen.lineWidth = 1.2;
+  pen.strokeStyle = edge;
+  pen.stroke();
+}
+
+function round(pen, x, y, width, height, radius) {
+  pen.beginPath();
+  pen.roundRect(x, y, width, height, radius);
+  pen.fill();
+}
+
+function fitted(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let length = Math.floor((text.length * width) / pen.measureText(text).width);
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
+  return `${text.slice(0, length)}…`;
+}

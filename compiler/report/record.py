@@ -1,0 +1,64 @@
+"""A picture as the data of a page: columns of numbers and texts, as few as there can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neelc.report.choosing import hashable
+from neelc.report.numbering import Names, Ticks
+from neelc.report.picture import Lane, Picture
+from neelc.report.record_matches import Around, panel_record
+from neelc.report.texts import lane_text, text_of
+from neelc.runtime.reference.model import Event
+
+
+def record(picture: Picture) -> dict[str, Any]:
+    """What the script of a page reads."""
+    events = picture.shown.events
+    times = [event.start for event in events]
+    times += [one.start for panel in picture.panels for one in panel.found if one.start is not None]
+    ticks = Ticks(picture.clock, min(times, default=0))
+    lanes = Names(_lanes(picture))
+    around = Around(picture, ticks, lanes, {event: number for number, event in enumerate(events)})
+    return {
+        "clock": {"kind": ticks.kind, "unit": ticks.unit, "first": str(ticks.first)},
+        "key": [*next(iter(picture.keys.values()), ())],
+        "streams": [[name, [c.name for c in columns]] for name, columns in picture.columns.items()],
+        "events": _events(picture, ticks, lanes),
+        "panels": [panel_record(one, around) for one in picture.panels],
+        "notes": [[lanes.place(one.lane), ticks.of(one.time), one.text] for one in picture.remarks],
+        "lanes": [*lanes.places],
+    }
+
+
+def _lanes(picture: Picture) -> list[str]:
+    """The lanes in the order of their values; those with matches are moved to the top by the page."""
+    lanes = {hashable(lane): lane for lane in map(picture.lane, picture.shown.events)}
+    return list(dict.fromkeys(lane_text(lane) for lane in sorted(lanes.values(), key=_order)))
+
+
+def _order(lane: Lane) -> list[tuple[bool, int, str]]:
+    """Numbers as numbers, all else as texts."""
+    return [(False, v, "") if isinstance(v, int) else (True, 0, text_of(v)) for v in lane]
+
+
+def _events(picture: Picture, ticks: Ticks, lanes: Names) -> dict[str, Any]:
+    events = picture.shown.events
+    streams, types = Names(picture.columns), Names()
+    lasts = any(event.end != event.start for event in events)
+    found: dict[str, Any] = {
+        "start": [ticks.of(event.start) for event in events],
+        "end": [ticks.of(event.end) for event in events] if lasts else None,
+        "lane": [lanes.place(lane_text(picture.lane(event))) for event in events],
+        "type": [types.place(text_of(event.type)) for event in events],
+        "stream": [streams.place(event.stream) for event in events],
+        "values": [_values(event, picture) for event in events],
+    }
+    named = {name: place for place, name in enumerate(picture.types)}
+    rank = [[name, named.get(name.casefold(), -1)] for name in types.places]
+    return found | {"types": rank}
+
+
+def _values(event: Event, picture: Picture) -> list[str]:
+    columns = picture.columns[event.stream]
+    return [text_of(event.attributes[column.name], column.type) for column in columns]

@@ -1,0 +1,116 @@
+// Which part of a picture is looked at: a range of time, some of the lanes, what is pointed at and what is selected.
+class View {
+  constructor(model, changed) {
+    this.model = model;
+    this.changed = changed;
+    this.range = [...model.range];
+    this.hidden = new Set();
+    this.search = "";
+    this.onlyMatched = false;
+    this.onlyLane = null;
+    this.hover = null;
+    this.selected = null;
+    this.scroll = 0;
+    this.filter();
+  }
+
+  // The lanes that are shown, those with matches on top, and the events that the search is about.
+  filter() {
+    const { model } = this;
+    const search = this.search.trim().toLowerCase();
+    const has = (lane) => model.panels.some((panel) => panel.byLane[lane].items.length);
+    this.found = search ? Uint8Array.from(model.values, (values) => values.some((v) => v.toLowerCase().includes(search))) : null;
+    const is = (lane) =>
+      (this.onlyLane === null || lane === this.onlyLane) && (!this.onlyMatched || has(lane)) &&
+      (!search || model.lanes[lane].toLowerCase().includes(search) || model.events[lane].items.some((e) => this.found[e]));
+    const lanes = model.lanes.map((_, lane) => lane).filter(is);
+    this.lanes = model.byType ? lanes : [...lanes.filter(has), ...lanes.filter((lane) => !has(lane))];
+    this.row = new Int32Array(model.lanes.length).fill(-1);
+    this.lanes.forEach((lane, row) => { this.row[lane] = row; });
+    this.changed("filter");
+  }
+
+  set(values) {
+    Object.assign(this, values);
+    this.filter();
+  }
+
+  isShown(event) {
+    return this.row[this.model.lane[event]] >= 0 && !this.hidden.has(this.model.type[event]);
+  }
+
+  isFound(event) {
+    return !this.found || this.found[event] || this.model.lanes[this.model.lane[event]].toLowerCase().includes(this.search.trim().toLowerCase());
+  }
+
+  show(from, to) {
+    const [low, high] = this.model.range;
+    const least = Math.min(high - low, this.model.clock.kind === "time" ? 20 : 4);
+    const width = Math.min(high - low, Math.max(least, to - from));
+    const begin = Math.min(Math.max(low, from), high - width);
+    this.range = [begin, begin + width];
+    this.changed("range");
+  }
+
+  zoom(factor, at = (this.range[0] + this.range[1]) / 2) {
+    const [from, to] = this.range;
+    this.show(at - (at - from) * factor, at + (to - at) * factor);
+  }
+
+  pan(part) {
+    const by = (this.range[1] - this.range[0]) * part;
+    this.show(this.range[0] + by, this.range[1] + by);
+  }
+
+  fit() { this.show(...this.model.range); }
+
+  point(hover) {
+    const same = (a, b) => a === b || (a && b && a.panel === b.panel && a.kind === b.kind && a.item === b.item);
+    if (same(hover, this.hover)) return;
+    this.hover = hover;
+    this.changed("hover");
+  }
+
+  select(selected, seen = false) {
+    this.selected = selected;
+    if (selected && seen) this.reveal(selected);
+    this.changed("selected");
+  }
+
+  // Bring what is selected into sight: its time, and its lane.
+  reveal({ panel, kind, item }) {
+    const { model } = this, of = model.panels[panel];
+    const [from, to, lane] = kind === "match" ? [of.start[item], of.end[item], of.lane[item]] : [model.start[item], model.end[item], model.lane[item]];
+    const width = this.range[1] - this.range[0];
+    const least = Math.max((to - from) * 1.6, kind === "match" ? (to - from) * 3 : width);
+    if (kind === "match" && (width > least * 4 || width < to - from)) this.show(from - least / 3, to + least / 3);
+    else if (from < this.range[0] || to > this.range[1]) this.show((from + to - width) / 2, (from + to + width) / 2);
+    this.wanted = this.row[lane];
+    this.changed("reveal");
+  }
+
+  // The matches in lanes that are shown, in order of time.
+  matches(panel) {
+    const of = this.model.panels[panel];
+    return of.matches.map((_, match) => match).filter((match) => of.lane[match] < 0 || this.row[of.lane[match]] >= 0);
+  }
+
+  // The next match, or the one before.
+  walk(panel, by) {
+    const matches = this.matches(panel);
+    if (!matches.length) return;
+    const at = this.selected && this.selected.kind === "match" && this.selected.panel === panel ? matches.indexOf(this.selected.item) : by > 0 ? -1 : 0;
+    this.select({ panel, kind: "match", item: matches[(at + by + matches.length) % matches.length] }, true);
+  }
+
+  // The next event of a lane, or the one before: of the event selected, else the first one in sight.
+  step(panel, by) {
+    const now = this.selected && this.selected.kind === "event" ? this.selected.item : null;
+    const lane = now !== null && this.row[this.model.lane[now]] >= 0 ? this.model.lane[now] : this.lanes[0];
+    if (lane === undefined) return;
+    const items = this.model.events[lane].items.filter((event) => this.isShown(event));
+    const first = items.findIndex((event) => this.model.start[event] >= this.range[0]);
+    const at = items.includes(now) ? items.indexOf(now) + by : Math.max(0, first);
+    if (items[at] !== undefined) this.select({ panel, kind: "event", item: items[at] }, true);
+  }
+}
