@@ -83,7 +83,7 @@ def _output(output: Output, found: Found, views: Views, columns: dict[str, pa.Ar
                 return _names(found, found.variables_at(views, rows))
             return columns[column].take(pa.array(rows, mask=rows < 0))
         case Number(_, variables, final):
-            before, upto, _ = found.numbers(views, variables, final)
+            before, upto = found.numbers(views, variables, final)
             return pa.array(upto - before, mask=unmatched)
         case Values(_, variables, column):
             return _values(found, views, variables, None if column is None else columns[column])
@@ -112,7 +112,7 @@ def _names(found: Found, variables: Ints) -> pa.Array:
 
 def _values(found: Found, views: Views, variables: int, column: pa.Array | None) -> pa.Array:
     """For each match the values of the rows that are mapped to the variables."""
-    before, upto, _ = found.numbers(views, variables, True)
+    before, upto = found.numbers(views, variables, True)
     mapped = np.flatnonzero(found.is_mapped(variables))
     lengths = upto - before
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)

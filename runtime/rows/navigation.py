@@ -30,6 +30,15 @@ class Views:
 
 
 @dataclass(frozen=True)
+class Mapped:
+    """The input `rows` of the taken rows that are mapped to some variables. `counts` says how many of them
+    come before each taken row; the last entry is all."""
+
+    counts: Ints
+    rows: Ints
+
+
+@dataclass(frozen=True)
 class Found:
     """The matches of some rows, whose partitions begin at `heads`; there are `count` rows."""
 
@@ -64,27 +73,35 @@ class Found:
         table = np.array([variables >> v & 1 for v in range(len(self.program.names))], dtype=np.bool_)
         return table[self.variable]
 
-    def counts(self, variables: int) -> Ints:
-        """How many of the rows taken before each one are mapped to the variables; the last entry is all."""
-        return np.concatenate([[0], np.cumsum(self.is_mapped(variables))]).astype(np.int64)
+    def mapped(self, variables: int) -> Mapped:
+        """The taken rows that are mapped to the variables. Asked for each batch of the result, found once."""
+        if variables not in self._mapped:
+            is_mapped = self.is_mapped(variables)
+            counts = np.zeros(len(is_mapped) + 1, dtype=np.int64)
+            np.cumsum(is_mapped, out=counts[1:])
+            self._mapped[variables] = Mapped(counts, self.taken[is_mapped])
+        return self._mapped[variables]
 
-    def numbers(self, views: Views, variables: int, final: bool) -> tuple[Ints, Ints, Ints]:
-        """For each view: the number of mapped rows before its match, up to its own, and up to what counts."""
-        counts = self.counts(variables)
+    @cached_property
+    def _mapped(self) -> dict[int, Mapped]:
+        return {}
+
+    def numbers(self, views: Views, variables: int, final: bool) -> tuple[Ints, Ints]:
+        """For each view: the number of mapped rows before its match, and up to the last that counts."""
+        counts = self.mapped(variables).counts
         known = np.maximum(views.match, 0)
         before = counts[self.begin[known]] if len(self.begin) > 1 else np.zeros_like(known)
         last = self.begin[known + 1] if final and len(self.begin) > 1 else views.seen + 1
         upto = np.where(views.seen < 0, before, counts[last])
-        return before, upto, counts
+        return before, upto
 
     def rows(self, views: Views, at: At) -> Ints:
         """The input row that each view means, -1 if there is none."""
-        before, upto, _ = self.numbers(views, at.variables, at.final)
+        before, upto = self.numbers(views, at.variables, at.final)
         place = upto - 1 - at.place if at.last else before + at.place
         exists = (place >= before) & (place < upto)
-        mapped = self.taken[self.is_mapped(at.variables)]
         rows = np.full(len(views.match), -1, dtype=np.int64)
-        rows[exists] = mapped[place[exists]]
+        rows[exists] = self.mapped(at.variables).rows[place[exists]]
         return self._shifted(rows, at.shift) if at.shift else rows
 
     def _shifted(self, rows: Ints, shift: int) -> Ints:

@@ -17,9 +17,9 @@ from neelc.runtime.rows.viability import Viability
 NONE = -2
 """No choice can be completed."""
 
-HEAD, IDLE, EMPTY, PLACES = 0, 1, 2, 3
+HEAD, IDLE, EMPTY, PLACES = 0, 1, 2, 4
 """States: before the first row; a row without a match; one with an empty match. From PLACES on, place p that
-goes on with a match is PLACES + 2 p, and that begins one is PLACES + 2 p + 1."""
+goes on with a match is PLACES + 2 p, and that begins one is PLACES + 2 p + 1, so the last bit tells which."""
 
 
 class Preference(Automaton):
@@ -54,8 +54,8 @@ def choice(choices: Choices, viable: int) -> int:
 def matches_past_last_row(viability: Viability, states: Ints, heads: Ints) -> Matches:
     """The matches in rows that have these states of `viability`."""
     found = Preference(viability).states(states, heads, backwards=False)
-    begins = np.flatnonzero(((found >= PLACES) & ((found - PLACES) % 2 == 1)) | (found == EMPTY))
     taken = found >= PLACES
+    begins = np.flatnonzero((taken & (found & 1 == 1)) | (found == EMPTY))
     before = np.concatenate([[0], np.cumsum(taken)])
     lengths = np.diff(before[begins], append=before[-1])
-    return Matches(begins, lengths, (found[taken] - PLACES) // 2, numbered(begins, heads))
+    return Matches(begins, lengths, (found[taken] - PLACES) >> 1, numbered(begins, heads))
