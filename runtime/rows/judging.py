@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 from neelc.runtime.program import Apply, Column, Constant
 from neelc.runtime.rows.program import At, Condition, Looked, RowProgram
 from neelc.runtime.rows.scalars import compiled
+
+if TYPE_CHECKING:
+    from neelc.runtime.rows.folding import Fold, Running
 
 Columns = Mapping[str, Sequence[object]]
 """The values of the columns that conditions ask for, by row."""
@@ -20,7 +25,8 @@ Columns = Mapping[str, Sequence[object]]
 @dataclass
 class Path:
     """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
-    and those that are mapped to each set of variables somebody asks for."""
+    and those that are mapped to each set of variables somebody asks for. `totals` are the aggregates over
+    these that somebody asked for, by the judge's numbers for them."""
 
     head: int
     tail: int
@@ -28,6 +34,7 @@ class Path:
     start: int = 0
     variables: list[int] = field(default_factory=list)
     rows: dict[int, list[int]] = field(default_factory=dict)
+    totals: dict[int, Running] = field(default_factory=dict)
 
 
 class Judge:
@@ -37,12 +44,16 @@ class Judge:
         self.names = program.names
         self.columns = columns
         self.tests = {one.variable: _test(one) for one in program.conditions}
-        self.looked = {one.variable: one.looked for one in program.conditions}
-        asked = (one for condition in program.conditions for one in condition.looked)
+        asked = [one for condition in program.conditions for one in condition.looked]
+        self.folded: list[Looked] = []
         self.masks = sorted({one.at.variables if one.at else one.variables for one in asked} - {0})
+        self.values = {
+            condition.variable: [self._value(one) for one in condition.looked]
+            for condition in program.conditions
+        }
 
     def begin(self, path: Path, row: int) -> None:
-        path.start, path.variables = row, []
+        path.start, path.variables, path.totals = row, [], {}
         path.rows = {mask: [] for mask in self.masks}
 
     def push(self, path: Path, row: int, variable: int) -> None:
@@ -56,6 +67,9 @@ class Judge:
         for mask, rows in path.rows.items():
             if mask >> variable & 1:
                 rows.pop()
+        for number, total in path.totals.items():
+            if len(total) > len(path.rows[self.folded[number].variables]):
+                total.pop()
 
     def holds(self, path: Path) -> bool:
         """Whether the row taken last meets the condition of its variable."""
@@ -63,21 +77,47 @@ class Judge:
         test = self.tests.get(variable)
         if test is None:
             return True
-        return test([self._value(one, path) for one in self.looked[variable]]) is True
+        return test([value(path) for value in self.values[variable]]) is True
 
-    def _value(self, looked: Looked, path: Path) -> object:
+    def _value(self, looked: Looked) -> Callable[[Path], object]:
+        """How a value that a condition asks for is found."""
         if looked.at is not None:
-            row = _row(looked.at, path)
-            return None if row is None else self._at(looked.column, row, path)
-        if looked.name is None:
-            return path.number
-        rows = path.rows[looked.variables]
-        if looked.name == "rows":
-            return len(rows)
+            return partial(self._of_row, looked.at, looked.column)
+        match looked.name:
+            case None:
+                return lambda path: path.number
+            case "rows":
+                return lambda path: len(path.rows[looked.variables])
+        from neelc.runtime.rows.folding import FOLDS
+
+        if looked.name not in FOLDS:
+            return partial(self._aggregate, looked)
+        if looked not in self.folded:
+            self.folded.append(looked)
+        return partial(self._total, self.folded.index(looked), looked, FOLDS[looked.name])
+
+    def _of_row(self, at: At, column: str | None, path: Path) -> object:
+        row = _row(at, path)
+        return None if row is None else self._at(column, row, path)
+
+    def _total(self, number: int, looked: Looked, fold: Fold, path: Path) -> object:
+        """An aggregate, from what it was when somebody asked last: only rows taken since then are added."""
+        total = path.totals.get(number)
+        if total is None:
+            from neelc.runtime.rows.folding import Running
+
+            total = path.totals[number] = Running(fold, looked.type, looked.distinct)
+        for row in path.rows[looked.variables][len(total) :]:
+            total.push(self._at(looked.column, row, path))
+        return total.value()
+
+    def _aggregate(self, looked: Looked, path: Path) -> object:
+        """An aggregate of all its values: lists and sets, which grow with each row."""
         from neelc.runtime.reference.aggregates import aggregate
 
+        rows = path.rows[looked.variables]
         values = [value for row in rows if (value := self._at(looked.column, row, path)) is not None]
-        return aggregate(looked.name, values, looked.type, looked.distinct)  # type: ignore[arg-type]
+        return aggregate(looked.name or "", values, looked.type, looked.distinct)  # type: ignore[arg-type]
 
     def _at(self, column: str | None, row: int, path: Path) -> object:
         if column is not None:

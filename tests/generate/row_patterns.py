@@ -25,6 +25,8 @@ PATH = (
     "LAST(CLASSIFIER(), 1) = 'A'", "RUNNING max(x) < 3", "A.x + B.x > {v}.x",
     "count(DISTINCT kind) < 2", "NEXT(A.x) > 0", "LAST(x, 1) IS NULL OR x > LAST(x, 1)",
     "count(A.kind) = 1", "U.x = x", "PREV(CLASSIFIER()) IS NULL", "x > avg(x)",
+    "stddev(y) < 1", "sum(DISTINCT x) < 4", "var_pop(U.x) <= 0.25", "bool_or(A.x > 2) OR count(*) < 3",
+    "array_contains(collect_set({v}.x), 1)", "max(U.y) > min(y)", "sum(B.y) < 9", "min(kind) = kind",
 )  # fmt: skip
 MEASURES = (
     "A.x", "x", "FIRST(x)", "LAST(B.x)", "FINAL LAST(x)", "RUNNING LAST(A.x, 1)",
