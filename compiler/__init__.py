@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
     from neelc.api.session import Session, sql
+    from neelc.api.shipping import ship
     from neelc.api.streams import stream
     from neelc.arguments import agent, aggregate
     from neelc.errors import NeelError
@@ -23,6 +24,7 @@ __all__ = [
     "stream",
     "aggregate",
     "agent",
+    "ship",
     "NeelError",
     "NeelQueryError",
     "NeelRunError",
@@ -40,6 +42,7 @@ _PLACES = {
     "stream": "neelc.api.streams",
     "aggregate": "neelc.arguments",
     "agent": "neelc.arguments",
+    "ship": "neelc.api.shipping",
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",
     "NeelRunError": "neelc.api.errors",

@@ -128,6 +128,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL5009": "AFTER MATCH SKIP leads nowhere",
     "NEEL5010": "an agent failed",
     "NEEL5101": "a run on Spark failed",
+    "NEEL5102": "Spark's workers lack a package",
+    "NEEL5103": "Spark's workers have another version of Python or of neelc",
     # 6xxx: warnings; the query is right, but most likely not what is meant
     "NEEL6001": "a leading variable that every event fits",
     "NEEL6002": "a repetition without a limit that every event fits",

@@ -12,9 +12,13 @@ _FILE = re.compile(r"Encountered error while reading file (?:file:(?://)?)?(.+?)
 _FIELD = re.compile(r"Cannot parse the value '(.*?)' of the field `(.*?)` as target spark data type (\w+)")
 _MALFORMED = re.compile(r"\[MALFORMED_\w*RECORD")
 _ABSENT = re.compile(r"No module named '(neelc|numpy|pyarrow|pandas)\b|\[PACKAGE_NOT_INSTALLED\] (\w+)")
+_OTHER_PYTHON = re.compile(
+    r"\[PYTHON_VERSION_MISMATCH\].*?different version: (\S+) than that in driver: (\S+?),"
+)
 _NO_PYTHON = re.compile(r'Cannot run program "(.*?)"(?=.*PythonWorkerFactory)', re.DOTALL)
 
-_INSTALL = "install neelc there, or name a Python that has it in PYSPARK_PYTHON before Spark starts"
+_INSTALL = "install {} there, or name a Python that has it in PYSPARK_PYTHON before Spark starts"
+_SHIP = "neelc.ship(spark) puts it there for this session; or "
 _SAYINGS = {
     "Python worker exited unexpectedly": (
         "a Python worker of Spark ended in the middle of its work: it was killed, or there was not enough "
@@ -38,13 +42,28 @@ def cause_of(text: str) -> Cause | None:
     if file := _FILE.search(text):
         return _unreadable(text, file[1])
     if absent := _ABSENT.search(text):
-        package = (absent[1] or absent[2]).lower()
-        return Cause("NEEL5101", f"the Python of Spark's workers has no {package}: {_INSTALL}")
+        return _absent((absent[1] or absent[2]).lower())
     if program := _NO_PYTHON.search(text):
-        return Cause(
-            "NEEL5101", f"the Python of Spark's workers, {program[1]}, cannot be started: {_INSTALL}"
-        )
+        way_out = _INSTALL.format("neelc")
+        return Cause("NEEL5101", f"the Python of Spark's workers, {program[1]}, cannot be started: {way_out}")
+    if other := _OTHER_PYTHON.search(text):
+        return Cause("NEEL5103", other_python(other[1], other[2]))
     return next((Cause("NEEL5101", said) for words, said in _SAYINGS.items() if words in text), None)
+
+
+def _absent(package: str) -> Cause:
+    """
+    >>> _absent("numpy").message.partition(" there")[0]
+    "the Python of Spark's workers has no numpy: install numpy"
+    """
+    way_out = (_SHIP if package == "neelc" else "") + _INSTALL.format(package)
+    return Cause("NEEL5102", f"the Python of Spark's workers has no {package}: {way_out}")
+
+
+def other_python(there: str, here: str) -> str:
+    """Spark sends functions between equal versions of Python only."""
+    way_out = f"name a Python {here} in PYSPARK_PYTHON before Spark starts, or come with a Python {there}"
+    return f"Spark's workers have Python {there}, and here is {here}: {way_out}"
 
 
 def _unreadable(text: str, file: str) -> Cause:

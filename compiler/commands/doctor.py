@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
 
+from neelc.api.versions import numbers, required
+
 DESCRIPTION = """Check what neelc needs to run queries on Spark, up to a small pattern that a worker finds,
 and tell what to do about what is missing. The exit code is 0 if all is well, else 3."""
 
@@ -114,26 +116,6 @@ def _package(name: str) -> Check:
     except Exception as error:  # a broken installation fails in any way it likes
         return Check(name, False, f"cannot be imported: {error}", advice)
     return Check(name, numbers(found) >= numbers(wanted), found, advice)
-
-
-def required(name: str) -> str:
-    """The least version of a package that neelc's own installation asks for.
-
-    >>> numbers(required("pyspark")) >= (4,)
-    True
-    """
-    from importlib.metadata import requires
-
-    found = (re.match(rf"{name}\s*>=\s*([0-9.]+)", text) for text in requires("neelc") or [])
-    return next((match[1] for match in found if match), "")
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """
-    >>> numbers("4.1.0.dev2") > numbers("4.0"), numbers("")
-    (True, ())
-    """
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def _spark() -> Iterator[Check]:

@@ -1,5 +1,5 @@
 """A share of the cases on Spark Connect: a program of its own, as one process cannot have both kinds of
-session. It prints what came out as JSON.
+session. Workers have no neelc of their own: what they run was shipped. It prints what came out as JSON.
 
     PYTHONPATH=tests python tests/spark/connect_share.py 14 kernel join      every 14th case
 """
@@ -10,9 +10,12 @@ import json
 import logging
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from asked_cases import PATHS, ask_cases
+from faults import python_without_neelc
 from on_spark import Asking
 from pyspark.sql import SparkSession
 
@@ -21,7 +24,8 @@ import neelc
 
 def main(share: int, strategies: Sequence[str]) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    scratch = tempfile.TemporaryDirectory()
+    os.environ["PYSPARK_PYTHON"] = str(python_without_neelc(Path(scratch.name) / "python"))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings: dict[str, bool | float | int | str | None] = {
         "spark.sql.session.timeZone": "UTC",
@@ -32,11 +36,13 @@ def main(share: int, strategies: Sequence[str]) -> None:
     }
     spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
     found: dict[str, object] = {"session": type(spark).__module__}
+    found["shipped"] = [worker.place for worker in neelc.ship(spark).workers]
     for strategy in strategies:
         asked = ask_cases(spark, PATHS[::share], Asking(strategy, shuffled=1))
         found[strategy] = {"answered": asked.answered, "problems": asked.problems}
     found["match_recognize"] = recognized(spark)
     spark.stop()
+    scratch.cleanup()
     print(json.dumps(found))
 
 

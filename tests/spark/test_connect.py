@@ -28,6 +28,7 @@ def test_a_share_of_the_cases() -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["session"] == "pyspark.sql.connect.session"
+    assert all("neelc_runtime-" in place for place in found["shipped"]), "it was installed there"
     assert found["match_recognize"] == [[2, 2.0, "{}"]]
     for strategy, least in LEAST.items():
         assert found[strategy]["problems"] == []

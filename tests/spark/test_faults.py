@@ -269,9 +269,10 @@ def test_more_rows_than_are_allowed_by_estimate(spark: Any) -> None:
 def test_workers_without_neelc(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     neel = library.Session(spark)
     neel.register("Rooms", rooms(spark), type="sym", unit="s")
-    for python in (python_without_neelc(tmp_path / "python"), tmp_path / "no_such_python"):
+    none = tmp_path / "no_such_python"
+    for python, code in ((python_without_neelc(tmp_path / "python"), "NEEL5102"), (none, "NEEL5101")):
         monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
-        with explained("error[NEEL5101]: the Python of Spark's workers", "install neelc", "PYSPARK_PYTHON"):
+        with explained(f"error[{code}]: the Python of Spark's workers", "install neelc", "PYSPARK_PYTHON"):
             neel.sql(PAIRS, strategy="kernel").collect()
     # Where no kernel is needed, nor is neelc.
     assert neel.sql(PAIRS, strategy="join").count() == len(FOUND)

@@ -1,0 +1,95 @@
+"""`neelc.ship`: the runtime on the workers of a cluster, and the proof that it works there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from neelc.api.archive import archive
+from neelc.api.errors import NeelRunError, run_error
+from neelc.api.streams import Frame
+from neelc.api.versions import numbers, required
+from neelc.errors import NeelError
+from neelc.runtime.probe import PACKAGES, SCHEMA, tell
+
+_RESTART = "a worker that had loaded it before keeps it: stop the session, start another one and ship first"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What the workers of one kind have: the machine, where neelc is, versions; `tasks` of them told it."""
+
+    host: str
+    place: str
+    python: str
+    neelc: str | None
+    numpy: str | None
+    pyarrow: str | None
+    pandas: str | None
+    tasks: int = 1
+
+
+@dataclass(frozen=True, repr=False)
+class Shipment:
+    """The archive that is on the workers now, and what they told of themselves."""
+
+    archive: str
+    workers: tuple[Worker, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([self.archive, *map(_line, self.workers)])
+
+
+def ship(spark: Frame) -> Shipment:
+    """Put the runtime on the workers of this session, classic or Connect, and ask them whether they have it.
+
+    The archive has `neelc.runtime` and what it reads; NumPy, PyArrow and pandas must be there. A small job
+    asks as many tasks as Spark takes at once by itself; `NeelRunError` tells what does not fit.
+    """
+    file = archive()
+    try:
+        spark.addArtifacts(str(file), pyfile=True)
+        told = spark.range(2**10).mapInArrow(tell, SCHEMA).collect()
+    except Exception as error:
+        failure = None if isinstance(error, NeelError) else run_error(error)
+        if failure is None:
+            raise
+        raise failure from error
+    kinds = sorted(Counter(map(tuple, told)).items(), key=str)
+    workers = tuple(Worker(*row, count) for row, count in kinds)
+    if problems := [problem for worker in workers for problem in misfits(worker)]:
+        code, message = problems[0]
+        raise NeelRunError(message, code)
+    return Shipment(file.name, workers)
+
+
+def misfits(worker: Worker) -> Iterator[tuple[str, str]]:
+    """The code and the sentence of everything that a worker has too little of, or in another version.
+    Another Python is no matter of this: Spark itself refuses to send it anything.
+
+    >>> fine = Worker("a", "", "3.11.7", version("neelc"), "2.1", "19.0", "2.2")
+    >>> from dataclasses import replace
+    >>> list(misfits(fine)), [code for code, _ in misfits(replace(fine, pyarrow="1.0", neelc="0.0.1"))]
+    ([], ['NEEL5103', 'NEEL5102'])
+    """
+    if worker.neelc != version("neelc"):
+        known = f"neelc {worker.neelc}, from {worker.place}; here is {version('neelc')}"
+        yield "NEEL5103", f"worker {worker.host} has {known}: {_RESTART}"
+    for name in PACKAGES[1:]:
+        found, least = getattr(worker, name), required(name)
+        if found is None or numbers(found) < numbers(least):
+            has = f"{name} {found}" if found else f"no {name}"
+            yield "NEEL5102", f"worker {worker.host} has {has}: install {name} {least} or later there"
+
+
+def _line(worker: Worker) -> str:
+    """
+    >>> print(_line(Worker("a", "", "3.11.7", "0.1.0", "2.1", "19.0", None, 2)))
+    a: Python 3.11.7, neelc 0.1.0, numpy 2.1, pyarrow 19.0, no pandas (2 tasks)
+    """
+    known: Sequence[tuple[str, str | None]] = [(name, getattr(worker, name)) for name in PACKAGES]
+    has = [f"{name} {found}" if found else f"no {name}" for name, found in known]
+    tasks = f"{worker.tasks} task{'s' if worker.tasks > 1 else ''}"
+    return f"{worker.host}: {', '.join([f'Python {worker.python}', *has])} ({tasks})"

@@ -1,0 +1,91 @@
+"""`neelc.ship`: workers without neelc get what they need; what does not fit is told with a code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faults import FOUND
+from repository import ROOT
+
+import neelc
+
+MISMATCH = (
+    "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "
+    "PySpark cannot run with different minor versions."
+)
+
+
+def test_a_cluster_whose_workers_have_no_neelc(tmp_path: Path) -> None:
+    program = ROOT / "tests" / "spark" / "ship_to_cluster.py"
+    done = subprocess.run(
+        [sys.executable, str(program), str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    name, *workers = told["text"].splitlines()
+    assert workers and all(f"neelc {neelc.__version__}," in line for line in workers)
+    assert all(name in place for place in told["places"]), "it was installed there"
+    assert told["again"], "shipping twice is shipping once"
+    assert list(map(tuple, told["found"])) == FOUND
+
+
+class Session:
+    """Where `neelc.ship` asks and gets an answer that no session of the tests gives."""
+
+    def __init__(self, *rows: tuple[str | None, ...], failure: Exception | None = None) -> None:
+        self.rows, self.failure = rows, failure
+
+    def addArtifacts(self, *paths: str, pyfile: bool) -> None:
+        assert pyfile and all(Path(path).exists() for path in paths)
+
+    def range(self, end: int) -> Session:
+        return self
+
+    def mapInArrow(self, function: Any, schema: str) -> Session:
+        return self
+
+    def collect(self) -> tuple[tuple[str | None, ...], ...]:
+        if self.failure is not None:
+            raise self.failure
+        return self.rows
+
+
+def told(**changes: str | None) -> tuple[str | None, ...]:
+    fine = {"host": "a", "place": "/x/neelc", "python": "3.11.7", "neelc": neelc.__version__}
+    return tuple((fine | {"numpy": "2.1.0", "pyarrow": "19.0", "pandas": "2.2"} | changes).values())
+
+
+@pytest.mark.parametrize(
+    "session, code, words",
+    [
+        (Session(told(), told(host="b", numpy="1.2")), "NEEL5102", "worker b has numpy 1.2: install numpy"),
+        (Session(told(pandas=None)), "NEEL5102", "worker a has no pandas: install pandas"),
+        (Session(told(neelc="0.0.1")), "NEEL5103", "has neelc 0.0.1, from /x/neelc; here is"),
+        (Session(failure=RuntimeError(MISMATCH)), "NEEL5103", "workers have Python 3.10, and here is 3.11"),
+        (Session(failure=RuntimeError("No module named 'pyarrow'")), "NEEL5102", "has no pyarrow: install"),
+    ],
+)
+def test_what_does_not_fit_is_told(session: Session, code: str, words: str) -> None:
+    with pytest.raises(neelc.NeelRunError) as raised:
+        neelc.ship(session)
+    assert raised.value.getCondition() == code and words in str(raised.value)
+
+
+def test_equal_workers_are_one_line() -> None:
+    shipment = neelc.ship(Session(told(), told(), told(host="b")))
+    assert [(worker.host, worker.tasks) for worker in shipment.workers] == [("a", 2), ("b", 1)]
+
+
+def test_any_other_failure_is_left_as_it_is() -> None:
+    with pytest.raises(KeyError):
+        neelc.ship(Session(failure=KeyError("x")))
