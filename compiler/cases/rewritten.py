@@ -9,7 +9,9 @@ from textwrap import indent
 from neelc.bind.suggest import did_you_mean
 from neelc.cases.file import Case
 from neelc.cases.problem import CaseError
+from neelc.ir.algebra import Algebra
 from neelc.ir.logical import Match, Program
+from neelc.rewrite.algebra.optimise import RULES, optimise
 from neelc.rewrite.batches import SIMPLIFY, UNUSED
 from neelc.rewrite.driver import rewrite
 from neelc.rewrite.forms import FORMS, forms, has_readers
@@ -20,9 +22,10 @@ Forms = Mapping[str, tuple[Rewriting, ...]]
 
 
 def rule_names() -> tuple[str, ...]:
-    """The names of all rules that some form of a query is made with."""
+    """The names of all rules that some form of a query, or a network, is made with."""
     batches = (*SIMPLIFY, *UNUSED, *(batch for form in FORMS.values() for batch in form))
-    return tuple(sorted({rule.__name__ for batch in batches for rule in (*batch.parts, *batch.queries)}))
+    names = {rule.__name__ for batch in batches for rule in (*batch.parts, *batch.queries)}
+    return tuple(sorted(names | {rule.__name__ for rule in RULES}))
 
 
 def check_rule_names(case: Case) -> None:
@@ -56,6 +59,14 @@ def programs(program: Program, found: Forms) -> Iterator[tuple[str, Program]]:
         )
         if queries != program.queries:
             yield name, replace(program, queries=queries)
+    networks = tuple(
+        replace(query, query=replace(query.query, root=optimise(query.query.root).root))
+        if isinstance(query.query, Algebra)
+        else query
+        for query in program.queries
+    )
+    if networks != program.queries:
+        yield "networks rewritten", replace(program, queries=networks)
 
 
 def problems(case: Case, program: Program, found: Forms) -> Iterator[str]:
@@ -80,6 +91,10 @@ def _changes(program: Program, found: Forms) -> dict[str, str]:
                 change = f"before {step.before or before}\nafter  {step.after or step.query}"
                 changes.setdefault(step.rule, change)
                 before = step.query
+    for named in program.queries:
+        if isinstance(named.query, Algebra):
+            for moved in optimise(named.query.root).steps:
+                changes.setdefault(moved.rule, f"before {moved.before}\nafter  {moved.after}")
     return changes
 
 

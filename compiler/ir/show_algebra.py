@@ -24,6 +24,7 @@ from neelc.ir.layout import Block, Doc
 from neelc.ir.logical import Column, OutputColumn
 from neelc.ir.names import written
 from neelc.ir.pattern import Window
+from neelc.ir.sequential import Sequential
 from neelc.ir.show_expr import show_expr, show_type
 from neelc.ir.show_pattern import show_window
 
@@ -61,11 +62,18 @@ def _head(node: a.Operator) -> str:
         case a.Coalesced():
             return "COALESCE"
         case a.PatternMatcher(_, variable, clause):
-            measures = ", ".join(map(_output, clause.measures))
-            return f"MATCH AS {variable} PATTERN {clause.pattern} MEASURES {measures}"
+            return f"MATCH AS {variable} {_clause(clause)}"
         case a.Agent(_, variable, name, columns):
             return f"AGENT {name} AS {variable} ({', '.join(map(_column, columns))})"
     raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def _clause(clause: Sequential) -> str:
+    defined = ", ".join(f"{one.variable} AS {show_expr(one.condition)}" for one in clause.definitions)
+    measures = ", ".join(map(_output, clause.measures))
+    found = f"PATTERN {clause.pattern}" + (f" DEFINE {defined}" if defined else "") + f" MEASURES {measures}"
+    keys = ", ".join(map(written, clause.partition))
+    return found + (f" PARTITION BY {keys}" if keys else "")
 
 
 def _jump(jump: Window | None) -> str:

@@ -53,6 +53,12 @@ FROM (SELECT id, max(amount) AS most FROM Events WINDOW(TIME 100 SECONDS) GROUP 
 FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
   MEASURES a.amount AS first, e.amount AS last WITHIN 10 MILLISECONDS PATTERN abcde
   DEFINE a AS amount < 500, b AS amount >= 500, c AS amount = 7, d AS amount < 500, e AS amount >= 500)""",
+    "filter into a matcher (19.2.2.4)": """SELECT *
+FROM (SELECT first, middle, last FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
+  MEASURES a.amount AS first, c.amount AS middle, e.amount AS last WITHIN 10 MILLISECONDS PATTERN abcde
+  DEFINE a AS amount < 500, b AS amount >= 500, c AS amount < 500, d AS amount >= 500,
+         e AS amount >= 500)) AS m
+WHERE middle = 7""",
     "correlators in order (figure 19.11)": """SELECT a.id AS id, c.amount AS amount
 FROM (SELECT id, amount FROM Events WINDOW(TIME 3 SECONDS)) AS a,
      (SELECT id, amount FROM Events WINDOW(TIME 3 SECONDS)) AS b,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
+from generate.network_agents import AGENTS, agent_call, matched
 from neelc import parse
 from neelc.bind import bind
 from neelc.ir.logical import Program
@@ -40,7 +41,7 @@ def networks(random: Random, count: int) -> Iterator[Network]:
     for _ in range(count):
         text = STREAMS + script(random)
         source = Source(text, "network")
-        yield Network(text, bind(parse.read(source), source), tables(random))
+        yield Network(text, bind(parse.read(source), source, agents=AGENTS), tables(random))
 
 
 def tables(random: Random) -> Tables:
@@ -94,10 +95,12 @@ def _whole(name: str, random: Random) -> str:
 
 
 def item(random: Random, depth: int, names: tuple[str, ...]) -> str:
-    """A stream with or without a window, or a query."""
-    if depth > 0 and random.random() < 0.35:
-        return f"({select(random, depth - 1, names)})"
-    return f"{random.choice(names)}{window(random)}"
+    """A stream with or without a window, or a query, or what an agent or a matcher makes of them."""
+    source = f"({select(random, depth - 1, names)})" if depth > 0 and random.random() < 0.35 else ""
+    found = source or f"{random.choice(names)}{window(random)}"
+    if random.random() < 0.12:
+        return matched(random, f"{found} AS q" if source else found)
+    return agent_call(random, found, random.choice(names)) if random.random() < 0.1 else found
 
 
 def window(random: Random) -> str:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from generate.network_agents import AGENTS
 from generate.networks import Network, networks
 from on_spark import Asking, Question, ask
 
@@ -31,9 +32,16 @@ def problem(network: Network, found: object) -> str | None:
     return None
 
 
+def some_of_all(random: Random) -> list[Network]:
+    """Random networks: one with a pattern matcher, one with an agent, two others."""
+    words = [("MATCH_RECOGNIZE_SEQUENTIAL",), tuple(f"{name}(" for name in AGENTS), ("SELECT",), ("SELECT",)]
+    more = iter(networks(random, 200))
+    return [next(one for one in more if any(word in one.text for word in several)) for several in words]
+
+
 @pytest.mark.parametrize("chunks", [False, True])
 def test_random_networks(spark: Any, chunks: bool) -> None:
-    some = list(networks(Random(f"spark {chunks}"), 4))
+    some = some_of_all(Random(f"spark {chunks}"))
     questions = [Question(str(n), one.program, one.tables) for n, one in enumerate(some)]
     asking = Asking(partitions=2, seed=1, batch=3, chunks=chunks)
     problems = [problem(some[int(one.name)], result) for one, result in ask(spark, questions, asking, 5)]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from neelc.ir import algebra as a
-from neelc.ir.expr import Aggregate, Attribute, Call, Expr, Literal, Name, Variable
+from neelc.ir.expr import Aggregate, AtRow, Attribute, Call, Expr, Literal, Name, Variable
 from neelc.ir.logical import Clock, Column, OutputColumn, Stream
 from neelc.ir.node import Node, transform
 from neelc.ir.pattern import Window
+from neelc.ir.row_values import ROW
+from neelc.ir.rows import MatchSequential
+from neelc.ir.sequential import Sequential
 from neelc.ir.types import BIGINT, INT
 from neelc.rewrite.algebra.rule import NetworkRule
+from neelc.source import Source as Text
+from neelc.source import Span
 
 CLOCK = Clock(BIGINT, "SECOND")
 STREAM = Stream("S", (Column("ts", BIGINT), Column("x", INT), Column("y", INT)), "ts", unit="SECOND")
@@ -77,3 +82,17 @@ def projected(text: str) -> a.Projection:
 
 def correlated(text: str) -> a.Correlator:
     return a.Correlator((source("s"), source("t")), condition(text))
+
+
+def matcher(pattern: str, *symbols: str, partition: str = "") -> a.PatternMatcher:
+    """MATCH_RECOGNIZE_SEQUENTIAL over the stream; the measure of each symbol, called like it, is its x."""
+    from neelc.parse import row_match
+
+    text = f"MATCH_RECOGNIZE_SEQUENTIAL (MEASURES a.x AS a PATTERN {pattern.upper()})"
+    found = row_match(Text(text), Span(0, len(text)))
+    assert isinstance(found, MatchSequential)
+    row = Attribute(Variable(ROW), "x", INT)
+    measures = tuple(OutputColumn(one, AtRow(INT, row, (one.upper(),)), INT) for one in symbols)
+    keys = (partition,) if partition else ()
+    clause = Sequential(STREAM.columns, found.pattern, (), keys, measures)
+    return a.PatternMatcher(source(), "m", clause, clock=CLOCK)

@@ -14,9 +14,11 @@ from neelc.ir.node import Node, map_children
 from neelc.rewrite.algebra.merge_filters import merge_filters
 from neelc.rewrite.algebra.push_condition_below_correlator import push_condition_below_correlator
 from neelc.rewrite.algebra.push_filter_below_aggregator import push_filter_below_aggregator
+from neelc.rewrite.algebra.push_filter_below_matcher import push_filter_below_matcher
 from neelc.rewrite.algebra.push_filter_below_projection import push_filter_below_projection
 from neelc.rewrite.algebra.push_filter_below_window import push_filter_below_window
 from neelc.rewrite.algebra.push_filter_into_correlator import push_filter_into_correlator
+from neelc.rewrite.algebra.push_filter_into_matcher import push_filter_into_matcher
 from neelc.rewrite.algebra.rule import NetworkRule, NetworkStep
 
 RULES: tuple[NetworkRule, ...] = (
@@ -26,6 +28,8 @@ RULES: tuple[NetworkRule, ...] = (
     push_filter_below_aggregator,
     push_filter_into_correlator,
     push_condition_below_correlator,
+    push_filter_below_matcher,
+    push_filter_into_matcher,
 )
 
 MOST_PASSES = 200
