@@ -1,7 +1,8 @@
 """The fenced blocks of the documentation, and what its pages say about them in comments.
 
 `<!-- not run: REASON -->` above a block takes it out of the tests. `<!-- given`, Python lines, `-->` makes
-what the Python blocks after it need; readers do not see it.
+what the Python blocks after it need; readers do not see it. A block with `title="my.neel"` behind its language
+is a file that the reader is asked to write: the commands after it find it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from repository import ROOT, documents
 
-FENCE = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```(\S*)([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r'title="([^"]+)"')
 GIVEN = re.compile(r"^<!-- given\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"<!-- not run: (\S[^\n]*) -->\s*\Z")
 
@@ -28,6 +30,7 @@ class Block:
     text: str
     not_run: str | None = None
     output: str | None = None
+    title: str | None = None
 
     @property
     def place(self) -> str:
@@ -48,7 +51,8 @@ def _block(page: Path, text: str, found: re.Match[str]) -> Block:
         return Block(page, line, "python", found[1])
     mark = NOT_RUN.search(text[: found.start()])
     after = re.compile(r"\s*\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL).match(text, found.end())
-    return Block(page, line, found[2], found[3], mark and mark[1], after and after[1])
+    title = TITLE.search(found[3])
+    return Block(page, line, found[2], found[4], mark and mark[1], after and after[1], title and title[1])
 
 
 def snippets(language: str) -> list[Block]:

@@ -82,14 +82,22 @@ def said(command: str, capture: pytest.CaptureFixture[str], monkeypatch: pytest.
 def test_consoles_show_what_commands_print(
     page: Path, workplace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for block in (block for block in snippets("console") if block.page == page):
-        for shown in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+    for block in blocks(page):
+        if block.title is not None:
+            Path(block.title).write_text(block.text)
+        for shown in consoles(block):
             command, _, output = re.sub(r"\\\n *", "", shown).partition("\n")
             answers = said(command, capsys, monkeypatch)
             expected = like(output)
             assert any(expected.fullmatch(answer.strip()) for answer in answers), (
                 f"{block.place}\n{answers[-1]}"
             )
+
+
+def consoles(block: Block) -> list[str]:
+    """The commands of a block, each with the output below it."""
+    runs = block.language == "console" and block.not_run is None
+    return re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:] if runs else []
 
 
 def help_of(command: str, capture: pytest.CaptureFixture[str]) -> str:
