@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from neelc.api.session import Session, sql
     from neelc.api.shipping import ship
     from neelc.api.streams import stream
+    from neelc.api.why import why
     from neelc.arguments import agent, aggregate
     from neelc.errors import NeelError
 
@@ -24,6 +25,7 @@ __all__ = [
     "stream",
     "aggregate",
     "agent",
+    "why",
     "ship",
     "NeelError",
     "NeelQueryError",
@@ -42,6 +44,7 @@ _PLACES = {
     "stream": "neelc.api.streams",
     "aggregate": "neelc.arguments",
     "agent": "neelc.arguments",
+    "why": "neelc.api.why",
     "ship": "neelc.api.shipping",
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",

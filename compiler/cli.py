@@ -25,6 +25,7 @@ EPILOG = """examples:
   neelc fmt --write hospital.neel     bring it into canonical form
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
+  neelc why hospital.neel --key 7     why has this key a match, or none?
   neelc explain hospital.neel         why its queries are executed as they are
   neelc compile hospital.neel         print the PySpark source that runs
   neelc doctor                        is everything there that Spark needs?
@@ -39,6 +40,7 @@ COMMANDS = {
     "fmt": ("format", "bring scripts into canonical form"),
     "test": ("test", "run case files"),
     "run": ("run", "run a script and print its matches"),
+    "why": ("why", "tell why a start event has a match, or has none"),
     "explain": ("explain", "tell why queries are executed as they are"),
     "compile": ("compile", "print a query as PySpark source"),
     "doctor": ("doctor", "check that Spark can run"),

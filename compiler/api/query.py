@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from neelc.api.compiling import sql_of, streams_read
 from neelc.api.errors import translated
 from neelc.api.registering import Registered
 from neelc.api.streams import Frame
+from neelc.api.why import why_of
 from neelc.cost.statistics import Statistics
 from neelc.errors import Diagnostic, NeelError
 from neelc.explain.formats import FORMATS, MODES, renderer
@@ -18,6 +19,7 @@ from neelc.ir.names import find, written
 from neelc.ir.scalar import Function
 from neelc.ir.script import Script
 from neelc.source import Source, Span
+from neelc.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.emit.compiled import Compiled
@@ -46,6 +48,23 @@ class Bound:
     def last(self) -> int:
         """The place of the query that is compiled."""
         return len(self.program.queries) - 1
+
+    def is_given(self, stream: Stream) -> bool:
+        """Whether a caller gives its data, not the script; `NeelError` if nobody does."""
+        if find(written(stream.name), self.streams) is not None:
+            return True
+        if stream.path is None:
+            hint = f"give it: {stream.name}=DataFrame, or say FROM 'path' in CREATE STREAM"
+            place = stream.span or Span(0, 1)
+            message = f"stream `{stream.name}` has no data"
+            raise NeelError([Diagnostic("NEEL5005", message, place, hint)], self.text)
+        return False
+
+    def frame(self, stream: Stream) -> Frame:
+        """The DataFrame of a stream that is given."""
+        found = find(written(stream.name), self.streams)
+        assert found is not None
+        return self.streams[found].frame(stream)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,27 +101,19 @@ class Query:
         """Why the query is executed as it is. docs/reference/explain.md has the modes and formats."""
         return explanation(self.bound, mode, format)
 
+    def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
+        """Why the events of a key, between two times, have matches that start with them, or have none."""
+        with translated():
+            return why_of(self.bound, key, between)
+
     def to_df(self) -> Frame:
         """The matches as a DataFrame of Spark."""
         with translated():
             read = streams_read(self.bound.program, [self.bound.last])
-            streams = {name: self._frame(stream) for name, stream in read.items() if self._is_given(stream)}
+            streams = {
+                name: self.bound.frame(stream) for name, stream in read.items() if self.bound.is_given(stream)
+            }
         return run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates)
-
-    def _is_given(self, stream: Stream) -> bool:
-        if find(written(stream.name), self.bound.streams) is not None:
-            return True
-        if stream.path is None:
-            hint = f"give it: {stream.name}=DataFrame, or say FROM 'path' in CREATE STREAM"
-            place = stream.span or Span(0, 1)
-            message = f"stream `{stream.name}` has no data"
-            raise NeelError([Diagnostic("NEEL5005", message, place, hint)], self.bound.text)
-        return False
-
-    def _frame(self, stream: Stream) -> Frame:
-        found = find(written(stream.name), self.bound.streams)
-        assert found is not None
-        return self.bound.streams[found].frame(stream)
 
     def __repr__(self) -> str:
         return f"<neelc.Query: {' '.join(self.bound.text.text.split())[:80]}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neelc.api.compiling import Settings, compiled_query
@@ -12,6 +12,7 @@ from neelc.api.host import HostBinding, HostQuery
 from neelc.api.query import Bound, Query, Text, explanation
 from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
 from neelc.api.streams import Frame, StreamData, stream
+from neelc.api.why import why_of
 from neelc.arguments import Agent, AgentFunction, Aggregate, Function, agent, aggregate
 from neelc.bind import bind
 from neelc.bind.agents import registered_agents
@@ -26,6 +27,8 @@ from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, Script
 from neelc.parse import read
 from neelc.source import Source
+from neelc.why.model import Why
+from neelc.why.whole import refusal_of_rows
 
 
 def sql(
@@ -229,6 +232,25 @@ class Session:
             return explanation(
                 self._bound(script.own if script else source, args or {}, streams), mode, format
             )
+
+    def why(
+        self,
+        text: str,
+        /,
+        args: Mapping[str, object] | None = None,
+        *,
+        key: object = None,
+        between: Sequence[object] | None = None,
+        **streams: object,
+    ) -> Why:
+        """Why the events of a key, between two times, have matches of the script's last query that start with
+        them, or have none, and what would match instead. Spark reads the events of the key only."""
+        source = Source(text)
+        script = host_script(source)
+        with translated():
+            if script is not None and script.is_last:
+                raise refusal_of_rows(script.statements[-1].span, source)
+            return why_of(self._bound(script.own if script else source, args or {}, streams), key, between)
 
     def _bound(self, text: Source, args: Mapping[str, object], streams: Mapping[str, object]) -> Bound:
         script = read(text)

@@ -18,15 +18,18 @@ from neelc.runtime.reference.steps import Finish, Loop, Run, Step, finish, steps
 from neelc.runtime.reference.windows import reach
 
 
-def runs(question: Question) -> Iterator[Binding]:
+def runs(
+    question: Question, starts: Sequence[Event] | None = None, search: Search | None = None
+) -> Iterator[Binding]:
     """The bindings that complete runs end with: "a run ends at a match or when the window closes".
 
-    "Every event that qualifies for the first component starts a run."
+    "Every event that qualifies for the first component starts a run"; with `starts`, only those do.
     """
-    search = Search(question)
+    search = search or Search(question)
     begin = Run(Partial({}).begin(question, question.whole), (question.match.pattern,))
     first = list(steps(question, begin))
-    waiting = [run for event in question.events for run in taken(search, event, first)]
+    begun = question.events if starts is None else starts
+    waiting = [run for event in begun for run in taken(search, event, first)]
     while waiting:
         run = waiting.pop()
         following = list(steps(question, run))

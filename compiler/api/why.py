@@ -1,0 +1,138 @@
+"""`neelc.why`: why a start event has a match, or has none. Spark looks for the events of the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from neelc.api.errors import reading
+from neelc.api.streams import Frame
+from neelc.api.values import values_of
+from neelc.ir.logical import Clock, Stream
+from neelc.ir.names import quote
+from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.runtime.reference.times import moment
+from neelc.source import Source
+from neelc.why.keys import columns, no_such_key, text_of
+from neelc.why.model import Why
+from neelc.why.reading import Asked, asked
+from neelc.why.whole import MAX_EVENTS, refuse, too_many
+from neelc.why.whole import why as explained
+
+if TYPE_CHECKING:
+    from neelc.api.query import Bound
+
+KEYS_LOOKED_AT = 1_000
+"""Among so many keys that are there one is looked for that may be meant."""
+
+Rows = list[Mapping[str, object]]
+
+
+def why(
+    spark: Frame,
+    text: str,
+    /,
+    args: Mapping[str, object] | None = None,
+    *,
+    key: object = None,
+    between: Sequence[object] | None = None,
+    **streams: object,
+) -> Why:
+    """Why the events of a key have matches that start with them, or have none; see `Session.why`."""
+    from neelc.api.session import Session
+
+    return Session(spark).why(text, args, key=key, between=between, **streams)
+
+
+def why_of(bound: Bound, key: object, between: Sequence[object] | None) -> Why:
+    """The explanations of a script's last query."""
+    refuse(bound.program.queries[bound.last], bound.text)
+    wanted = asked(bound.program, bound.last, key_texts(key), between)
+    for stream, _ in wanted.streams():
+        bound.is_given(stream)
+    return explained(wanted, rows_on_spark(wanted, bound.frame, bound.text), bound.text)
+
+
+def key_texts(key: object) -> list[str]:
+    """What a caller gives as a key: a value, several, or values by the names of keys.
+
+    >>> key_texts(7), key_texts(["a", "b"]), key_texts({"id": 7, "user": ["Ann", "Bo"]}), key_texts(None)
+    (['7'], ['a', 'b'], ['id=7', 'user=Ann', 'user=Bo'], [])
+    """
+    match key:
+        case None:
+            return []
+        case Mapping():
+            return [f"{name}={text}" for name, value in key.items() for text in key_texts(value) or ["NULL"]]
+        case list() | tuple() | set():
+            return [text for value in key for text in key_texts(value)]
+    return [text_of(key)]
+
+
+def rows_on_spark(asked: Asked, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
+    """The rows of the keys and times that are asked for."""
+    tables: dict[str, Rows] = {}
+    for stream, is_filtered in asked.streams():
+        with reading(stream.name):
+            chosen = _chosen(frame(stream), asked, stream) if is_filtered else frame(stream)
+            names = [quote(column.name) for column in stream.columns]
+            found = chosen.select(*names).limit(MAX_EVENTS + 1).collect()
+        if len(found) > MAX_EVENTS:
+            raise too_many(asked, source)
+        plain = [column.name for column in stream.columns]
+        rows = values_of(found, stream.columns)
+        tables[stream.name] = [dict(zip(plain, row, strict=True)) for row in rows]
+    if asked.keys and not any(tables.values()):
+        raise no_such_key(asked.keys, list(_keys_there(asked, frame)))
+    return tables
+
+
+def _chosen(frame: Frame, asked: Asked, stream: Stream) -> Frame:
+    """The rows of a stream that can matter: more than these are no mistake, as they are looked at again."""
+    from pyspark.sql import functions as F
+
+    for name, texts in asked.keys.items():
+        held = columns(asked.match, stream, name)
+        if held is not None:
+            is_wanted = [_text(column).isin(list(texts)) for column in held]
+            frame = frame.filter(_any(is_wanted) if is_wanted else F.lit(False))
+    bounds = _bounds(asked, stream)
+    if bounds is not None:
+        frame = frame.filter(F.col(quote(stream.start)).between(*map(F.lit, bounds)))
+    return frame
+
+
+def _bounds(asked: Asked, stream: Stream) -> list[object] | None:
+    """From when to when, as the stream writes times; None where nothing is known, or no time is so late."""
+    span = asked.range()
+    type = next(column.type for column in stream.columns if column.name == stream.start)
+    clock = Clock(type, None if type in (DATE, TIMESTAMP, TIMESTAMP_NTZ) else stream.unit)
+    try:
+        found = None if span is None else [moment(instant, clock) for instant in span]
+    except OverflowError:
+        return None
+    is_countable = all(not isinstance(one, int) or abs(one) < 2**63 for one in found or ())
+    return found if is_countable else None
+
+
+def _text(column: str) -> Frame:
+    """The text of a value, as callers give it."""
+    from pyspark.sql import functions as F
+
+    return F.coalesce(F.col(quote(column)).cast("string"), F.lit("NULL"))
+
+
+def _any(conditions: Sequence[Frame]) -> Frame:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found | condition
+    return found
+
+
+def _keys_there(asked: Asked, frame: Callable[[Stream], Frame]) -> Iterator[dict[str, str]]:
+    """Some of the keys that there are."""
+    for stream, is_filtered in asked.streams():
+        for name in asked.keys if is_filtered else ():
+            for column in columns(asked.match, stream, name) or ():
+                texts = frame(stream).select(_text(column).alias("key")).distinct().limit(KEYS_LOOKED_AT)
+                yield from ({name: row["key"]} for row in texts.collect())

@@ -1,0 +1,173 @@
+"""`neelc why`: why a start event has a match, or has none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neelc.commands.options import add_inputs
+from neelc.errors import NeelError
+from neelc.files import CallError, read_source, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neelc.data.inputs import Inputs
+    from neelc.ir.logical import Program
+    from neelc.source import Source
+    from neelc.why.model import Why
+    from neelc.why.reading import Asked
+
+DESCRIPTION = """Tell of each event that a match of a PATTERN could start with how far it came, which
+condition, window or negation stopped it there, and which least change of the query would match; or, if it
+has a match, which one, and what was judged. Everything is judged by the definition of the language."""
+
+EXAMPLES = """examples:
+  neelc why hospital.neel --key scalpel-1
+  neelc why hospital.neel --key id=scalpel-1 --between '2024-03-01 08:00:00' '2024-03-01 09:00:00'
+  neelc why hospital.neel --key scalpel-1 --engine reference --format json
+"""
+
+COLOURS = {"key": "1", "good": "32", "bad": "31", "open": "33", "proposal": "36", "note": "2"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument(
+        "--key",
+        metavar="[NAME=]VALUE",
+        action="append",
+        default=[],
+        help="the key whose events are looked at, if the query has one (may be repeated)",
+    )
+    parser.add_argument(
+        "--between",
+        nargs=2,
+        metavar=("FROM", "TO"),
+        help="only start events in this time, both ends included",
+    )
+    parser.add_argument("--query", metavar="NAME", help="this query (the last one)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how it is told (text)")
+    parser.add_argument("-o", "--out", dest="output", metavar="PATH", help="write to this file")
+    parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
+    add_inputs(parser)
+    spark = parser.add_argument_group("Spark")
+    where = spark.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
+    spark.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark (may be repeated)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    source = read_source(options.file)
+    for name in ("master", "remote", "conf"):
+        if options.engine == "reference" and getattr(options, name):
+            raise CallError(f"why --{name}: a setting of Spark, which --engine reference does without")
+    try:
+        return _run(source, options)
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        # What is wrong with the data, or too much to look at, is not the query's fault.
+        return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
+
+
+def _run(source: Source, options: argparse.Namespace) -> int:
+    from neelc.commands.host import own_part
+    from neelc.commands.run import chosen
+    from neelc.commands.streams import bound, refuse_unused
+    from neelc.why.reading import asked
+    from neelc.why.whole import refuse, why
+
+    _refuse_rows(source, options)
+    inputs, program = bound(own_part(source), options)
+    place = chosen(program, [options.query] if options.query else [], "why")[0]
+    refuse_unused(inputs, program, options)
+    refuse(program.queries[place], source)
+    wanted = asked(program, place, options.key, options.between)
+    tables = _tables(wanted, inputs, program, options)
+    if tables is None:
+        return 3
+    _write(why(wanted, tables, source), options)
+    return 0
+
+
+def _refuse_rows(source: Source, options: argparse.Namespace) -> None:
+    from neelc.host.script import host_script
+    from neelc.ir.names import find, written
+    from neelc.why.whole import refusal_of_rows
+
+    script = host_script(source)
+    if script is None:
+        return
+    named = [one for one in script.statements if one.name and find(options.query or "", [written(one.name)])]
+    for one in named if options.query else script.statements[-1:] if script.is_last else []:
+        raise refusal_of_rows(one.span, source)
+
+
+def _tables(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+    """The rows of the streams; None if they cannot be read, which has been said then."""
+    if options.engine != "reference":
+        return _read_by_spark(asked, inputs, program, options)
+    from neelc.data.inputs import read
+
+    tables, failures = read(inputs, program)
+    if failures:
+        print(*failures, sep="\n\n", file=sys.stderr)
+        return None
+    return tables
+
+
+def _read_by_spark(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+    from neelc.api.local import NoSpark, session
+    from neelc.api.why import rows_on_spark
+    from neelc.commands.located import check_data, frames_of
+    from neelc.commands.progress import Progress
+    from neelc.commands.spark_run import settings_of
+
+    settings = settings_of(options.conf)
+    streams: Mapping[str, Any] = {stream.name: stream for stream, _ in asked.streams()}
+    check_data(inputs, streams)
+    try:
+        with Progress(sys.stderr) as progress:
+            progress.begin("starting Spark")
+            with session(options.master, options.remote, settings) as spark:
+                progress.begin("looking for the events")
+                frames = frames_of(spark, inputs, streams)
+                return rows_on_spark(asked, lambda stream: frames[stream.name], inputs.source)
+    except NoSpark as error:
+        print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
+        print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
+        return None
+
+
+def _write(found: Why, options: argparse.Namespace) -> None:
+    if options.format == "json":
+        text = found.json() + "\n"
+    elif options.output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        text = coloured(found)
+    else:
+        text = found.text
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(options.output), text)
+        print(f"{options.output}: written", file=sys.stderr)
+
+
+def coloured(found: Why) -> str:
+    """The text with colours, for a terminal."""
+    from neelc.why.lines import marked
+
+    return "".join(
+        f"\033[{COLOURS[line.kind]}m{line.text}\033[0m\n" if line.kind in COLOURS else f"{line.text}\n"
+        for line in marked(found)
+    )

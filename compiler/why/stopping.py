@@ -1,0 +1,99 @@
+"""A start without a match: how far it came, what stopped it there, and what would match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neelc.ir.show_pattern import as_written
+from neelc.runtime.reference.model import Binding, Event, bound_events
+from neelc.why.asking import Asker
+from neelc.why.courses import Course
+from neelc.why.hits import hits
+from neelc.why.model import Judged, Proposal, Stop
+from neelc.why.relaxing import Change
+from neelc.why.requirements import requirements
+from neelc.why.smallest import Relaxation, Relaxations, Relaxing
+from neelc.why.telling import failed, hit, proposal, told_binding
+
+NO_EVENT = "some step has no event, whatever is required of it"
+TOO_MANY = "too many choices of events to look at all of them"
+
+
+@dataclass(frozen=True)
+class Run:
+    """How far a course was followed: the steps reached, and the events bound there."""
+
+    course: Course
+    reached: int
+    binding: Binding
+
+    @property
+    def share(self) -> float:
+        """The part of the way that was reached."""
+        return self.reached / len(self.course.steps)
+
+
+def furthest(asker: Asker, course: Course, start: Event) -> Run:
+    """The furthest run of a course. Whoever reaches a step has reached those before it, so the first one
+    that is not reached ends the run."""
+    run = Run(course, 0, {})
+    for count in course.counts():
+        found = asker.first(course.prefix(count), start, course.first())
+        if found is None:
+            break
+        run = Run(course, count, found)
+    return run
+
+
+def stops(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+    """What kept a run from its next step, or from being a match: each thing that alone was the reason."""
+    course = run.course
+    if run.reached == len(course.steps):
+        return (Stop("", _rejecting(asker, run, start)),)
+    count = next(count for count in course.counts() if count > run.reached)
+    relaxed = Relaxing(asker, course.prefix(count), start, course.first()).smallest()
+    step = str(as_written(course.steps[count - 1]))
+    if relaxed.is_missing:
+        return (Stop(step, (), is_missing=True),)
+    beside = list(bound_events(run.binding))
+    return tuple(
+        Stop(
+            step,
+            tuple(failed(asker, one, required, start) for required in one.requirements),
+            told_binding(one.binding, start, beside),
+        )
+        for one in relaxed.found
+    ) or (Stop(step, ()),)
+
+
+def _rejecting(asker: Asker, run: Run, start: Event) -> tuple[Judged, ...]:
+    """The negations that reject the events of a run which has all its steps."""
+    match = run.course.match
+    negations = [one for one in requirements(match) if one.kind == "negation"]
+    change = Change(frozenset(negations), strategy=match.strategy)
+    whole = Relaxation(tuple(negations), change, match, match, run.binding)
+    found = [(one, hits(asker, whole, one)) for one in negations]
+    return tuple(hit(one, events, start) for one, events in found if events is not None)
+
+
+def proposals(
+    asker: Asker, concerned: Sequence[Course], start: Event
+) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
+    """The smallest relaxations of all courses, and what is to be said of them."""
+    looked = [Relaxing(asker, course.match, start, course.first()).smallest() for course in concerned]
+    found = [one for relaxed in looked for one in relaxed.found]
+    least = min((len(one.requirements) for one in found), default=0)
+    told = [proposal(asker, one, start) for one in found if len(one.requirements) == least]
+    notes = dict.fromkeys(note for relaxed in looked if (note := _note(relaxed)))
+    return tuple({one.text: one for one in reversed(told)}.values())[::-1], tuple(notes)
+
+
+def _note(relaxed: Relaxations) -> str | None:
+    if relaxed.is_missing:
+        return NO_EVENT
+    if relaxed.is_complete:
+        return None
+    if relaxed.found:
+        return f"there may be other relaxations that are as small: {TOO_MANY}"
+    return "no small relaxation was found: too many things fail together, or there is too much to try"
