@@ -62,6 +62,7 @@ patternClause
     | WITHIN window                                  # withinClause
     | USING PARTITION? name+                         # usingStrategy
     | WITH CONFIDENCE (GE | GT) expression           # withConfidence
+    | WITH PARTIAL MATCHES                           # withPartialMatches
     | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
     ;
 returnItem : STAR | expression (AS name)? ;
@@ -220,8 +221,8 @@ name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
     : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FINAL | FIRST
-    | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | PAST
-    | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
+    | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | PARTIAL
+    | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
     | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED
     ;
 
@@ -283,6 +284,7 @@ ONE : 'ONE' ;
 OPTIONS : 'OPTIONS' ;
 OR : 'OR' ;
 ORDER : 'ORDER' ;
+PARTIAL : 'PARTIAL' ;
 PARTITION : 'PARTITION' ;
 PAST : 'PAST' ;
 PATTERN : 'PATTERN' ;

@@ -162,6 +162,7 @@ def events_of(program: Program, run: Run, functions: Mapping[str, Function] | No
         first=first,
         beyond=beyond,
         calls=calls_of(program, functions or {}, lambda name: python_values(columns.arrays[name])),
+        values=lambda name, numbers: python_values(columns.arrays[name].take(pa.array(numbers))),
     )
 
 

@@ -34,8 +34,10 @@ def condition_columns(program: Program) -> frozenset[str]:
 
 
 def called_columns(program: Program) -> frozenset[str]:
-    """The names of the columns whose values functions of users are given, of whatever type they are."""
-    return frozenset(fold.column for fold in registered(program.steps) if fold.column)
+    """The names of the columns whose values are asked for as Python has them, of whatever type they are: by
+    functions of users, and to tell partial matches apart."""
+    asked = frozenset() if program.furthest is None else program.furthest.columns
+    return asked | {fold.column for fold in registered(program.steps) if fold.column}
 
 
 def _names(value: Value) -> Iterator[str]:

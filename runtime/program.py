@@ -4,17 +4,17 @@ A program builds matches step by step. Its state is a table with one row for eac
 for each variable, which holds an event or a list, or nothing where the variable is absent. It starts with one
 row that has nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the
 branches of an OR, `Repeat` binds a list, `Follow` all that a run binds, `Filter`, `Absent`, `Present` and
-`AnyBound` drop rows. A step with a `when` concerns only the rows with these choices; the others pass by
-unchanged.
+`AnyBound` drop rows. A step with a `when` concerns only the rows with these choices; others pass unchanged.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from neelc.runtime.elements import EachElement as EachElement
+from neelc.runtime.levels import Furthest
 from neelc.runtime.moves import Closure as Closure
 from neelc.runtime.moves import Judged as Judged
 from neelc.runtime.moves import Move as Move
@@ -119,7 +119,6 @@ class Take:
 
     `pick` other than ALL keeps at most one of the events for each row: the one that ends EARLIEST, or starts
     LATEST, or ANY. The compiler says so where the others cannot matter, inside `Absent` and `Present` only.
-
     Each of `until` is a list of events, each the earliest after others: where all of them are there, the
     event starts no later than the last of them ends."""
 
@@ -224,7 +223,6 @@ class Follow:
     """Bind all variables of a SEQ, event by event: each run goes on with what qualifies for one of its moves
     at the next instant at which something does, or with `contiguous` events, at the next instant there is.
     If more than one event qualifies, or for more than one move, the run splits.
-
     `marks` are those of choices that a run makes: 1 where the variable has an event."""
 
     states: tuple[State, ...]
@@ -276,8 +274,9 @@ class Program:
     the start of a match does not concern it. `looks_back` says that events before the start can. `leader` is
     a variable whose event starts every match, if there is one. With `everything`, events that can play no
     role come too. `unique` says that two ways through the program can find the same match. Of matches with
-    the same single events, a `collapsed` program gives one, with the events of all their lists. `nested`
-    programs are executed as NEEL does: for each row of its own, a check enumerates all that it looks for.
+    the same single events, a `collapsed` program gives one, with the events of all their lists; of those with
+    the same start, one that wants the `furthest` gives one. `nested` programs are executed as NEEL does: for
+    each row of its own, a check enumerates all that it looks for.
     """
 
     steps: tuple[Step, ...]
@@ -296,5 +295,6 @@ class Program:
     chunk: int | None = None
     grain: int | None = None
     nested: bool = False
-    labels: tuple[tuple[str, str], ...] = field(default=())
+    furthest: Furthest | None = None
+    labels: tuple[tuple[str, str], ...] = ()
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""

@@ -130,9 +130,13 @@ def as_arrays(planned: KernelPlan, match: Match, events: Sequence[Event], keys: 
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     owned = (np.full(len(numbers), low), np.full(len(numbers), high))
     columns = dict(values(planned, match, events))
-    calls = calls_of(planned.program, functions_of(match), raw_of(planned, match, events))
+    raw = raw_of(planned, match, events)
+    calls = calls_of(planned.program, functions_of(match), raw)
     players = dict(roles(planned, match, events))
-    return Events(start, end, segment, players, columns, owned, first, beyond, calls)
+    return Events(
+        start, end, segment, players, columns, owned, first, beyond, calls,
+        lambda name, numbers: [raw(name)[number] for number in numbers],
+    )  # fmt: skip
 
 
 def raw_of(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Callable[[str], Sequence[object]]:

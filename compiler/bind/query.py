@@ -12,17 +12,21 @@ from neelc.bind.confidence import bind_confidence
 from neelc.bind.findings import Findings
 from neelc.bind.logic import conjuncts
 from neelc.bind.outputs import bind_outputs
+from neelc.bind.partial import partial_matches
+from neelc.bind.partial_check import check_partial
 from neelc.bind.pattern import check_pattern
 from neelc.bind.same import shared_attributes
 from neelc.bind.scopes import scopes_of
-from neelc.bind.sources import sources_of
+from neelc.bind.sources import Sources, sources_of
 from neelc.bind.strategies import ANY, check_collapsed, check_strategy
 from neelc.bind.visibility import Place
 from neelc.bind.windows import bind_window
 from neelc.ir.expr import Expr, Same
 from neelc.ir.logical import Clock, Match
-from neelc.ir.pattern import Pattern
+from neelc.ir.parts import all_parts, targets
+from neelc.ir.pattern import Event, Pattern
 from neelc.ir.script import PatternQuery
+from neelc.ir.types import DataType
 
 
 def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Match | None:
@@ -52,6 +56,8 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     )
     outputs = bind_outputs(returns, replace(place, in_return=True), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
+    if query.partial:
+        check_partial(query, outputs, is_imprecise, findings)
 
     streams = tuple(entry.stream for entry in sources.entries if entry.stream is not None)
     types = tuple(known.type for known in sources.types.values() if known is not None)
@@ -59,7 +65,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     complete = len(streams) == len(sources.entries) and len(types) == len(sources.types)
     if len(findings.diagnostics) > before or not complete or sources.clock is None:
         return None
-    return Match(
+    match = Match(
         bound,
         streams,
         types,
@@ -74,6 +80,18 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
         outputs.aggregated,
         span=query.span,
     )
+    return partial_matches(match, _time_of_start(match, sources)) if query.partial else match
+
+
+def _time_of_start(match: Match, sources: Sources) -> DataType:
+    """The type of the time of events that can be the first of a match."""
+    first = next(
+        part
+        for part in all_parts(match.pattern)
+        if isinstance(part, Event) and part.variable in targets(match.pattern)
+    )
+    known = sources.types[first.type]
+    return match.clock.type if known is None or known.clock is None else known.clock.type
 
 
 def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pattern:

@@ -100,12 +100,31 @@ class OutputColumn(Node):
 
 
 @dataclass(frozen=True)
+class Level:
+    """A branch that is a prefix of a SEQ: `start` is the variable of its first event. `hints` are the first
+    variables of the branches that tell why the next prefix was not reached; the first of them that has a
+    match tells it."""
+
+    start: str
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Furthest:
+    """WITH PARTIAL MATCHES: the pattern is an OR of the prefixes of a SEQ, and of each start the match of the
+    last of the `levels` counts; `written` is the query without that. No node: it is not walked over."""
+
+    levels: tuple[Level, ...]
+    written: Match
+
+
+@dataclass(frozen=True)
 class Match(Node):
     """A bound pattern query.
 
     `clock` is how `match_start` and `match_end` are written. `partition` are attributes: the partition that
     EVENT windows count in and PARTITION CONTIGUITY looks at. `aggregated` results are grouped by the outputs
-    that hold no `Aggregate` over matches.
+    that hold no `Aggregate` over matches. With `partial`, one match is chosen for each start.
     """
 
     pattern: Pattern
@@ -120,6 +139,7 @@ class Match(Node):
     distinct: bool = False
     collapsed: bool = False
     aggregated: bool = False
+    partial: Furthest | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

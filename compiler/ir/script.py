@@ -141,7 +141,10 @@ class Return(Node):
 
 @dataclass(frozen=True)
 class PatternQuery(Query):
-    """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is one of `STRATEGIES`, None when not said."""
+    """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is one of `STRATEGIES`, None when not said.
+
+    `partial` is WITH PARTIAL MATCHES: how far each start came.
+    """
 
     pattern: Pattern
     streams: tuple[str, ...] = ()
@@ -151,6 +154,7 @@ class PatternQuery(Query):
     strategy: str | None = None
     confidence: Confidence | None = None
     returns: Return | None = None
+    partial: bool = False
 
 
 @dataclass(frozen=True)

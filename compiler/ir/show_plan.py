@@ -57,6 +57,11 @@ def _match_clauses(node: p.Match) -> list[Doc]:
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
         f"USING {node.strategy}",
         *([show_confidence(node.confidence)] if node.confidence else []),
+        *(
+            [f"THE FURTHEST OF {', '.join(level.start for level in node.partial.levels)}"]
+            if node.partial
+            else []
+        ),
         Block(" ".join(["RETURN", *map(str.upper, flags)]) + " ", outputs, always=True),
     ]
 

@@ -106,6 +106,7 @@ def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
         *([f"USING {node.strategy}"] if node.strategy else []),
         *([show_confidence(node.confidence)] if node.confidence else []),
+        *(["WITH PARTIAL MATCHES"] if node.partial else []),
         *([return_doc(node.returns)] if node.returns else []),
     ]
 

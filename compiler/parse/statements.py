@@ -138,6 +138,7 @@ def _pattern_query(context: Any) -> s.PatternQuery:
         _strategy(using) if using else None,
         _confidence(confidence) if confidence else None,
         _returns(returns) if returns else None,
+        NeelParser.WithPartialMatchesContext in found,
         span=span_of(context),
     )
 

@@ -62,6 +62,8 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
     plan = match_to_plan(query, keys, unit, contiguous)
     if plan.collapsed:
         raise Unsupported("RETURN COLLAPSED")
+    if query.partial is not None:
+        raise Unsupported("WITH PARTIAL MATCHES")
     if any(repeats(plan.steps)):
         raise Unsupported("Kleene closure")
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):

@@ -15,6 +15,7 @@ from neelc.ir.types import DOUBLE, FLOAT, DataType
 from neelc.plan import steps as s
 from neelc.plan.event_columns import EVENT, PLAIN, PLAIN_NAME, EventColumn, EventColumns
 from neelc.plan.event_roles import renamed
+from neelc.plan.furthest_of import furthest_of
 from neelc.plan.kernel_outputs import START, is_start, outputs_of
 from neelc.plan.match_to_plan import match_to_plan
 from neelc.plan.plan_to_program import plan_to_steps
@@ -120,6 +121,9 @@ def kernel_plan(
     if plan.collapsed and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
         raise Unsupported(f"RETURN COLLAPSED with the condition `{conditions}`")
+    if query.partial is not None and kernel.residual:
+        conditions = " AND ".join(map(str, kernel.residual))
+        raise Unsupported(f"WITH PARTIAL MATCHES with the condition `{conditions}`")
     outputs = outputs_of(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = Program(
@@ -137,6 +141,7 @@ def kernel_plan(
         unique=plan.unique,
         collapsed=plan.collapsed,
         nested=nested,
+        furthest=furthest_of(query, outputs),
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
     )
     text = str(as_written(query.pattern))

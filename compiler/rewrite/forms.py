@@ -37,6 +37,8 @@ def forms(query: Match, is_stream: bool = False) -> tuple[Form, ...]:
 
     `is_stream` says that other queries read it as a stream: see `has_readers`.
     """
+    # Which of several partial matches is kept depends on the times of all their events.
+    is_stream = is_stream or query.partial is not None
     simple = rewrite(query, SIMPLIFY if is_stream else (*SIMPLIFY, *UNUSED))
     found: list[Form] = []
     for name, batches in FORMS.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,8 @@ class Events:
     Windows that count events need `first`, the number of events of the segment that start before the event
     does, and `beyond`, the number of those that start before or when it ends.
 
-    `calls` are the functions of users, by the names of their folds.
+    `calls` are the functions of users, by the names of their folds. `values` are those that a column has for
+    some events, as Python has them.
     """
 
     start: Numbers
@@ -49,6 +50,7 @@ class Events:
     first: Numbers | None = None
     beyond: Numbers | None = None
     calls: Mapping[str, Call] = field(default_factory=dict)
+    values: Callable[[str, Numbers], Sequence[object]] | None = None
 
     @property
     def lasting(self) -> bool:

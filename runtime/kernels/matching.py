@@ -11,6 +11,7 @@ from neelc.runtime.kernels.distinct import distinct
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, any_bound, root
+from neelc.runtime.kernels.furthest import furthest
 from neelc.runtime.kernels.lists import Lists, none
 from neelc.runtime.kernels.operations import check
 from neelc.runtime.kernels.players import Search
@@ -28,7 +29,10 @@ def matches(
     matches are an error.
     """
     check(program)
-    return _limited(_matches(program, events, most_rows), events, most_matches)
+    found = _matches(program, events, most_rows)
+    if program.furthest is not None:
+        found = furthest(found, program, program.furthest, events)
+    return _limited(found, events, most_matches)
 
 
 def _matches(program: Program, events: Events, most_rows: int) -> Iterator[Piece]:
@@ -38,7 +42,7 @@ def _matches(program: Program, events: Events, most_rows: int) -> Iterator[Piece
         if program.collapsed:
             whole = collapsed(pieces, group)
             pieces = iter([whole] if whole else [])
-        elif program.unique:
+        elif program.unique and program.furthest is None:
             pieces = _each_once(pieces, most_rows)
         for piece in pieces:
             yield {name: _moved(column, begin) for name, column in piece.items()} if begin else piece

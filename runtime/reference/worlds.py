@@ -15,6 +15,7 @@ from neelc.ir.node import walk
 from neelc.ir.units import LENGTHS
 from neelc.runtime.reference.candidates import candidates
 from neelc.runtime.reference.collapse import collapse
+from neelc.runtime.reference.furthest import furthest
 from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
 from neelc.runtime.reference.question import Question, again, question
 from neelc.runtime.reference.runs import runs
@@ -60,6 +61,8 @@ def matches_in(question: Question) -> list[Binding]:
         offered = runs(question)
     distinct = {binding_key(binding): binding for binding in offered}
     found = [binding for binding in distinct.values() if is_match(question, binding)]
+    if question.match.partial is not None:
+        return furthest(question.match, question.match.partial, found)
     return collapse(found) if question.match.collapsed else found
 
 

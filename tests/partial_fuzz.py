@@ -1,0 +1,96 @@
+"""Partial matches of random queries on random streams: the reference against the prefixes asked one by one,
+and the kernel, by itself and through the bridge, against the reference. A part of `make fuzz`.
+
+    PYTHONPATH=tests .venv/bin/python -m partial_fuzz --pairs 2000 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from generate.partial import HEAD, Query, drawn
+from in_bridge import bridge_matches, way
+from in_kernel import kernel_matches, planned_for
+
+from neelc.bind import bind
+from neelc.ir.check import check
+from neelc.ir.logical import Match
+from neelc.parse import script
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.forms import forms
+from neelc.runtime.reference import Tables, matches
+from neelc.runtime.reference.model import Binding, comparable
+from neelc.runtime.reference.results import rows_of
+from neelc.runtime.reference.worlds import Found
+from neelc.source import Source
+
+Rows = Counter[object]
+
+
+def bound(text: str) -> Match:
+    source = Source(f"{HEAD}{text};")
+    match = bind(script(source), source).queries[-1].match
+    check(match)
+    return match
+
+
+def rows(match: Match, found: Iterable[Binding]) -> Rows:
+    """What is returned: of matches that are equal in this, any may be kept."""
+    made = rows_of(match, [Found(binding, Fraction(1)) for binding in found])
+    return Counter(comparable(row.values) for row in made)
+
+
+def differences(seed: int) -> Iterator[str]:
+    """What is wrong with the answers to one query."""
+    query, events = drawn(seed)
+    tables = {"S": events}
+    match = bound(query.text(partial=True))
+    expected = rows(match, matches(match, tables))
+    reached = Counter({(row[0], row[-4], row[-2] == "complete"): count for row, count in expected.items()})  # type: ignore[index]
+    if reached != Counter(asked_one_by_one(query, tables)):
+        yield f"query {seed}: {query.text(partial=True)}\n{events}\nthe prefixes tell otherwise"
+    for name, form in ((None, match), *((form.name, form.rewriting.query) for form in forms(match))):
+        for by, answer in answers(form, tables, seed):
+            if answer != expected:
+                lost, added = expected - answer, answer - expected
+                yield f"query {seed}, {name}, {by}: {query.text(partial=True)}\n{events}\n- {lost}\n+ {added}"
+
+
+def asked_one_by_one(query: Query, tables: Tables) -> Iterator[tuple[object, int, bool]]:
+    """Of each start how many steps it comes, and whether it comes to the end: by a query for each prefix."""
+    ends = [*query.steps, *([len(query.parts)] if query.steps[-1] < len(query.parts) else [])]
+    last: dict[object, tuple[int, bool]] = {}
+    for number, end in enumerate(ends, 1):
+        prefix = bound(query.text(end))
+        for row in rows(prefix, matches(prefix, tables)):
+            last[row] = (min(number, len(query.steps)), number == len(ends))
+    return ((row[0], *found) for row, found in last.items())  # type: ignore[index]
+
+
+def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows]]:
+    yield "the reference", rows(match, matches(match, tables))
+    try:
+        planned = planned_for(match)
+    except Unsupported:
+        return
+    yield "the kernel", rows(match, kernel_matches(match, tables, (1, 3, 2_000_000)[seed % 3], planned))
+    yield "the bridge", rows(match, bridge_matches(match, tables, way(seed), planned))
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="partial_fuzz", description="compare partial matches")
+    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    first = options.seed * 1_000_000
+    broken = [told for seed in range(first, first + options.pairs) for told in differences(seed)]
+    print(f"partial matches: {options.pairs} queries, {len(broken)} differences", *broken[:5], sep="\n")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
