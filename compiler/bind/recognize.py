@@ -27,7 +27,7 @@ def bind_recognize(
 ) -> Recognize | None:
     """The clause over rows of `source`, whose times `clock` tells; None, and reports, if it is wrong.
 
-    The variables must have been checked: `row_patterns.py` does.
+    `row_patterns.py` has checked the variables; what it reported is not reported again.
     """
     before = len(findings.diagnostics)
     columns = RowColumns(source, findings)
@@ -37,7 +37,11 @@ def bind_recognize(
         RowDefinition(canonical(one.name), _condition(one, defining, findings)) for one in clause.definitions
     )
     measuring = replace(defining, may_be_final=True)
-    measures = tuple(_measure(one, measuring, findings) for one in clause.measures)
+    measures = tuple(
+        _measure(one, measuring, findings)
+        for one in clause.measures
+        if not isinstance(one.expression, Star)  # that is no measure
+    )
     partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
     order = tuple(_sort_item(one, columns, findings) for one in clause.order_by)
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
@@ -60,12 +64,16 @@ def canonical(name: str) -> str:
 
 
 def variables_of(clause: r.MatchRecognize) -> Variables:
-    """The variables and subsets by their names as they are written, and the variables they stand for."""
+    """The variables and subsets by their names as they are written, and the variables they stand for: none
+    for one that is defined, but not in the pattern. That has been reported, and it may be named elsewhere."""
     from neelc.bind.row_patterns import pattern_variables
 
     found: dict[str, tuple[str, ...]] = {name: (canonical(name),) for name in pattern_variables(clause)}
     for subset in clause.subsets:
         found[subset.name] = tuple(canonical(member) for member in subset.members)
+    for definition in clause.definitions:
+        if find(definition.name, found) is None:
+            found[definition.name] = ()
     return found
 
 
@@ -87,7 +95,6 @@ def _condition(definition: r.Definition, names: RowNames, findings: Findings) ->
 
 
 def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColumn:
-    assert not isinstance(item.expression, Star), "MEASURES * has been reported"
     value, kind = typed(names.bound(item.expression), findings.report)
     return OutputColumn(
         bare(item.alias or written(output_name(item.expression))), value, kind, span=item.span
@@ -97,6 +104,8 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
 def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> str:
     if isinstance(item, Name):
         found = columns.column(item.parts, item, ())
+        if found is None:
+            return ""  # it has been reported
         if isinstance(found, Attribute):
             return bare(found.name)
     findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery before")

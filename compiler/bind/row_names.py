@@ -29,7 +29,8 @@ FORMS = {
 class RowNames:
     """What expressions of a row pattern can name.
 
-    `variables` has, for the name of each variable and each SUBSET, the variables that it stands for.
+    `variables` has, for the name of each variable and each SUBSET, the variables that it stands for; none for
+    a name that is wrong and has been reported.
     `may_be_final`: the match is complete, as it is in MEASURES.
     """
 
@@ -179,8 +180,13 @@ class RowNames:
         known = find(name, self.variables)
         if known is not None:
             return self.variables[known]
-        self.columns.unknown_qualifier(name, node, tuple(self.variables))
+        self.columns.unknown_qualifier(name, node, self.known)
         return None
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The names that hints tell."""
+        return tuple(name for name, variables in self.variables.items() if variables)
 
     def misused(self, node: e.Call) -> e.Expr:
         return self.wrong(
@@ -225,9 +231,7 @@ class _Argument:
 
     def _column(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr:
         qualifier = find(parts[0], self.names.variables) if len(parts) > 1 else None
-        found = self.names.columns.column(
-            parts[1:] if qualifier else parts, node, tuple(self.names.variables)
-        )
+        found = self.names.columns.column(parts[1:] if qualifier else parts, node, self.names.known)
         if found is None:
             self.failed = True
             return _unknown(node)

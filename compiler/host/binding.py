@@ -25,7 +25,8 @@ from neelc.source import Source, Span
 def read_clause(
     source: Source, clause: Clause, arguments: Mapping[str, object], findings: Findings
 ) -> MatchRecognize | None:
-    """The clause as it is written, with the values of its parameters; None, and reports, if it is wrong."""
+    """The clause as it is written, with the values of its parameters; None, and reports, if it is unreadable.
+    What is wrong with its names is reported: it can still be bound, to find what else is wrong."""
     if clause.source is None:
         message, hint = "MATCH_RECOGNIZE stands behind a table", "SELECT * FROM trades MATCH_RECOGNIZE (...)"
         findings.report("NEEL1001", message, clause.span, hint)
@@ -37,10 +38,9 @@ def read_clause(
             findings.report(one.code, one.message, one.span, one.hint)
         return None
     assert isinstance(parsed, MatchRecognize)
-    before = len(findings.diagnostics)
     found = with_arguments(parsed, arguments, findings)
     check_row_pattern(found, findings)
-    return found if len(findings.diagnostics) == before else None
+    return found
 
 
 def bound_clause(

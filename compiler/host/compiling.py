@@ -91,6 +91,7 @@ class Compiling:
 
     def _clause(self, clause: Clause, others: Sequence[Clause], statement: HostStatement) -> None:
         """Add the relations of a clause, unless something is wrong with it."""
+        before = len(self.findings.diagnostics)
         parsed = read_clause(self.source, clause, self.arguments, self.findings)
         inner = (one for one in others if one is not clause and _is_inside(one, clause))
         if parsed is None or any(one.span not in self.relations for one in inner):
@@ -102,7 +103,7 @@ class Compiling:
         if self._columns_are_wrong(clause, parsed, columns):
             return
         bound = bound_clause(parsed, clause.name or "", columns.columns, unit, self.findings)
-        if bound is None:
+        if bound is None or len(self.findings.diagnostics) > before:
             return
         try:
             plan = row_plan(bound)

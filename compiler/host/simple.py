@@ -98,10 +98,8 @@ class Understanding:
             raise NotSimple("JEPC's windows and matchers inside of this")
         before = len(self.findings.diagnostics)
         check_row_pattern(item.matcher, self.findings)
-        if len(self.findings.diagnostics) > before:
-            return None
         bound = bound_clause(item.matcher, relation.name, columns, unit, self.findings)
-        if bound is None:
+        if bound is None or len(self.findings.diagnostics) > before:
             return None
         name = bare(item.matcher_alias) if item.matcher_alias else relation.name
         return reads, bound, Relation(name, bound.output)
