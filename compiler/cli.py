@@ -1,4 +1,4 @@
-"""The command line: `neelc check`, `fmt`, `test`, `run`, `explain`, `compile` and `doctor`.
+"""The command line: `neelc check`, `fmt`, `test`, `run`, `why`, `explain`, `compile`, `lsp` and `doctor`.
 
 Exit codes: 0 fine, 1 the query is wrong (or a test failed), 2 the call is wrong, 3 the run failed.
 Data go to standard output, messages to standard error.
@@ -28,6 +28,7 @@ EPILOG = """examples:
   neelc why hospital.neel --key 7     why has this key a match, or none?
   neelc explain hospital.neel         why its queries are executed as they are
   neelc compile hospital.neel         print the PySpark source that runs
+  neelc lsp                           serve editors
   neelc doctor                        is everything there that Spark needs?
 
 `neelc COMMAND --help` tells more about a command.
@@ -43,6 +44,7 @@ COMMANDS = {
     "why": ("why", "tell why a start event has a match, or has none"),
     "explain": ("explain", "tell why queries are executed as they are"),
     "compile": ("compile", "print a query as PySpark source"),
+    "lsp": ("lsp", "serve editors: errors while typing, completion, hover"),
     "doctor": ("doctor", "check that Spark can run"),
 }
 

@@ -11,11 +11,11 @@ from repository import ROOT, imports, is_generated, modules
 
 # A module imports from its own stage and from stages to the left. `files` and `arguments` are what a caller
 # gives; `data` reads tables, `execute` runs a bound script, `host` are queries of Spark's around ours,
-# `canonical` formats scripts, `editors` is what editors ask, `cases` are case files, `commands` are what the
-# command line can do.
+# `canonical` formats scripts, `editors` is what editors ask, `cases` are case files, `notebook` is
+# what IPython loads, `commands` are what the command line can do.
 STAGES = """
     source codes errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host
-    canonical editors cases why report api commands cli
+    canonical editors cases why report api notebook commands cli
 """.split()
 
 # Stages that hand work to the runtime, or start it.
@@ -33,6 +33,8 @@ DOORS = {
     "sqlglot": ("neelc.emit",),
     "pyspark": ("neelc.emit", "neelc.api", "neelc.runtime.bridge"),
     "pygls": ("neelc.editors.server",),
+    "lsprotocol": ("neelc.editors.server", "neelc.editors.protocol"),
+    "IPython": ("neelc.notebook.magic",),
     "pygments": ("neelc.editors.lexer",),
     "railroad": ("neelc.grammar.diagrams",),
 }

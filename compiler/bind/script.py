@@ -37,10 +37,12 @@ from neelc.source import Source
 
 @dataclass(frozen=True)
 class Bound:
-    """What became of a script: a program, or the diagnostics that say why there is none."""
+    """What became of a script: a program, or the diagnostics that say why there is none. `catalog` has what
+    it declares, as far as that could be judged."""
 
     program: Program | None
     diagnostics: tuple[Diagnostic, ...]
+    catalog: Catalog = field(default_factory=Catalog)
 
 
 def bind(
@@ -89,9 +91,9 @@ def examine(
         hint = "name the inner parts with CREATE QUERY and use those names"
         state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
     if state.findings.diagnostics:
-        return Bound(None, tuple(state.findings.diagnostics))
+        return Bound(None, tuple(state.findings.diagnostics), catalog)
     declared = (e.stream or e.relation for e in state.catalog.entries.values() if e.kind != "query")
-    return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), ())
+    return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), (), catalog)
 
 
 def _judged(script: Script) -> Iterator[Statement]:

@@ -22,16 +22,17 @@ _BEGINNINGS = (NeelParser.CREATE, NeelParser.PATTERN, NeelParser.SELECT)
 def parse_tree(tokens: Sequence[Any], rule: str, end: int) -> Any:
     """The tree that `rule` of the grammar makes of the tokens, or `Problem`; the text ends at `end`."""
     try:
-        return _attempt(tokens, rule, PredictionMode.SLL)
+        return attempt(tokens, rule, PredictionMode.SLL)
     except ParseCancellationException:
         # SLL is quick and nearly always right; only LL has the last word on what is an error.
         try:
-            return _attempt(tokens, rule, PredictionMode.LL)
+            return attempt(tokens, rule, PredictionMode.LL)
         except ParseCancellationException as cancelled:
             raise Problem(_complaint(cancelled.args[0], tokens, rule, end)) from None
 
 
-def _attempt(tokens: Sequence[Any], rule: str, mode: Any) -> Any:
+def attempt(tokens: Sequence[Any], rule: str, mode: Any) -> Any:
+    """As `parse_tree`, but the first error is a `ParseCancellationException`."""
     parser = NeelParser(CommonTokenStream(ListTokenSource(list(tokens))))
     parser.removeErrorListeners()
     parser._errHandler = BailErrorStrategy()
@@ -68,7 +69,7 @@ def _place(error: RecognitionException, tokens: Sequence[Any]) -> int:
 def _reach(tokens: Sequence[Any], rule: str) -> int:
     """How many tokens are read before the first error; one more than there are if there is none."""
     try:
-        _attempt(tokens, rule, PredictionMode.LL)
+        attempt(tokens, rule, PredictionMode.LL)
     except ParseCancellationException as cancelled:
         return _place(cancelled.args[0], tokens)
     return len(tokens) + 1

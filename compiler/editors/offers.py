@@ -1,0 +1,182 @@
+"""The names that a rule of the grammar could wait for: types, variables, attributes, functions, units.
+
+`OFFERS` has a function for each rule that may hold a name of something that is there already; rules that
+are not listed wait for a new name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from neelc.bind.row_names import FORMS
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.editors.descriptions import of_function, of_type, of_variable
+from neelc.editors.known import Known, fields, followed
+from neelc.editors.spots import Spot, chain_before
+from neelc.editors.words import TYPES, UNITS
+from neelc.ir.logical import Column
+from neelc.ir.names import written
+from neelc.ir.node import walk
+from neelc.ir.pattern import Event
+from neelc.ir.script import STRATEGIES, CreateStream, PatternQuery
+from neelc.parse.lexemes import Lexeme
+
+FORMATS = ("csv", "json", "parquet")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A text to write; `kind` says what it is, `detail` its type, `documentation` more, in Markdown."""
+
+    label: str
+    kind: str
+    detail: str = ""
+    documentation: str = ""
+
+
+Offers = Callable[[Spot, list[Lexeme]], Iterator[Offer]]
+
+
+def types(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """Types of events: streams, queries, concepts, and what the script uses as values of type columns."""
+    catalog = spot.catalog
+    used = [leaf for concept in catalog.concepts.values() for leaf in concept.members]
+    used += [node.type for node in walk(spot.document.script) if isinstance(node, Event)]
+    for name in dict.fromkeys([*map(written, catalog.names()), *used]):
+        kind = catalog.kind_of(name)
+        entry = catalog.entry(name)
+        described = of_type(name, catalog)
+        if described is not None and (entry is None or entry.relation is None):
+            yield Offer(name, "type", kind or "type", described)
+
+
+def streams(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """What can stand in FROM."""
+    for entry in spot.catalog.entries.values():
+        name = written(entry.name)
+        yield Offer(name, "stream", entry.kind, of_type(name, spot.catalog) or "")
+
+
+def variables(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """Variables, and in a SELECT also columns without the name of their source."""
+    for one in spot.names:
+        if one.is_visible:
+            yield Offer(one.name, "variable", one.title.replace("`", ""), of_variable(one))
+    if not isinstance(spot.query, PatternQuery):
+        yield from columns(column for one in spot.names for column in one.columns)
+
+
+def values(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """What an expression can begin with. A bracket holds attributes, `[id]`, or an index, `b[i]`."""
+    if before and before[-1].says("[") and not (len(before) > 1 and before[-2].is_name):
+        yield from shared(spot, before)
+        return
+    if before and before[-1].says("["):
+        yield from (Offer(index, "keyword") for index in ("i", "i-1", "last"))
+    yield from variables(spot, before)
+    is_pattern = isinstance(spot.query, PatternQuery)
+    if is_pattern and any(one.says("RETURN") for one in before):
+        yield from (Offer(name, "attribute", "time of the match") for name in ("match_start", "match_end"))
+    for name in sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(() if is_pattern else FORMS)}):
+        yield Offer(name, "function", "", of_function(name) or "")
+
+
+def attributes(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """What can follow a dot."""
+    chain = chain_before(before, len(before) - 1) if before else []
+    match followed(chain, spot.names) if chain else None:
+        case Known() as found:
+            yield from (Offer(one.name, "variable", one.title.replace("`", "")) for one in found.inner)
+            yield from columns(found.columns)
+        case (column,):
+            yield from columns(fields(column.type))
+
+
+def columns(several: Iterable[Column]) -> Iterator[Offer]:
+    for column in several:
+        yield Offer(written(column.name), "attribute", str(column.type))
+
+
+def shared(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """Attributes without a variable."""
+    yield from columns(column for one in spot.names for column in one.columns)
+
+
+def in_clause(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """The names in FROM, PARTITION BY and USING of a pattern query."""
+    words = [one.text.upper() for one in before]
+    last = next((word for word in reversed(words) if word in ("FROM", "BY", "USING")), "")
+    if last == "FROM":
+        yield from streams(spot, before)
+    elif last == "BY":
+        yield from shared(spot, before)
+    elif last == "USING":
+        said = words[len(words) - words[::-1].index("USING") :]
+        for strategy in STRATEGIES:
+            rest = strategy.split()
+            if rest[: len(said)] == said and rest[len(said) :]:
+                yield Offer(" ".join(rest[len(said) :]), "keyword", "selection strategy")
+
+
+def in_stream(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """The names in the clauses of CREATE STREAM."""
+    if before and before[-1].says("UNIT"):
+        yield from units(spot, before)
+    elif before and before[-1].says("FORMAT"):
+        yield from (Offer(name, "keyword", "format") for name in FORMATS)
+    else:
+        yield from own_columns(spot, before)
+
+
+def own_columns(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """The columns of the statement that is being written."""
+    for statement in spot.document.script.statements:
+        if isinstance(statement, CreateStream) and statement.span and statement.span.start == spot.start:
+            yield from columns(Column(column.name, column.type) for column in statement.columns)
+            return
+    inside = before[: next((at for at, one in enumerate(before) if one.says(")")), 0)]
+    for name, kind in pairwise(inside):
+        if name.is_name and kind.text.upper() in TYPES:
+            yield Offer(name.text, "attribute", kind.text.upper())
+
+
+def units(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    yield from (Offer(unit, "keyword", "unit") for unit in UNITS if unit.endswith("S"))
+    if before and not before[-1].says("UNIT"):
+        yield Offer("EVENTS", "keyword", "unit")
+
+
+def data_types(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    yield from (Offer(name, "type", "type") for name in TYPES)
+
+
+def parameters(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+    """Those that have a value, and those that stand elsewhere in the text."""
+    pairs = pairwise(spot.document.lexemes)
+    used = [two.text for one, two in pairs if one.says(":") and two.is_name and one.end == two.start]
+    names = dict.fromkeys([*spot.document.outside.arguments, *used])
+    yield from (Offer(name, "variable", "parameter") for name in names)
+
+
+OFFERS: dict[str, Offers] = {
+    "patternAtom": types,
+    "createType": types,
+    "primary": values,
+    "step": attributes,
+    "patternClause": in_clause,
+    "patternPart": variables,
+    "streamClause": in_stream,
+    "measure": own_columns,
+    "statistic": own_columns,
+    "fromSource": streams,
+    "streamWindow": shared,
+    "rowPrimary": variables,
+    "definition": variables,
+    "subset": variables,
+    "skipTo": variables,
+    "window": units,
+    "intervalPart": units,
+    "dataType": data_types,
+}

@@ -1,0 +1,154 @@
+"""`neelc lsp`: the language server protocol on standard input and output, by pygls.
+
+Texts come whole at every change: scripts are short, and so no place can be counted wrongly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+from pygls.uris import to_fs_path
+
+from neelc.canonical import canonical
+from neelc.editors import protocol
+from neelc.editors.completing import complete
+from neelc.editors.document import Document
+from neelc.editors.hovering import hover
+from neelc.editors.outside import Outside
+from neelc.editors.problems import problems
+from neelc.editors.symbols import definition, symbols
+from neelc.errors import NeelError
+from neelc.source import Span
+
+# Who types on makes an answer worthless: it is looked for after a pause, in seconds.
+PAUSE = 0.15
+
+
+def serve(outside: Outside, version: str) -> None:
+    """Answer until the client says that it is enough."""
+    output = sys.stdout.buffer
+    # What anything prints would be taken for an answer.
+    sys.stdout = sys.stderr
+    NeelServer(outside, version).start_io(sys.stdin.buffer, output)
+
+
+class AnsweringProtocol(LanguageServerProtocol):
+    """pygls leaves a request whose parameters are wrong without an answer, and its client waiting."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+
+class NeelServer(LanguageServer):
+    """The server, and what was found out about documents that have not changed since."""
+
+    def __init__(self, outside: Outside, version: str) -> None:
+        whole = lsp.TextDocumentSyncKind.Full
+        super().__init__("neelc", version, whole, protocol_cls=AnsweringProtocol)
+        self.outside = outside
+        self.known: dict[str, Document] = {}
+        for method, (answer, options) in FEATURES.items():
+            self.feature(method, options)(answer)
+
+    def document(self, uri: str) -> Document:
+        """The text as it is now."""
+        text = self.workspace.get_text_document(uri).source
+        found = self.known.get(uri)
+        if found is None or found.text != text:
+            path = to_fs_path(uri) if uri.startswith("file:") else None
+            # A text that is not saved has no place: its paths are relative to where the server was started.
+            directory, name = (Path(path).parent, Path(path).name) if path else (Path(), "script")
+            units = str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding))
+            found = Document(text, name, directory, self.outside, units)
+            self.known[uri] = found
+        return found
+
+    def at(
+        self, asked: lsp.HoverParams | lsp.CompletionParams | lsp.DefinitionParams
+    ) -> tuple[Document, int]:
+        """The document, and the character that is asked about."""
+        document = self.document(asked.text_document.uri)
+        return document, protocol.offset(asked.position, document)
+
+    def publish(self, uri: str, version: int | None) -> None:
+        """Tell the client all that is wrong with a document."""
+        document = self.document(uri)
+        found = [protocol.as_diagnostic(problem, document) for problem in problems(document)]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
+
+
+def opened(server: NeelServer, told: lsp.DidOpenTextDocumentParams) -> None:
+    server.publish(told.text_document.uri, told.text_document.version)
+
+
+async def changed(server: NeelServer, told: lsp.DidChangeTextDocumentParams) -> None:
+    changed = told.text_document
+    await asyncio.sleep(PAUSE)
+    now = server.workspace.text_documents.get(changed.uri)
+    if now is not None and now.version == changed.version:
+        server.publish(changed.uri, changed.version)
+
+
+def closed(server: NeelServer, told: lsp.DidCloseTextDocumentParams) -> None:
+    server.known.pop(told.text_document.uri, None)
+    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(told.text_document.uri, []))
+
+
+def hovered(server: NeelServer, asked: lsp.HoverParams) -> lsp.Hover | None:
+    document, cursor = server.at(asked)
+    found = hover(document, cursor)
+    return None if found is None else protocol.as_hover(found, document)
+
+
+def completed(server: NeelServer, asked: lsp.CompletionParams) -> lsp.CompletionList:
+    document, cursor = server.at(asked)
+    found = complete(document, cursor)
+    return lsp.CompletionList(False, [protocol.as_item(offer, place) for place, offer in enumerate(found)])
+
+
+def defined(server: NeelServer, asked: lsp.DefinitionParams) -> lsp.Location | None:
+    document, cursor = server.at(asked)
+    span = definition(document, cursor)
+    return None if span is None else lsp.Location(asked.text_document.uri, protocol.as_range(span, document))
+
+
+def listed(server: NeelServer, asked: lsp.DocumentSymbolParams) -> Sequence[lsp.DocumentSymbol]:
+    document = server.document(asked.text_document.uri)
+    return [protocol.as_symbol(symbol, document) for symbol in symbols(document)]
+
+
+def formatted(server: NeelServer, asked: lsp.DocumentFormattingParams) -> Sequence[lsp.TextEdit] | None:
+    """The whole text anew; nothing while it is wrong, or if it would not change."""
+    document = server.document(asked.text_document.uri)
+    try:
+        text = canonical(document.source).text
+    except NeelError:
+        return None
+    if text == document.text:
+        return []
+    return [lsp.TextEdit(protocol.as_range(Span(0, len(document.text)), document), text)]
+
+
+FEATURES: dict[str, tuple[Callable[..., Any], Any]] = {
+    lsp.TEXT_DOCUMENT_DID_OPEN: (opened, None),
+    lsp.TEXT_DOCUMENT_DID_CHANGE: (changed, None),
+    lsp.TEXT_DOCUMENT_DID_CLOSE: (closed, None),
+    lsp.TEXT_DOCUMENT_HOVER: (hovered, None),
+    lsp.TEXT_DOCUMENT_COMPLETION: (completed, lsp.CompletionOptions(trigger_characters=[".", "[", ":"])),
+    lsp.TEXT_DOCUMENT_DEFINITION: (defined, None),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (listed, None),
+    lsp.TEXT_DOCUMENT_FORMATTING: (formatted, None),
+}
