@@ -99,10 +99,11 @@ class _Above:
 
     def _aggregate(self, node: e.Aggregate) -> OutputColumn:
         node = replace(node, name=NAMES.get(node.name, node.name))
-        if node.function is not None or node.distinct or node.name not in AGGREGATES:
+        is_known = node.function is not None or node.name in AGGREGATES
+        if not is_known or (node.distinct and (node.name != "count" or node.argument is None)):
             said = f"{node.name}(DISTINCT ...)" if node.distinct else node.name
             message = f"`{said}` is no aggregate of snapshots"
-            hint = f"there are {', '.join(AGGREGATES)}, without DISTINCT"
+            hint = f"there are {', '.join(AGGREGATES)}, count(DISTINCT ...), and registered ones"
             self.findings.report("NEEL3305", message, self.findings.at(node), hint)
         if node not in self.aggregates:
             self.aggregates[node] = OutputColumn(self._free(node), node, node.type, span=node.span)

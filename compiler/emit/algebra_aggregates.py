@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from neelc.emit.algebra_stage import Emitting, Stage, key_of, named
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, spark_type
-from neelc.emit.relations import Extend, Items, Kernel, Select, Sorted
+from neelc.emit.relations import Call, Called, Extend, Items, Kernel, Select, Sorted
 from neelc.emit.times import floor_divided
 from neelc.ir.algebra import Aggregator, Coalesced
 from neelc.ir.expr import Aggregate, Expr
 from neelc.ir.node import walk
+from neelc.ir.typeof import type_of
 from neelc.ir.types import DOUBLE, FLOAT, DataType
 from neelc.plan.algebra_folds import folded_of, result_type
-from neelc.runtime.algebra.program import CoalesceProgram, Folded, SnapshotProgram
+from neelc.runtime.algebra.program import LIST, CoalesceProgram, Folded, SnapshotProgram
 
 CHUNK = 8
 """How many times the longest validity make a chunk of time: an eighth of the events is read twice."""
@@ -52,12 +53,32 @@ def emit_aggregator(emitting: Emitting, aggregator: Aggregator, stage: Stage, ch
     types = [(name, spark_type(type)) for name, type in columns.keys]
     types += [("chunk", "BIGINT")] if chunk is not None else []
     types += [("start", "BIGINT"), ("end", "BIGINT")]
-    types += [(one.name, spark_type(result_type(node))) for node, one in columns.folded.items()]
+    types += [(one.name, _given_type(node, one)) for node, one in columns.folded.items()]
     schema = ", ".join(f"{identifier(name)} {type}" for name, type in types)
     found = emitting.let(
         "at_instants", Kernel(read, program, schema), f"{_label(aggregator)}, at every instant."
     )
-    return _result(emitting, aggregator, stage, columns, found)
+    return _result(emitting, aggregator, stage, columns, _called(emitting, columns, found))
+
+
+def _given_type(node: Expr, one: Folded) -> str:
+    """What the kernel gives: a list for a function of a user."""
+    if one.function != LIST:
+        return spark_type(result_type(node))
+    assert isinstance(node, Aggregate) and node.argument is not None, "a list is one of values"
+    return f"ARRAY<{spark_type(type_of(node.argument))}>"
+
+
+def _called(emitting: Emitting, columns: _Columns, source: str) -> str:
+    """The relation with what functions of users give, in place of their lists."""
+    calls = [
+        Call(node.name, one.name, f"{one.name} of {node.name}", spark_type(result_type(node)))
+        for node, one in columns.folded.items()
+        if isinstance(node, Aggregate) and one.function == LIST
+    ]
+    if not calls:
+        return source
+    return emitting.let("called", Called(source, tuple(calls)), "What users' functions give.")
 
 
 def _columns(aggregator: Aggregator, stage: Stage) -> _Columns:
@@ -80,8 +101,9 @@ def _result(emitting: Emitting, aggregator: Aggregator, stage: Stage, columns: _
     groups = {one.expression: name for one, (name, _) in zip(aggregator.groups, columns.keys, strict=True)}
 
     def refs(node: Expr) -> str | None:
-        if node in columns.folded:
-            return columns.folded[node].name
+        if isinstance(node, Aggregate) and node in columns.folded:
+            one = columns.folded[node]
+            return identifier(f"{one.name} of {node.name}") if one.function == LIST else one.name
         return groups.get(node)
 
     names = named(aggregator.payload)

@@ -121,7 +121,7 @@ def _functions(program: Program) -> Iterator[tuple[str, Function]]:
                     yield node.name, node.function
     for query in (query.query for query in program.queries):
         for node in walk(query) if isinstance(query, Algebra) else ():
-            if isinstance(node, Agent):
+            if isinstance(node, Agent | Aggregate) and node.function is not None:
                 yield node.name, node.function
 
 

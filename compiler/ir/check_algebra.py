@@ -45,7 +45,8 @@ def _check_operator(node: a.Operator) -> None:
         case a.Aggregator(aggregates=aggregates):
             for one in aggregates:
                 assert isinstance(one.expression, Aggregate), f"aggregates are single ones: {one}"
-                assert one.expression.name in a.AGGREGATES, f"no aggregate of snapshots: {one}"
+                is_known = one.expression.function is not None or one.expression.name in a.AGGREGATES
+                assert is_known, f"no aggregate of snapshots: {one}"
         case a.TimeWindow() | a.CountWindow() | a.PatternMatcher():
             assert has_own_events(node.input), f"what asks for events stands above them: {node}"
     if isinstance(node, a.Correlator):

@@ -21,7 +21,7 @@ from neelc.ir.types import (
     Decimal,
 )  # fmt: skip
 from neelc.plan.unsupported import Unsupported
-from neelc.runtime.algebra.program import Folded
+from neelc.runtime.algebra.program import DISTINCT, LIST, Folded
 
 NUMBERS = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
 ORDERED = (*NUMBERS, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -38,7 +38,11 @@ def folded_of(node: Aggregate, column: str | None, name: str) -> Folded:
     Folded(function='stddev_samp', column='value_1', name='result_1', decimal=None)
     """
     function = _NAMES.get(node.name.lower(), node.name.lower())
-    if node.distinct or node.function is not None or function not in _KNOWN:
+    if node.function is not None and not node.distinct and column is not None:
+        return Folded(LIST, column, name)
+    if node.distinct and function == "count":
+        function = DISTINCT
+    elif node.distinct or node.function is not None or function not in _KNOWN:
         raise Unsupported(f"`{node}` over snapshots", node.span)
     if node.argument is not None and not _fits(function, type_of(node.argument)):
         raise Unsupported(f"`{node}` over snapshots, of {type_of(node.argument)},", node.span)
@@ -49,7 +53,7 @@ def folded_of(node: Aggregate, column: str | None, name: str) -> Folded:
 def _fits(function: str, type: DataType) -> bool:
     if function == "count":
         return True
-    if function in ("min", "max"):
+    if function in ("min", "max", DISTINCT):
         return type in ORDERED or isinstance(type, Decimal)
     return type in NUMBERS or isinstance(type, Decimal)
 

@@ -7,24 +7,30 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from neelc.runtime.algebra.distinct import count_distinct
 from neelc.runtime.algebra.folds import Extreme, Floats, Moments, Sum
+from neelc.runtime.algebra.listing import listed
 from neelc.runtime.algebra.ordered import ordered
-from neelc.runtime.algebra.program import AVERAGE, COUNT, GREATEST, LEAST, SUM, Folded
+from neelc.runtime.algebra.program import AVERAGE, COUNT, DISTINCT, GREATEST, LEAST, LIST, SUM, Folded
 from neelc.runtime.algebra.stretches import Stretches
 from neelc.runtime.algebra.wholes import as_bigint, as_decimal, as_double, sums_of
 from neelc.runtime.segments import Bools, Ints
 
 
 def aggregate(folded: Folded, columns: Mapping[str, pa.Array], stretches: Stretches) -> pa.Array:
-    """The results of an aggregate, one for each stretch. NULLs do not count."""
+    """The results of an aggregate, one for each stretch. NULLs do not count; functions of users see them."""
     if folded.column is None:
         return pa.array(stretches.started - stretches.ended)
     column = columns[folded.column]
+    if folded.function == LIST:
+        return listed(stretches, column)
     known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
     count = stretches.difference(known.astype(np.int64))
     match folded.function:
         case name if name == COUNT:
             return pa.array(count)
+        case name if name == DISTINCT:
+            return pa.array(count_distinct(stretches, ordered(column)[0], known))
         case name if name in (LEAST, GREATEST):
             return _extreme(1 if name == GREATEST else -1, column, known, count, stretches)
         case name if name in (SUM, AVERAGE) and pa.types.is_floating(column.type):

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from neelc.runtime import segments
 from neelc.runtime.algebra.aggregating import aggregate
-from neelc.runtime.algebra.program import FOREVER, CoalesceProgram, SnapshotProgram
+from neelc.runtime.algebra.program import FOREVER, LIST, CoalesceProgram, SnapshotProgram
 from neelc.runtime.algebra.stretches import stretches
 from neelc.runtime.columns import times
 from neelc.runtime.failures import INTERNAL, MEMORY, UNSORTED, Facts, KernelFailure
@@ -27,11 +27,15 @@ Batches = Iterator[pa.RecordBatch]
 AnyProgram = SnapshotProgram | CoalesceProgram
 
 ROWS_AT_ONCE = 250_000
+ROWS_WITH_LISTS = 10_000
+"""Where every result has the list of all valid values."""
 ROWS_IN_BATCH = 50_000
 
 
 def snapshots(program: SnapshotProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callable[[Batches], Batches]:
     """The function that aggregates the rows of one of Spark's partitions."""
+    if any(one.function == LIST for one in program.aggregates):
+        rows_at_once = min(rows_at_once, ROWS_WITH_LISTS)
     return partial(_run, program, max(1, rows_at_once))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 COUNT, SUM, AVERAGE, LEAST, GREATEST = "count", "sum", "avg", "min", "max"
+DISTINCT, LIST = "count_distinct", "list"
+"""The number of different values, and all of them, for functions of users."""
 DEVIATIONS = ("stddev_samp", "stddev_pop", "var_samp", "var_pop")
 
-FUNCTIONS = (COUNT, SUM, AVERAGE, LEAST, GREATEST, *DEVIATIONS)
+FUNCTIONS = (COUNT, SUM, AVERAGE, LEAST, GREATEST, DISTINCT, LIST, *DEVIATIONS)
 
 FOREVER = (1 << 63) - 1
 """The end of what never ends."""

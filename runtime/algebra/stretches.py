@@ -41,11 +41,12 @@ class Stretches:
         if self.by_end is None:
             # Who begins first ends first: the valid rows are neighbours.
             return over_ranges(fold, values, self.ended, self.started)
-        first, beyond = self._covered
+        first, beyond = self.covered
         return take(over_covers(fold, values, first, beyond, len(self.instants)), self.place)
 
     @cached_property
-    def _covered(self) -> tuple[Ints, Ints]:
+    def covered(self) -> tuple[Ints, Ints]:
+        """For each row the places, among the instants, of its start and of its end."""
         return np.searchsorted(self.instants, self.starts), np.searchsorted(self.instants, self.ends)
 
     def difference(self, values: Ints) -> Ints:

@@ -184,13 +184,16 @@ def _aggregate(node: e.Aggregate, context: Context) -> object:
         return len(context.matches or ())
     if node.function is not None:
         kind = type_of(node.argument, inside_aggregate=True)
-        values = [as_python(evaluate(one, context), kind) for one in one_by_one(node.argument, context)]
+        values = [as_python(value, kind) for value in _values(node.argument, context)]
         return called(node.name, node.function, str(node.type), values)
-    if is_many(node.argument):
-        values = [evaluate(one, context) for one in one_by_one(node.argument, context)]
-    else:
-        values = [evaluate(node.argument, match) for match in context.matches or ()]
+    values = _values(node.argument, context)
     return aggregate(node.name, [v for v in values if v is not None], node.type, node.distinct)
+
+
+def _values(argument: e.Expr, context: Context) -> list[object]:
+    if is_many(argument):
+        return [evaluate(one, context) for one in one_by_one(argument, context)]
+    return [evaluate(argument, match) for match in context.matches or ()]
 
 
 def _extract(field: str, value: object) -> object:

@@ -91,7 +91,8 @@ def select(random: Random, depth: int, names: tuple[str, ...] = ("S", "T", "L"))
 
 def _whole(name: str, random: Random) -> str:
     """An aggregate that is an INT again."""
-    return f"CAST({random.choice(['count(*)', f'{name}(s.x)'])} AS INT)"
+    aggregates = ["count(*)", "count(DISTINCT s.y)", f"{name}(s.x)", f"{name}(s.x)"]
+    return f"CAST({random.choice(aggregates)} AS INT)"
 
 
 def item(random: Random, depth: int, names: tuple[str, ...]) -> str:
