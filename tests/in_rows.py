@@ -21,8 +21,9 @@ from neelc.ir.typeof import type_of
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
 from neelc.ir.units import LENGTHS
 from neelc.parse import row_match
+from neelc.plan.row_arguments import TRUE, columns_at_row, columns_over_rows
 from neelc.plan.row_columns import changed
-from neelc.plan.row_plan import TRUE, RowPlan, columns_at_row, time_unit
+from neelc.plan.row_plan import RowPlan, time_unit
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, comparable
@@ -167,24 +168,12 @@ class _Measures:
             return self._taken(at, columns[0], row)
         if not self._taken(at, TRUE, row):
             return None
-
-        def change(inner: Any) -> e.Expr | None:
-            match inner:
-                case e.Attribute():
-                    return e.Literal(self._taken(at, inner, row), inner.type)
-                case e.Classifier(type):
-                    return e.Literal(self._taken(at, None, row), type)
-                case e.MatchNumber(type):
-                    return e.Literal(self._number(row), type)
-            return None
-
-        return evaluate(changed(node.argument, change), Context({}))
+        return self._put_together(node.argument, {one: self._taken(at, one, row) for one in columns})
 
     def _values(self, node: e.OverRows) -> Iterator[object]:
         assert node.argument is not None
         if self.plan.query.all_rows is None:
-            column = None if isinstance(node.argument, e.Classifier) else self._column(node.argument)
-            yield from self._output(p.Values("", self._mask(node.variables), column), self.row)
+            yield from self._listed(node.argument, self._mask(node.variables))
             return
         place = self._output(p.Property("", "ROW"), self.row)
         key = self._group(self.row)
@@ -193,6 +182,29 @@ class _Measures:
             is_seen = node.final or self._output(p.Property("", "ROW"), row) <= place
             if is_seen and self._output(p.Member("", self._mask(node.variables)), row):
                 yield self._at(e.AtRow(type_of(node.argument), node.argument), row)
+
+    def _listed(self, argument: e.Expr, mask: int) -> Iterator[object]:
+        columns = columns_over_rows(argument)
+        lists = [
+            self._output(p.Values("", mask, None if one is None else self._column(one)), self.row)
+            for one in columns
+        ]
+        for values in zip(*lists, strict=True):
+            known = dict(zip(columns, values, strict=True))
+            yield values[0] if len(values) == 1 and argument in known else self._put_together(argument, known)
+
+    def _put_together(self, argument: e.Expr, known: Mapping[e.Expr | None, Any]) -> object:
+        def change(inner: Any) -> e.Expr | None:
+            match inner:
+                case e.Attribute():
+                    return e.Literal(known[inner], inner.type)
+                case e.Classifier(type):
+                    return e.Literal(known[None], type)
+                case e.MatchNumber(type):
+                    return e.Literal(self._number(self.row), type)
+            return None
+
+        return evaluate(changed(argument, change), Context({}))
 
     def _group(self, row: Mapping[str, Any]) -> tuple[object, ...]:
         return (*(comparable(row[name]) for name in self.plan.keys), self._number(row))

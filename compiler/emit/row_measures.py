@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from neelc.emit.expressions import sql
@@ -14,7 +15,8 @@ from neelc.ir import expr as e
 from neelc.ir.recognize import UNMATCHED
 from neelc.ir.row_values import ROW
 from neelc.ir.typeof import type_of
-from neelc.plan.row_plan import TRUE, RowPlan, columns_at_row
+from neelc.plan.row_arguments import TRUE, columns_at_row, columns_over_rows
+from neelc.plan.row_plan import RowPlan
 from neelc.runtime.rows import program as p
 
 
@@ -42,30 +44,47 @@ class RowMeasures:
                 return self.windows[node]
             case e.OverRows(type, name, argument, variables, _, distinct):
                 assert argument is not None
-                column = None if isinstance(argument, e.Classifier) else self._column(argument)
-                values = self._output(p.Values("", self._mask(variables), column))
+                values = self._listed(argument, self._mask(variables))
                 return over_list(name, Values(values, type_of(argument)), type, distinct)
             case e.MatchNumber():
                 return self._output(p.Property("", "MATCH_NUMBER"))
         return None
 
+    def _listed(self, argument: e.Expr, mask: int) -> str:
+        """The values of an argument at the rows of a match that are mapped to variables, as an array."""
+        columns = columns_over_rows(argument)
+        names = [
+            self._output(p.Values("", mask, None if one is None else self._column(one))) for one in columns
+        ]
+        if argument in columns or isinstance(argument, e.Classifier):
+            return names[0]
+        lists = list(dict.fromkeys(names))
+        if len(lists) == 1:
+            return f"transform({lists[0]}, taken -> {self._put_together(argument, {None: 'taken'})})"
+        taken = {one: f"taken.{name}" for one, name in zip(columns, names, strict=True)}
+        return f"transform(arrays_zip({', '.join(lists)}), taken -> {self._put_together(argument, taken)})"
+
     def _at_row(self, node: e.AtRow, argument: e.Expr) -> str:
         at = p.At(self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final)
-        columns = columns_at_row(argument)
-        if len(columns) == 1:
-            return self._taken(at, columns[0])
+        taken = {one: self._taken(at, one) for one in columns_at_row(argument)}
+        if len(taken) == 1:
+            return next(iter(taken.values()))
+        return f"IF({taken[TRUE]}, {self._put_together(argument, taken)}, NULL)"
+
+    def _put_together(self, argument: e.Expr, taken: Mapping[e.Expr | None, str]) -> str:
+        """An argument that depends on the match, of its columns and the variable (None) at a row."""
 
         def refs(inner: e.Expr) -> str | None:
             match inner:
                 case e.Attribute(e.Variable(name)) if name == ROW:
-                    return self._taken(at, inner)
+                    return taken[inner]
                 case e.Classifier():
-                    return self._taken(at, None)
+                    return taken[None]
                 case e.MatchNumber():
                     return self._output(p.Property("", "MATCH_NUMBER"))
             return None
 
-        return f"IF({self._taken(at, TRUE)}, {sql(argument, refs)}, NULL)"
+        return sql(argument, refs)
 
     def windowed(self, node: e.OverRows) -> str:
         """An aggregate over the rows of a match, up to the current one or all of them."""

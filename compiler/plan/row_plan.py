@@ -11,9 +11,10 @@ from neelc.ir.recognize import UNMATCHED, Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.rows import RowExclusion, RowVariable
 from neelc.ir.typeof import type_of
-from neelc.ir.types import BOOLEAN, DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.plan.row_arguments import columns_at_row, columns_over_rows, row_argument
 from neelc.plan.row_columns import RowColumns
-from neelc.plan.row_conditions import Conditions, depends_on_match
+from neelc.plan.row_conditions import Conditions
 from neelc.plan.row_machine import machine_of
 from neelc.plan.row_paths import path_condition
 from neelc.plan.unsupported import Unsupported
@@ -21,8 +22,6 @@ from neelc.plan.widths import width_of
 from neelc.runtime.rows import program as p
 
 MOST_VARIABLES = 62
-
-TRUE = e.Literal(True, BOOLEAN)
 
 
 @dataclass(frozen=True)
@@ -119,23 +118,15 @@ class _Planner:
 
     def _looked(self, value: e.RowValue, columns: RowColumns) -> p.Looked:
         match value:
-            case e.AtRow(_, e.Classifier()):
-                return p.Looked(self.at(value))
             case e.AtRow(_, argument):
-                return p.Looked(self.at(value), self._plain(argument, columns))
+                return p.Looked(self.at(value), row_argument(argument, columns))
             case e.OverRows(_, name, None, variables):
                 return p.Looked(name="rows", variables=self.mask(variables))
             case e.OverRows(type, name, argument, variables, _, distinct):
                 assert argument is not None
-                column = None if isinstance(argument, e.Classifier) else self._plain(argument, columns)
+                column = row_argument(argument, columns)
                 return p.Looked(None, column, name, self.mask(variables), type, distinct)
         return p.Looked()
-
-    def _plain(self, argument: e.Expr, columns: RowColumns) -> str:
-        """The column of an argument that is the same whatever the match is."""
-        if depends_on_match(argument):
-            raise Unsupported(f"`{argument}` at another row, in DEFINE", self.query.span)
-        return columns.column(argument)
 
     def at(self, value: e.AtRow) -> p.At:
         return p.At(self.mask(value.variables), value.anchor == "LAST", value.place, value.shift, value.final)
@@ -160,10 +151,8 @@ class _Planner:
 
     def _aggregate(self, argument: e.Expr, mask: int) -> None:
         if self.query.all_rows is None:
-            if depends_on_match(argument) and not isinstance(argument, e.Classifier):
-                raise Unsupported(f"an aggregate of `{argument}`", self.query.span)
-            column = None if isinstance(argument, e.Classifier) else self.columns.column(argument)
-            self.output(p.Values("", mask, column))
+            for column in columns_over_rows(argument):
+                self.output(p.Values("", mask, None if column is None else self.columns.column(column)))
         else:
             self.output(p.Member("", mask))
             self._value(e.AtRow(type_of(argument), argument), argument)
@@ -199,17 +188,6 @@ def time_unit(query: Recognize) -> str:
 
 
 _SKIPS = {"PAST LAST ROW": "PAST", "TO NEXT ROW": "NEXT", "TO FIRST": "FIRST", "TO LAST": "LAST"}
-
-
-def columns_at_row(argument: e.Expr) -> list[e.Expr | None]:
-    """What the value of an argument is made of, once its row is known: one column, if it does not depend on
-    the match; else its columns, the variable (None), and whether there is a row at all."""
-    if isinstance(argument, e.Classifier):
-        return [None]
-    if not depends_on_match(argument):
-        return [argument]
-    own: list[e.Expr | None] = [node for node in walk(argument) if isinstance(node, e.Attribute)]
-    return [*own, None, TRUE]
 
 
 def _has_exclusion(query: Recognize) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from neelc.runtime.program import Apply, Column, Constant
-from neelc.runtime.rows.program import At, Condition, Looked, RowProgram
+from neelc.runtime.rows.program import Argument, At, Condition, Looked, RowProgram
 from neelc.runtime.rows.scalars import compiled
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, Sequence[object]]
 """The values of the columns that conditions ask for, by row."""
+
+
+AtRow = Callable[[int, "Path"], object]
+"""The value of a column, or of an expression, at a row of the partition."""
 
 
 @dataclass
@@ -81,8 +85,9 @@ class Judge:
 
     def _value(self, looked: Looked) -> Callable[[Path], object]:
         """How a value that a condition asks for is found."""
+        at_row = self._reader(looked.column)
         if looked.at is not None:
-            return partial(self._of_row, looked.at, looked.column)
+            return partial(self._of_row, looked.at, at_row)
         match looked.name:
             case None:
                 return lambda path: path.number
@@ -91,16 +96,16 @@ class Judge:
         from neelc.runtime.rows.folding import FOLDS
 
         if looked.name not in FOLDS:
-            return partial(self._aggregate, looked)
+            return partial(self._aggregate, looked, at_row)
         if looked not in self.folded:
             self.folded.append(looked)
-        return partial(self._total, self.folded.index(looked), looked, FOLDS[looked.name])
+        return partial(self._total, self.folded.index(looked), looked, FOLDS[looked.name], at_row)
 
-    def _of_row(self, at: At, column: str | None, path: Path) -> object:
+    def _of_row(self, at: At, at_row: AtRow, path: Path) -> object:
         row = _row(at, path)
-        return None if row is None else self._at(column, row, path)
+        return None if row is None else at_row(row, path)
 
-    def _total(self, number: int, looked: Looked, fold: Fold, path: Path) -> object:
+    def _total(self, number: int, looked: Looked, fold: Fold, at_row: AtRow, path: Path) -> object:
         """An aggregate, from what it was when somebody asked last: only rows taken since then are added."""
         total = path.totals.get(number)
         if total is None:
@@ -108,20 +113,35 @@ class Judge:
 
             total = path.totals[number] = Running(fold, looked.type, looked.distinct)
         for row in path.rows[looked.variables][len(total) :]:
-            total.push(self._at(looked.column, row, path))
+            total.push(at_row(row, path))
         return total.value()
 
-    def _aggregate(self, looked: Looked, path: Path) -> object:
+    def _aggregate(self, looked: Looked, at_row: AtRow, path: Path) -> object:
         """An aggregate of all its values: lists and sets, which grow with each row."""
         from neelc.runtime.reference.aggregates import aggregate
 
         rows = path.rows[looked.variables]
-        values = [value for row in rows if (value := self._at(looked.column, row, path)) is not None]
+        values = [value for row in rows if (value := at_row(row, path)) is not None]
         return aggregate(looked.name or "", values, looked.type, looked.distinct)  # type: ignore[arg-type]
 
-    def _at(self, column: str | None, row: int, path: Path) -> object:
-        if column is not None:
-            return self.columns[column][row]
+    def _reader(self, column: str | Argument | None) -> AtRow:
+        match column:
+            case None:
+                return self._variable
+            case str():
+                values = self.columns[column]
+                return lambda row, path: values[row]
+        evaluated = _expression(column.expression)
+
+        def at_row(row: int, path: Path) -> object:
+            of_row = {name: self.columns[name][row] for name in column.columns}
+            of_match = {"classifier": self._variable(row, path), "match_number": path.number}
+            return evaluated({"row": of_row, "match": of_match})
+
+        return at_row
+
+    def _variable(self, row: int, path: Path) -> str | None:
+        """The variable that a row is mapped to, None outside of the match."""
         place = row - path.start
         return self.names[path.variables[place]] if 0 <= place < len(path.variables) else None
 
@@ -139,12 +159,17 @@ def _test(condition: Condition) -> Callable[[list[object]], object]:
     names, expression = condition.names, condition.expression
     if isinstance(expression, Apply | Column | Constant):
         return compiled(expression, names)
+    evaluated = _expression(expression)
+    return lambda values: evaluated({"row": dict(zip(names, values, strict=True))})
+
+
+def _expression(expression: object) -> Callable[[Mapping[str, Mapping[str, object]]], object]:
+    """An expression of the compiler's as a function of the attributes of its events."""
     from neelc.runtime.reference.evaluate import evaluate
     from neelc.runtime.reference.model import Context, Event
 
-    def test(values: list[object]) -> object:
-        attributes = dict(zip(names, values, strict=True))
-        row = Event("", 0, None, 0, 0, attributes, (None, None))
-        return evaluate(expression, Context({"row": row}))  # type: ignore[arg-type]
+    def evaluated(events: Mapping[str, Mapping[str, object]]) -> object:
+        known = {name: Event("", 0, None, 0, 0, values, (None, None)) for name, values in events.items()}
+        return evaluate(expression, Context(known))  # type: ignore[arg-type]
 
-    return test
+    return evaluated

@@ -95,12 +95,21 @@ Output = Value | Number | Values | Member | Property
 
 
 @dataclass(frozen=True)
+class Argument:
+    """A value of a row that depends on its match: an expression of the compiler's over two events, the row,
+    with `columns`, and its `match`, with what CLASSIFIER() and MATCH_NUMBER() are there."""
+
+    expression: object
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Looked:
     """A value that a condition asks for: of one row (`at`), an aggregate over rows (`name`, of `type`), or
     the number of the match if there is neither. `column` None is the variable; of an aggregate, the row."""
 
     at: At | None = None
-    column: str | None = None
+    column: str | Argument | None = None
     name: str | None = None
     variables: int = 0
     type: object = None
@@ -187,9 +196,27 @@ def nearby_columns(program: RowProgram) -> tuple[str, ...]:
     return tuple(found)
 
 
+def looked_columns(program: RowProgram) -> tuple[str, ...]:
+    """The columns that conditions on the path read.
+
+    >>> rises, named = Looked(At(1), "x"), Looked(At(1), Argument(None, ("x", "y")))
+    >>> condition = Condition(0, None, (), (rises, named, Looked(At(2))))
+    >>> looked_columns(RowProgram(Machine((), (), (), (), (), ()), (), (), (), conditions=(condition,)))
+    ('x', 'y')
+    """
+    found: dict[str, None] = {}
+    for one in (one.column for condition in program.conditions for one in condition.looked):
+        match one:
+            case str():
+                found.setdefault(one)
+            case Argument(columns=columns):
+                found.update(dict.fromkeys(columns))
+    return tuple(found)
+
+
 def columns_read(program: RowProgram) -> tuple[str, ...]:
     """The columns of rows that a program reads, besides `bits` and `time`."""
-    looked = (one.column for condition in program.conditions for one in condition.looked)
+    looked = looked_columns(program)
     taken = (one.column for one in program.outputs if isinstance(one, Value | Values))
     order = () if program.order is None else (program.order.column,)
     found = (*program.keys, *order, *program.own, *nearby_columns(program), *looked, *taken)

@@ -15,7 +15,7 @@ from neelc.runtime.rows.lanes import matches_in_lanes
 from neelc.runtime.rows.letters import letters, masks
 from neelc.runtime.rows.matches import Matches
 from neelc.runtime.rows.preference import matches_past_last_row
-from neelc.runtime.rows.program import RowProgram
+from neelc.runtime.rows.program import RowProgram, looked_columns
 from neelc.runtime.rows.skipping import next_start_of
 from neelc.runtime.rows.viability import Viability
 from neelc.runtime.rows.walking import ViableWays, Ways, from_every_row, one_by_one
@@ -64,8 +64,7 @@ def _together(program: RowProgram, ways: Ways, heads: Ints, count: int) -> Itera
 def _searched(
     program: RowProgram, columns: Columns, viability: Viability, states: Ints, heads: Ints
 ) -> Matches:
-    asked = {one.column for condition in program.conditions for one in condition.looked} - {None}
-    judge = Judge(program, {name: columns[name].to_pylist() for name in asked if name is not None})
+    judge = Judge(program, {name: columns[name].to_pylist() for name in looked_columns(program)})
     times = columns[TIME].to_pylist() if program.reach is not None else None
     return Search(program, viability, states, judge, times).matches(heads, next_start_of(program))
 

@@ -27,6 +27,11 @@ PATH = (
     "count(A.kind) = 1", "U.x = x", "PREV(CLASSIFIER()) IS NULL", "x > avg(x)",
     "stddev(y) < 1", "sum(DISTINCT x) < 4", "var_pop(U.x) <= 0.25", "bool_or(A.x > 2) OR count(*) < 3",
     "array_contains(collect_set({v}.x), 1)", "max(U.y) > min(y)", "sum(B.y) < 9", "min(kind) = kind",
+    "LAST(concat(kind, CLASSIFIER()), 1) <> 'aA'", "FIRST(x + MATCH_NUMBER()) < 4",
+    "PREV(CLASSIFIER() = 'B' OR x > 1) IS NOT NULL", "count(DISTINCT concat(kind, CLASSIFIER())) < 3",
+    "sum(x * MATCH_NUMBER()) < 6", "bool_or(CLASSIFIER(U) = 'B' AND U.x > 1) OR count(*) < 2",
+    "max(concat(U.kind, lower(CLASSIFIER(U)))) < 'bb'",
+    "LAST(CASE WHEN CLASSIFIER(A) = 'A' THEN A.y END) > 0",
 )  # fmt: skip
 MEASURES = (
     "A.x", "x", "FIRST(x)", "LAST(B.x)", "FINAL LAST(x)", "RUNNING LAST(A.x, 1)",
@@ -36,7 +41,10 @@ MEASURES = (
     "count(DISTINCT x)", "FINAL count(DISTINCT U.kind)", "PREV(CLASSIFIER())", "FIRST(CLASSIFIER(), 1)",
     "A.x + B.x", "x - FIRST(x)", "concat(CLASSIFIER(), kind)", "LAST(concat(A.kind, CLASSIFIER(A)))",
     "count(B.x)", "sum(A.x + 1)", "count(CLASSIFIER())", "coalesce(B.x, -1)", "stddev(x)",
-    "FINAL max(CLASSIFIER())", "NEXT(CLASSIFIER(), 1)",
+    "FINAL max(CLASSIFIER())", "NEXT(CLASSIFIER(), 1)", "sum(x * MATCH_NUMBER())", "max(lower(CLASSIFIER()))",
+    "count(DISTINCT concat(U.kind, CLASSIFIER(U)))", "sum(MATCH_NUMBER())",
+    "FINAL min(concat(kind, CLASSIFIER()))", "LAST(CLASSIFIER() = 'A' OR x > 1)",
+    "count(CASE WHEN CLASSIFIER() = 'A' THEN x END)",
 )  # fmt: skip
 ROWS = (
     "", "ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
