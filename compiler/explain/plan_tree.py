@@ -82,6 +82,9 @@ def _match(query: Match) -> Iterator[tuple[str, str]]:
         yield "partition", ", ".join(query.partition)
     if query.confidence:
         yield "confidence", str(query.confidence)
+    if query.partial:
+        levels = ", ".join(level.start for level in query.partial.levels)
+        yield "keep", f"of each start one match, that of the last of {levels}; the other branches tell why"
 
 
 def _shuffle(query: Match, keys: Sequence[Key]) -> tuple[str, Details]:

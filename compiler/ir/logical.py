@@ -146,6 +146,11 @@ class Match(Node):
         """The columns of the result."""
         return tuple(Column(output.name, output.type) for output in self.outputs)
 
+    @property
+    def whole(self) -> Match:
+        """The query without WITH PARTIAL MATCHES: what a complete match is."""
+        return self if self.partial is None else self.partial.written
+
 
 @dataclass(frozen=True)
 class NamedQuery(Node):

@@ -14,9 +14,7 @@ from neelc.runtime.reference.times import nanoseconds
 from neelc.runtime.reference.windows import length
 from neelc.why import keys
 from neelc.why.asking import is_imprecise
-
-HORIZON = 10
-"""So many windows after the last start events are read, to tell how much too late they came."""
+from neelc.why.smallest import MAX_WIDENING
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Asked:
 
     @property
     def match(self) -> Match:
-        return self.program.queries[self.place].match
+        return self.program.queries[self.place].match.whole
 
     def before(self) -> list[int]:
         """The places of the queries that this one reads, directly or not."""
@@ -63,7 +61,7 @@ class Asked:
         if self.between is None or within is None or within.unit == "EVENT" or is_imprecise(self.match):
             return None
         low, high = self.between
-        return low - length(within), high + HORIZON * length(within)
+        return low - length(within), high + MAX_WIDENING * length(within)
 
     def starts(self, event: Event) -> bool:
         """Whether a start event is asked for."""
@@ -74,7 +72,7 @@ def asked(
     program: Program, place: int, key: Sequence[str] = (), between: Sequence[object] | None = None
 ) -> Asked:
     """What a caller asks for; `CallError` if that cannot be."""
-    match = program.queries[place].match
+    match = program.queries[place].match.whole
     starts = None if between is None else times(match, between)
     return Asked(program, place, keys.wanted(match, key), starts)
 

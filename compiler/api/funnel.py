@@ -1,0 +1,65 @@
+"""`neelc.funnel`: the drop-off table of partial matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from neelc.api.streams import Frame
+from neelc.bind.partial_outputs import COMPLETE, NO_EVENT, REACHED, STEP, STOPPED
+from neelc.bind.prefixes import CONDITION, NEGATION, WINDOW
+from neelc.ir.names import quote
+
+REASONS = (NO_EVENT, WINDOW, CONDITION, NEGATION)
+COLUMNS = ("number", STEP, REACHED, "share", "dropped", *(reason.replace(" ", "_") for reason in REASONS))
+
+
+def funnel(matches: Frame, *, by: str | Sequence[str] = (), steps: Sequence[str] = ()) -> Frame:
+    """How many starts came how far, of a query WITH PARTIAL MATCHES: `neelc.funnel(neelc.sql(spark, ...))`.
+
+    A row for each step: its `number` and name, how many starts `reached` it, which `share` of all that is,
+    how many were `dropped` there, and of these how many for each reason. With `by`, there is such a table for
+    each value of these columns. `steps` are the names of all steps; without them the table ends with the last
+    one that any start reached, and one at which none stopped has no name.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    groups = [by] if isinstance(by, str) else list(by)
+    _check(matches, groups)
+    keys = [F.col(quote(name)) for name in groups]
+    # Grouped twice: the rows are counted where they are, and only counts are multiplied by the steps.
+    counts = matches.groupBy(*keys, REACHED, STEP, STOPPED).agg(F.count("*").alias("starts"))
+    least = F.lit(len(steps))
+    most = F.greatest(least, F.max(REACHED).over(Window.partitionBy(F.lit(1))))
+    numbered = counts.withColumn("most", most).withColumn("number", F.explode(F.sequence(F.lit(1), "most")))
+    stops = F.col(REACHED) == F.col("number")
+
+    def starts(condition: Any) -> Any:
+        return F.sum(F.when(condition, F.col("starts")).otherwise(0))
+
+    table = numbered.groupBy(*keys, "number").agg(
+        F.min(F.when(stops, F.col(STEP))).alias("stopped_at"),
+        starts(F.col(REACHED) >= F.col("number")).alias("reached"),
+        (starts(F.col(REACHED) >= F.col("number")) / F.sum("starts")).alias("share"),
+        starts(stops & (F.col(STOPPED) != COMPLETE)).alias("dropped"),
+        *(starts(stops & (F.col(STOPPED) == reason)).alias(reason.replace(" ", "_")) for reason in REASONS),
+    )
+    # A step is called the same in all groups.
+    name = F.min("stopped_at").over(Window.partitionBy("number"))
+    if steps:
+        name = F.coalesce(F.try_element_at(F.array(*map(F.lit, steps)), F.col("number")), name)
+    named = table.withColumn(STEP, name)
+    return named.select(*keys, *COLUMNS).orderBy(*keys, "number")
+
+
+def _check(matches: Frame, groups: Sequence[str]) -> None:
+    missing = [name for name in (REACHED, STEP, STOPPED, *groups) if name not in matches.columns]
+    if missing:
+        which = "neelc.funnel takes the result of a query WITH PARTIAL MATCHES"
+        raise ValueError(f"there is no column {', '.join(missing)}: {which}")
+    taken = [name for name in groups if name.casefold() in (*COLUMNS, "starts", "most", "stopped_at")]
+    if taken:
+        raise ValueError(
+            f"the table has columns of its own called {', '.join(taken)}: rename what `by` names"
+        )

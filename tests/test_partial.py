@@ -1,0 +1,26 @@
+"""Partial matches of random queries: the prefixes, the reference, the kernel and the bridge agree."""
+
+from __future__ import annotations
+
+import pytest
+from partial_fuzz import bound, differences
+
+from neelc.plan.kernel_plan import kernel_plan
+from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.keys import partition_keys
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_all_ways_agree(part: int) -> None:
+    assert [told for seed in range(part, 32, 4) for told in differences(seed)] == []
+
+
+def test_a_condition_that_the_kernel_leaves_to_spark_is_refused() -> None:
+    text = "PATTERN SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' WITHIN 4 WITH PARTIAL MATCHES"
+    match = bound(text)
+    with pytest.raises(Unsupported, match="concat"):
+        kernel_plan(match, partition_keys(match), "MILLISECOND")
+
+
+def test_lints_speak_of_what_was_written() -> None:
+    assert bound("PATTERN SEQ(A a, B b) WITH PARTIAL MATCHES").whole == bound("PATTERN SEQ(A a, B b)")
