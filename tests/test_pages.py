@@ -141,3 +141,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [
         target for target in targets if not re.match(r"[a-z]+:", target) and leads_nowhere(page, target)
     ] == []
+
+
+def test_the_readme_tells_figures_that_were_measured() -> None:
+    measured = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text()
+    told = re.findall(r"\d[\d.]*x\b", (ROOT / "README.md").read_text())
+    assert told and [figure for figure in told if figure not in measured] == []

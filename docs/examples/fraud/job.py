@@ -14,10 +14,10 @@ QUERY = Path(__file__).with_name("fraud.neel").read_text()
 
 def main(events: str, alarms: str) -> None:
     spark = SparkSession.builder.appName("fraud").getOrCreate()
+    neelc.ship(spark)  # the workers of a cluster need its runtime
     found = neelc.sql(spark, QUERY, Bank=spark.read.parquet(events))
     found.write.mode("overwrite").parquet(alarms)
     print(f"{alarms}: {spark.read.parquet(alarms).count()} alarms")
-    spark.stop()
 
 
 if __name__ == "__main__":
