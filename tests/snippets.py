@@ -1,7 +1,7 @@
 """The fenced blocks of the documentation, and what its pages say about them in comments.
 
 `<!-- not run: REASON -->` above a block takes it out of the tests. `<!-- given`, Python lines, `-->` makes
-what the Python blocks after it need; readers do not see it. A block with `title="my.neel"` behind its language
+what the Python blocks after it need; readers do not see it. A block with `title="my.neel"` after its language
 is a file that the reader is asked to write: the commands after it find it.
 """
 
