@@ -17,7 +17,7 @@ from neelc.ir import algebra as a
 from neelc.ir.logical import Clock, Column, OutputColumn, Stream
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.rows import MatchSequential
-from neelc.ir.script import FromAgent, FromItem, FromMatchmaker, FromQuery, FromStream, PatternQuery, Query
+from neelc.ir.script import FromAgent, FromItem, FromMatchmaker, FromQuery, FromStream, Query
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,6 @@ def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, sel
             return _stream(item, name, catalog, findings)
         case FromAgent():
             return _agent(item, name, catalog, findings, select)
-        case FromQuery(query=PatternQuery()):
-            hint = "give it a name, PATTERN ... AS name, and read that name in FROM"
-            findings.report("NEEL4001", "not supported yet: PATTERN in FROM", findings.at(item), hint)
         case FromQuery(query=Query() as inner):
             return select(inner, name)
         case FromMatchmaker(attributes=wanted):

@@ -10,6 +10,7 @@ from neelc.bind.agents import registered_agents
 from neelc.bind.catalog import Catalog, Concept, Entry
 from neelc.bind.findings import Findings
 from neelc.bind.parameters import with_arguments
+from neelc.bind.patterns_in_from import with_named_patterns
 from neelc.bind.query import bind_query
 from neelc.bind.registered import registered, with_aggregates
 from neelc.bind.select import bind_select, query_columns
@@ -80,8 +81,9 @@ def examine(
     unread = [s for s in script.statements if isinstance(s, Unread)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
-        for place, statement in enumerate(_judged(script)):
-            rest = script.statements[place:]
+        statements = tuple(with_named_patterns(_judged(script)))
+        for place, statement in enumerate(statements):
+            rest = statements[place:]
             state.catalog.later = [
                 s.name for s in rest if isinstance(s, CreateQuery | CreateStream | CreateType)
             ]

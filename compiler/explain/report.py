@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from neelc.bind.patterns_in_from import with_named_patterns
 from neelc.cost.choose import Choice, choose
 from neelc.cost.sharing import share_queries
 from neelc.cost.statistics import Statistics
@@ -29,8 +30,9 @@ class Written:
 
 
 def written_queries(script: Script, program: Program) -> list[Written]:
-    """The queries of a script in order."""
-    statements = [s for s in script.statements if isinstance(s, CreateQuery | RunQuery)]
+    """The queries of a script in order; a PATTERN in FROM is one of them."""
+    named = with_named_patterns(iter(script.statements))
+    statements = [s for s in named if isinstance(s, CreateQuery | RunQuery)]
     pairs = zip(statements, program.queries, strict=True)
     return [
         Written(query.name or f"query {number}", format_script(Script((statement,))).rstrip())
