@@ -18,6 +18,9 @@ from generate.row_patterns import clause, rows
 from in_rows import Way, as_bag, bound, recognized_by_kernel
 
 from neelc.data.layout import aligned
+from neelc.emit.python import python_source
+from neelc.emit.relations import Let, Read, Relations
+from neelc.emit.row_relations import row_relations
 from neelc.errors import NeelError
 from neelc.ir.recognize import Recognize
 from neelc.plan.row_plan import RowPlan, row_plan
@@ -53,10 +56,17 @@ def compared(first: int, count: int) -> Counter[str]:
         except Unsupported as refusal:
             seen[f"not compared: {refusal.what.partition('`')[0].strip()}"] += TABLES
             continue
+        compile(source_of(plan), "clause", "exec")
         seen["clauses"] += 1
         for _ in range(TABLES):
             compare(query, plan, rows(chance), chance, seen, f"clause {seed}:\n{text}")
     return seen
+
+
+def source_of(plan: RowPlan) -> str:
+    """What Spark would run."""
+    lets = (Let("t", Read("t")), *row_relations(plan, "t", "result", {"t"}))
+    return python_source(Relations(lets), "a clause")
 
 
 def compare(

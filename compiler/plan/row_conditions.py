@@ -62,6 +62,13 @@ class Conditions:
         self.coded += values.coded
         at.keep()
 
+    def keep_columns(self) -> None:
+        """Where Spark judges conditions about other rows, it does so once rows are in order: the columns that
+        its conditions name must be there."""
+        if self.shifted:
+            for node in attributes(one for several in self.bits for one in several):
+                self.columns.column(node)
+
     @property
     def codings(self) -> tuple[tuple[str, ...], ...]:
         return groups(self.coded)

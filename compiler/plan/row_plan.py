@@ -74,6 +74,7 @@ class _Planner:
         for definition in query.definitions:
             if definition.variable in self.names:
                 conditions.add(definition.variable, definition.condition)
+        conditions.keep_columns()
         path = tuple(
             path_condition(self.names.index(name), condition, self.columns, self._looked)
             for name, condition in conditions.path.items()
