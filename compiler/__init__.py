@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from neelc.api.session import Session, sql
     from neelc.api.shipping import ship
     from neelc.api.streams import stream
+    from neelc.api.timeline import Timeline, timeline
     from neelc.api.why import why
     from neelc.arguments import agent, aggregate
     from neelc.errors import NeelError
@@ -23,6 +24,8 @@ __all__ = [
     "Session",
     "Query",
     "stream",
+    "timeline",
+    "Timeline",
     "aggregate",
     "agent",
     "why",
@@ -42,6 +45,8 @@ _PLACES = {
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",
+    "timeline": "neelc.api.timeline",
+    "Timeline": "neelc.api.timeline",
     "aggregate": "neelc.arguments",
     "agent": "neelc.arguments",
     "why": "neelc.api.why",

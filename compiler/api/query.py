@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,9 @@ from neelc.source import Source, Span
 from neelc.why.model import Why
 
 if TYPE_CHECKING:
+    from neelc.api.timeline import Timeline
     from neelc.emit.compiled import Compiled
+    from neelc.report.picture import Note
 
 
 class Text(str):
@@ -105,6 +107,19 @@ class Query:
         """Why the events of a key, between two times, have matches that start with them, or have none."""
         with translated():
             return why_of(self.bound, key, between)
+
+    def timeline(
+        self,
+        *,
+        key: str | Sequence[str] | None = None,
+        compare_strategies: bool = False,
+        why: Iterable[Note] = (),
+    ) -> Timeline:
+        """The events and the matches of the query on a time line; this runs it. `key` names the columns of
+        the lanes; `why` are notes on start events."""
+        from neelc.api.timeline import drawn
+
+        return drawn(self, key, compare_strategies, why=why)
 
     def to_df(self) -> Frame:
         """The matches as a DataFrame of Spark."""

@@ -66,7 +66,8 @@ def run_host_on_spark(host: HostInputs, places: Sequence[int], kind: str, option
     host = with_located_streams(host)
     streams = {table.name: _stream(table, host) for table in host.tables.values() if _is_read(table, host)}
     check_data(host.inputs, streams)
-    job = HostJob(host.inputs, (), streams, kind, options.output, options.overwrite, host, tuple(places))
+    output, here = options.output, tuple(places)
+    job = HostJob(host.inputs, (), streams, kind, output, options.overwrite, host=host, places=here)
     return run_job(job, options, settings, "rows")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.options import add_inputs, add_statistics, add_strategy
+from neelc.commands.report import add_report, check_report, refuse_host, wanted_report, write_report
 from neelc.commands.writing import check_output, format_of
 from neelc.errors import NeelError, render_line
 from neelc.files import CallError, read_source, write_whole
@@ -27,6 +28,7 @@ EXAMPLES = """examples:
   neelc run hospital.neel --out alarms.parquet
   neelc run hospital.neel --engine reference --format csv
   neelc run rising.neel --stream Trades=trades.csv,timestamp=ts,type=ticker,unit=s --arg w='10 SECONDS'
+  neelc run hospital.neel --report alarms.html
   neelc run network.neel --query Alarms --master 'local[4]' --conf spark.driver.memory=8g
 """
 
@@ -54,6 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the rows of this query (may be repeated)",
     )
+    add_report(parser)
     spark = parser.add_argument_group("Spark")
     where = spark.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
@@ -78,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
     if options.engine == "reference":
         _refuse_settings_of_spark(options, kind)
     check_output(options.output, kind, options.overwrite)
+    check_report(options)
     source = read_source(options.file)
     try:
         return _run_either(source, kind, options)
@@ -96,6 +100,7 @@ def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
     if asked is not None:
         from neelc.commands.host_run import run_host_on_reference, run_host_on_spark
 
+        refuse_host(asked[0].script, options)
         return (run_host_on_reference if on_reference else run_host_on_spark)(*asked, kind, options)
     if on_reference:
         return _run(own_part(source), kind, options)
@@ -132,10 +137,13 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     results = [everything[at] for at in positions]
     seconds = time.perf_counter() - start
     text = written(results, kind)
+    report = wanted_report(inputs, program, positions, options)
+    page = None if report is None else report.on_reference(tables)
     if options.output:
         write_whole(Path(options.output), text)
     else:
         sys.stdout.write(text)
+    write_report(options.report, page)
     for note in missing_types(program, tables):
         print(f"note: {note}", file=sys.stderr)
     aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))

@@ -19,12 +19,14 @@ from neelc.api.query import run_source
 from neelc.commands.compile import WAY_OUT
 from neelc.commands.located import check_data, frames_of, located
 from neelc.commands.progress import Progress, Stages
+from neelc.commands.report import SparkReport, wanted_report, write_report
 from neelc.commands.results import print_rows, write_parquet
 from neelc.commands.run import chosen, counted, print_warnings
 from neelc.commands.settings import settings_in
 from neelc.commands.statistics import statistics_of
 from neelc.commands.streams import bound, refuse_unused
 from neelc.commands.writing import is_url, whole_directory
+from neelc.cost.statistics import Statistics
 from neelc.data.inputs import Inputs
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
@@ -64,6 +66,7 @@ class Job:
     kind: str
     output: str | None
     overwrite: bool
+    report: SparkReport | None = None
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
         """The rows of each query that is wanted."""
@@ -84,10 +87,13 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
     program = located(program, inputs.directory.resolve())
-    wanted = _wanted(inputs, program, positions, options)
+    statistics = statistics_of(inputs, program, options.stats)
+    wanted = _wanted(inputs, program, positions, options, statistics)
     streams = streams_read(program, positions)
     check_data(inputs, streams)
-    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite)
+    drawn = wanted_report(inputs, program, positions, options)
+    report = None if drawn is None else SparkReport(drawn, settings_in(options), statistics)
+    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report)
     aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
     how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
     return run_job(job, options, settings, how, aggregated)
@@ -145,9 +151,12 @@ def settings_of(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _wanted(
-    inputs: Inputs, program: Program, positions: Sequence[int], options: argparse.Namespace
+    inputs: Inputs,
+    program: Program,
+    positions: Sequence[int],
+    options: argparse.Namespace,
+    statistics: Statistics,
 ) -> tuple[Wanted, ...]:
-    statistics = statistics_of(inputs, program, options.stats)
     found = []
     for at in positions:
         query = program.queries[at]
@@ -165,7 +174,9 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
         start = time.perf_counter()
         progress.begin("finding matches", Stages(spark))
         try:
-            rows = _written(job, spark, target, progress)
+            frames = frames_of(spark, job.inputs, job.streams)
+            rows = _written(job, spark, frames, target, progress)
+            page = _page(job, spark, frames, progress)
         except Exception as error:
             failure = None if isinstance(error, NeelError) else run_error(error)
             if failure is None:
@@ -174,7 +185,17 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
         finally:
             seconds = time.perf_counter() - start
             progress.begin("stopping Spark")
+    if job.report is not None:
+        write_report(job.report.wanted.path, page)
     return rows, seconds
+
+
+def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:
+    """The report of a run, if one is wanted. It finds the matches once more, with all of their events."""
+    if job.report is None:
+        return None
+    progress.begin("drawing the report", Stages(spark))
+    return job.report.page(spark, frames)
 
 
 @contextmanager
@@ -192,8 +213,9 @@ def _target(job: Job) -> Iterator[TextIO | str]:
             yield file
 
 
-def _written(job: Job, spark: Any, target: TextIO | str, progress: Progress) -> int:
-    frames = frames_of(spark, job.inputs, job.streams)
+def _written(
+    job: Job, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
+) -> int:
     found = job.found(spark, frames)
     if isinstance(target, str):
         return write_parquet(found[0].frame, target, job.overwrite)

@@ -27,16 +27,19 @@ def tools(picture: Picture) -> str:
         tag("div", *_chips(picture), role="group", aria_label="types of events"),
         tag("div", *_filters(picture)),
         tag("div", *(_button(name, text, names[name]) for name, text in buttons.items())),
-        tag(
-            "div",
-            _button("before", "‹", "match before"),
-            tag("span", class_="place"),
-            _button("next", "›", "next match"),
-            class_="walk",
-        ),
+        _walk(picture),
         class_="tools only-js",
         aria_label="filters",
     )
+
+
+def _walk(picture: Picture) -> str:
+    """From match to match."""
+    words = picture.panels[0].words
+    if words is None:
+        return ""
+    before, after = _button("before", "‹", f"{words[0]} before"), _button("next", "›", f"next {words[0]}")
+    return tag("div", before, tag("span", class_="place"), after, class_="walk")
 
 
 def _button(does: str, text: str, name: str) -> str:
@@ -47,9 +50,14 @@ def _filters(picture: Picture) -> list[str]:
     search = tag(
         "input", type="search", data_search="", placeholder="Search keys and values", aria_label="search"
     )
-    box = tag("label", tag("input", type="checkbox", data_matched=""), " only lanes with matches")
+    words = picture.panels[0].words
     if not picture.keys:
         return [search]
+    box = (
+        tag("label", tag("input", type="checkbox", data_matched=""), f" only lanes with {words[1]}")
+        if words
+        else ""
+    )
     key = ", ".join(next(iter(picture.keys.values())))
     every = tag("option", f"every {escape(key)}", value="")
     return [search, tag("select", every, data_key="", aria_label=f"only one {key}"), box]

@@ -24,11 +24,11 @@ class Details {
   event({ panel, item }) {
     const { model } = this, columns = model.data.streams[model.stream[item]];
     const rows = columns[1].map((name, place) => [name, model.values[item][place]]);
-    const matches = model.panels[panel].ofEvent.get(item) || [];
+    const { ofEvent, words } = model.panels[panel], matches = ofEvent.get(item) || [];
     const links = matches.slice(0, 6).map((match) => `<button type="button" data-match="${match}">match ${match + 1}</button>`).join(" ");
     const more = matches.length > 6 ? ` and ${counted(matches.length - 6, "more", "more")}` : "";
     return `<h3>${this.swatch(item)} <span class="soft">${escaped(this.when(item))}</span></h3>${pairs(rows)}
-      <p class="hint">${matches.length ? `in ${counted(matches.length, "match", "matches")}: ${links}${more}` : "in no match"}</p>`;
+      ${words && words[0] === "match" ? `<p class="hint">${matches.length ? `in ${counted(matches.length, ...words)}: ${links}${more}` : "in no match"}</p>` : ""}`;
   }
 
   match({ panel, item }) {
@@ -51,7 +51,7 @@ class Details {
   lane(item) {
     const { model } = this, matches = model.panels.map((panel) => panel.byLane[item].items.length);
     const rows = [["events", model.events[item].items.length.toLocaleString("en")],
-      ...model.panels.map((panel, place) => [model.panels.length > 1 ? panel.title.toLowerCase() : "matches", matches[place].toLocaleString("en")])];
+      ...model.panels.filter((panel) => panel.words).map((panel, place) => [model.panels.length > 1 ? panel.title.toLowerCase() : panel.words[1], matches[place].toLocaleString("en")])];
     return `<h3><b>${escaped(model.lanes[item])}</b></h3>${pairs(rows)}<p class="hint">click to see only this one, or all again</p>`;
   }
 }

@@ -5,10 +5,8 @@ const AXIS = 28, ARCS = 4000, SHADES = 300;
 class Stage {
   constructor(view, panel, palette, canvas, scroller) {
     Object.assign(this, { view, panel, palette, canvas, scroller, model: view.model, of: view.model.panels[panel] });
-    const results = this.of.matches.some(([events]) => !events.length);
-    this.height = results ? 62 : this.model.byType ? 46 : 52;
-    this.base = this.model.byType ? 23 : 36;
-    if (results) this.base = 24;
+    this.height = this.of.lasting ? 62 : this.model.byType && !this.model.lasts ? 46 : 52;
+    this.base = this.of.lasting ? 24 : this.model.byType && !this.model.lasts ? 23 : 36;
     this.work = 0;
   }
 
@@ -37,7 +35,7 @@ class Stage {
 
   yOf(event) {
     const row = this.view.row[this.model.lane[event]];
-    return row < 0 ? null : this.y(row) - 5 * this.model.tie[event];
+    return row < 0 ? null : this.y(row) - (this.model.lasts ? 9 : 5) * this.model.tie[event];
   }
 
   rows() {

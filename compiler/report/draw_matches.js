@@ -28,11 +28,11 @@ Object.assign(Stage.prototype, {
     pen.strokeStyle = palette.accent;
     pen.lineWidth = 1.4;
     pen.globalAlpha = (matches.length > 400 ? 0.35 : 0.75) * (faded ? 0.35 : 1);
+    if (of.lasting) matches.forEach((match) => this.bar(match));
     pen.beginPath();
-    for (const match of matches) {
+    for (const match of of.lasting ? [] : matches) {
       const place = `${of.lane[match]} ${Math.round(this.x(of.start[match]))} ${Math.round(this.x(of.end[match]))}`;
-      if (!of.matches[match][0].length) this.bar(match);
-      else if (seen.size < ARCS && !(matches.length > 200 && seen.has(place))) {
+      if (seen.size < ARCS && !(matches.length > 200 && seen.has(place))) {
         seen.add(place);
         this.path(match);
         this.work += 1;

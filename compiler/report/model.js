@@ -42,14 +42,8 @@ class Model {
     this.notes = inLanes(this.lanes.length, data.notes.map((n) => n[0]), data.notes.map((n) => n[1]), data.notes.map((n) => n[1]));
   }
 
-  // Simultaneous events of a lane stand on top of each other.
-  ties() {
-    const found = new Uint8Array(this.start.length);
-    for (const { items, start } of this.events)
-      for (let i = 1; i < items.length; i += 1)
-        if (start[i] === start[i - 1]) found[items[i]] = Math.min(3, found[items[i - 1]] + 1);
-    return found;
-  }
+  // Events of a lane that are valid at the same time stand on top of each other.
+  ties() { return levels(this.events, this.start, this.end, 4); }
 
   panel(data) {
     const start = [], end = [], lane = [], matches = data.matches;
@@ -62,7 +56,8 @@ class Model {
     const sorted = (values) => order.map((i) => values[i]);
     const panel = { ...data, matches: sorted(matches), start: sorted(start), end: sorted(end), lane: sorted(lane) };
     panel.byLane = inLanes(this.lanes.length, panel.lane, panel.start, panel.end);
-    panel.level = levels(panel);
+    panel.level = levels(panel.byLane, panel.start, panel.end, 3);
+    panel.lasting = matches.some(([events]) => !events.length);
     panel.ofEvent = new Map();
     panel.matches.forEach(([events], match) => events.forEach((event) => {
       if (!panel.ofEvent.has(event)) panel.ofEvent.set(event, []);
@@ -77,15 +72,15 @@ class Model {
   }
 }
 
-// Rows of a SELECT that are valid at the same time stand below each other.
-function levels(panel) {
-  const found = new Uint8Array(panel.matches.length);
-  for (const { items } of panel.byLane) {
-    const free = [-Infinity, -Infinity, -Infinity];
+// A level for each item, so that none overlaps another one of its level, as far as there are levels.
+function levels(lanes, start, end, count) {
+  const found = new Uint8Array(start.length);
+  for (const { items } of lanes) {
+    const free = Array(count).fill(-Infinity);
     for (const item of items) {
-      const level = Math.max(0, free.findIndex((end) => end <= panel.start[item]));
-      found[item] = level;
-      free[level] = panel.end[item];
+      const level = free.findIndex((last) => last < start[item] || (last === start[item] && end[item] > start[item]));
+      found[item] = level < 0 ? count - 1 : level;
+      free[found[item]] = end[item];
     }
   }
   return found;

@@ -76,4 +76,5 @@ def rows_panel(query: Algebra, rows: Sequence[Sequence[object]], total: int | No
     ]
     found.sort(key=lambda one: one.start or 0)
     kept = tuple(found[:MOST_MATCHES])
-    return Panel("SELECT", query.columns[:-2], kept, len(found) if total is None else total)
+    number = len(found) if total is None else total
+    return Panel("SELECT", query.columns[:-2], kept, number, words=("row", "rows"))

@@ -10,7 +10,6 @@ from neelc.report.controls import tools
 from neelc.report.picture import Panel, Picture
 from neelc.report.record import record
 from neelc.report.sentences import facts, limits, summary
-from neelc.report.texts import counted
 
 SCRIPTS = (
     "clock",
@@ -69,16 +68,20 @@ def _article(picture: Picture, place: int) -> str:
             class_="board only-js",
         ),
         tag("p", HELP, class_="hint only-js"),
-        tag(
-            "details",
-            tag("summary", "Matches as a table"),
-            tag("div", class_="rows"),
-            tag("div", class_="pages"),
-            class_="matches only-js",
-        ),
+        _table() if picture.panels[0].words else "",
         tag("div", class_="tip", hidden="hidden"),
         tag("div", class_="marked", hidden="hidden"),
         id=f"picture-{place}",
+    )
+
+
+def _table() -> str:
+    return tag(
+        "details",
+        tag("summary"),
+        tag("div", class_="rows"),
+        tag("div", class_="pages"),
+        class_="matches only-js",
     )
 
 
@@ -86,7 +89,7 @@ def _summary(picture: Picture) -> str:
     said = [tag("p", escape(text)) for text in limits(picture)]
     return tag(
         "section",
-        tag("div", tag("pre", escape(picture.text)), class_="panel"),
+        tag("div", tag("pre", escape(picture.text)), class_="panel") if picture.text else "",
         tag(
             "div",
             tag("p", escape(summary(picture)), class_="why"),
@@ -99,11 +102,12 @@ def _summary(picture: Picture) -> str:
 
 
 def _counts(picture: Picture) -> str:
+    words = picture.panels[0].words
     absence = any(shades for panel in picture.panels for shades in panel.shades)
     return tag(
         "p",
         tag("span", tag("i"), "events over time"),
-        tag("span", tag("i", class_="of-matches"), "matches over time, by their start"),
+        tag("span", tag("i", class_="of-matches"), f"{words[1]}, by their start") if words else "",
         tag("span", tag("i", class_="of-absence"), "where an absent event was looked for") if absence else "",
         tag("span", class_="seen"),
         class_="counts only-js",
@@ -111,7 +115,7 @@ def _counts(picture: Picture) -> str:
 
 
 def _stage(panel: Panel, several: bool) -> str:
-    number = counted(panel.total, "match", "matches") if panel.problem is None else "not defined here"
+    number = panel.counted if panel.problem is None else "not defined here"
     title = tag("b", escape(panel.title)) if several else ""
     problem = tag("span", escape(panel.problem), class_="problem") if panel.problem else ""
     caption = tag("figcaption", title, tag("span", number, class_="soft"), problem) if several else ""

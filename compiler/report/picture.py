@@ -44,7 +44,8 @@ class Shade:
 
 @dataclass(frozen=True)
 class Panel:
-    """The matches of a query under one strategy. `total` is how many there are; `problem` says why there are
+    """The matches of a query under one strategy, or the rows of a SELECT: what `words` call one of them, and
+    many; without them, only events are drawn. `total` is how many there are; `problem` says why there are
     none to show."""
 
     title: str
@@ -53,6 +54,17 @@ class Panel:
     total: int = 0
     shades: tuple[tuple[Shade, ...], ...] = ()
     problem: str | None = None
+    words: tuple[str, str] | None = ("match", "matches")
+
+    @property
+    def counted(self) -> str:
+        """How many there are.
+
+        >>> Panel("SKIP TILL ANY MATCH", total=1).counted
+        '1 match'
+        """
+        one, many = self.words or ("match", "matches")
+        return f"{self.total:,} {one if self.total == 1 else many}"
 
 
 class Note(Protocol):

@@ -32,9 +32,14 @@ def record(picture: Picture) -> dict[str, Any]:
 
 
 def _lanes(picture: Picture) -> list[str]:
-    """The lanes in the order of their values; those with matches are moved to the top by the page."""
+    """The lanes in the order of their values, which the page changes: those with matches come first. Types
+    are in the order of the pattern."""
     lanes = {hashable(lane): lane for lane in map(picture.lane, picture.shown.events)}
-    return list(dict.fromkeys(lane_text(lane) for lane in sorted(lanes.values(), key=_order)))
+    texts = list(dict.fromkeys(lane_text(lane) for lane in sorted(lanes.values(), key=_order)))
+    if picture.keys:
+        return texts
+    named = {name: place for place, name in enumerate(picture.types)}
+    return sorted(texts, key=lambda text: named.get(text.casefold(), len(named)))
 
 
 def _order(lane: Lane) -> list[tuple[bool, int, str]]:

@@ -34,6 +34,7 @@ def panel_record(panel: Panel, around: Around) -> dict[str, Any]:
         "title": panel.title,
         "total": panel.total,
         "problem": panel.problem,
+        "words": panel.words,
         "columns": [column.name for column in panel.columns],
         "matches": matches,
         "variables": [*recording.variables.places],

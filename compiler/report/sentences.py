@@ -18,8 +18,8 @@ def summary(picture: Picture) -> str:
         if not totals:
             return f"No strategy is defined for this pattern; {events}."
         return f"The same {events} under {counted(len(totals), 'strategy', 'strategies')}: {_range(totals)}."
-    word = ("row", "rows") if picture.panels[0].title == "SELECT" else ("match", "matches")
-    return f"{counted(picture.panels[0].total, *word)} among {events}."
+    (panel,) = picture.panels
+    return f"{panel.counted} among {events}." if panel.words else f"{events}."
 
 
 def _range(totals: list[int]) -> str:
@@ -40,10 +40,11 @@ def facts(picture: Picture) -> dict[str, str]:
             for event in bound_events(one.binding)
         }
         key = ", ".join(next(iter(picture.keys.values())))
-        held = f", {len(matched):,} of them with matches" if any(p.found for p in picture.panels) else ""
+        held = f", {len(matched):,} of them with matches" if matched else ""
         found["lanes"] = f"by {key}: {len(lanes):,}{held}"
     else:
-        found["lanes"] = "by type: nothing ties all events of a match to one key"
+        why = ": nothing ties all events of a match to one key" if picture.panels[0].words else ""
+        found["lanes"] = f"by type{why}"
     if shown.events:
         last = max(event.end for event in shown.events)
         found["time"] = (
@@ -62,7 +63,7 @@ def limits(picture: Picture) -> Iterator[str]:
     for panel in picture.panels:
         if len(panel.found) < panel.total:
             name = f"{panel.title}: " if len(picture.panels) > 1 else ""
-            yield f"{name}{len(panel.found):,} of {counted(panel.total, 'match', 'matches')} are drawn."
+            yield f"{name}{len(panel.found):,} of {panel.counted} are drawn."
 
 
 def _which(picture: Picture) -> str:

@@ -26,8 +26,8 @@ class MatchTable {
     const button = (by, text, off) => `<button type="button" data-page="${by}" ${off ? "disabled" : ""}>${text}</button>`;
     element.querySelector(".rows").innerHTML = rows.length
       ? `<table><thead><tr>${head.map((name) => `<th class="text">${escaped(name)}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`
-      : `<p class="hint">no match in the lanes that are shown</p>`;
+      : `<p class="hint">none in the lanes that are shown</p>`;
     element.querySelector(".pages").innerHTML = `${button(-1, "Before", this.page === 0)} <span class="place">${this.page + 1} of ${last + 1}</span> ${button(1, "Next", this.page === last)}`;
-    element.querySelector("summary").textContent = `${counted(matches.length, "match", "matches")} as a table${model.panels.length > 1 ? `: ${of.title}` : ""}`;
+    element.querySelector("summary").textContent = `${counted(matches.length, ...of.words)} as a table${model.panels.length > 1 ? `: ${of.title}` : ""}`;
   }
 }

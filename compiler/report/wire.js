@@ -5,12 +5,12 @@ class Timeline {
     this.model = new Model(data);
     this.details = new Details(this.model);
     this.due = new Set();
-    this.frames = 0;
+    this.frames = this.panel = 0;
     this.tip = article.querySelector(".tip");
     this.view = new View(this.model, (what, from) => this.changed(what, from));
     this.stages = all(".scroller", article).map((scroller, panel) => new Stage(this.view, panel, palette, scroller.querySelector("canvas"), scroller));
     this.overview = new Overview(this.view, palette, article.querySelector(".overview"));
-    this.table = new MatchTable(this.view, article.querySelector(".matches"));
+    this.table = article.querySelector(".matches") && new MatchTable(this.view, article.querySelector(".matches"));
     this.stages.forEach((stage) => follow(stage, this.view, {
       pointed: (event) => this.pointed(event), clicked: (one) => this.clicked(one), mark: (...at) => this.mark(...at),
     }));
@@ -36,7 +36,7 @@ class Timeline {
     on("[data-search]", "input", (field) => view.set({ search: field.value }));
     on("[data-matched]", "change", (box) => view.set({ onlyMatched: box.checked }));
     on("[data-key]", "change", (list) => view.set({ onlyLane: list.value === "" ? null : Number(list.value) }));
-    const does = { in: () => view.zoom(0.6), out: () => view.zoom(1 / 0.6), fit: () => view.fit(), left: () => view.pan(-0.3), right: () => view.pan(0.3), next: () => view.walk(this.table.panel, 1), before: () => view.walk(this.table.panel, -1) };
+    const does = { in: () => view.zoom(0.6), out: () => view.zoom(1 / 0.6), fit: () => view.fit(), left: () => view.pan(-0.3), right: () => view.pan(0.3), next: () => view.walk(this.panel, 1), before: () => view.walk(this.panel, -1) };
     on("[data-do]", "click", (button) => does[button.dataset.do]());
     const list = article.querySelector("[data-key]");
     if (list) this.model.lanes.forEach((name, lane) => list.add(new Option(name, lane)));
@@ -46,7 +46,7 @@ class Timeline {
   sizes() {
     const part = this.stages.length > 1 ? 0.38 : 0.62;
     for (const stage of this.stages) {
-      const all = AXIS + this.view.lanes.length * stage.height + 2, tall = Math.max(150, Math.min(all, innerHeight * part));
+      const all = AXIS + this.view.lanes.length * stage.height + 2, tall = Math.min(all, Math.max(150, innerHeight * part));
       stage.scroller.style.height = `${tall}px`;
       stage.scroller.querySelector(".spacer").style.height = `${Math.max(0, all - tall)}px`;
     }
@@ -70,8 +70,9 @@ class Timeline {
   }
 
   panelOf(selected) {
-    if (selected) this.table.panel = selected.panel;
-    const matches = this.view.matches(this.table.panel);
+    if (!this.table) return;
+    if (selected) this.panel = this.table.panel = selected.panel;
+    const matches = this.view.matches(this.panel);
     const at = selected && selected.kind === "match" ? matches.indexOf(selected.item) + 1 : 0;
     this.article.querySelector(".walk .place").textContent = `${at || "–"} of ${matches.length.toLocaleString("en")}`;
     if (selected && selected.kind === "match") this.table.page = Math.floor((at - 1) / ROWS);
@@ -89,7 +90,7 @@ class Timeline {
     this.frames += 1;
     this.stages.forEach((stage) => stage.draw());
     this.overview.draw();
-    if (due.has("table")) this.table.draw();
+    if (this.table && due.has("table")) this.table.draw();
     if (due.has("side")) this.side.innerHTML = this.details.html(this.view.selected) || this.side.dataset.empty;
     if (due.has("tip")) this.hint();
   }
