@@ -10,6 +10,9 @@ from neelc.ir.units import LENGTHS
 from neelc.plan.widths import width_of
 
 
+ONE_SEQUENCE = ", whoever they are: all are one sequence, on one core, as there is no PARTITION BY"
+
+
 def emit_time_window(emitting: Emitting, window: a.TimeWindow, stage: Stage) -> Stage:
     """An event is valid until its last instant has left the window; with a jump, both ends are moved up to
     its multiples."""
@@ -44,7 +47,7 @@ def emit_count_window(emitting: Emitting, window: a.CountWindow, stage: Stage) -
     """An event is valid until so many later ones have come; simultaneous ones come and go together."""
     keys = tuple(identifier(stage.columns[key_of(one)]) for one in window.partition)
     comment = f"Each event is valid until {window.size} others have come after it"
-    comment += f", of its {', '.join(map(str, window.partition))}." if keys else "; all are one sequence."
+    comment += f", of its {', '.join(map(str, window.partition))}." if keys else f"{ONE_SEQUENCE}."
     if window.jump == 1:
         return Stage(_sliding(emitting, window.size, stage, keys, comment), stage.columns)
     return Stage(_jumping(emitting, window, stage, keys, comment), stage.columns)
