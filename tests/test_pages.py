@@ -72,7 +72,8 @@ def said(command: str, capture: pytest.CaptureFixture[str], monkeypatch: pytest.
         engine = [] if words[1] != "run" or "--engine" in words else ["--engine", "reference"]
         main([*words[1:], *engine])
         out, err = capture.readouterr()
-        return [out, out + err]
+        warnings, _, last = err.rstrip("\n").rpartition("\n")
+        return [out, f"{warnings}\n{out}{last}"]
     assert words[0] in ("python", "cat", "head", "ls", "wc"), f"no test knows how to run {words[0]}"
     program = [sys.executable, *words[1:]] if words[0] == "python" else words
     return [subprocess.run(program, capture_output=True, text=True, check=True).stdout]
