@@ -24,7 +24,7 @@ from neelc.why.courses import starters
 from neelc.why.requirements import ANY
 
 MAX_CANDIDATES_PER_START = 20_000
-"""How many bindings, complete or not, one search for the matches of one start may go through."""
+"""How many bindings, complete or not, a search for the matches of one start may go through."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,25 +40,29 @@ class Asker:
             self.questions[match] = question(match, self.events)
         return self.questions[match]
 
-    def matches(self, match: Match, start: Event, first: str | None = None) -> Iterator[Binding]:
+    def matches(
+        self, match: Match, start: Event, first: str | None = None, steps: Iterator[int] | None = None
+    ) -> Iterator[Binding]:
         """The matches that start with an event, each once; `first` is the variable it must be bound to, if
-        that is known. `LimitReached` when there is too much to look at."""
+        that is known. `LimitReached` when there is more to look at than `steps` allow."""
         if is_imprecise(match):
             names = {name for _, name in starters(match.pattern)}
             yield from (one.binding for one in self.found(match) if leads(one.binding, start, names))
             return
         asked = self.question(match)
         seen = set()
-        for binding in offered(asked, start, first):
+        for binding in offered(asked, start, first, steps or Steps(MAX_CANDIDATES_PER_START)):
             key = binding_key(binding)
             if key not in seen and begins(binding, start):
                 seen.add(key)
                 if is_match(asked, binding):
                     yield binding
 
-    def first(self, match: Match, start: Event, first: str | None = None) -> Binding | None:
+    def first(
+        self, match: Match, start: Event, first: str | None = None, steps: Iterator[int] | None = None
+    ) -> Binding | None:
         """One of the matches that start with an event, None when there is none."""
-        return next(self.matches(match, start, first), None)
+        return next(self.matches(match, start, first, steps), None)
 
     def found(self, match: Match) -> list[Found]:
         """All matches, where times are imprecise: whether there is one depends on all possible worlds."""
@@ -71,9 +75,9 @@ class Asker:
         return next(one.confidence for one in self.found(match) if binding_key(one.binding) == key)
 
 
-def offered(asked: Question, start: Event, first: str | None) -> Iterator[Binding]:
+def offered(asked: Question, start: Event, first: str | None, steps: Iterator[int]) -> Iterator[Binding]:
     """What the reference's search proposes from `start` on."""
-    search = Search(asked, steps=limited(MAX_CANDIDATES_PER_START))
+    search = Search(asked, steps=steps)
     if asked.match.strategy != ANY:
         yield from runs(asked, [start], search)
         return
@@ -82,14 +86,26 @@ def offered(asked: Question, start: Event, first: str | None) -> Iterator[Bindin
         yield partial.binding
 
 
-def limited(most: int) -> Iterator[int]:
+class Steps:
+    """Counts the steps of searches, and ends them all when there were too many.
+
+    >>> steps = Steps(2)
+    >>> next(steps), next(steps)
+    (1, 2)
     """
-    >>> list(zip(range(2), limited(2)))
-    [(0, 1), (1, 2)]
-    """
-    yield from range(1, most + 1)
-    detail = "the matches that start with one event have too many candidates"
-    raise LimitReached("MAX_CANDIDATES_PER_START", most, detail)
+
+    def __init__(self, most: int) -> None:
+        self.most, self.taken = most, 0
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        self.taken += 1
+        if self.taken > self.most:
+            detail = "the matches that start with one event have too many candidates"
+            raise LimitReached("MAX_CANDIDATES_PER_START", self.most, detail)
+        return self.taken
 
 
 def begins(binding: Binding, start: Event) -> bool:

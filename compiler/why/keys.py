@@ -16,6 +16,7 @@ from neelc.ir.expr import Attribute, Cast, Expr
 from neelc.ir.logical import Match, Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.parts import all_parts
+from neelc.rewrite.consequences import same_at
 from neelc.rewrite.keys import Key, partition_keys
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members
@@ -29,10 +30,12 @@ Wanted = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Group:
-    """The events of one key, in order of time. `key` has its values as texts; it is empty without keys."""
+    """The events of one key, in order of time. `key` has its values as texts; it is empty without keys.
+    `values` are those of PARTITION BY or `[id]`, else of the first key: by these pictures have lanes."""
 
     key: Mapping[str, str]
     events: tuple[Event, ...]
+    values: tuple[object, ...] = ()
 
 
 def text_of(value: object) -> str:
@@ -85,7 +88,11 @@ def groups(match: Match, events: Sequence[Event], asked: Wanted) -> list[Group]:
         values[place] = of_event
     names = [key.name for key in keys]
     chosen = [
-        Group(dict(zip(names, map(shown, values[place]), strict=True)), in_order(found[place]))
+        Group(
+            dict(zip(names, map(shown, values[place]), strict=True)),
+            in_order(found[place]),
+            values[place][: len(match.partition or tuple(same_at(match.pattern))) or 1],
+        )
         for place in found
         if _is_wanted(dict(zip(names, map(text_of, values[place]), strict=True)), asked)
     ]

@@ -68,7 +68,7 @@ def lines_of(one: Explanation) -> Iterator[Line]:
     for place, stop in enumerate(one.stopped):
         yield from _stop(stop, one, is_first=place == 0)
     for proposal in one.proposals:
-        yield Line(f"  would match {proposal.text}{_reasons(proposal, one.stopped)}", "proposal")
+        yield from _proposal(proposal, one.stopped)
     yield from (Line(f"  note: {note}", "note") for note in one.notes)
 
 
@@ -113,11 +113,12 @@ def _nothing(one: Explanation) -> str:
     return f"there is none after {one.events[-1].clock}" if one.events else "there is none"
 
 
-def _reasons(proposal: Proposal, stops: Sequence[Stop]) -> str:
-    """What the changes failed with, where that was not said before."""
+def _proposal(proposal: Proposal, stops: Sequence[Stop]) -> Iterator[Line]:
+    """A change in each line, and what it is made for, where that was not said before."""
     said = {(one.text, one.detail) for stop in stops for one in stop.failed}
-    new = [one.detail for one in proposal.changes if one.detail and (one.text, one.detail) not in said]
-    return f" ({'; '.join(new)})" if new else ""
+    for place, (change, one) in enumerate(zip(proposal.texts, proposal.changes, strict=True)):
+        reason = f"  ({one.detail})" if one.detail and (one.text, one.detail) not in said else ""
+        yield Line(f"  {'and' if place else 'would match':>11} {change}{reason}", "proposal")
 
 
 def _indented(lines: Iterable[str], by: int = 2) -> Iterator[Line]:

@@ -56,15 +56,21 @@ class Stop:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A relaxation that would match: what would be written instead, why, and the match it would have.
+    """A relaxation that would match, why each change is needed, and the match it would have.
 
-    `query` is the relaxed query, which has been run.
+    `texts` are what would be written instead, one for each of the changes. `query` is the relaxed query,
+    which has been run.
     """
 
-    text: str
+    texts: tuple[str, ...]
     changes: tuple[Judged, ...]
     events: tuple[Told, ...]
     query: Match = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """All changes in one line."""
+        return " and ".join(self.texts)
 
     def as_record(self) -> dict[str, object]:
         return {
@@ -75,12 +81,23 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Note:
+    """An explanation as pictures of matches take it: the key and the time of the start as the stream has
+    them, and a text."""
+
+    key: tuple[object, ...]
+    time: object
+    text: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why a start event has a match, or has none.
 
     `matches` is None where that could not be found out: `notes` says why. `count` is the number of matches
     that start with the event; `reached` of `steps` steps were reached; `events` are those of the match, or
-    of the furthest run. `branch` is the branch of an OR that came furthest.
+    of the furthest run. `branch` is the branch of an OR that came furthest. `place` is the key and the time
+    of the start as values, not texts.
     """
 
     key: Mapping[str, str]
@@ -95,6 +112,12 @@ class Explanation:
     stopped: tuple[Stop, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()
+    place: tuple[tuple[object, ...], object] = field(default=((), None), repr=False)
+
+    @property
+    def note(self) -> Note:
+        """The explanation for a picture."""
+        return Note(*self.place, "\n".join(self.lines))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -105,7 +128,8 @@ class Explanation:
 
     def as_record(self) -> dict[str, object]:
         """The explanation as plain values, for JSON."""
-        record = asdict(replace(self, proposals=()))
+        record = asdict(replace(self, proposals=(), place=((), None)))
+        del record["place"]
         return {
             **record,
             "proposals": [proposal.as_record() for proposal in self.proposals],
@@ -129,6 +153,11 @@ class Why:
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """All explanations for a picture: `neelc.timeline(..., why=neelc.why(...).notes)`."""
+        return tuple(one.note for one in self.explanations)
 
     def json(self) -> str:
         """All of it as JSON."""

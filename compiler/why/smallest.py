@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from neelc.ir.conjuncts import names_in
 from neelc.ir.logical import Match
+from neelc.ir.node import Node, transform
 from neelc.ir.parts import all_parts
-from neelc.ir.pattern import Exists, Window
+from neelc.ir.pattern import Exists, Pattern, Repeat, Window
 from neelc.runtime.reference.model import Binding, Event, LimitReached
-from neelc.why.asking import Asker
+from neelc.why.asking import Asker, Steps
 from neelc.why.judging import size
 from neelc.why.relaxing import Change, changed, without
 from neelc.why.requirements import ANY, NEXT, Requirement, requirements
@@ -20,6 +22,11 @@ MAX_CHANGES = 2
 """How many requirements are dropped at once beside those that must be dropped in any case."""
 MAX_TRIES = 200
 """How many relaxations are tried for one start."""
+MAX_CANDIDATES_OF_RELAXATIONS = 5_000
+"""How many bindings all these tries together may go through: what is told beside the verdict is not worth a
+long wait."""
+MAX_WIDENING = 8
+"""How many times as large a window may become."""
 
 MONOTONE = ("condition", "same", "partition", "window")
 """What can only take matches away: if it allows no match alone, it must go."""
@@ -57,11 +64,12 @@ class Relaxing:
     match: Match
     start: Event
     first: str | None
+    steps: Steps = field(default_factory=lambda: Steps(MAX_CANDIDATES_OF_RELAXATIONS))
 
     def smallest(self) -> Relaxations:
         """The relaxations with the fewest changes."""
         asked = requirements(self.match)
-        if self.is_there(without(replace(self.match, strategy=ANY), asked)) is False:
+        if self.is_there(shortened(without(replace(self.match, strategy=ANY), asked))) is False:
             return Relaxations(is_missing=True)
         needed = tuple(one for one in asked if one.kind in MONOTONE and self.must_go(one, asked))
         rest = [one for one in asked if one not in needed]
@@ -83,7 +91,7 @@ class Relaxing:
     def is_there(self, match: Match) -> bool | None:
         """Whether a query has a match from the start; None if that would take too long."""
         try:
-            return self.asker.first(match, self.start, self.first) is not None
+            return self.asker.first(match, self.start, self.first, self.steps) is not None
         except LimitReached:
             return None
 
@@ -93,14 +101,15 @@ class Relaxing:
         Whatever a strategy chooses is a choice of SKIP TILL ANY MATCH, so it is judged under that.
         """
         alone = without(replace(self.match, strategy=ANY), [other for other in asked if other != one])
-        return self.is_there(alone) is False
+        lists = {part.variable for part in all_parts(alone.pattern) if isinstance(part, Repeat)}
+        return self.is_there(alone if names_in(one.expression) & lists else shortened(alone)) is False
 
     def relaxed(self, chosen: tuple[Requirement, ...]) -> list[Relaxation]:
         """The query with these requirements relaxed as little as possible, if it has a match then."""
         for strategy in _strategies(self.match, chosen):
             for change in self.changes(chosen, strategy):
                 relaxed = changed(self.match, change)
-                binding = self.asker.first(relaxed, self.start, self.first)
+                binding = self.asker.first(relaxed, self.start, self.first, self.steps)
                 if binding is not None:
                     return [Relaxation(chosen, change, self.match, relaxed, binding)]
         return []
@@ -123,34 +132,55 @@ class Relaxing:
         """The sizes that the windows have in matches without negations, the smallest first.
 
         A match that is as long as its window is in the narrowest scopes that it can be in: no other size of
-        the window needs to be tried for it. Windows grow until they hold all events, so that the nearest
-        matches are found before there are too many.
+        the window needs to be tried for it. Windows grow step by step, so that the nearest matches are found
+        before there are too many.
         """
         negations = frozenset(one for one in requirements(self.match) if one.kind == "negation")
         asked = self.asker.question(self.match)
         tried: set[tuple[int, ...]] = set()
-        for wider in self.widenings(windows):
-            positive = changed(self.match, Change(dropped | negations, wider, strategy))
-            bindings = self.asker.matches(positive, self.start, self.first)
+        for wide in self.widenings(windows):
+            positive = changed(self.match, Change(dropped | negations, wide, strategy))
+            bindings = self.asker.matches(positive, self.start, self.first, self.steps)
             found = {tuple(size(asked, one, binding) for one in windows) for binding in bindings}
             yield from sorted(found - tried)
             tried |= found
             if found and any(isinstance(part, Exists) for part in all_parts(self.match.pattern)):
                 # The events that EXISTS drops must be in the window too, but are in no binding.
-                yield tuple(window_size(wider[one]) for one in windows)
+                yield tuple(window_size(wide[one]) for one in windows)
 
     def widenings(self, windows: Sequence[Requirement]) -> Iterator[dict[Requirement, Window]]:
-        """The windows twice as large, four times, and so on, until none is too small for all events."""
-        events = self.asker.events
-        most = max(event.end for event in events) - self.start.start
-        sizes = {one: (one.window, window_size(one.window)) for one in windows if one.window}
-        factor = 1
-        while any(
-            wide * factor < (len(events) if window.unit == "EVENT" else most)
-            for window, wide in sizes.values()
-        ):
+        """The windows twice as large, four times, and so on."""
+        factor = 2
+        while factor <= MAX_WIDENING:
+            yield {one: wider(one.window, factor) for one in windows if one.window}
             factor *= 2
-            yield {one: window_of(max(wide, 1) * factor, window) for one, (window, wide) in sizes.items()}
+
+
+def wider(window: Window, factor: int) -> Window:
+    """
+    >>> from neelc.ir.expr import Literal
+    >>> from neelc.ir.types import INT
+    >>> print(wider(Window(Literal(5, INT), "MINUTE"), 2))
+    10 MINUTES
+    """
+    return window_of(max(window_size(window), 1) * factor, window)
+
+
+def shortened(match: Match) -> Match:
+    """The query with lists as short as they can be, which are far fewer. Where nothing is said of a list,
+    there is a match with a short one if there is any.
+
+    >>> from neelc.rewrite.examples import query
+    >>> print(shortened(query("SEQ(A a, B+ b[])")).pattern)
+    SEQ(A a, B{1} b[])
+    """
+
+    def change(node: Node) -> Node | None:
+        return replace(node, most=max(node.least, 1)) if isinstance(node, Repeat) else None
+
+    pattern = transform(match.pattern, change)
+    assert isinstance(pattern, Pattern)
+    return replace(match, pattern=pattern)
 
 
 def _strategies(match: Match, chosen: Sequence[Requirement]) -> tuple[str, ...]:

@@ -122,8 +122,8 @@ def hit(negation: Requirement, events: Sequence[Event], start: Event) -> Judged:
 def proposal(asker: Asker, found: Relaxation, start: Event) -> Proposal:
     """A relaxation as what would be written instead."""
     changes = tuple(failed(asker, found, one, start) for one in found.requirements)
-    texts = [_change(asker, found, one) for one in found.requirements]
-    return Proposal(" and ".join(texts), changes, told_binding(found.binding, start), found.relaxed)
+    texts = tuple(_change(asker, found, one) for one in found.requirements)
+    return Proposal(texts, changes, told_binding(found.binding, start), found.relaxed)
 
 
 def _change(asker: Asker, found: Relaxation, one: Requirement) -> str:

@@ -58,7 +58,13 @@ def _starts(asked: Asked, group: Group) -> list[Event]:
 
 def _explained(match: Match, group: Group, starts: list[Event]) -> list[Explanation]:
     explaining = Explaining(match, Asker(group.events))
-    return [explaining.explanation(start, group.key) for start in starts]
+    return [
+        replace(
+            explaining.explanation(start, group.key),
+            place=(group.values if group.key else (start.type,), start.times[0]),
+        )
+        for start in starts
+    ]
 
 
 def too_many(asked: Asked, source: Source, count: int | None = None) -> NeelError:
