@@ -92,6 +92,8 @@ class _Builder:
                 return self._sequence(parts, taken, empty, excluded)
             case r.RowAlternation(parts):
                 return Split([self.built(part, taken, empty, excluded) for part in parts])
+            case r.RowPermute(parts) if all(isinstance(part, r.RowVariable) for part in parts):
+                return self._permuted(parts, taken, excluded)
             case r.RowPermute(parts):
                 orders = permutations(parts)
                 return Split([self._sequence(order, taken, empty, excluded) for order in orders])
@@ -109,6 +111,20 @@ class _Builder:
             empty = after_row if taken is empty else self.built(part, taken, empty, excluded)
             taken = after_row
         return empty
+
+    def _permuted(self, variables: tuple[r.RowPattern, ...], taken: Step, excluded: bool) -> Step:
+        """What may follow some of the variables is the same whatever their order was, so it is built once:
+        ten variables have 5,120 places, not 36,288,000. Other parts can be read in several ways, and all ways
+        of the first one come before the next order of the rest: those are written out."""
+        known: dict[frozenset[int], Step] = {frozenset(): taken}
+
+        def rest(left: frozenset[int]) -> Step:
+            if left not in known:
+                after = [(one, rest(left - {one})) for one in sorted(left)]
+                known[left] = Split([self.built(variables[one], then, then, excluded) for one, then in after])
+            return known[left]
+
+        return rest(frozenset(range(len(variables))))
 
     def _repeat(self, repeat: r.RowRepeat, taken: Step, empty: Step, excluded: bool) -> Step:
         """First the times that are not required, then before them those that are."""

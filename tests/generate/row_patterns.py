@@ -72,7 +72,8 @@ def pattern(chance: Random, depth: int, excluding: bool) -> str:
     if form < 0.75:
         return f"({' | '.join(parts)}){chance.choice(QUANTIFIERS)}"
     if form < 0.82:
-        return f"PERMUTE({', '.join(parts)})"
+        variables = chance.sample(VARIABLES, len(VARIABLES))
+        return f"PERMUTE({', '.join(chance.choice([parts, variables]))})"
     if form < 0.9 and excluding:
         return f"{{- {parts[0]} -}} {parts[1]}"
     return f"({' '.join(parts)}){chance.choice(QUANTIFIERS)}"
