@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from neelc.grammar.spellings import grammar_text
 
@@ -55,7 +56,8 @@ _RULE = re.compile(r"^(?P<name>[a-z]\w*)\s*:(?P<body>(?:'[^']*'|[^';])*);", re.M
 _TOKEN = re.compile(r"\s*(?:#\s*\w+|(\w+|[()|?*+]))")
 
 
-def rules(text: str | None = None) -> tuple[Rule, ...]:
+@cache
+def rules() -> tuple[Rule, ...]:
     """The rules in the order of the text.
 
     >>> found = {rule.name: rule for rule in rules()}
@@ -66,7 +68,7 @@ def rules(text: str | None = None) -> tuple[Rule, ...]:
     >>> shown(found["rowTerm"].body)
     'rowPrimary (quantifier QUESTION?)?'
     """
-    text = grammar_text() if text is None else text
+    text = grammar_text()
     headings = [(found.start(), found["section"]) for found in _LINE.finditer(text) if found["section"]]
     # Blanks keep the places.
     plain = _LINE.sub(lambda comment: " " * len(comment[0]), text)

@@ -194,6 +194,15 @@ def test_streams_from_outside(tmp_path: Path) -> None:
     ]
 
 
+def test_the_example_of_the_page() -> None:
+    page = (ROOT / "docs" / "how-to" / "use-an-editor.md").read_text()
+    script, said = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("neel", "text"))
+    found = hover(Document(script), script.index("s, Operating"))
+    assert found is not None
+    shown = found.text.replace("```neel\n", "").replace("```", "").replace("`", "")
+    assert shown.replace("\n\n-", "\n-").strip() == said.strip()
+
+
 def test_definitions() -> None:
     document, cursor = written("PATTERN SEQ(AB a, B b) WHERE |b.x > a.x")
     found = definition(document, cursor)
