@@ -78,6 +78,29 @@ def test_what_is_one_sequence_is_told() -> None:
     assert "all are one sequence" in " ".join(told.split())
 
 
+def matching(pattern: str, name: str, more: str = "PARTITION BY k WITHIN 9 SECONDS") -> str:
+    return f"""S MATCH_RECOGNIZE_SEQUENTIAL (MEASURES b.x AS {name} {more} PATTERN {pattern}
+      DEFINE a AS x > 1, b AS x = 7, c AS k = 'u') AS {name}"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "filters"),
+    [
+        (matching("abc", "m"), matching("bca", "n", "PARTITION BY k WITHIN 2 SECONDS"), 1),
+        (matching("abc", "m"), matching("ab?c", "n").replace("k = 'u'", "x = 8"), 2),
+        (matching("abc", "m"), matching("bca", "n", "WITHIN 9 SECONDS"), 2),
+        (matching("abc", "m"), matching("bca", "n", "PARTITION BY k WITHIN 3 EVENTS"), 1),
+    ],
+)
+def test_matchers_share_an_extended_filter_if_they_can(one: str, other: str, filters: int) -> None:
+    """One of the same definition, the same events and partitions, windows of time; else each has its own."""
+    statistics = "CREATE STREAM S (k STRING, ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS"
+    text = f"{statistics} WITH STATS (RATE 0.01 PER SECOND);\nSELECT m, n FROM {one}, {other};"
+    found = compile_script(bound(text), [0]).source
+    assert found.count("The extended filter") == filters
+    assert ("for 2 matchers" in found) == ("PARTITION BY k WITHIN 2" in other)
+
+
 @pytest.mark.parametrize("optimised", [True, False])
 def test_queries_of_the_benchmark_compile(optimised: bool) -> None:
     texts = [bench_algebra.SLIDING.format(window=100), bench_algebra.CORRELATED]

@@ -154,8 +154,8 @@ def _chunk_comment(keys: tuple[str, ...]) -> str:
 def _order_comment(keys: tuple[str, ...]) -> str:
     if not keys:
         return (
-            "Nobody knows how long events are valid, so time is not cut; there is no group either: all together, "
-            "one sequence in the order of time, on one core."
+            "Nobody knows how long events are valid, so time is not cut; there is no group either: all "
+            "together, one sequence in the order of time, on one core."
         )
     return "Those of a key together, in the order of time."
 

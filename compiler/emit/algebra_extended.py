@@ -4,6 +4,9 @@ An event can be in a match only if an event that emits the pivot, a symbol of ev
 window of it. Time is cut into buckets of one window; events stay that stand in a bucket with a pivot, or next
 to one. Whatever lies between the first and the last event of a match stays, so no two events become
 neighbours in it that were none, and no event is needed to reset the matcher as in the thesis.
+
+Several matchers over the same events have one filter, if they have a symbol of the same definition: its
+buckets are as wide as the widest of their windows, so what is true of one window is true of all of them.
 """
 
 from __future__ import annotations
@@ -20,17 +23,17 @@ from neelc.ir.algebra import PatternMatcher
 from neelc.ir.expr import Attribute, Expr
 from neelc.ir.names import bare
 from neelc.plan.algebra_pivot import Pivot, pivot_of
-from neelc.plan.sequential_plan import sequential_plan
 
 
 def emit_extended_filter(
-    emitting: Emitting, operator: PatternMatcher, stage: Stage, statistics: Statistics
-) -> Stage:
-    """The events that can be in a match; all of them where it does not pay to look."""
-    plan = sequential_plan(operator.clause, emitting.unit)
-    pivot = pivot_of(operator, plan, emitting.unit, statistics)
+    emitting: Emitting, operators: Sequence[PatternMatcher], stage: Stage, statistics: Statistics
+) -> Stage | None:
+    """The events that can be in a match of one of the matchers, which all read the events of `stage`; None
+    where it does not pay to look for them."""
+    pivot = pivot_of(operators, emitting.unit, statistics)
     if pivot is None:
-        return stage
+        return None
+    operator, count = operators[0], len(operators)
     own = {name: column for (_, name), column in stage.columns.items()}
     keys = [identifier(own[name]) for name in operator.clause.partition]
     pivots = _pivots(emitting, pivot, stage, keys, own)
@@ -41,7 +44,8 @@ def emit_extended_filter(
         Join(
             (stage.relation, "e"), (pivots, "p"), " AND ".join([*same, f"{bucket} = p.bucket"]), "LEFT SEMI"
         ),
-        f"The extended filter: events that are near one that emits {pivot.symbol}.",
+        f"The extended filter{f' for {count} matchers' if count > 1 else ''}: events that are near one that "
+        f"emits {pivot.symbol}.",
     )
     return Stage(name, stage.columns, stage.length)
 

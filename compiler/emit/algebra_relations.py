@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neelc.cost.algebra_order import join_order, written_order
 from neelc.cost.statistics import Statistics
@@ -23,6 +23,7 @@ from neelc.ir import algebra as a
 from neelc.ir.conjuncts import conjuncts
 from neelc.ir.expr import Attribute, Expr
 from neelc.ir.logical import OutputColumn
+from neelc.ir.node import walk
 from neelc.plan.unsupported import Unsupported
 
 
@@ -44,7 +45,8 @@ def algebra_relations(
     """The relations of a SELECT, of which `root` is what rewriting made; raises `Unsupported`."""
     emitting = Emitting(unit, sources, taken, most_matches=way.most_matches)
     needed: tuple[Expr, ...] = query.root.payload
-    stage = _Writer(emitting, way).stage(root, needed)
+    matchers = tuple(node for node in walk(root) if isinstance(node, a.PatternMatcher))
+    stage = _Writer(emitting, way, matchers).stage(root, needed)
     times: Items = (
         (as_time("start", unit, query.clock), a.START),
         (f"IF(end = {FOREVER}, NULL, {as_time('end', unit, query.clock)})", a.END),
@@ -57,10 +59,19 @@ def algebra_relations(
     yield from emitting.lets
 
 
+def _reads(matcher: a.PatternMatcher) -> tuple[a.Operator, tuple[str, ...]]:
+    """What the extended filter of a matcher depends on, besides its symbols."""
+    return matcher.input, matcher.clause.partition
+
+
 @dataclass(frozen=True)
 class _Writer:
+    """`matchers` are all of the network; `shared` what several of them read."""
+
     emitting: Emitting
     way: Way
+    matchers: tuple[a.PatternMatcher, ...]
+    shared: dict[tuple[a.PatternMatcher, ...], Stage] = field(default_factory=dict)
 
     def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> Stage:
         """The relation of an operator, with the attributes that are needed of it."""
@@ -88,12 +99,26 @@ class _Writer:
             case a.Agent(inputs):
                 below_all = [self.stage(one, one.payload) for one in inputs]
                 return emit_agent(self.emitting, operator, below_all)
-            case a.PatternMatcher(input):
-                below = self.stage(input, input.payload)
-                if self.way.ordered:
-                    below = emit_extended_filter(self.emitting, operator, below, self.way.statistics)
-                return emit_pattern_matcher(self.emitting, operator, below)
+            case a.PatternMatcher():
+                return emit_pattern_matcher(self.emitting, operator, self._candidates(operator))
         raise Unsupported(type(operator).__name__, operator.span)
+
+    def _candidates(self, operator: a.PatternMatcher) -> Stage:
+        """The events that a matcher reads: few of them, if an extended filter pays. Matchers over the same
+        events share one, if they can."""
+        if not self.way.ordered:
+            return self.stage(operator.input, operator.input.payload)
+        alike = tuple(one for one in self.matchers if _reads(one) == _reads(operator))
+        if alike in self.shared:
+            return self.shared[alike]
+        below = self.stage(operator.input, operator.input.payload)
+        statistics = self.way.statistics
+        if len(alike) > 1:
+            found = emit_extended_filter(self.emitting, alike, below, statistics)
+            if found is not None:
+                self.shared[alike] = found
+                return found
+        return emit_extended_filter(self.emitting, (operator,), below, statistics) or below
 
     def _filter(self, condition: Expr, stage: Stage) -> Stage:
         tests = [stage.sql(one) for one in conjuncts(condition)]

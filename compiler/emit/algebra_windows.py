@@ -9,7 +9,6 @@ from neelc.ir import algebra as a
 from neelc.ir.units import LENGTHS
 from neelc.plan.widths import width_of
 
-
 ONE_SEQUENCE = ", whoever they are: all are one sequence, on one core, as there is no PARTITION BY"
 
 

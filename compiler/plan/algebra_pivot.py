@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from neelc.cost.algebra_sizes import arrivals, distinct, share
@@ -15,7 +16,7 @@ from neelc.ir.names import bare
 from neelc.ir.row_values import ROW
 from neelc.ir.units import LENGTHS
 from neelc.plan.event_roles import renamed
-from neelc.plan.sequential_plan import SequentialPlan
+from neelc.plan.sequential_plan import sequential_plan
 from neelc.plan.widths import width_of
 
 BUCKETS = 3
@@ -37,18 +38,34 @@ class Pivot:
     share: float
 
 
-def pivot_of(
-    operator: PatternMatcher, plan: SequentialPlan, unit: str, statistics: Statistics
-) -> Pivot | None:
-    """The symbol of every match that the fewest events emit; None where it does not pay to look for one.
+def pivot_of(operators: Sequence[PatternMatcher], unit: str, statistics: Statistics) -> Pivot | None:
+    """What the fewest events emit of what is emitted in every match of all these matchers, which read the
+    same events; None where there is no such symbol, or where it does not pay to look for it."""
+    first, *others = (pivots_of(one, unit, statistics) for one in operators)
+    both = [one for one in first if all(any(_is_same(one, other) for other in more) for more in others)]
+    best = min(both, key=lambda one: one.share, default=None)
+    if best is None:
+        return None
+    # As far as the matches of any of them reach.
+    widest = replace(best, reach=max(one.reach for several in (first, *others) for one in several))
+    return widest if kept(widest, operators[0], unit, statistics) <= MOST_KEPT else None
+
+
+def _is_same(one: Pivot, other: Pivot) -> bool:
+    return set(one.conditions) == set(other.conditions)
+
+
+def pivots_of(operator: PatternMatcher, unit: str, statistics: Statistics) -> list[Pivot]:
+    """The symbols of every match, each with what an event must meet to emit it.
 
     A symbol that a match can do without says nothing, and neither does a condition that depends on other
     events. Without a window of time nobody knows how far a match reaches.
     """
     within = operator.clause.within
     if within is None or within.unit == "EVENT":
-        return None
+        return []
     reach, _ = width_of(within, unit)
+    plan = sequential_plan(operator.clause, unit)
     variable = next((str(one.event) for one in operator.input.payload), ROW)
     found = []
     for symbol in sorted(in_every_match(operator.clause.pattern)):
@@ -57,8 +74,7 @@ def pivot_of(
         if condition is not None:
             met = share(condition, operator.input, statistics)
             found.append(Pivot(symbol, conditions, max(1, reach), met))
-    best = min(found, key=lambda one: one.share, default=None)
-    return best if best is not None and kept(best, operator, unit, statistics) <= MOST_KEPT else None
+    return found
 
 
 def kept(pivot: Pivot, operator: PatternMatcher, unit: str, statistics: Statistics) -> float:

@@ -53,6 +53,12 @@ FROM (SELECT id, max(amount) AS most FROM Events WINDOW(TIME 100 SECONDS) GROUP 
 FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
   MEASURES a.amount AS first, e.amount AS last WITHIN 10 MILLISECONDS PATTERN abcde
   DEFINE a AS amount < 500, b AS amount >= 500, c AS amount = 7, d AS amount < 500, e AS amount >= 500)""",
+    "one extended filter before two matchers (19.2.4)": """SELECT m.first AS first, n.last AS last
+FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
+  MEASURES a.amount AS first WITHIN 10 MILLISECONDS PATTERN abc
+  DEFINE a AS amount < 500, b AS amount = 7, c AS amount >= 500) AS m,
+Events MATCH_RECOGNIZE_SEQUENTIAL (
+  MEASURES c.amount AS last WITHIN 5 MILLISECONDS PATTERN bc DEFINE b AS amount = 7, c AS amount >= 500) AS n""",
     "filter into a matcher (19.2.2.4)": """SELECT *
 FROM (SELECT first, middle, last FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
   MEASURES a.amount AS first, c.amount AS middle, e.amount AS last WITHIN 10 MILLISECONDS PATTERN abcde
