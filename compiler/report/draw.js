@@ -1,13 +1,20 @@
 // One canvas: lanes from top to bottom, time from left to right. Only what is in sight is drawn, and of what falls on
 // the same pixel only one.
-const AXIS = 28, ARCS = 4000, SHADES = 300;
+const AXIS = 28, ARCS = 900, SHADES = 300;
 
 class Stage {
   constructor(view, panel, palette, canvas, scroller) {
     Object.assign(this, { view, panel, palette, canvas, scroller, model: view.model, of: view.model.panels[panel] });
-    this.height = this.of.lasting ? 62 : this.model.byType && !this.model.lasts ? 46 : 52;
-    this.base = this.of.lasting ? 24 : this.model.byType && !this.model.lasts ? 23 : 36;
     this.work = 0;
+    this.fit(0);
+  }
+
+  // A few lanes are taller than many.
+  fit(tall) {
+    const flat = this.model.byType && !this.model.lasts, least = this.of.lasting ? 62 : flat ? 46 : 52;
+    const room = (tall - AXIS) / Math.max(1, this.view.lanes.length);
+    this.height = Math.floor(Math.min(least * 1.35, Math.max(least, room - 1)));
+    this.base = this.of.lasting ? this.height - 38 : flat ? this.height / 2 : this.height - 16;
   }
 
   resize() {
@@ -21,15 +28,11 @@ class Stage {
     this.labels = Math.min(150, Math.max(64, Math.round(width * 0.16)));
   }
 
-  x(time) {
-    const [from, to] = this.view.range;
-    return this.labels + ((time - from) / (to - from)) * (this.width - this.labels);
-  }
+  x(time) { return this.labels + (time - this.view.range[0]) * this.per; }
 
-  time(x) {
-    const [from, to] = this.view.range;
-    return from + ((x - this.labels) / (this.width - this.labels)) * (to - from);
-  }
+  time(x) { return this.view.range[0] + (x - this.labels) / this.per; }
+
+  get per() { return (this.width - this.labels) / (this.view.range[1] - this.view.range[0]); }
 
   y(row) { return AXIS + row * this.height + this.base - this.scroller.scrollTop; }
 
@@ -49,6 +52,7 @@ class Stage {
     const pen = (this.pen = this.canvas.getContext("2d"));
     const { palette } = this;
     this.work = 0;
+    this.coarse = false;
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.fillStyle = palette.card;
     pen.fillRect(0, 0, this.width, this.tall);
@@ -61,7 +65,7 @@ class Stage {
     pen.clip();
     const matches = this.matchesInSight(first, last);
     this.shades(matches);
-    if (!this.of.problem) this.arcs(matches);
+    this.arcs(matches);
     for (let row = first; row < last; row += 1) this.events(row);
     this.marked();
     pen.restore();
@@ -94,23 +98,49 @@ class Stage {
 
   events(row) {
     const { view, model, pen, palette } = this, list = model.events[view.lanes[row]];
-    const [from, to] = view.range, seen = new Map(), dense = this.isDense(list, from, to);
-    for (const event of model.within(list, from, to)) {
-      if (!view.isShown(event) || model.end[event] < from) continue;
-      const x = this.x(model.start[event]), y = this.yOf(event), type = model.type[event];
-      const wide = this.x(model.end[event]) - x;
-      const place = (Math.round(x) * 4 + model.tie[event]) * 2 + (view.isFound(event) ? 1 : 0);
-      if (wide < 2 && seen.get(type) === place) continue;
-      seen.set(type, place);
+    const [from, to] = view.range, { labels, per } = this;
+    if (!model.lasts && this.isDense(list, from, to)) { this.crowd(list, row); this.notes(view.lanes[row], row); return; }
+    const seen = new Int32Array(model.types.length).fill(-1);
+    for (let i = above(list.reach, from); i < list.items.length && list.start[i] <= to; i += 1) {
+      const event = list.items[i], type = model.type[event], found = view.isFound(event);
+      if (view.hidden.has(type) || model.end[event] < from) continue;
+      const x = labels + (list.start[i] - from) * per, wide = (model.end[event] - list.start[i]) * per;
+      const place = (Math.round(x) * 4 + model.tie[event]) * 2 + (found ? 1 : 0);
+      if (wide < 2 && seen[type] === place) continue;
+      seen[type] = place;
       this.work += 1;
-      pen.globalAlpha = view.isFound(event) ? 1 : 0.18;
+      const y = this.yOf(event);
+      pen.globalAlpha = found ? 1 : 0.18;
       pen.fillStyle = palette.types[model.colour[type]];
       if (wide >= 2) round(pen, x, y - 4, wide, 8, 3);
-      else if (dense) pen.fillRect(x - 1, y - 6, 2, 12);
       else dot(pen, x, y, 4.5, palette.card);
     }
     pen.globalAlpha = 1;
     this.notes(view.lanes[row], row);
+  }
+
+  // Where there are too many events to tell them apart: how many there are of each type, on top of each other.
+  crowd(list, row) {
+    const { view, model, pen, palette, labels, per } = this, [from, to] = view.range, step = 3;
+    const types = model.types.length, count = Math.ceil((this.width - labels) / step), bins = new Uint16Array(count * types);
+    const sums = new Uint16Array(count);
+    for (let i = above(list.start, from); i < list.items.length && list.start[i] <= to; i += 1) {
+      const event = list.items[i], bin = Math.min(count - 1, Math.floor(((list.start[i] - from) * per) / step));
+      if (view.hidden.has(model.type[event]) || !view.isFound(event)) continue;
+      bins[bin * types + model.type[event]] += 1;
+      sums[bin] += 1;
+    }
+    const each = (this.base - 8) / sums.reduce((a, b) => Math.max(a, b), 1), top = new Float32Array(count).fill(this.y(row));
+    for (let type = 0; type < types; type += 1) {
+      pen.fillStyle = palette.types[model.colour[type]];
+      for (let bin = 0; bin < count; bin += 1) {
+        const tall = bins[bin * types + type] * each;
+        if (!tall) continue;
+        pen.fillRect(labels + bin * step, (top[bin] -= tall), step - 0.5, tall);
+        this.work += 1;
+      }
+    }
+    this.coarse = true;
   }
 
   isDense(list, from, to) {

@@ -9,6 +9,8 @@ Object.assign(Stage.prototype, {
     });
   },
 
+  rise(width) { return Math.min(this.base - 10, 5 + Math.abs(width) * 0.12); },
+
   path(match) {
     const { pen } = this, points = this.points(match);
     for (let i = 1; i < points.length; i += 1) {
@@ -18,28 +20,49 @@ Object.assign(Stage.prototype, {
       if (this.model.byType) {
         const bend = Math.max(12, Math.abs(x1 - x0) / 2);
         pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-      } else pen.quadraticCurveTo((x0 + x1) / 2, Math.min(y0, y1) - 2 * rise(x1 - x0), x1, y1);
+      } else pen.quadraticCurveTo((x0 + x1) / 2, Math.min(y0, y1) - 2 * this.rise(x1 - x0), x1, y1);
     }
   },
 
   arcs(matches) {
-    const { pen, palette, of } = this, seen = new Set();
-    const faded = this.view.selected && this.view.selected.kind === "match" && this.view.selected.panel === this.panel;
+    const { pen, palette, of, view } = this;
+    const faded = view.selected && view.selected.kind === "match" && view.selected.panel === this.panel;
     pen.strokeStyle = palette.accent;
     pen.lineWidth = 1.4;
-    pen.globalAlpha = (matches.length > 400 ? 0.35 : 0.75) * (faded ? 0.35 : 1);
+    pen.globalAlpha = (matches.length > 300 ? 0.5 : 0.75) * (faded ? 0.4 : 1);
     if (of.lasting) matches.forEach((match) => this.bar(match));
-    pen.beginPath();
-    for (const match of of.lasting ? [] : matches) {
-      const place = `${of.lane[match]} ${Math.round(this.x(of.start[match]))} ${Math.round(this.x(of.end[match]))}`;
-      if (seen.size < ARCS && !(matches.length > 200 && seen.has(place))) {
-        seen.add(place);
-        this.path(match);
-        this.work += 1;
-      }
+    else if (matches.length > ARCS) { this.coarse = true; if (!this.model.byType) this.density(matches); }
+    else {
+      pen.beginPath();
+      matches.forEach((match) => this.path(match));
+      pen.stroke();
+      this.work += matches.length;
     }
-    pen.stroke();
     pen.globalAlpha = 1;
+  },
+
+  // Where there are too many arcs to tell them apart: how many matches there are at each time, in each lane.
+  density(matches) {
+    const { pen, palette, of, view } = this, step = 3, count = Math.ceil((this.width - this.labels) / step), rows = new Map();
+    for (const match of matches) {
+      const lane = of.lane[match];
+      if (!rows.has(lane)) rows.set(lane, new Int32Array(count + 1));
+      const bins = rows.get(lane), bin = (time) => Math.min(count, Math.max(0, Math.floor((this.x(time) - this.labels) / step)));
+      bins[bin(of.start[match])] += 1;
+      bins[Math.min(count, bin(of.end[match]) + 1)] -= 1;
+    }
+    pen.fillStyle = palette.accent;
+    for (const [lane, bins] of rows) {
+      const y = this.y(view.row[lane]) + 2, tall = this.height - this.base - 6;
+      let now = 0, most = 1;
+      bins.forEach((change) => { now += change; most = Math.max(most, now); });
+      now = 0;
+      bins.forEach((change, place) => {
+        now += change;
+        if (now) pen.fillRect(this.labels + place * step, y, step - 0.5, Math.max(1.5, (now / most) * tall));
+      });
+      this.work += count;
+    }
   },
 
   bar(match) {
@@ -126,8 +149,6 @@ Object.assign(Stage.prototype, {
     pen.fillText(text, x, y);
   },
 });
-
-const rise = (width) => Math.min(26, 5 + Math.abs(width) * 0.12);
 
 function hatch(pen, x, y, width, height, colour) {
   pen.save();

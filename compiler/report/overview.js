@@ -38,10 +38,10 @@ class Overview {
   draw() {
     const { canvas, palette, view } = this, pen = canvas.getContext("2d"), scale = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight, bins = Math.max(1, Math.floor(width / 4));
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
+    if (canvas.width !== Math.round(width * scale)) [canvas.width, canvas.height] = [width * scale, height * scale].map(Math.round);
     if (!this.counts || this.counts.bins !== bins) this.count(bins);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, width, height);
     const { events, matches } = this.counts, each = width / bins, upper = Math.round(height * 0.58);
     const bars = (counts, colour, y, tall, up) => {
       const most = counts.reduce((a, b) => Math.max(a, b), 1);

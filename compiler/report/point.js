@@ -47,7 +47,7 @@ Object.assign(Stage.prototype, {
       if (y0 === null || y1 === null || x < x0 || x > x1 || x1 === x0) continue;
       const part = (x - x0) / (x1 - x0);
       const smooth = part * part * (3 - 2 * part);
-      const on = this.model.byType ? y0 + (y1 - y0) * smooth : y0 + (y1 - y0) * part - 4 * rise(x1 - x0) * part * (1 - part);
+      const on = this.model.byType ? y0 + (y1 - y0) * smooth : y0 + (y1 - y0) * part - 4 * this.rise(x1 - x0) * part * (1 - part);
       return Math.abs(y - on);
     }
     return Infinity;

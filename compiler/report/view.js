@@ -19,10 +19,13 @@ class View {
     const { model } = this;
     const search = this.search.trim().toLowerCase();
     const has = (lane) => model.panels.some((panel) => panel.byLane[lane].items.length);
-    this.found = search ? Uint8Array.from(model.values, (values) => values.some((v) => v.toLowerCase().includes(search))) : null;
+    if (search) this.texts = this.texts || model.values.map((values) => values.join("\n").toLowerCase());
+    const named = model.lanes.map((name) => !search || name.toLowerCase().includes(search));
+    // Of a lane that is found by its name, all events are found.
+    this.found = search ? Uint8Array.from(this.texts, (text, event) => named[model.lane[event]] || text.includes(search)) : null;
     const is = (lane) =>
       (this.onlyLane === null || lane === this.onlyLane) && (!this.onlyMatched || has(lane)) &&
-      (!search || model.lanes[lane].toLowerCase().includes(search) || model.events[lane].items.some((e) => this.found[e]));
+      (named[lane] || model.events[lane].items.some((event) => this.found[event]));
     const lanes = model.lanes.map((_, lane) => lane).filter(is);
     this.lanes = model.byType ? lanes : [...lanes.filter(has), ...lanes.filter((lane) => !has(lane))];
     this.row = new Int32Array(model.lanes.length).fill(-1);
@@ -39,9 +42,7 @@ class View {
     return this.row[this.model.lane[event]] >= 0 && !this.hidden.has(this.model.type[event]);
   }
 
-  isFound(event) {
-    return !this.found || this.found[event] || this.model.lanes[this.model.lane[event]].toLowerCase().includes(this.search.trim().toLowerCase());
-  }
+  isFound(event) { return !this.found || this.found[event] === 1; }
 
   show(from, to) {
     const [low, high] = this.model.range;

@@ -44,9 +44,10 @@ class Timeline {
 
   // The heights of the scrollers: as many lanes as there are, as far as the window goes.
   sizes() {
-    const part = this.stages.length > 1 ? 0.38 : 0.62;
+    const most = Math.max(200, innerHeight * (this.stages.length > 1 ? 0.38 : 0.62));
     for (const stage of this.stages) {
-      const all = AXIS + this.view.lanes.length * stage.height + 2, tall = Math.min(all, Math.max(150, innerHeight * part));
+      stage.fit(most);
+      const all = AXIS + this.view.lanes.length * stage.height + 2, tall = Math.min(all, most);
       stage.scroller.style.height = `${tall}px`;
       stage.scroller.querySelector(".spacer").style.height = `${Math.max(0, all - tall)}px`;
     }
@@ -90,6 +91,7 @@ class Timeline {
     this.frames += 1;
     this.stages.forEach((stage) => stage.draw());
     this.overview.draw();
+    this.article.querySelector(".coarse").hidden = !this.stages.some((stage) => stage.coarse);
     if (this.table && due.has("table")) this.table.draw();
     if (due.has("side")) this.side.innerHTML = this.details.html(this.view.selected) || this.side.dataset.empty;
     if (due.has("tip")) this.hint();
