@@ -58,7 +58,8 @@ FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
   MEASURES a.amount AS first WITHIN 10 MILLISECONDS PATTERN abc
   DEFINE a AS amount < 500, b AS amount = 7, c AS amount >= 500) AS m,
 Events MATCH_RECOGNIZE_SEQUENTIAL (
-  MEASURES c.amount AS last WITHIN 5 MILLISECONDS PATTERN bc DEFINE b AS amount = 7, c AS amount >= 500) AS n""",
+  MEASURES c.amount AS last WITHIN 5 MILLISECONDS PATTERN bc
+  DEFINE b AS amount = 7, c AS amount >= 500) AS n""",
     "filter into a matcher (19.2.2.4)": """SELECT *
 FROM (SELECT first, middle, last FROM Events MATCH_RECOGNIZE_SEQUENTIAL (
   MEASURES a.amount AS first, c.amount AS middle, e.amount AS last WITHIN 10 MILLISECONDS PATTERN abcde
