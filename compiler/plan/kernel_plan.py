@@ -13,6 +13,7 @@ from neelc.ir.show_pattern import as_written
 from neelc.ir.typeof import type_of
 from neelc.ir.types import DOUBLE, FLOAT, DataType
 from neelc.plan import steps as s
+from neelc.plan.earliest import with_earliest
 from neelc.plan.event_columns import EVENT, PLAIN, PLAIN_NAME, EventColumn, EventColumns
 from neelc.plan.event_roles import renamed
 from neelc.plan.furthest_of import furthest_of
@@ -108,7 +109,7 @@ def kernel_plan(
     if changed is not None and query.strategy != ANY_MATCH:
         raise Unsupported(query.strategy)
     plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True)
-    plan = plan if changed is None else changed(plan)
+    plan = with_earliest(plan, query) if changed is None else changed(plan)
     by_key = plan.counted or (plan.everything and query.strategy != STRICT)
     if by_key and len(keys) < len(query.partition):
         what = "a window of EVENTS" if plan.counted else query.strategy

@@ -31,11 +31,12 @@ def with_picks(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _pick(variable: str, later: Sequence[Step]) -> str:
-    uses = frozenset(use for step in later for use in _uses(variable, step))
-    return _PICKS.get(uses, ALL)
+    found = frozenset(use for step in later for use in uses(variable, step))
+    return _PICKS.get(found, ALL)
 
 
-def _uses(variable: str, step: Step) -> Iterator[str]:
+def uses(variable: str, step: Step) -> Iterator[str]:
+    """How a step looks at a variable's event: to start `after` it, to end `before` it, or otherwise."""
     match step:
         case Take(bounds=bounds, differs=differs, where=where):
             yield from ("after" for name in bounds.after if name == variable)
@@ -47,10 +48,10 @@ def _uses(variable: str, step: Step) -> Iterator[str]:
         case Filter(condition) if variable in names_in(condition):
             yield "other"
         case Absent(steps) | Present(steps) | EachElement(steps=steps):
-            if any(use for inner in steps for use in _uses(variable, inner)):
+            if any(use for inner in steps for use in uses(variable, inner)):
                 yield "other"
         case Repeat(first=first, next=following):
-            if any(use for inner in (*first, *following) for use in _uses(variable, inner)):
+            if any(use for inner in (*first, *following) for use in uses(variable, inner)):
                 yield "other"
         case AnyBound():
             return  # it asks whether there is an event, not which

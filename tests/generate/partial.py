@@ -78,7 +78,8 @@ def _query(chance: Random, strategy: str) -> Query:
     at_ends = not parts[0].is_step or "!" in parts[-1].text
     within = chance.choice(("WITHIN 4", "WITHIN 2", "WITHIN 4 EVENTS", "" if not at_ends else "WITHIN 5"))
     using = "" if strategy == STRATEGIES[0] else f"USING {strategy}"
-    listed = [f"{name}.{chance.choice(('x', 'w', 'id'))} AS {name}_x" for name in singles[1:]]
+    shown = [name for name in singles[1:] if chance.random() < 0.8]
+    listed = [f"{name}.{chance.choice(('x', 'w', 'id', 'ts', 'ts', 'ts'))} AS {name}_x" for name in shown]
     return Query(tuple(parts), tuple(conditions), f"{within} {using}", ", ".join(["a.n AS n", *listed]))
 
 
