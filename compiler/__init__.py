@@ -51,6 +51,7 @@ _PLACES = {
     "agent": "neelc.arguments",
     "why": "neelc.api.why",
     "ship": "neelc.api.shipping",
+    "load_ipython_extension": "neelc.notebook.magic",
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",
     "NeelRunError": "neelc.api.errors",

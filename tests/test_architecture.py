@@ -15,11 +15,11 @@ from repository import ROOT, imports, is_generated, modules
 # what IPython loads, `commands` are what the command line can do.
 STAGES = """
     source codes errors files arguments ir parse bind rewrite cost lints plan emit explain data execute host
-    canonical editors cases why report api notebook commands cli
+    canonical editors cases reasons report api notebook commands cli
 """.split()
 
 # Stages that hand work to the runtime, or start it.
-USES_RUNTIME = ("plan", "emit", "execute", "host", "cases", "why", "report", "api", "commands", "cli")
+USES_RUNTIME = ("plan", "emit", "execute", "host", "cases", "reasons", "report", "api", "commands", "cli")
 
 # The rewriter computes constants, and must not have an arithmetic of its own: it asks the reference what an
 # expression without events is worth. Nothing else of the runtime is its business.

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from neelc import parse
 from neelc.bind import bind
 from neelc.ir.logical import Program
+from neelc.reasons.model import Why
+from neelc.reasons.reading import asked
+from neelc.reasons.whole import why
 from neelc.source import Source
-from neelc.why.model import Why
-from neelc.why.reading import asked
-from neelc.why.whole import why
 
 STREAM = """CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE)
   TIMESTAMP BY ts UNIT SECONDS TYPE BY kind;

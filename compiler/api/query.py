@@ -18,8 +18,8 @@ from neelc.ir.logical import Program, Stream
 from neelc.ir.names import find, written
 from neelc.ir.scalar import Function
 from neelc.ir.script import Script
+from neelc.reasons.model import Why
 from neelc.source import Source, Span
-from neelc.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline

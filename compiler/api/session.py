@@ -26,9 +26,9 @@ from neelc.ir.names import bare, find, written
 from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, Script
 from neelc.parse import read
+from neelc.reasons.model import Why
+from neelc.reasons.whole import refusal_of_rows
 from neelc.source import Source
-from neelc.why.model import Why
-from neelc.why.whole import refusal_of_rows
 
 
 def sql(

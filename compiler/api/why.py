@@ -11,13 +11,13 @@ from neelc.api.values import values_of
 from neelc.ir.logical import Clock, Stream
 from neelc.ir.names import quote
 from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.reasons.keys import columns, no_such_key, text_of
+from neelc.reasons.model import Why
+from neelc.reasons.reading import Asked, asked
+from neelc.reasons.whole import MAX_EVENTS, refuse, too_many
+from neelc.reasons.whole import why as explained
 from neelc.runtime.reference.times import moment
 from neelc.source import Source
-from neelc.why.keys import columns, no_such_key, text_of
-from neelc.why.model import Why
-from neelc.why.reading import Asked, asked
-from neelc.why.whole import MAX_EVENTS, refuse, too_many
-from neelc.why.whole import why as explained
 
 if TYPE_CHECKING:
     from neelc.api.query import Bound

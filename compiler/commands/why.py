@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from neelc.data.inputs import Inputs
     from neelc.ir.logical import Program
+    from neelc.reasons.model import Why
+    from neelc.reasons.reading import Asked
     from neelc.source import Source
-    from neelc.why.model import Why
-    from neelc.why.reading import Asked
 
 DESCRIPTION = """Tell of each event that a match of a PATTERN could start with how far it came, which
 condition, window or negation stopped it there, and which least change of the query would match; or, if it
@@ -84,8 +84,8 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     from neelc.commands.host import own_part
     from neelc.commands.run import chosen
     from neelc.commands.streams import bound, refuse_unused
-    from neelc.why.reading import asked
-    from neelc.why.whole import refuse, why
+    from neelc.reasons.reading import asked
+    from neelc.reasons.whole import refuse, why
 
     _refuse_rows(source, options)
     inputs, program = bound(own_part(source), options)
@@ -103,7 +103,7 @@ def _run(source: Source, options: argparse.Namespace) -> int:
 def _refuse_rows(source: Source, options: argparse.Namespace) -> None:
     from neelc.host.script import host_script
     from neelc.ir.names import find, written
-    from neelc.why.whole import refusal_of_rows
+    from neelc.reasons.whole import refusal_of_rows
 
     script = host_script(source)
     if script is None:
@@ -165,7 +165,7 @@ def _write(found: Why, options: argparse.Namespace) -> None:
 
 def coloured(found: Why) -> str:
     """The text with colours, for a terminal."""
-    from neelc.why.lines import marked
+    from neelc.reasons.lines import marked
 
     return "".join(
         f"\033[{COLOURS[line.kind]}m{line.text}\033[0m\n" if line.kind in COLOURS else f"{line.text}\n"

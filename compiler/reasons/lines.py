@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from neelc.data.layout import aligned
-from neelc.why.model import Explanation, Judged, Proposal, Stop, Told, Why
+from neelc.reasons.model import Explanation, Judged, Proposal, Stop, Told, Why
 
 MAX_EVENTS_SHOWN = 12
 """Of how many events a text shows a row each: lists can be long. JSON has all of them."""

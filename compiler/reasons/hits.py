@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from neelc.ir import pattern as p
 from neelc.ir.parts import all_parts
+from neelc.reasons.asking import Asker, is_imprecise
+from neelc.reasons.judging import part_at
+from neelc.reasons.relaxing import Change, changed
+from neelc.reasons.requirements import Requirement
+from neelc.reasons.smallest import Relaxation
 from neelc.runtime.reference.model import Binding, Event, bound_events
 from neelc.runtime.reference.question import Question
 from neelc.runtime.reference.satisfy import is_match
-from neelc.why.asking import Asker, is_imprecise
-from neelc.why.judging import part_at
-from neelc.why.relaxing import Change, changed
-from neelc.why.requirements import Requirement
-from neelc.why.smallest import Relaxation
 
 
 @dataclass(frozen=True, eq=False)

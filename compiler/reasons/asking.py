@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from neelc.ir.logical import Match
+from neelc.reasons.courses import starters
+from neelc.reasons.requirements import ANY
 from neelc.runtime.reference.candidates import Search, extend
 from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
 from neelc.runtime.reference.partial import Partial
@@ -20,8 +22,6 @@ from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
 from neelc.runtime.reference.scopes import Scope
 from neelc.runtime.reference.worlds import Found, find_matches
-from neelc.why.courses import starters
-from neelc.why.requirements import ANY
 
 MAX_CANDIDATES_PER_START = 20_000
 """How many bindings, complete or not, a search for the matches of one start may go through."""

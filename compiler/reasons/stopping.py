@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neelc.ir.show_pattern import as_written
+from neelc.reasons.asking import Asker
+from neelc.reasons.courses import Course
+from neelc.reasons.hits import hits
+from neelc.reasons.model import Judged, Proposal, Stop
+from neelc.reasons.relaxing import Change
+from neelc.reasons.requirements import requirements
+from neelc.reasons.smallest import Relaxation, Relaxations, Relaxing
+from neelc.reasons.telling import failed, hit, proposal, told_binding
 from neelc.runtime.reference.model import Binding, Event, bound_events
-from neelc.why.asking import Asker
-from neelc.why.courses import Course
-from neelc.why.hits import hits
-from neelc.why.model import Judged, Proposal, Stop
-from neelc.why.relaxing import Change
-from neelc.why.requirements import requirements
-from neelc.why.smallest import Relaxation, Relaxations, Relaxing
-from neelc.why.telling import failed, hit, proposal, told_binding
 
 NO_EVENT = "some step has no event, whatever is required of it"
 TOO_MANY = "too many choices of events to look at all of them"

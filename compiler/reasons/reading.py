@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from neelc.data.values import Misfit, from_text
 from neelc.files import CallError
 from neelc.ir.logical import Match, Program, Stream
+from neelc.reasons import keys
+from neelc.reasons.asking import is_imprecise
+from neelc.reasons.smallest import MAX_WIDENING
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.times import nanoseconds
 from neelc.runtime.reference.windows import length
-from neelc.why import keys
-from neelc.why.asking import is_imprecise
-from neelc.why.smallest import MAX_WIDENING
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from neelc.ir.logical import Match
 from neelc.ir.node import Node, transform
 from neelc.ir.parts import declared, inner_parts, may_be_empty
 from neelc.ir.show_pattern import as_written
-from neelc.why.relaxing import conjoined, without
-from neelc.why.requirements import requirements
+from neelc.reasons.relaxing import conjoined, without
+from neelc.reasons.requirements import requirements
 
 
 @dataclass(frozen=True)

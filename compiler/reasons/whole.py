@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.logical import Match, NamedQuery
+from neelc.reasons.asking import Asker
+from neelc.reasons.explaining import Explaining
+from neelc.reasons.keys import Group, groups
+from neelc.reasons.model import Explanation, Why
+from neelc.reasons.reading import Asked
 from neelc.runtime.reference import LimitReached, Tables, events_read
 from neelc.runtime.reference.model import Event
 from neelc.source import Source, Span
-from neelc.why.asking import Asker
-from neelc.why.explaining import Explaining
-from neelc.why.keys import Group, groups
-from neelc.why.model import Explanation, Why
-from neelc.why.reading import Asked
 
 MAX_EVENTS = 20_000
 """How many events of the keys and times that are asked for may be looked at."""

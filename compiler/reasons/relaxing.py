@@ -12,7 +12,7 @@ from neelc.ir.expr import Conjunction, Expr
 from neelc.ir.logical import Match
 from neelc.ir.node import Node, map_children
 from neelc.ir.parts import LISTS
-from neelc.why.requirements import ANY, Path, Requirement
+from neelc.reasons.requirements import ANY, Path, Requirement
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def without(match: Match, dropped: Iterable[Requirement]) -> Match:
     """The query without these requirements.
 
     >>> from neelc.rewrite.examples import query
-    >>> from neelc.why.requirements import requirements
+    >>> from neelc.reasons.requirements import requirements
     >>> asked = query("SEQ(A a, !B b, C c) WHERE [id] AND a.x < 5 AND c.x < 5 WITHIN 9 SECONDS")
     >>> window, same, first, _, negation = requirements(asked)
     >>> print(without(asked, [first, negation]).pattern)

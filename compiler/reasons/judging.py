@@ -11,13 +11,13 @@ from neelc.ir.logical import Match
 from neelc.ir.node import children
 from neelc.ir.parts import inner_parts
 from neelc.ir.typeof import type_of
+from neelc.reasons.requirements import Path, Requirement
+from neelc.reasons.texts import shown
 from neelc.runtime.reference.conditions import condition, holds_at, places_of
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Binding, Context, Event, attribute, bound_events
 from neelc.runtime.reference.question import ELEMENT, Question, iteration
 from neelc.runtime.reference.scopes import extent
-from neelc.why.requirements import Path, Requirement
-from neelc.why.texts import shown
 
 Values = tuple[tuple[str, str], ...]
 """Names and the texts of what they stand for."""
@@ -48,7 +48,7 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
     """The values that a condition is judged with: where it fails, the first of these.
 
     >>> from neelc.rewrite.examples import query
-    >>> from neelc.why.requirements import requirements
+    >>> from neelc.reasons.requirements import requirements
     >>> asked = query("SEQ(A a, B+ b[]) WHERE b[i].x > a.x")
     >>> a, b, c = (Event("S", n, "A", n, n, {"x": float(x)}, (n, n)) for n, x in enumerate([5, 6, 3]))
     >>> values(asked, requirements(asked)[0], {"a": a, "b": (b, c)})

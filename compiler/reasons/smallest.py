@@ -11,12 +11,13 @@ from neelc.ir.logical import Match
 from neelc.ir.node import Node, transform
 from neelc.ir.parts import all_parts
 from neelc.ir.pattern import Exists, Pattern, Repeat, Window
+from neelc.reasons.asking import Asker, Steps
+from neelc.reasons.judging import size
+from neelc.reasons.relaxing import Change, changed, without
+from neelc.reasons.requirements import ANY, NEXT, Requirement, requirements
+from neelc.reasons.texts import window_of, window_size
 from neelc.runtime.reference.model import Binding, Event, LimitReached
-from neelc.why.asking import Asker, Steps
-from neelc.why.judging import size
-from neelc.why.relaxing import Change, changed, without
-from neelc.why.requirements import ANY, NEXT, Requirement, requirements
-from neelc.why.texts import window_of, window_size
+from neelc.runtime.reference.question import Question
 
 MAX_CHANGES = 2
 """How many requirements are dropped at once beside those that must be dropped in any case."""
@@ -137,16 +138,21 @@ class Relaxing:
         """
         negations = frozenset(one for one in requirements(self.match) if one.kind == "negation")
         asked = self.asker.question(self.match)
-        tried: set[tuple[int, ...]] = set()
+        tried = {tuple(window_size(one.window) for one in windows if one.window)}
         for wide in self.widenings(windows):
             positive = changed(self.match, Change(dropped | negations, wide, strategy))
             bindings = self.asker.matches(positive, self.start, self.first, self.steps)
-            found = {tuple(size(asked, one, binding) for one in windows) for binding in bindings}
+            found = {tuple(self.needed(asked, one, binding) for one in windows) for binding in bindings}
             yield from sorted(found - tried)
             tried |= found
             if found and any(isinstance(part, Exists) for part in all_parts(self.match.pattern)):
                 # The events that EXISTS drops must be in the window too, but are in no binding.
                 yield tuple(window_size(wide[one]) for one in windows)
+
+    def needed(self, asked: Question, one: Requirement, binding: Binding) -> int:
+        """How large a window must be for a match: not smaller than it is, which would be no relaxation."""
+        assert one.window is not None, "a window"
+        return max(size(asked, one, binding), window_size(one.window))
 
     def widenings(self, windows: Sequence[Requirement]) -> Iterator[dict[Requirement, Window]]:
         """The windows twice as large, four times, and so on."""

@@ -122,7 +122,7 @@ class Explanation:
     @property
     def lines(self) -> tuple[str, ...]:
         """The explanation as text, line by line; the first one is the headline."""
-        from neelc.why.lines import lines
+        from neelc.reasons.lines import lines
 
         return tuple(lines(self))
 
@@ -147,7 +147,7 @@ class Why:
     @property
     def text(self) -> str:
         """All of it, for a terminal."""
-        from neelc.why.lines import whole
+        from neelc.reasons.lines import whole
 
         return whole(self)
 

@@ -9,16 +9,16 @@ from fractions import Fraction
 from neelc.ir.logical import Match
 from neelc.ir.names import bare
 from neelc.ir.show_pattern import as_written, show_window
+from neelc.reasons.asking import Asker
+from neelc.reasons.hits import hits
+from neelc.reasons.judging import part_at, size, values, views
+from neelc.reasons.model import Judged, Proposal, Told
+from neelc.reasons.requirements import NEXT, Requirement, requirements
+from neelc.reasons.smallest import Relaxation
+from neelc.reasons.texts import length_text, shown, size_text, time_of, window_size
 from neelc.runtime.reference.model import Binding, Event
 from neelc.runtime.reference.question import Question
 from neelc.runtime.reference.satisfy import is_absent
-from neelc.why.asking import Asker
-from neelc.why.hits import hits
-from neelc.why.judging import part_at, size, values, views
-from neelc.why.model import Judged, Proposal, Told
-from neelc.why.requirements import NEXT, Requirement, requirements
-from neelc.why.smallest import Relaxation
-from neelc.why.texts import length_text, shown, size_text, time_of, window_size
 
 
 def told(event: Event, variable: str, start: Event | None = None) -> Told:

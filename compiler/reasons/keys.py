@@ -16,12 +16,12 @@ from neelc.ir.expr import Attribute, Cast, Expr
 from neelc.ir.logical import Match, Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.parts import all_parts
+from neelc.reasons.texts import shown
 from neelc.rewrite.consequences import same_at
 from neelc.rewrite.keys import Key, partition_keys
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members
 from neelc.runtime.reference.model import Context, Event, attribute, comparable
-from neelc.why.texts import shown
 
 KEYS_SHOWN = 5
 Wanted = Mapping[str, Sequence[str]]

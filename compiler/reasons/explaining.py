@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.logical import Match
+from neelc.reasons.asking import Asker
+from neelc.reasons.courses import Course, courses, starters
+from neelc.reasons.model import Explanation
+from neelc.reasons.stopping import NO_EVENT, TOO_MANY, furthest, proposals, stops
+from neelc.reasons.telling import held, told, told_binding
 from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
-from neelc.why.asking import Asker
-from neelc.why.courses import Course, courses, starters
-from neelc.why.model import Explanation
-from neelc.why.stopping import NO_EVENT, TOO_MANY, furthest, proposals, stops
-from neelc.why.telling import held, told, told_binding
 
 
 @dataclass(frozen=True, eq=False)

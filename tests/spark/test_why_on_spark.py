@@ -1,0 +1,46 @@
+"""`neelc.why` on Spark: it reads the events of the key, in time, and tells what the reference interpreter would
+tell of them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from whying import rows, whys
+
+import neelc
+
+QUERY = "SEQ(A a, !C c, B b) WHERE [id] AND b.x > 2 WITHIN 10 SECONDS"
+STREAM = "A1@7 B5=3@7 A6@7 B20=3@7 A1@8 B2=1@8 A1@NULL"
+COLUMNS = "ts BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE"
+
+
+def stream(spark: Any, text: str = STREAM) -> Any:
+    values = [tuple(row[name.split()[0]] for name in COLUMNS.split(", ")) for row in rows(text)]
+    return neelc.stream(spark.createDataFrame(values, COLUMNS), timestamp="ts", type="kind", unit="s")
+
+
+def test_a_key_is_explained_as_without_spark(spark: Any) -> None:
+    found = neelc.why(spark, f"PATTERN {QUERY}", key=7, S=stream(spark))
+    assert found.text == whys(QUERY, STREAM, key=["7"]).text
+    assert "would match WITHIN 14 SECONDS" in found.text
+
+
+def test_starts_between_two_times(spark: Any) -> None:
+    session = neelc.Session(spark)
+    session.register("S", stream(spark).data, timestamp="ts", type="kind", unit="s")
+    query = session.compile(f"PATTERN {QUERY}")
+    assert [one.start.time for one in query.why(key={"id": [7, 8]}, between=(2, 30)).explanations] == ["6"]
+    with pytest.raises(ValueError, match=r"key: no event has id = 9; there are: 7, 8, NULL"):
+        session.why(f"PATTERN {QUERY}", key=9)
+
+
+def test_times_of_days(spark: Any) -> None:
+    times = [datetime.datetime(2024, 3, 1, 8, minute) for minute in (0, 5, 40)]
+    values = list(zip(times, ["A", "A", "B"], strict=True))
+    frame = spark.createDataFrame(values, "ts TIMESTAMP_NTZ, kind STRING")
+    given = neelc.stream(frame, type="kind")
+    between = ("2024-03-01 08:00:00", "2024-03-01 08:04:59")
+    found = neelc.why(spark, "PATTERN SEQ(A a, B b) WITHIN 30 MINUTES", between=between, S=given)
+    assert [one.lines[-1] for one in found.explanations] == ["  would match WITHIN 40 MINUTES"]

@@ -1,0 +1,106 @@
+"""`make fuzz`: what `neelc why` claims, compared with the reference on random queries and streams.
+
+- A start is told to have a match exactly if the reference finds a match that starts with it.
+- Whatever is told to match has a match from that start when the reference runs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from unittest.mock import patch
+
+from generate.rewritable import sample
+
+from neelc.ir.logical import Match
+from neelc.reasons.asking import Asker, begins, is_imprecise, leads
+from neelc.reasons.courses import starters
+from neelc.reasons.explaining import Explaining
+from neelc.reasons.model import Explanation
+from neelc.runtime.reference import LimitReached, candidates, read
+from neelc.runtime.reference.model import Binding, Event, bound_events
+from neelc.runtime.reference.worlds import find_matches
+
+MAX_CANDIDATES = 5_000
+"""Queries that need more are left out: they tell no more than smaller ones."""
+STREAMS = 2
+
+
+def starts_with(match: Match, binding: Binding, start: Event) -> bool:
+    if is_imprecise(match):
+        return leads(binding, start, {name for _, name in starters(match.pattern)})
+    return begins(binding, start)
+
+
+def bindings(match: Match, events: tuple[Event, ...]) -> list[Binding] | None:
+    """The matches of a query; None when the reference would need too long."""
+    with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
+        try:
+            # COLLAPSED brings matches of several starts together.
+            return [found.binding for found in find_matches(replace(match, collapsed=False), events)]
+        except LimitReached:
+            return None
+
+
+def wrong(match: Match, events: tuple[Event, ...], tally: Counter[str]) -> Iterator[str]:
+    """What is told wrongly of a query over some events."""
+    found = bindings(match, events)
+    if found is None:
+        return
+    matching = {e for one in found for e in bound_events(one) if starts_with(match, one, e)}
+    explaining = Explaining(match, Asker(events))
+    starts = explaining.starts()
+    if missing := matching.difference(starts):
+        yield f"{missing} start matches, and are no start events"
+    for start in starts:
+        told = explaining.explanation(start, {})
+        tally[{True: "matching", False: "not matching", None: "undecided"}[told.matches]] += 1
+        if told.matches is not None and told.matches != (start in matching):
+            yield f"{start}: told to have a match: {told.matches}"
+        yield from wrong_proposals(told, start, events, tally)
+
+
+def wrong_proposals(
+    told: Explanation, start: Event, events: tuple[Event, ...], tally: Counter[str]
+) -> Iterator[str]:
+    assert told.lines, "there is something to say"
+    for proposal in told.proposals:
+        found = bindings(proposal.query, events)
+        if found is None:
+            continue
+        tally["relaxations"] += 1
+        if not any(starts_with(proposal.query, one, start) for one in found):
+            yield f"{start}: told to match {proposal.text}"
+
+
+def check(number: int, tally: Counter[str]) -> list[str]:
+    """What is told wrongly of the query with this number, over its streams."""
+    asked = sample(number, STREAMS)
+    match = asked.match
+    return [
+        f"query {number}: {match.pattern} WITHIN {match.within} USING {match.strategy}: {problem}"
+        for tables in asked.tables
+        for problem in wrong(match, tuple(read(match, tables, {})), tally)
+    ]
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("--pairs", type=int, default=2000)
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    tally: Counter[str] = Counter()
+    first = given.seed * 1_000_000
+    for number in range(first, first + given.pairs // STREAMS):
+        for problem in check(number, tally):
+            print(problem)
+            return 1
+    print("why:", ", ".join(f"{count:,} {name}" for name, count in sorted(tally.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
