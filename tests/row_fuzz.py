@@ -86,6 +86,8 @@ def compare(
     try:
         with (
             patch.object(automaton, "FEW", together),
+            patch.object(automaton, "LONG", chance.choice([2, 4, 100])),
+            patch.object(automaton, "PATIENCE", chance.choice([0, 1, 50])),
             patch.object(walking, "ROWS_AT_ONCE", 1 + 5 * together),
         ):
             found = as_bag(recognized_by_kernel(plan, table, way))

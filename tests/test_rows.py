@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from in_rows import Way, as_bag, bound, recognized_by_kernel
@@ -17,6 +18,7 @@ from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.row_values import Row
 from neelc.runtime.rows import automaton, backtracking
 from neelc.runtime.rows.bridge import recognizer
+from neelc.runtime.rows.viability import Viability
 
 COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
 LETTERS = ", ".join(f"{name} AS kind = '{name.lower()}'" for name in "ABC")
@@ -231,3 +233,25 @@ def test_the_budget_of_conditions_on_the_path(monkeypatch: pytest.MonkeyPatch) -
 def test_random_clauses() -> None:
     seen = compared(900_000, 60)
     assert seen["with rows"] > 50
+
+
+@pytest.mark.parametrize("pattern", ["A B+ C?", "(A A)+ B", "A+", "(A | B C)* C $", "^ (A A A)* B?? C"])
+@pytest.mark.parametrize("backwards", [True, False])
+def test_a_long_partition_is_read_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, backwards: bool
+) -> None:
+    """What is guessed at the beginning of a piece makes no difference, even if a pattern never forgets it."""
+    machine = row_plan(bound(f"ORDER BY t PATTERN ({pattern})", COLUMNS)).program.machine
+    chance = np.random.default_rng(len(pattern))
+    for weights in ([0.4, 0.4, 0.2], [0.99, 0.005, 0.005]):
+        letters = chance.choice(3, 2_000, p=weights)
+        heads = np.array([0, 700, 1990])
+        whole = Viability(machine, [0b001, 0b011, 0b110])
+        monkeypatch.setattr(automaton, "LONG", 10_000)
+        expected = [whole.sets[state] for state in whole.states(letters, heads, backwards)]
+        for few, patience in ((0, 50), (5, 3), (24, 0)):
+            monkeypatch.setattr(automaton, "LONG", 100)
+            monkeypatch.setattr(automaton, "FEW", few)
+            monkeypatch.setattr(automaton, "PATIENCE", patience)
+            pieces = Viability(machine, [0b001, 0b011, 0b110])
+            assert [pieces.sets[state] for state in pieces.states(letters, heads, backwards)] == expected

@@ -1,11 +1,17 @@
 """Deterministic automata over the rows of partitions, with tables that are computed as far as rows need them.
 
 Many partitions are read at the same time, one row of each: a step is one look into the table for all of them.
+A long partition is read as if it was many. Each piece begins in a state that is a guess; once the state
+before it is known, its rows are read again from there, until a state is what it was: from then on the guess
+was right. Row patterns forget after a few rows what was before, mostly; where one does not, all its rows are
+read again.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +20,10 @@ Ints = NDArray[np.int64]
 
 FEW = 24
 """So many partitions or fewer are read one after the other."""
+LONG = 20_000
+"""From so many rows on, a partition is read in pieces."""
+PATIENCE = 50
+"""So many rows are compared with a guess before the rest of the piece is read without hope."""
 UNKNOWN = -1
 
 
@@ -43,12 +53,43 @@ class Automaton(ABC):
         states = np.empty(len(letters), dtype=np.int64)
         tails = np.append(heads[1:], len(letters))
         first, beyond, way = (tails - 1, heads - 1, -1) if backwards else (heads, tails, 1)
-        state = np.zeros(len(heads), dtype=np.int64)
-        if len(heads) > FEW:
-            first, beyond, state = self._together(letters, first, beyond, way, states)
-        for row, end, begun in zip(first.tolist(), beyond.tolist(), state.tolist(), strict=True):
-            self._one(letters, slice(row, None if end < 0 else end, way), begun, states)
+        for row, end, begun in self._few(letters, first, beyond, way, states):
+            if abs(end - row) >= LONG:
+                self._in_pieces(letters, row, end, begun, states)
+            else:
+                self._one(letters, _rows(row, end), begun, states)
         return states
+
+    def _few(
+        self, letters: Ints, first: Ints, beyond: Ints, way: int, states: Ints
+    ) -> Iterator[tuple[int, int, int]]:
+        """Reads many partitions at the same time. What is left of a few: their next rows, ends and states."""
+        state = np.zeros(len(first), dtype=np.int64)
+        if len(first) > FEW:
+            first, beyond, state = self._together(letters, first, beyond, way, states)
+        return zip(first.tolist(), beyond.tolist(), state.tolist(), strict=True)
+
+    def _in_pieces(self, letters: Ints, row: int, end: int, state: int, states: Ints) -> None:
+        way = 1 if row < end else -1
+        pieces = np.arange(row, end, way * isqrt(abs(end - row)))
+        ends = np.append(pieces[1:], end)
+        for left, stop, begun in self._few(letters, pieces, ends, way, states):
+            self._one(letters, _rows(left, stop), begun, states)
+        for begin, stop in zip(pieces.tolist(), ends.tolist(), strict=True):
+            self._mend(letters, begin, stop, state, states)
+            state = int(states[stop - way])
+
+    def _mend(self, letters: Ints, row: int, end: int, state: int, states: Ints) -> None:
+        """Reads the rows of a piece again, from the state that was before it, as far as that is another."""
+        way = 1 if row < end else -1
+        patience = min(abs(end - row), PATIENCE)
+        for at in range(row, row + way * patience, way):
+            state = self.step(state, int(letters[at]))
+            if state == states[at]:
+                return
+            states[at] = state
+        if patience < abs(end - row):
+            self._one(letters, _rows(row + way * patience, end), state, states)
 
     def _together(
         self, letters: Ints, first: Ints, beyond: Ints, way: int, states: Ints
@@ -92,3 +133,8 @@ class Automaton(ABC):
                 known = table[state]
             found.append(after)
         states[rows] = found
+
+
+def _rows(first: int, beyond: int) -> slice:
+    """The rows from one to another, which is not among them; forwards or backwards."""
+    return slice(first, None if beyond < 0 else beyond, 1 if first < beyond else -1)
