@@ -105,6 +105,9 @@ OTHER_TYPES = (
     "A.tags AS m PATTERN (A B) DEFINE B AS size(tags) > PREV(size(tags)) AND day = PREV(day)",
     "LAST(at) AS m PATTERN (A B*) DEFINE B AS at <= FIRST(at) + INTERVAL '3' HOUR AND B.day >= A.day",
     "B.tags[0] AS m, CLASSIFIER() AS v PATTERN (A | B) DEFINE A AS tags = PREV(tags)",
+    "sum(price * MATCH_NUMBER()) AS m, max(CASE WHEN CLASSIFIER() = 'A' THEN at END) AS a PATTERN (A B*) "
+    "DEFINE B AS LAST(CASE WHEN CLASSIFIER() = 'A' THEN at END, 1) > at - INTERVAL '1' HOUR "
+    "OR sum(CASE WHEN CLASSIFIER() <> 'A' THEN price END) < 2.5",
 )
 
 
