@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import permutations
 from random import Random
@@ -17,6 +18,9 @@ from neelc.cost.algebra_order import Order, _Sizing, join_order
 from neelc.cost.network import chosen_network
 from neelc.cost.statistics import Statistics
 from neelc.emit.compiled import Options, compile_script
+from neelc.explain.dot import as_dot
+from neelc.explain.mermaid import as_mermaid
+from neelc.explain.records import as_json
 from neelc.explain.report import report
 from neelc.explain.text import as_text
 from neelc.ir import algebra as a
@@ -68,6 +72,19 @@ def test_a_filter_stays_above_a_count_window() -> None:
     found = chosen_network(root("SELECT k FROM S WINDOW(COUNT 3 EVENTS) WHERE x > 1;"), Statistics()).root
     window = next(node for node in walk(found) if isinstance(node, a.CountWindow))
     assert not any(isinstance(node, a.Filter) for node in walk(window))
+
+
+def test_networks_are_explained_in_all_formats() -> None:
+    text = STREAMS + THREE.replace("FROM S AS s", "FROM S AS s WINDOW(TIME 9)")
+    found = report("test", parse.read(Source(text)), bound(text), Statistics(), [0])
+    (network,) = json.loads(as_json(found, "all"))["networks"]
+    executed, written = network["prices"]
+    assert written["events"] == pytest.approx(executed["events"] * written["ratio"])
+    assert sum(events for _, events in executed["items"]) == pytest.approx(executed["events"])
+    assert {fact["origin"] for fact in network["facts"]} == {"declared"}
+    for picture in (as_dot(found, "simple"), as_mermaid(found, "simple")):
+        for title in ("select result", "correlate", "window of 9", "stream U"):
+            assert title in picture
 
 
 def test_what_is_one_sequence_is_told() -> None:
