@@ -10,12 +10,14 @@ from repository import ROOT
 
 from neelc.editors.completing import complete
 from neelc.editors.document import Document
+from neelc.editors.fixes import fixes
 from neelc.editors.hovering import hover
 from neelc.editors.keyword_help import KEYWORD_HELP
 from neelc.editors.outside import Outside, remembered
 from neelc.editors.problems import problems
 from neelc.editors.symbols import definition, symbols
 from neelc.parse.words import KEYWORDS
+from neelc.source import Span
 
 STREAM = """\
 CREATE STREAM s (ts BIGINT, x INT, k STRING, p STRUCT<lat: DOUBLE>) TIMESTAMP BY ts TYPE BY k;
@@ -73,7 +75,10 @@ def test_every_word_has_a_line_of_help() -> None:
         ("SELECT z.| FROM s z", ["ts", "x", "k", "p"]),
         ("SELECT x FROM |", ["s", "MATCH"]),
         ("SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts PATTERN (U V) DEFINE V AS V.|", ["ts", "x", "k", "p"]),
-        ("WITH q AS (SELECT * FROM s) SELECT * FROM q MATCH_RECOGNIZE (ORDER BY ts PATTERN (|", []),
+        (
+            "WITH q AS (SELECT * FROM s) SELECT * FROM q MATCH_RECOGNIZE (PATTERN (U) DEFINE U AS U.|",
+            ["ts", "x", "k", "p"],
+        ),
     ],
 )
 def test_offers(text: str, first: list[str]) -> None:
@@ -137,6 +142,24 @@ def test_return_is_not_offered_what_it_cannot_name() -> None:
 )
 def test_hover(text: str, said: str) -> None:
     assert said in told(text) if said else told(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("PATTERN SEQ(A a, B b) WHERE a.p.latt| = 1", ["write lat"]),
+        ("PATTERN SEQ(A first, B second) WHERE frist|.x = 1", ["write first"]),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 SECOND|Z", ["write SECOND"]),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 |MS", ["write MILLISECONDS"]),
+        ("PATTERN SEQ(A a, B b) WHERE a.x = 1 |&& b.x = 1", ["write AND"]),
+        ("PATTERN SEQ(A a, B+ |b)", ["write b[]"]),
+        ("PATTERN SEQ(A a, B b) WHERE |a.nothing_like_it = 1", []),
+        ("PATTERN SEQ(A a, B b) WHERE a.pp = 1 |WITHIN 5 SECONDS", []),
+    ],
+)
+def test_fixes(text: str, titles: list[str]) -> None:
+    document, cursor = written(text)
+    assert [fix.title for fix in fixes(document, Span(cursor, cursor))] == titles
 
 
 @pytest.mark.parametrize(
@@ -233,7 +256,7 @@ def damaged(text: str, rng: random.Random) -> tuple[str, int]:
     return text[:at] + mark + text[at:], at
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_broken_texts_break_nothing(seed: int) -> None:
     rng = random.Random(seed)
     path = rng.choice(sorted((ROOT / "docs" / "examples").rglob("*.neel")))
@@ -244,3 +267,4 @@ def test_broken_texts_break_nothing(seed: int) -> None:
     complete(document, at)
     definition(document, at)
     symbols(document)
+    fixes(document, Span(at, at))

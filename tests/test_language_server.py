@@ -88,6 +88,18 @@ def test_a_session(server: Client) -> None:
     place = server.ask("textDocument/definition", **at(1, text.index("b.")))
     assert place["range"]["start"] == {"line": 1, "character": text.index("b)")}
 
+    changed(server, STREAM + "PATTERN A a WITHIN 5 MS")
+    place = {"line": 1, "character": 22}
+    where = {
+        "textDocument": DOCUMENT,
+        "range": {"start": place, "end": place},
+        "context": {"diagnostics": []},
+    }
+    [action] = server.ask("textDocument/codeAction", **where)
+    assert (action["title"], action["kind"]) == ("write MILLISECONDS", "quickfix")
+    assert action["edit"]["changes"][URI][0]["newText"] == "MILLISECONDS"
+    changed(server, STREAM + text)
+
     options = {"tabSize": 2, "insertSpaces": True}
     assert server.ask("textDocument/formatting", textDocument=DOCUMENT, options=options) is None
     changed(server, "pattern seq(A a,\r\nB b)")

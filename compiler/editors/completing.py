@@ -14,7 +14,7 @@ from neelc.parse.lexemes import COMMENT, STRAY, STRING, WORD, Lexeme
 # Clauses that can be understood without what stands before them.
 _CLAUSES = {
     "PATTERN": ("FROM", "WHERE", "PARTITION", "WITHIN", "USING", "WITH", "RETURN"),
-    "SELECT": ("FROM", "WHERE", "GROUP", "HAVING", "ORDER"),
+    "SELECT": ("MATCH_RECOGNIZE", "WHERE", "GROUP", "HAVING", "ORDER"),
 }
 _BEGINNINGS = {"PATTERN": "PATTERN x ", "SELECT": "SELECT x FROM x "}
 

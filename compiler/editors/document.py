@@ -11,6 +11,7 @@ from neelc.bind.catalog import Catalog
 from neelc.editors.outside import Outside
 from neelc.editors.places import Places
 from neelc.errors import NeelError
+from neelc.files import CallError
 from neelc.host.script import HostScript, host_script
 from neelc.ir.script import CreateStream, Script, Statement, Unread
 from neelc.parse.lexemes import COMMENT, Lexeme, lexemes, statement_lexemes
@@ -81,7 +82,7 @@ class Document:
         known = tuple(s for s in before if not (isinstance(s, Unread) and s.declares is None))
         try:
             return self._bound(known)
-        except NeelError:
+        except (NeelError, CallError):
             # A file cannot be read: the streams that do without it are known all the same.
             return self._bound(tuple(s for s in known if not isinstance(s, CreateStream) or s.columns))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from neelc.editors.document import Document
+from neelc.editors.fixes import Fix
 from neelc.editors.hovering import Hover
 from neelc.editors.offers import Offer
 from neelc.editors.problems import ERROR, INFORMATION, WARNING, Problem
@@ -52,6 +53,12 @@ def as_diagnostic(problem: Problem, document: Document) -> lsp.Diagnostic:
     message = found.message + (f"\nhint: {found.hint}" if found.hint else "")
     severity = _SEVERITIES[problem.severity]
     return lsp.Diagnostic(as_range(found.span, document), message, severity, found.code, source="neelc")
+
+
+def as_action(fix: Fix, uri: str, document: Document) -> lsp.CodeAction:
+    edit = lsp.WorkspaceEdit({uri: [lsp.TextEdit(as_range(fix.span, document), fix.text)]})
+    diagnostic = as_diagnostic(fix.problem, document)
+    return lsp.CodeAction(fix.title, lsp.CodeActionKind.QuickFix, [diagnostic], True, edit=edit)
 
 
 def as_hover(found: Hover, document: Document) -> lsp.Hover:

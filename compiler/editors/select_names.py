@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from neelc.bind.catalog import Catalog, Entry
 from neelc.bind.findings import Findings
@@ -14,6 +15,7 @@ from neelc.ir.names import find, written
 from neelc.ir.node import walk
 from neelc.ir.rows import MatchRecognize, Output, RowVariable
 from neelc.ir.script import FromItem, FromQuery, FromStream, Matcher, Query, Select
+from neelc.parse.lexemes import Lexeme
 from neelc.source import Source
 
 
@@ -49,14 +51,19 @@ def entry_columns(entry: Entry | None) -> tuple[Column, ...]:
     return (*stream.columns, *times)
 
 
-def mentioned(names: Iterable[str], catalog: Catalog) -> tuple[Known, ...]:
-    """The streams among some words: all that can be said of a query that cannot be read."""
-    words = tuple(names)
-    return tuple(
-        Known(written(entry.name), f"{entry.kind} `{entry.name}`", entry_columns(entry))
-        for entry in catalog.entries.values()
-        if find(written(entry.name), words) is not None
-    )
+def mentioned(statement: Sequence[Lexeme], catalog: Catalog) -> tuple[Known, ...]:
+    """The streams that a query mentions: all that can be said of one that is Spark's. What else stands
+    before a dot, a variable of a row pattern or an alias, may have the columns of any of them."""
+    words = [one.text for one in statement if one.is_name]
+    streams = [entry for entry in catalog.entries.values() if find(written(entry.name), words) is not None]
+    found = [
+        Known(written(entry.name), f"{entry.kind} `{entry.name}`", entry_columns(entry)) for entry in streams
+    ]
+    columns = tuple(dict.fromkeys(column for one in found for column in one.columns))
+    title = "rows of " + ", ".join(f"`{entry.name}`" for entry in streams)
+    owners = dict.fromkeys(one.text for one, dot in pairwise(statement) if one.is_name and dot.says("."))
+    others = [name for name in owners if streams and find(name, [one.name for one in found]) is None]
+    return (*found, *(Known(name, title, columns) for name in others))
 
 
 def _names(item: FromItem, catalog: Catalog, findings: Findings) -> Iterator[Known]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from neelc.canonical import canonical
 from neelc.editors import protocol
 from neelc.editors.completing import complete
 from neelc.editors.document import Document
+from neelc.editors.fixes import fixes
 from neelc.editors.hovering import hover
 from neelc.editors.outside import Outside
 from neelc.editors.problems import problems
@@ -28,7 +30,8 @@ from neelc.editors.symbols import definition, symbols
 from neelc.errors import NeelError
 from neelc.source import Span
 
-# Who types on makes an answer worthless: it is looked for after a pause, in seconds.
+# Who types on makes an answer worthless: it is looked for after a pause of so many seconds, or of as many as
+# the last answer took.
 PAUSE = 0.15
 
 
@@ -60,6 +63,7 @@ class NeelServer(LanguageServer):
         super().__init__("neelc", version, whole, protocol_cls=AnsweringProtocol)
         self.outside = outside
         self.known: dict[str, Document] = {}
+        self.lasted = 0.0
         for method, (answer, options) in FEATURES.items():
             self.feature(method, options)(answer)
 
@@ -86,7 +90,9 @@ class NeelServer(LanguageServer):
     def publish(self, uri: str, version: int | None) -> None:
         """Tell the client all that is wrong with a document."""
         document = self.document(uri)
+        began = time.monotonic()
         found = [protocol.as_diagnostic(problem, document) for problem in problems(document)]
+        self.lasted = time.monotonic() - began
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
 
@@ -96,7 +102,7 @@ def opened(server: NeelServer, told: lsp.DidOpenTextDocumentParams) -> None:
 
 async def changed(server: NeelServer, told: lsp.DidChangeTextDocumentParams) -> None:
     changed = told.text_document
-    await asyncio.sleep(PAUSE)
+    await asyncio.sleep(max(PAUSE, server.lasted))
     now = server.workspace.text_documents.get(changed.uri)
     if now is not None and now.version == changed.version:
         server.publish(changed.uri, changed.version)
@@ -130,6 +136,13 @@ def listed(server: NeelServer, asked: lsp.DocumentSymbolParams) -> Sequence[lsp.
     return [protocol.as_symbol(symbol, document) for symbol in symbols(document)]
 
 
+def fixed(server: NeelServer, asked: lsp.CodeActionParams) -> Sequence[lsp.CodeAction]:
+    uri = asked.text_document.uri
+    document = server.document(uri)
+    start, end = (protocol.offset(place, document) for place in (asked.range.start, asked.range.end))
+    return [protocol.as_action(fix, uri, document) for fix in fixes(document, Span(start, end))]
+
+
 def formatted(server: NeelServer, asked: lsp.DocumentFormattingParams) -> Sequence[lsp.TextEdit] | None:
     """The whole text anew; nothing while it is wrong, or if it would not change."""
     document = server.document(asked.text_document.uri)
@@ -150,5 +163,6 @@ FEATURES: dict[str, tuple[Callable[..., Any], Any]] = {
     lsp.TEXT_DOCUMENT_COMPLETION: (completed, lsp.CompletionOptions(trigger_characters=[".", "[", ":"])),
     lsp.TEXT_DOCUMENT_DEFINITION: (defined, None),
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (listed, None),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: (fixed, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix])),
     lsp.TEXT_DOCUMENT_FORMATTING: (formatted, None),
 }

@@ -55,7 +55,7 @@ class Spot:
             return pattern_names(self.query, self.catalog, self.document.text, self.cursor)
         if self.query is not None:
             return select_names(self.query, self.catalog, self.document.text)
-        return mentioned((one.text for one in self.statement if one.is_name), self.catalog)
+        return mentioned(self.statement, self.catalog)
 
 
 def chain_before(lexemes: Sequence[Lexeme], dot: int) -> list[str]:
