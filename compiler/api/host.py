@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,8 @@ from neelc.host.tables import Described, Refused, Table, declared_tables
 from neelc.ir.logical import Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.script import CreateStream
+from neelc.reasons.model import Why
+from neelc.reasons.whole import refusal_of_rows
 
 _REFUSALS = ("AnalysisException", "ParseException", "SparkConnectGrpcException", "IllegalArgumentException")
 
@@ -65,6 +67,11 @@ class HostQuery:
         """How the query is executed."""
         with translated():
             return Text(explained([self.host], format, mode))
+
+    def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
+        """Only the matches of PATTERN are explained."""
+        with translated():
+            raise refusal_of_rows(self.script.statements[-1].span, self.script.source)
 
     def to_df(self) -> Frame:
         """The rows as a DataFrame of Spark."""
