@@ -45,7 +45,7 @@ check: .venv/ready build/mypy  ## lint, format and types
 fuzz: .venv/ready  ## compare rewriting, then the kernel, with the reference: PAIRS=20000 SEED=1 RULES="..."
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kernel_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
-	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sequential_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m algebra_fuzz --networks $(or $(PAIRS),5000) --seed $(or $(SEED),1))

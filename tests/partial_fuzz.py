@@ -1,7 +1,7 @@
 """Partial matches of random queries on random streams: the reference against the prefixes asked one by one,
 and the kernel, by itself and through the bridge, against the reference. A part of `make fuzz`.
 
-    PYTHONPATH=tests .venv/bin/python -m partial_fuzz --pairs 2000 --seed 1
+    PYTHONPATH=tests .venv/bin/python -m partial_fuzz --queries 1000 --seed 1
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="partial_fuzz", description="compare partial matches")
-    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     first = options.seed * 1_000_000
-    broken = [told for seed in range(first, first + options.pairs) for told in differences(seed)]
-    print(f"partial matches: {options.pairs} queries, {len(broken)} differences", *broken[:5], sep="\n")
+    broken = [told for seed in range(first, first + options.queries) for told in differences(seed)]
+    print(f"partial matches: {options.queries} queries, {len(broken)} differences", *broken[:5], sep="\n")
     return 1 if broken else 0
 
 
