@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neelc.api.errors import NeelQueryError, NeelRunError, explain_failure
+    from neelc.api.funnel import funnel
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
     from neelc.api.session import Session, sql
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "sql",
     "match_recognize",
+    "funnel",
     "Session",
     "Query",
     "stream",
@@ -42,6 +44,7 @@ __all__ = [
 _PLACES = {
     "sql": "neelc.api.session",
     "match_recognize": "neelc.api.recognize",
+    "funnel": "neelc.api.funnel",
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",
