@@ -33,6 +33,11 @@ class Subject:
     query: Match | Algebra
     wanted: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # Where one match is chosen for each start, all of them are drawn.
+        if isinstance(self.query, Match):
+            object.__setattr__(self, "query", self.query.whole)
+
     @property
     def keys(self) -> Keys:
         """The columns of the lanes in each stream."""

@@ -46,7 +46,7 @@ class View {
 
   show(from, to) {
     const [low, high] = this.model.range;
-    const least = Math.min(high - low, this.model.clock.kind === "time" ? 20 : 4);
+    const least = Math.min(high - low, this.model.clock.kind === "time" ? 20 : 2);
     const width = Math.min(high - low, Math.max(least, to - from));
     const begin = Math.min(Math.max(low, from), high - width);
     this.range = [begin, begin + width];

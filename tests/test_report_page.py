@@ -1,0 +1,282 @@
+"""The page of a time line in a browser, where there is one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Page, browser, page
+from drawing import drawn, rows
+
+from neelc.report.page import report_page
+from neelc.report.picture import MOST_EVENTS
+
+pytestmark = pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
+
+QUERY = "PATTERN SEQ(A a, !D d, B b, C c) WHERE [id] WITHIN 6 RETURN a.x AS first, c.x AS last"
+EVENTS = [*rows("abc....abc", 7), *rows("a..d.bc", 8), *rows(".e.e", 9), *rows("..a.b.c", 10)]
+
+
+@dataclass(frozen=True)
+class Why:
+    key: object
+    time: object
+    text: str
+
+
+NOTES = [Why(8, 0, "d at 3 was in the way <of it>")]
+
+
+def opened(found: Page, path: Path, html: str, **how: Any) -> None:
+    path.write_text(html)
+    found.open(path, **how)
+    settled(found)
+
+
+def settled(found: Page) -> None:
+    """Wait until all frames that are due have been drawn."""
+    found.call(
+        "Runtime.evaluate",
+        expression="new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+        awaitPromise=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    picture = drawn(QUERY, EVENTS, notes=NOTES)
+    with page() as found:
+        opened(found, path, report_page([picture]))
+        yield found
+        assert found.problems == []
+
+
+@pytest.fixture(autouse=True)
+def afresh(request: pytest.FixtureRequest) -> None:
+    """Each test begins with all of the time and no filter."""
+    if "shown" in request.fixturenames:
+        found = request.getfixturevalue("shown")
+        found.value("""{ const { view } = timelines[0]; view.hidden.clear(); view.fit(); view.select(null);
+          view.set({ onlyMatched: false, onlyLane: null, search: "" }); }""")
+        settled(found)
+
+
+def text(found: Page, selector: str) -> str:
+    settled(found)
+    said: str = found.value(f"document.querySelector({selector!r}).innerText")
+    return " ".join(said.split())
+
+
+def click(found: Page, selector: str) -> None:
+    found.value(f"document.querySelector({selector!r}).click()")
+    settled(found)
+
+
+def mouse(found: Page, kind: str, x: float, y: float, **more: Any) -> None:
+    found.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+
+def place_of(found: Page, event: str) -> tuple[float, float]:
+    """Where an event, known by its text `x`, is on the screen."""
+    script = f"""(() => {{ const [line] = timelines, [stage] = line.stages, {{ model }} = line;
+      const at = model.values.findIndex((values) => values.includes({event!r}));
+      const box = stage.canvas.getBoundingClientRect();
+      return [box.left + stage.x(model.start[at]), box.top + stage.yOf(at)]; }})()"""
+    x, y = found.value(script)
+    return x, y
+
+
+def test_what_the_page_says(shown: Page) -> None:
+    assert text(shown, ".why") == "3 matches among 15 events."
+    assert "by id: 4, 2 of them with matches" in text(shown, ".summary dl")
+    assert text(shown, ".seen") == "4 lanes, 15 events"
+    assert shown.value("timelines[0].view.lanes.map((lane) => timelines[0].model.lanes[lane])") == [
+        "7",
+        "10",
+        "8",
+        "9",
+    ]
+
+
+def test_pointing_at_an_event_shows_its_attributes(shown: Page) -> None:
+    mouse(shown, "mouseMoved", *place_of(shown, "b8"))
+    assert text(shown, ".tip").startswith("B 8 ts 8 kind B id 7 x b8 in 1 match")
+    mouse(shown, "mouseMoved", 5, 5)
+    settled(shown)
+    assert shown.value("document.querySelector('.tip').hidden")
+
+
+def test_pointing_at_an_arc_shows_the_match_and_its_scope(shown: Page) -> None:
+    (x0, y0), (x1, _) = place_of(shown, "a2"), place_of(shown, "b4")
+    rise = shown.value(f"timelines[0].stages[0].rise({x1 - x0})")
+    mouse(shown, "mouseMoved", (x0 + x1) / 2, y0 - rise)
+    said = text(shown, ".tip")
+    assert said.startswith("Match 2 2, 4 seconds first a2 last c6")
+    assert "!D d none between 2 and 4" in said
+
+
+def test_a_click_keeps_an_event_and_leads_to_its_match(shown: Page) -> None:
+    x, y = place_of(shown, "c9")
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        mouse(shown, kind, x, y, button="none" if kind == "mouseMoved" else "left", clickCount=1)
+    assert "x c9 in 1 match" in text(shown, ".details")
+    click(shown, ".details [data-match]")
+    assert text(shown, ".details").startswith("Match 3")
+    assert text(shown, ".walk .place") == "3 of 3"
+
+
+def test_a_note_says_why(shown: Page) -> None:
+    script = """(() => { const [stage] = timelines[0].stages, box = stage.canvas.getBoundingClientRect();
+      const row = timelines[0].view.row[timelines[0].model.data.notes[0][0]];
+      return [box.left + stage.x(0), box.top + stage.y(row) + 11]; })()"""
+    mouse(shown, "mouseMoved", *shown.value(script))
+    assert text(shown, ".tip") == "8 0 d at 3 was in the way <of it>"
+
+
+def test_filters(shown: Page) -> None:
+    click(shown, ".chip[data-type='0']")
+    assert text(shown, ".seen") == "4 lanes, 11 events"
+    assert shown.value("document.querySelector('.chip').getAttribute('aria-pressed')") == "false"
+    click(shown, ".chip[data-type='0']")
+    click(shown, "[data-matched]")
+    assert text(shown, ".seen").startswith("2 of 4 lanes")
+    click(shown, "[data-matched]")
+    type_in(shown, "[data-search]", "E3")
+    assert text(shown, ".seen").startswith("1 of 4 lanes")
+    type_in(shown, "[data-search]", "")
+    shown.value("{ const list = document.querySelector('[data-key]'); list.value = 3; }")
+    shown.value("document.querySelector('[data-key]').dispatchEvent(new Event('change'))")
+    assert text(shown, ".seen").startswith("1 of 4 lanes")
+    shown.value("document.querySelector('[data-key]').value = ''")
+
+
+def type_in(found: Page, selector: str, value: str) -> None:
+    element = f"document.querySelector({selector!r})"
+    found.value(f"{element}.value = {value!r}; {element}.dispatchEvent(new Event('input'))")
+    settled(found)
+
+
+def width(found: Page) -> float:
+    settled(found)
+    share: float = found.value(
+        "(([a, b], [c, d]) => (b - a) / (d - c))(timelines[0].view.range, timelines[0].model.range)"
+    )
+    return share
+
+
+def test_zoom_and_pan_with_buttons_keys_and_wheel(shown: Page) -> None:
+    click(shown, "[data-do=in]")
+    assert width(shown) == pytest.approx(0.6)
+    shown.value("document.querySelector('.scroller').focus()")
+    shown.press("+")
+    assert width(shown) == pytest.approx(0.36)
+    before = shown.value("timelines[0].view.range[0]")
+    shown.press("ArrowRight")
+    assert shown.value("timelines[0].view.range[0]") > before
+    shown.press("0")
+    assert width(shown) == 1
+    x, y = place_of(shown, "b8")
+    mouse(shown, "mouseWheel", x, y, deltaX=0, deltaY=-60, modifiers=2)
+    assert width(shown) < 0.7
+    assert place_of(shown, "b8")[0] == pytest.approx(x, abs=1)  # what is under the pointer stays there
+    click(shown, "[data-do=fit]")
+    assert width(shown) == 1
+
+
+def test_dragging_moves_and_marks(shown: Page) -> None:
+    click(shown, "[data-do=in]")
+    x, y = place_of(shown, "a7")
+    drag(shown, (x + 30, y + 20), (x - 60, y + 20))
+    assert place_of(shown, "a7")[0] == pytest.approx(x - 90, abs=2)
+    drag(shown, (500, y + 20), (700, y + 20), modifiers=8)
+    assert width(shown) < 0.25
+
+
+def drag(found: Page, start: tuple[float, float], end: tuple[float, float], **more: Any) -> None:
+    mouse(found, "mousePressed", *start, button="left", buttons=1, clickCount=1, **more)
+    for part in (0.5, 1):
+        x, y = (a + (b - a) * part for a, b in zip(start, end, strict=True))
+        mouse(found, "mouseMoved", x, y, button="left", buttons=1, **more)
+    mouse(found, "mouseReleased", *end, button="left", clickCount=1, **more)
+    settled(found)
+
+
+def test_from_match_to_match_and_from_event_to_event_with_keys(shown: Page) -> None:
+    shown.value("document.querySelector('.scroller').focus()")
+    shown.press("n")
+    shown.press("n")
+    assert text(shown, ".details").startswith("Match 2")
+    shown.press("p")
+    assert text(shown, ".details").startswith("Match 1")
+    shown.press("Escape")
+    assert text(shown, ".details").startswith("Point at")
+    shown.press(".")
+    shown.press(".")
+    assert "x b1" in text(shown, ".details")
+
+
+def test_the_table_of_matches(shown: Page) -> None:
+    shown.value("document.querySelector('.matches').open = true")
+    assert text(shown, ".matches summary") == "3 matches as a table"
+    assert text(shown, ".matches tbody tr:nth-child(2)") == "2 2 4 seconds 10 a2 c6"
+    click(shown, ".matches tbody tr:nth-child(2) button")
+    assert text(shown, ".details").startswith("Match 2")
+
+
+def test_light_and_dark(shown: Page) -> None:
+    """The canvas takes the colours of the page."""
+    script = """(() => { const copy = document.createElement("canvas").getContext("2d");
+      copy.drawImage(timelines[0].stages[0].canvas, 0, 0);
+      return copy.getImageData(200, 10, 1, 1).data[0]; })()"""
+    before = shown.value(script)
+    click(shown, ".theme")
+    assert abs(shown.value(script) - before) > 150
+    click(shown, ".theme")
+    assert shown.value(script) == before
+
+
+@pytest.mark.parametrize("width", [360, 900])
+def test_no_page_is_wider_than_its_window(width: int, tmp_path: Path) -> None:
+    with page() as found:
+        html = report_page([drawn(QUERY, EVENTS, compare=True), drawn(QUERY, EVENTS)])
+        opened(found, tmp_path / "report.html", html, width=width, dark=width < 400)
+        assert found.value("document.documentElement.scrollWidth <= innerWidth")
+        assert found.value("document.querySelectorAll('.scroller').length") == 5
+        assert found.problems == []
+
+
+def test_strategies_move_together(tmp_path: Path) -> None:
+    with page() as found:
+        opened(found, tmp_path / "report.html", report_page([drawn(QUERY, EVENTS, compare=True)]))
+        captions = found.value("all('figcaption').map((one) => one.innerText.replace(/\\s+/g, ' '))")
+        assert captions[:2] == ["SKIP TILL ANY MATCH 3 matches", "SKIP TILL NEXT MATCH 3 matches"]
+        click(found, "[data-do=in]")
+        assert len(set(found.value("timelines[0].stages.map((stage) => stage.x(3))"))) == 1
+        assert found.problems == []
+
+
+def test_fifty_thousand_events(tmp_path: Path) -> None:
+    """Whatever is looked at, a frame draws a few thousand things, and each move draws a frame."""
+    chance = random.Random(1)
+    many = [
+        {"ts": at, "kind": chance.choice("ABCDE"), "id": chance.randrange(3), "x": str(at)}
+        for at in range(MOST_EVENTS)
+    ]
+    picture = drawn("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 2", many)
+    with page() as found:
+        opened(found, tmp_path / "report.html", report_page([picture]))
+        assert text(found, ".seen") == "3 lanes, 50,000 events"
+        for step in range(24):
+            before = found.value("timelines[0].frames")
+            found.value(f"timelines[0].view.{['zoom(0.6)', 'pan(0.2)', 'walk(0, 1)'][step % 3]}")
+            settled(found)
+            assert found.value("timelines[0].frames") > before
+            assert found.value("timelines[0].stages[0].work") < 10_000
+        type_in(found, "[data-search]", "4999")
+        assert found.value("timelines[0].view.found.reduce((a, b) => a + b)") == 15
+        assert found.problems == []
