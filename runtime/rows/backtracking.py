@@ -22,6 +22,9 @@ from neelc.runtime.rows.walking import NextStart
 MOST_STEPS = 1_000_000
 """So many rows may be tried for a match from one row."""
 
+START, FIRST = -1, -2
+"""Where choices are made besides after places: at the first row of a match, and at that of a partition."""
+
 
 class Search:
     """Looks for matches in rows whose states are known. `within(row, at)` says whether a match from a row may
@@ -41,6 +44,7 @@ class Search:
         self.states = states.tolist()
         self.judge = judge
         self.times = times
+        self.known: dict[tuple[int, int], list[int]] = {}
 
     def matches(self, heads: Ints, next_start: NextStart) -> Matches:
         """The matches of all partitions."""
@@ -50,7 +54,8 @@ class Search:
         for head, tail in zip(heads.tolist(), tails, strict=True):
             row, count = head, 0
             while row < tail:
-                places = self._first(Path(head, tail, count + 1), row)
+                can_begin = self._viable(FIRST if row == head else START, row)
+                places = self._first(Path(head, tail, count + 1), row) if can_begin else None
                 if places is None:
                     row += 1
                     continue
@@ -65,8 +70,7 @@ class Search:
         machine, judge = self.machine, self.judge
         judge.begin(path, row)
         places: list[int] = []
-        choices = machine.first if row == path.head else machine.start
-        waiting = [iter(self._viable(choices, row))]
+        waiting = [iter(self._viable(FIRST if row == path.head else START, row))]
         failed: set[tuple[int, int]] = set()
         steps = 0
         while waiting:
@@ -91,7 +95,7 @@ class Search:
                 continue
             places.append(choice)
             if at + 1 < path.tail:
-                waiting.append(iter(self._viable(machine.after[choice], at + 1)))
+                waiting.append(iter(self._viable(choice, at + 1)))
             elif machine.ends[choice]:
                 return places
             else:
@@ -99,9 +103,19 @@ class Search:
                 judge.pop(path)
         return None
 
-    def _viable(self, choices: Choices, row: int) -> list[int]:
-        viable = self.sets[self.states[row]]
-        return [choice for choice in choices if choice == ACCEPT or viable >> choice & 1]
+    def _viable(self, place: int, row: int) -> list[int]:
+        """The choices after a place that can be completed, if they take a row."""
+        key = (place, self.states[row])
+        found = self.known.get(key)
+        if found is None:
+            viable, choices = self.sets[key[1]], self._choices(place)
+            found = [choice for choice in choices if choice == ACCEPT or viable >> choice & 1]
+            self.known[key] = found
+        return found
+
+    def _choices(self, place: int) -> Choices:
+        machine = self.machine
+        return {START: machine.start, FIRST: machine.first}[place] if place < 0 else machine.after[place]
 
     def _reaches(self, row: int, at: int) -> bool:
         program = self.program

@@ -112,8 +112,9 @@ class Judge:
             from neelc.runtime.rows.folding import Running
 
             total = path.totals[number] = Running(fold, looked.type, looked.distinct)
-        for row in path.rows[looked.variables][len(total) :]:
-            total.push(at_row(row, path))
+        rows = path.rows[looked.variables]
+        for place in range(len(total), len(rows)):
+            total.push(at_row(rows[place], path))
         return total.value()
 
     def _aggregate(self, looked: Looked, at_row: AtRow, path: Path) -> object:
