@@ -84,15 +84,56 @@ def test_the_textmate_grammar_is_current(update: bool) -> None:
     assert TEXTMATE.read_text() == textmate_text(), "run pytest --update tests/test_editors.py"
 
 
+def textmate_tokens(text: str) -> list[tuple[str, str]]:
+    """Texts and their scopes, as TextMate finds them: what begins first, and of those what stands first."""
+    rules = textmate()["patterns"]
+    assert isinstance(rules, list)
+    found, at = [], 0
+    while at < len(text):
+        starts = [
+            (re.compile(rule.get("match") or rule["begin"], re.M).search(text, at), rule) for rule in rules
+        ]
+        first, rule = min(
+            ((m, r) for m, r in starts if m and m[0]), key=lambda one: one[0].start(), default=(None, {})
+        )
+        if first is None:
+            break
+        at = first.end()
+        if "begin" in rule:
+            escape = rule.get("patterns", [{"match": r"(?!)"}])[0]["match"]
+            end = re.compile(f"(?:{escape}|(?!{rule['end']})[\\s\\S])*(?:{rule['end']}|\\Z)").match(text, at)
+            assert end is not None
+            at = end.end()
+        for group, capture in rule.get("captures", {}).items():
+            found.append((first[int(group)], capture["name"]))
+        if "captures" not in rule:
+            found.append((text[first.start() : at].strip(), rule["name"]))
+    return found
+
+
 def textmate_scope(text: str) -> str:
-    """The scope of a text, by the first pattern that fits all of it, as TextMate would choose it."""
-    patterns = textmate()["patterns"]
-    assert isinstance(patterns, list)
-    for pattern in patterns:
-        found = re.match(pattern.get("match") or f"(?s:{pattern['begin']}.*?{pattern['end']})", text)
-        if found and found.end():
-            return str(pattern.get("name", "captures"))
+    """The scope of the first word of a text."""
+    for part, scope in textmate_tokens(text)[:1]:
+        return scope if text.startswith(part) else ""
     return ""
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_textmate_and_pygments_agree_on_the_examples(path: Path) -> None:
+    text = path.read_text()
+    theirs = [
+        (part, scope)
+        for part, scope in textmate_tokens(text)
+        if re.match("keyword.other|storage|support", scope)
+    ]
+    ours = [
+        part
+        for kind, part in NeelLexer().get_tokens(text)
+        if (kind in Keyword and kind not in (Keyword.Constant, Keyword.Reserved)) or kind in Name.Builtin
+    ]
+    assert [part for part, _ in theirs] == ours
+    comments = [part for part, scope in textmate_tokens(text) if scope.startswith("comment")]
+    assert comments == [part for kind, part in NeelLexer().get_tokens(text) if kind in Token.Comment]
 
 
 @pytest.mark.parametrize("word", KEYWORDS)
@@ -108,8 +149,8 @@ def test_textmate_knows_every_word(word: str) -> None:
         ("/* a\nb */", "comment.block.neel"),
         ("-- a", "comment.line.double-dash.neel"),
         ("x'ab'", "string.quoted.other.binary.neel"),
-        ("CREATE stream Trades", "captures"),
-        ("10 seconds", "captures"),
+        ("CREATE stream Trades", "keyword.other.create.neel"),
+        ("10 seconds", "constant.numeric.neel"),
         ("10.5", "constant.numeric.neel"),
         (":low AND", "variable.parameter.neel"),
         (":b.x", ""),

@@ -29,7 +29,7 @@ _MATCHES = (
     ("comment.line.double-dash", r"--.*$"),
     ("constant.numeric", r"(?:\b\d+(?:\.\d+)?|\.\d+)(?i:e[+-]?\d+)?(?i:bd|[lsydf])?\b"),
     ("keyword.operator.range", r"\.\."),
-    ("variable.other.member", rf"(?<=[^.]\.)\s*{_NAME}"),
+    ("variable.other.member", rf"(?<=[^.]\.)[ \t]*{_NAME}"),
     ("variable.parameter", r":[A-Za-z_]\w*(?![\w.]|\s*[(\[])"),
     ("support.function", any_case(FUNCTIONS) + r"(?=\s*\()"),
     ("constant.language", any_case(CONSTANTS)),
