@@ -62,7 +62,7 @@ def found(clause: str, frame: Any) -> Any:
 
 
 def rows(scale: float) -> list[Row]:
-    return [*against_floor(scale), *against_flink(scale), *hard_patterns(scale)]
+    return [*against_floor(scale), *against_flink(scale), *hard_patterns(scale), *long_matches()]
 
 
 def against_floor(scale: float) -> list[Row]:
@@ -146,4 +146,34 @@ def no_match(pattern: str, count: int) -> float:
     table = pa.table({"bits": np.full(count, 1, dtype=np.int32)})
     begin = time.perf_counter()
     assert sum(batch.num_rows for batch in recognizer(program)(iter(table.to_batches()))) == 0
+    return time.perf_counter() - begin
+
+
+def long_matches() -> list[Row]:
+    """One match of all rows, which asks for an aggregate of its rows at each of them."""
+    measured = []
+    for name in ("sum", "max", "stddev"):
+        seconds = {count: one_match(name, count) for count in (10_000, 20_000, 40_000)}
+        shown = ", ".join(f"{count:,} rows {taken:.2f} s" for count, taken in seconds.items())
+        linear = seconds[40_000] < 10 * seconds[10_000]
+        figures = {f"{n}": s for n, s in seconds.items()}
+        measured.append(Row(f"{name} in DEFINE, one match", shown, "linear in rows", linear, figures))
+    return measured
+
+
+def one_match(aggregate: str, count: int) -> float:
+    """The seconds that the kernel takes for `A+` where A asks for an aggregate of the rows of A."""
+    from neelc.ir.types import DOUBLE
+    from neelc.runtime.program import Apply, Column, Constant
+    from neelc.runtime.rows.bridge import recognizer
+    from neelc.runtime.rows.program import ACCEPT, Condition, Looked, Machine, Number, RowProgram
+
+    machine = Machine((0,), (False,), (0,), (0,), ((0, ACCEPT),), (True,))
+    holds = Apply(">=", (Apply("coalesce", (Column("a", "value"), Constant(0.0)), "double"), Constant(0.0)))
+    condition = Condition(0, holds, ("value",), (Looked(None, "x", aggregate, 1, DOUBLE),))
+    program = RowProgram(machine, ("A",), (), (Number("rows", 1),), conditions=(condition,))
+    table = pa.table({"x": np.random.default_rng(1).random(count)})
+    begin = time.perf_counter()
+    (found,) = recognizer(program)(iter(table.to_batches()))
+    assert found.column("rows").to_pylist() == [count]
     return time.perf_counter() - begin
