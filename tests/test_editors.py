@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pygments.lexers import get_lexer_by_name
@@ -86,29 +87,27 @@ def test_the_textmate_grammar_is_current(update: bool) -> None:
 
 def textmate_tokens(text: str) -> list[tuple[str, str]]:
     """Texts and their scopes, as TextMate finds them: what begins first, and of those what stands first."""
-    rules = textmate()["patterns"]
-    assert isinstance(rules, list)
+    rules: Any = textmate()["patterns"]
+    starts = [(re.compile(rule.get("match") or rule["begin"], re.MULTILINE), rule) for rule in rules]
     found, at = [], 0
-    while at < len(text):
-        starts = [
-            (re.compile(rule.get("match") or rule["begin"], re.M).search(text, at), rule) for rule in rules
-        ]
-        first, rule = min(
-            ((m, r) for m, r in starts if m and m[0]), key=lambda one: one[0].start(), default=(None, {})
-        )
-        if first is None:
-            break
-        at = first.end()
-        if "begin" in rule:
-            escape = rule.get("patterns", [{"match": r"(?!)"}])[0]["match"]
-            end = re.compile(f"(?:{escape}|(?!{rule['end']})[\\s\\S])*(?:{rule['end']}|\\Z)").match(text, at)
-            assert end is not None
-            at = end.end()
-        for group, capture in rule.get("captures", {}).items():
-            found.append((first[int(group)], capture["name"]))
-        if "captures" not in rule:
-            found.append((text[first.start() : at].strip(), rule["name"]))
-    return found
+    while True:
+        here = [(match, rule) for start, rule in starts if (match := start.search(text, at)) and match[0]]
+        if not here:
+            return found
+        match, rule = min(here, key=lambda one: one[0].start())
+        at = match.end() if "match" in rule else end_of_block(rule, text, match.end())
+        parts = {match[int(group)]: capture for group, capture in rule.get("captures", {}).items()}
+        parts = parts or {text[match.start() : at].strip(): rule}
+        found += [(part, named["name"]) for part, named in parts.items()]
+
+
+def end_of_block(rule: Any, text: str, at: int) -> int:
+    """The end of a comment or a string, past what is escaped in it."""
+    escape = rule["patterns"][0]["match"] if "patterns" in rule else "(?!)"
+    inside = rf"(?:{escape}|(?!{rule['end']})[\s\S])*"
+    found = re.compile(rf"{inside}(?:{rule['end']}|\Z)").match(text, at)
+    assert found is not None
+    return found.end()
 
 
 def textmate_scope(text: str) -> str:
