@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+import traceback
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 
 from neelc.codes import CATALOGUE, SQL_STATES
 from neelc.source import Source, Span
 
 # Wider lines than this are cut when they are shown.
 MAX_LINE = 120
+
+# JupyterLab's own colours, which follow its theme; elsewhere ones that can be read on white and on black.
+_COLOURS = {"error": "var(--jp-error-color1, #d5433c)", "warning": "var(--jp-warn-color1, #b8860b)"}
+# The code at the start, and the lines of carets: those of the source begin with a number.
+_MARKED = re.compile(r"(\A|^ +\| )((?:error|warning)\[\w+\]|[ \t]*\^+$)", re.MULTILINE)
+_PRE = "white-space: pre; overflow-x: auto; color: inherit; background: none; margin: 0.4em 0"
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,9 @@ class Diagnostic:
 class NeelError(Exception):
     """One or more diagnostics about one source text. The getters are those of PySpark's exceptions."""
 
+    is_shown = False
+    """Whether a notebook shows the diagnostics already."""
+
     def __init__(self, diagnostics: Iterable[Diagnostic], source: Source) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.span, d.code, d.message)))
         self.source = source
@@ -56,6 +69,23 @@ class NeelError(Exception):
     def getMessage(self) -> str:
         """All diagnostics as text."""
         return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of the stack: the lines of the caller, and what is wrong."""
+        if self.is_shown:
+            return [f"{type(self).__name__}: {str(self).splitlines()[0]}"]
+        callers = [one for one in traceback.extract_tb(self.__traceback__) if not _is_inside(one.filename)]
+        lines = [f"line {one.lineno}: {one.line}" for one in callers]
+        return [*lines, *str(self).splitlines()]
+
+
+def _is_inside(file: str) -> bool:
+    """Whether a file is one of neelc, of Python or of an installed package, not one of the caller's."""
+    places = (Path(__file__).parent, Path(traceback.__file__).parent)
+    return any(place in Path(file).parents for place in places) or "site-packages" in Path(file).parts
 
 
 def render(diagnostic: Diagnostic, source: Source) -> str:
@@ -129,6 +159,26 @@ def _excerpt(line: str, start: int, span: Span) -> tuple[str, str, str]:
 def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
     """All diagnostics as text, with an empty line between them."""
     return "\n\n".join(render(d, source) for d in diagnostics)
+
+
+def as_html(text: str) -> str:
+    """Rendered diagnostics for notebooks: codes and carets in colour, and nothing in them taken for HTML.
+
+    >>> text = render(Diagnostic("NEEL1001", "expected SEQ", Span(8, 11)), Source("PATTERN <b>(A)"))
+    >>> print(as_html(text))  # doctest: +ELLIPSIS
+    <pre style="..."><b style="...">error[NEEL1001]</b>: expected SEQ
+     --&gt; query:1:9
+      |
+    1 | PATTERN &lt;b&gt;(A)
+      | <b style="...">        ^^^</b></pre>
+    """
+    return "".join(map(_block, re.split(r"\n\n(?=error\[|warning\[)", text)))
+
+
+def _block(text: str) -> str:
+    colour = _COLOURS["warning" if text.startswith("warning") else "error"]
+    marked = _MARKED.sub(rf'\1<b style="color: {colour}">\2</b>', escape(text, quote=False))
+    return f'<pre style="{_PRE}">{marked}</pre>'
 
 
 def as_record(diagnostic: Diagnostic, source: Source) -> dict[str, object]:

@@ -5,30 +5,26 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from building import built, copied, package_files
 from repository import PACKAGES, ROOT, configuration, imports, modules
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The wheel, and what building it said.
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(tmp_path_factory.mktemp("tree"))
 
-    Built from a copy: setuptools would put files left over in build/ into the wheel.
-    """
-    tree = tmp_path_factory.mktemp("tree")
-    for directory in PACKAGES.values():
-        shutil.copytree(directory, tree / directory.name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tree / name)
-    options = ("-v", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tree / "dist"))
-    said = run("-m", "pip", "wheel", *options, str(tree))
-    return next((tree / "dist").glob("*.whl")), said
+
+@pytest.fixture(scope="module")
+def build(tree: Path) -> tuple[Path, str]:
+    """The wheel, and what building it said."""
+    return built(tree, "wheel")
 
 
 def run(*arguments: str, **environment: str) -> str:
@@ -56,16 +52,25 @@ def test_every_directory_with_modules_is_a_package() -> None:
     assert sorted(str(d.relative_to(ROOT)) for d in directories if not (d / "__init__.py").exists()) == []
 
 
-def test_the_wheel_holds_every_module(build: tuple[Path, str]) -> None:
-    files = set(zipfile.ZipFile(build[0]).namelist())
-    expected = {
-        f"{package.replace('.', '/')}/{path.relative_to(directory)}"
-        for package, directory in PACKAGES.items()
-        for path in directory.rglob("*.py")
+def test_the_wheel_holds_every_file_of_the_packages(build: tuple[Path, str]) -> None:
+    files = {name for name in zipfile.ZipFile(build[0]).namelist() if ".dist-info/" not in name}
+    there = package_files()
+    assert there - files == set(), "add it to `packages` or to `options.package_data` in setup.cfg"
+    assert files - there == set()
+    assert {"neelc/py.typed", "neelc/grammar/Neel.g4", "neelc/explain/page.css"} <= files
+
+
+def test_the_sdist_holds_all_that_a_wheel_is_built_from(tree: Path) -> None:
+    path, _ = built(tree, "sdist")
+    with tarfile.open(path) as archive:
+        files = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    sources = {
+        found.relative_to(tree).as_posix()
+        for name in PACKAGES.values()
+        for found in (tree / name.name).rglob("*")
     }
-    assert expected - files == set(), "missing in the wheel: add the package to `packages` in setup.cfg"
-    assert {name for name in files if name.endswith(".py")} - expected == set()
-    assert {"neelc/py.typed", "neelc/grammar/Neel.g4"} <= files
+    assert {name for name in sources if (tree / name).is_file()} - files == set()
+    assert {"setup.cfg", "pyproject.toml", "README.md", "LICENSE"} <= files
 
 
 def test_the_build_warns_of_nothing(build: tuple[Path, str]) -> None:
@@ -82,15 +87,37 @@ def test_the_wheel_runs_from_another_directory(build: tuple[Path, str], tmp_path
     assert version in run("-S", str(tmp_path / "bin" / "neelc"), "--version", PYTHONPATH=path)
 
 
+def requirements(section: str, option: str) -> dict[str, str]:
+    """The packages that an option of setup.cfg lists, each with its whole line."""
+    lines = configuration()[section][option].split("\n")
+    return {re.split(r"[ <>=!~\[]", line)[0]: line for line in lines if line}
+
+
+EXTRAS = {name: requirements("options.extras_require", name) for name in ("connect", "lsp", "notebook")}
+DEVELOPMENT = requirements("options.extras_require", "dev")
+
+
 def test_what_is_imported_is_declared() -> None:
-    declared = configuration()["options"]["install_requires"].split("\n")
-    names = {re.split(r"[ <>=!~\[]", line)[0] for line in declared if line}
+    """What only an extra brings is imported by one module: tests/test_architecture.py has the doors."""
+    names = set(requirements("options", "install_requires")).union(*EXTRAS.values(), DEVELOPMENT)
     providers = importlib.metadata.packages_distributions()
     wrong = {
         f"{module} imports {name}"
         for module, path in modules().items()
         for name in {name.split(".")[0] for _, name in imports(module, path)}
         if name not in sys.stdlib_module_names and name not in ("neelc", "__future__", "")
-        if not names & set(providers.get(name, []))
+        if not names & {found.lower() for found in providers.get(name, [])}
     }
-    assert wrong == set(), "add the package to install_requires in setup.cfg"
+    assert wrong == set(), "add the package to install_requires or to an extra in setup.cfg"
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_what_is_tested_has_the_extras(extra: str) -> None:
+    assert EXTRAS[extra].items() <= DEVELOPMENT.items(), "`dev` in setup.cfg has all other extras"
+
+
+def test_the_version_stands_in_one_place() -> None:
+    version = configuration()["metadata"]["version"]
+    texts = (path.read_text() for path in [*modules().values(), ROOT / "pyproject.toml"])
+    assert not any(f'"{version}"' in text for text in texts)
+    assert f"## {version}" in (ROOT / "docs" / "changelog.md").read_text()

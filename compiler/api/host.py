@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neelc.api.errors import NeelQueryError, translated
-from neelc.api.query import Text, run_source
+from neelc.api.query import Text, query_html, run_source
 from neelc.api.registering import Registered, declared_paths
 from neelc.api.schemas import columns_of
 from neelc.api.streams import Frame, StreamData
@@ -80,6 +80,9 @@ class HostQuery:
 
     def __repr__(self) -> str:
         return f"<neelc.HostQuery: {' '.join(self.script.source.text.split())[:80]}>"
+
+    def _repr_html_(self) -> str:
+        return query_html(self.script.source, self.plan)
 
 
 @dataclass(frozen=True)

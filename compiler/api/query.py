@@ -12,14 +12,15 @@ from neelc.api.registering import Registered
 from neelc.api.streams import Frame
 from neelc.api.why import why_of
 from neelc.cost.statistics import Statistics
-from neelc.errors import Diagnostic, NeelError
+from neelc.errors import Diagnostic, NeelError, as_html, render
+from neelc.explain.embedded import folded, framed, is_page, preformatted
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.ir.logical import Program, Stream
 from neelc.ir.names import find, written
 from neelc.ir.scalar import Function
 from neelc.ir.script import Script
-from neelc.reasons.model import Why
 from neelc.source import Source, Span
+from neelc.reasons.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class Text(str):
-    """A text that a console or a notebook shows as it is, not between quotes; HTML as a page."""
+    """A text that a console or a notebook shows as it is, not between quotes; HTML as a page in a frame."""
 
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_html_(self) -> str | None:
-        return str(self) if self.startswith("<!doctype html>") else None
+    def _repr_html_(self) -> str:
+        return framed(self) if is_page(self) else preformatted(self)
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,15 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<neelc.Query: {' '.join(self.bound.text.text.split())[:80]}>"
+
+    def _repr_html_(self) -> str:
+        return query_html(self.bound.text, self.plan, self.warnings)
+
+
+def query_html(text: Source, plan: Text, warnings: Iterable[Diagnostic] = ()) -> str:
+    """A compiled query in a notebook: its text and warnings, and its plan for who asks for it."""
+    told = "".join(as_html(render(one, text)) for one in warnings)
+    return preformatted(text.text.strip()) + told + folded("physical plan", plan._repr_html_())
 
 
 def explanation(bound: Bound, mode: str, format: str) -> Text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from neelc.api.archive import archive
@@ -58,7 +58,7 @@ def ship(spark: Frame) -> Shipment:
             raise
         raise failure from error
     kinds = sorted(Counter(map(tuple, told)).items(), key=str)
-    workers = tuple(Worker(*row, count) for row, count in kinds)
+    workers = tuple(replace(Worker(*row), tasks=count) for row, count in kinds)
     if problems := [problem for worker in workers for problem in misfits(worker)]:
         code, message = problems[0]
         raise NeelRunError(message, code)
@@ -70,7 +70,6 @@ def misfits(worker: Worker) -> Iterator[tuple[str, str]]:
     Another Python is no matter of this: Spark itself refuses to send it anything.
 
     >>> fine = Worker("a", "", "3.11.7", version("neelc"), "2.1", "19.0", "2.2")
-    >>> from dataclasses import replace
     >>> list(misfits(fine)), [code for code, _ in misfits(replace(fine, pyarrow="1.0", neelc="0.0.1"))]
     ([], ['NEEL5103', 'NEEL5102'])
     """
@@ -86,8 +85,8 @@ def misfits(worker: Worker) -> Iterator[tuple[str, str]]:
 
 def _line(worker: Worker) -> str:
     """
-    >>> print(_line(Worker("a", "", "3.11.7", "0.1.0", "2.1", "19.0", None, 2)))
-    a: Python 3.11.7, neelc 0.1.0, numpy 2.1, pyarrow 19.0, no pandas (2 tasks)
+    >>> print(_line(Worker("a", "", "3.11.7", "1.2", "2.1", "19.0", None, 2)))
+    a: Python 3.11.7, neelc 1.2, numpy 2.1, pyarrow 19.0, no pandas (2 tasks)
     """
     known: Sequence[tuple[str, str | None]] = [(name, getattr(worker, name)) for name in PACKAGES]
     has = [f"{name} {found}" if found else f"no {name}" for name, found in known]

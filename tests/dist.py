@@ -1,0 +1,115 @@
+"""`make dist`: wheel and sdist, each installed into an empty environment and used there.
+
+    PYTHONPATH=tests python -m dist build/dist
+
+Pip fetches what neelc requires; everything runs in a directory outside of the repository, where this tree
+cannot be found by chance. The first thing that fails ends it, with what it printed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Mapping
+from pathlib import Path
+
+from building import built, copied
+from repository import ROOT, configuration
+
+EXAMPLE = ROOT / "docs" / "examples" / "hospital"
+
+EXTRAS = "connect,lsp,notebook"
+
+# What the extras bring can be imported, and the extension loads.
+WITH_EXTRAS = """
+import grpc, pygls
+from IPython.core.interactiveshell import InteractiveShell
+done = InteractiveShell.instance().run_cell("%load_ext neelc")
+assert done.success and "neel" in InteractiveShell.instance().magics_manager.magics["cell"]
+print("the extension loads")
+"""
+
+
+class Failed(Exception):
+    """A step failed; what it printed was shown."""
+
+
+def main(out: Path) -> int:
+    with tempfile.TemporaryDirectory(prefix="neelc-dist-") as scratch:
+        tree = Path(scratch) / "tree"
+        tree.mkdir()
+        copied(tree)
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            for kind in ("wheel", "sdist"):
+                path = Path(shutil.copy(built(tree, kind)[0], out))
+                print(f"== {path.name}, {path.stat().st_size // 1024} KB", flush=True)
+                prove(path, Path(scratch) / kind, extras=EXTRAS if kind == "wheel" else "")
+        except Failed:
+            return 1
+    print("== wheel and sdist install and run in an empty environment")
+    return 0
+
+
+def prove(package: Path, place: Path, extras: str) -> None:
+    """Install a package into an empty environment at this place, and use it."""
+    venv.create(place / "venv", with_pip=True)
+    work = place / "work"
+    shutil.copytree(EXAMPLE, work)
+    shell = Shell(place / "venv" / "bin", work)
+    shell("python", "-m", "pip", "install", "-q", str(package.resolve()))
+    shell("python", "-m", "pip", "check")
+    version = configuration()["metadata"]["version"]
+    assert shell("neelc", "--version") == f"neelc {version}\n"
+    assert shell("python", "-c", "import neelc; print(neelc.__file__)").startswith(str(place))
+    shell("neelc", "doctor")
+    found = {
+        engine: shell("neelc", "run", "hospital.neel", "--engine", engine)
+        for engine in ("spark", "reference")
+    }
+    assert found["spark"] == found["reference"] and "scalpel" in found["spark"], found
+    shell("neelc", "explain", "hospital.neel", "--format", "html")
+    shell("neelc", "test", "hospital.case")
+    if extras:
+        shell("python", "-m", "pip", "install", "-q", f"{package.resolve()}[{extras}]")
+        shell("python", "-m", "pip", "check")
+        shell("python", "-c", WITH_EXTRAS)
+
+
+class Shell:
+    """Commands of an environment, in a directory, without anything of the environment around."""
+
+    def __init__(self, commands: Path, directory: Path) -> None:
+        self.commands, self.directory = commands, directory
+
+    def __call__(self, command: str, *arguments: str) -> str:
+        """Run it, and give what it prints."""
+        shown = " ".join(argument for argument in (command, *arguments) if "\n" not in argument)
+        print(f"   {shown}", flush=True)
+        done = subprocess.run(
+            [str(self.commands / command), *arguments],
+            cwd=self.directory,
+            env=self._environment(os.environ),
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
+            raise Failed(shown)
+        return done.stdout
+
+    def _environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in given.items()
+            if not name.startswith(("PYTHON", "PYSPARK", "VIRTUAL"))
+        }
+        return {**kept, "PATH": f"{self.commands}:{given['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
