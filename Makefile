@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 .DELETE_ON_ERROR:
-.PHONY: help demo test check fuzz mutate bench docs fmt clean java chromium build/mypy
+.PHONY: help demo test check fuzz mutate bench docs dist fmt clean java chromium build/mypy
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
@@ -62,6 +62,9 @@ docs: .venv/docs-ready  ## the documentation as a site in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f docs/site/mkdocs.yml >build/docs.log 2>&1 \
 	  || { cat build/docs.log >&2; exit 1; }
 	@echo "build/site/index.html"
+
+dist: .venv/ready java  ## wheel and sdist in build/dist, each installed into an empty environment and used there
+	@PYTHONPATH=tests $(BIN)/python -m dist build/dist
 
 fmt: .venv/ready  ## format the code
 	@$(BIN)/ruff check -q --fix-only .
