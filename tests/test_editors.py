@@ -89,7 +89,8 @@ def textmate_tokens(text: str) -> list[tuple[str, str]]:
     """Texts and their scopes, as TextMate finds them: what begins first, and of those what stands first."""
     rules: Any = textmate()["patterns"]
     starts = [(re.compile(rule.get("match") or rule["begin"], re.MULTILINE), rule) for rule in rules]
-    found, at = [], 0
+    found: list[tuple[str, str]] = []
+    at = 0
     while True:
         here = [(match, rule) for start, rule in starts if (match := start.search(text, at)) and match[0]]
         if not here:

@@ -44,7 +44,8 @@ class NeelLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
     """
 
     name = "Neel"
-    aliases: ClassVar[list[str]] = ["neel"]
+    # A sketch is a synopsis in the documentation: brackets, bars and dots around the words of the language.
+    aliases: ClassVar[list[str]] = ["neel", "neel-sketch"]
     filenames: ClassVar[list[str]] = ["*.neel"]
     mimetypes: ClassVar[list[str]] = ["text/x-neel"]
     url = "https://pypi.org/project/neelc/"
