@@ -52,6 +52,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query", metavar="NAME", help="this query (the last one)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how it is told (text)")
     parser.add_argument("-o", "--out", dest="output", metavar="PATH", help="write to this file")
+    parser.add_argument(
+        "--report", metavar="FILE", help="also write a page that shows the events, with what is told of them"
+    )
     parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
     add_inputs(parser)
     spark = parser.add_argument_group("Spark")
@@ -96,7 +99,13 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     tables = _tables(wanted, inputs, program, options)
     if tables is None:
         return 3
-    _write(why(wanted, tables, source), options)
+    found = why(wanted, tables, source)
+    _write(found, options)
+    if options.report is not None:
+        from neelc.commands.report import write_report
+        from neelc.commands.why_report import why_page
+
+        write_report(options.report, why_page(wanted, inputs, tables, found))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neelc.data.values import Misfit, from_text
 from neelc.files import CallError
@@ -40,6 +40,11 @@ class Asked:
                 needed |= {stream.query for stream in named.query.streams}
                 found.append(place)
         return found[::-1]
+
+    def needed(self) -> Program:
+        """The script with the queries that are needed: this one is the last."""
+        places = [*self.before(), self.place]
+        return replace(self.program, queries=tuple(self.program.queries[place] for place in places))
 
     def streams(self) -> Iterator[tuple[Stream, bool]]:
         """The streams that are read, and whether the keys and times that are asked for can be looked for

@@ -44,11 +44,20 @@ def why(asked: Asked, tables: Tables, source: Source) -> Why:
 
 def _events(asked: Asked, tables: Tables) -> list[Event]:
     """The events of the query's streams that can matter."""
-    places = [*asked.before(), asked.place]
-    needed = replace(asked.program, queries=tuple(asked.program.queries[place] for place in places))
-    span = asked.range()
-    events = events_read(needed, len(places) - 1, tables)
+    needed, span = asked.needed(), asked.range()
+    events = events_read(needed, len(needed.queries) - 1, tables)
     return [event for event in events if span is None or span[0] <= event.start <= span[1]]
+
+
+def rows_looked_at(asked: Asked, tables: Tables) -> Tables:
+    """The rows of the streams without those of other keys and times."""
+    found = groups(asked.match, _events(asked, tables), asked.keys)
+    kept = {(event.stream, event.row) for group in found for event in group.events}
+    direct = {stream.name for stream, is_filtered in asked.streams() if is_filtered}
+    return {
+        name: [row for place, row in enumerate(rows) if name not in direct or (name, place) in kept]
+        for name, rows in tables.items()
+    }
 
 
 def _starts(asked: Asked, group: Group) -> list[Event]:

@@ -43,6 +43,13 @@ def test_a_file(neelc: Here) -> None:
     assert neelc.read("why.txt") == UP
 
 
+def test_a_page(neelc: Here) -> None:
+    done = neelc("why", "script.neel", "--query", "up", "--engine", "reference", "--report", "why.html")
+    assert (done.status, done.out, done.err) == (0, UP, "why.html: written\n")
+    page = neelc.read("why.html")
+    assert "<!doctype html>" in page and "A a at 1: match\\n  a  A  1\\n" in page
+
+
 def test_queries_that_others_read(neelc: Here) -> None:
     neelc.write("network.neel", neelc.read("script.neel") + "PATTERN SEQ(up u, C c) WHERE c.price > 20;")
     done = neelc("why", "network.neel", "--engine", "reference")
