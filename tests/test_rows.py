@@ -249,7 +249,7 @@ def test_a_long_partition_is_read_in_pieces(
         whole = Viability(machine, [0b001, 0b011, 0b110])
         monkeypatch.setattr(automaton, "LONG", 10_000)
         expected = [whole.sets[state] for state in whole.states(letters, heads, backwards)]
-        for few, patience in ((0, 50), (5, 3), (24, 0)):
+        for few, patience in ((0, 50), (1, 9), (5, 3), (24, 0)):
             monkeypatch.setattr(automaton, "LONG", 100)
             monkeypatch.setattr(automaton, "FEW", few)
             monkeypatch.setattr(automaton, "PATIENCE", patience)
