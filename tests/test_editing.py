@@ -226,6 +226,17 @@ def test_the_example_of_the_page() -> None:
     assert shown.replace("\n\n-", "\n-").strip() == said.strip()
 
 
+def test_what_is_registered_is_offered() -> None:
+    from neelc.arguments import defined_in
+
+    defined = "import neelc\n@neelc.aggregate(returns='DOUBLE')\ndef spread(values): return 1.0\n"
+    outside = Outside(aggregates=defined_in(defined, "mine.py")[0])
+    text = "PATTERN A+ a[] WHERE "
+    assert "spread" in [
+        offer.label for offer in complete(Document(STREAM + text, outside=outside), len(STREAM + text))
+    ]
+
+
 def test_definitions() -> None:
     document, cursor = written("PATTERN SEQ(AB a, B b) WHERE |b.x > a.x")
     found = definition(document, cursor)

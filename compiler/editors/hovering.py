@@ -89,7 +89,7 @@ def _behind_dot(chain: list[str], lexeme: Lexeme, spot: Spot) -> str | None:
     match followed([*chain, lexeme.text], spot.names):
         case Known() as variable:
             return of_variable(variable)
-        case (column,):
+        case Column() as column:
             return of_attribute(column, ".".join(chain))
     return None
 

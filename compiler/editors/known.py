@@ -37,12 +37,12 @@ def known_by(name: str, several: Iterable[Known]) -> Known | None:
     return next((one for one in listed if one.name == found), None)
 
 
-def followed(chain: Sequence[str], several: Sequence[Known]) -> Known | tuple[Column, ...] | None:
-    """What `a.b.c` leads to: a variable, or the one column of that name; None if it leads nowhere.
+def followed(chain: Sequence[str], several: Sequence[Known]) -> Known | Column | None:
+    """What `a.b.c` leads to: a variable, or a column; None if it leads nowhere.
 
     >>> from neelc.ir.types import INT
     >>> a = Known("a", "an event", (Column("x", INT),))
-    >>> followed(["a"], [a]) is a, followed(["a", "X"], [a])[0].name, followed(["a", "y"], [a])
+    >>> followed(["a"], [a]) is a, followed(["a", "X"], [a]).name, followed(["a", "y"], [a])
     (True, 'x', None)
     """
     first, *rest = chain
@@ -57,11 +57,11 @@ def followed(chain: Sequence[str], several: Sequence[Known]) -> Known | tuple[Co
     return found
 
 
-def _column(chain: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...] | None:
+def _column(chain: Sequence[str], columns: Sequence[Column]) -> Column | None:
     name = find(chain[0], [written(column.name) for column in columns])
     column = next((one for one in columns if written(one.name) == name), None)
     if column is None or len(chain) == 1:
-        return None if column is None else (column,)
+        return column
     return _column(chain[1:], fields(column.type))
 
 

@@ -57,6 +57,7 @@ def streams(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
     for entry in spot.catalog.entries.values():
         name = written(entry.name)
         yield Offer(name, "stream", entry.kind, of_type(name, spot.catalog) or "")
+    yield from (Offer(name, "function", "agent") for name in spot.document.outside.agents)
 
 
 def variables(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
@@ -79,6 +80,7 @@ def values(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
     is_pattern = isinstance(spot.query, PatternQuery)
     if is_pattern and any(one.says("RETURN") for one in before):
         yield from (Offer(name, "attribute", "time of the match") for name in ("match_start", "match_end"))
+    yield from (Offer(name, "function", "registered") for name in spot.document.outside.aggregates)
     for name in sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(() if is_pattern else FORMS)}):
         yield Offer(name, "function", "", of_function(name) or "")
 
@@ -90,8 +92,8 @@ def attributes(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
         case Known() as found:
             yield from (Offer(one.name, "variable", one.title.replace("`", "")) for one in found.inner)
             yield from columns(found.columns)
-        case (column,):
-            yield from columns(fields(column.type))
+        case Column(type=kind):
+            yield from columns(fields(kind))
 
 
 def columns(several: Iterable[Column]) -> Iterator[Offer]:
