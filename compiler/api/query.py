@@ -19,8 +19,8 @@ from neelc.ir.logical import Program, Stream
 from neelc.ir.names import find, written
 from neelc.ir.scalar import Function
 from neelc.ir.script import Script
-from neelc.source import Source, Span
 from neelc.reasons.model import Why
+from neelc.source import Source, Span
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline
@@ -114,7 +114,7 @@ class Query:
         *,
         key: str | Sequence[str] | None = None,
         compare_strategies: bool = False,
-        why: Iterable[Note] = (),
+        why: Why | Iterable[Note] = (),
     ) -> Timeline:
         """The events and the matches of the query on a time line; this runs it. `key` names the columns of
         the lanes; `why` are notes on start events."""

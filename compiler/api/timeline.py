@@ -14,10 +14,11 @@ from neelc.api.errors import NeelQueryError, translated
 from neelc.api.host import HostQuery
 from neelc.api.streams import Frame, StreamData, stream
 from neelc.errors import Diagnostic
+from neelc.explain.embedded import framed
 from neelc.explain.report import written_queries
-from neelc.explain.tags import tag
 from neelc.files import write_whole
 from neelc.ir.names import quote
+from neelc.reasons.model import Why
 from neelc.report.drawing import Subject
 from neelc.report.page import report_page
 from neelc.report.picture import MOST_EVENTS, Note, Picture
@@ -26,8 +27,6 @@ from neelc.report.texts import counted
 
 if TYPE_CHECKING:
     from neelc.api.query import Bound, Query
-
-FRAME = "width: 100%; height: 820px; border: 1px solid #8886; border-radius: 4px"
 
 Key = str | Sequence[str] | None
 
@@ -47,8 +46,7 @@ class Timeline:
         write_whole(Path(path), self.html)
 
     def _repr_html_(self) -> str:
-        # In a frame of its own, so that its style and its script leave the notebook alone.
-        return tag("iframe", sandbox="allow-scripts", srcdoc=self.html, style=FRAME)
+        return framed(self.html)
 
     def __repr__(self) -> str:
         shown = self.picture.shown
@@ -71,13 +69,14 @@ def timeline(
     unit: str | None = None,
     compare_strategies: bool = False,
     most_events: int = MOST_EVENTS,
-    why: Iterable[Note] = (),
+    why: Why | Iterable[Note] = (),
 ) -> Timeline:
     """Events on a time line, and the matches of a query among them.
 
     `events` is a DataFrame, or `neelc.stream(...)` of one; the query knows it by `name`. Without a query only
     the events are drawn: a result of `neelc.sql`, from `match_start` to `match_end`, or of a SELECT is drawn
     like that, too. `key` names the columns of the lanes, by default those that the query brings together.
+    `why` is what `neelc.why` tells of start events, or other notes on them.
     """
     from neelc.api.session import Session
 
@@ -98,7 +97,7 @@ def drawn(
     key: Key = None,
     compare_strategies: bool = False,
     most_events: int = MOST_EVENTS,
-    why: Iterable[Note] = (),
+    why: Why | Iterable[Note] = (),
     has_matches: bool = True,
 ) -> Timeline:
     """The picture of a compiled query; without its matches, of its events only."""
@@ -116,9 +115,10 @@ def drawn(
         asked = program.queries[place].query
         subject = Subject(bound.text.name, named.name, named.text, asked, wanted)
         drawing = SparkDrawing(query.spark, bound.text, program, place, _frames(query.bound))
+        notes = why.notes if isinstance(why, Why) else why
         if not has_matches:
-            return Timeline(drawing.events_only(subject, why, most_events))
-        return Timeline(drawing.picture(subject, compare_strategies, why, most_events))
+            return Timeline(drawing.events_only(subject, notes, most_events))
+        return Timeline(drawing.picture(subject, compare_strategies, notes, most_events))
 
 
 def _frames(bound: Bound) -> dict[str, Frame]:

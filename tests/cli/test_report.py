@@ -1,0 +1,64 @@
+"""`neelc run --report`."""
+
+from __future__ import annotations
+
+from command_line import Here
+
+REFERENCE = ("run", "script.neel", "--engine", "reference")
+
+
+def test_a_report_beside_the_rows(neelc: Here) -> None:
+    done = neelc(*REFERENCE, "--report", "report.html")
+    assert done.status == 0
+    assert done.out == "a  sym\n1  C\n"
+    assert "report.html: written" in done.err
+    page = neelc.read("report.html")
+    assert page.startswith("<!doctype html>")
+    assert "1 match among 4 events." in page
+    assert "http" not in page  # it works offline
+
+
+def test_several_queries_and_a_key(neelc: Here) -> None:
+    both = ("--query", "up", "--report", "report.html", "--report-key", "sym")
+    assert neelc(*REFERENCE, *both).status == 0
+    assert "by sym: 3, 2 of them with matches" in neelc.read("report.html")
+    done = neelc(*REFERENCE, "--report", "report.html", "--report-key", "symbol")
+    assert (done.status, done.err) == (
+        2,
+        "neelc: report: no stream has the key symbol; columns: ts, sym, price\n",
+    )
+
+
+def test_strategies_side_by_side(neelc: Here) -> None:
+    assert neelc(*REFERENCE, "--report", "report.html", "--compare-strategies").status == 0
+    page = neelc.read("report.html")
+    assert "The same 4 events under 3 strategies: 0 to 1 match." in page
+    assert "it requires a partition: PARTITION BY id, or a condition [id]" in page
+
+
+def test_wrong_calls(neelc: Here) -> None:
+    assert neelc(*REFERENCE, "--compare-strategies") == (
+        2,
+        "",
+        "neelc: run --compare-strategies: say where the picture goes: --report FILE.html\n",
+    )
+    assert neelc(*REFERENCE, "--report", ".").err == (
+        "neelc: run --report .: a directory; a page is written to a file\n"
+    )
+    assert neelc(*REFERENCE, "--report", "no/such/report.html").err == (
+        "neelc: no/such/report.html: cannot be written: No such file or directory\n"
+    )
+
+
+def test_match_recognize_is_refused(neelc: Here) -> None:
+    neelc.write(
+        "rows.neel",
+        "CREATE STREAM trades (ts BIGINT, sym STRING, price DOUBLE)\n"
+        "  TIMESTAMP BY ts UNIT SECONDS FROM 'trades.csv';\n"
+        "SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY ts MEASURES a.ts AS x PATTERN (a) "
+        "DEFINE a AS sym = 'A');\n",
+    )
+    done = neelc("run", "rows.neel", "--engine", "reference", "--report", "report.html")
+    assert done.status == 1
+    assert "error[NEEL4001]: not supported yet: a picture of MATCH_RECOGNIZE" in done.err
+    assert not (neelc.directory / "report.html").exists()
