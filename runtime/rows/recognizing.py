@@ -19,7 +19,7 @@ from neelc.runtime.rows.program import RowProgram, looked_columns
 from neelc.runtime.rows.skipping import next_start_of
 from neelc.runtime.rows.viability import Viability
 from neelc.runtime.rows.walking import ViableWays, Ways, from_every_row, one_by_one
-from neelc.runtime.rows.windowed import WindowedWays, row_limits, time_limits
+from neelc.runtime.rows.windowed import WindowedWays, are_short, row_limits, time_limits
 
 TIME = "time"
 
@@ -35,10 +35,11 @@ def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) ->
     bits = masks(program, columns, heads, count)
     has_window = program.reach is not None or program.rows is not None
     many = len(heads) > automaton.FEW
-    if has_window and not program.conditions and many and len(program.machine.after) * count < LARGEST_TABLE:
-        ways = WindowedWays(program.machine, bits, heads, _limits(program, columns, heads, count))
-        yield from _together(program, ways, heads, count)
-        return
+    if has_window and not program.conditions and len(program.machine.after) * count < LARGEST_TABLE:
+        limits = _limits(program, columns, heads, count)
+        if many or (program.skip == "NEXT" and are_short(limits)):
+            yield from _together(program, WindowedWays(program.machine, bits, heads, limits), heads, count)
+            return
     alphabet, read = letters(bits)
     viability = Viability(program.machine, alphabet)
     states = viability.states(read, heads, backwards=True)

@@ -2,12 +2,14 @@
 
 What counts is no longer whether a match can be completed, but how early: `earliest[row, place]` is the first
 row with which a match that takes a row in a place can end. It follows from the row after it, so partitions
-are read from their ends, all of them at the same time.
+are read from their ends, all of them at the same time. Where windows are short, so are the pieces that long
+partitions are cut into: a window more is read behind each, as nothing further matters to its rows.
 """
 
 from __future__ import annotations
 
 from functools import reduce
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +20,19 @@ from neelc.runtime.rows.program import ACCEPT, Choices, Machine
 
 NEVER = np.iinfo(np.int32).max
 
+PIECES = 24
+"""Windows are short if all rows could be cut into so many pieces of one window."""
+
 
 class WindowedWays:
     """The ways through rows with masks of variables. A match from row s ends at row `limit[s]` or before."""
 
     def __init__(self, machine: Machine, masks: Ints, heads: Ints, limit: Ints) -> None:
         self.machine, self.limit = machine, limit
-        self.earliest = earliest(machine, masks, heads)
+        if are_short(limit):
+            self.earliest = earliest_in_pieces(machine, masks, heads, widest(limit))
+        else:
+            self.earliest = earliest(machine, masks, heads)
         most = max((len(ways) for ways in machine.after), default=0)
         self.choices = np.array([[*ways, *[NONE] * (most - len(ways))] for ways in machine.after])
         rows = np.arange(len(masks))
@@ -77,6 +85,37 @@ def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
         found[rows] = np.stack(beyond, axis=1)
         rows = rows - 1
     return found
+
+
+def widest(limit: Ints) -> int:
+    """The rows of the longest window."""
+    return int((limit - np.arange(len(limit))).max(initial=0)) + 1
+
+
+def are_short(limit: Ints) -> bool:
+    return PIECES * widest(limit) <= len(limit)
+
+
+def earliest_in_pieces(machine: Machine, masks: Ints, heads: Ints, window: int) -> NDArray[np.int32]:
+    """`earliest`, as far as it is inside of a window of so many rows; behind that it may be anything later.
+
+    >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
+    >>> earliest_in_pieces(machine, np.array([0b01, 0b10, 0b01, 0b10]), np.array([0]), 2)[:, 0].tolist()
+    [1, 2147483647, 3, 2147483647]
+    """
+    count = len(masks)
+    length = max(window, isqrt(count))
+    tails = np.append(heads[1:], count)
+    cuts = [np.arange(head, tail, length) for head, tail in zip(heads.tolist(), tails.tolist(), strict=True)]
+    begins = np.concatenate(cuts)
+    last = np.repeat(tails, [len(one) for one in cuts])
+    sizes = np.minimum(begins + length + window, last) - begins
+    first = np.cumsum(sizes) - sizes
+    moved = np.repeat(begins - first, sizes)
+    rows = np.arange(len(moved)) + moved
+    own = rows < np.repeat(np.minimum(begins + length, last), sizes)
+    found = earliest(machine, masks[rows], first)[own]
+    return np.where(found == NEVER, NEVER, found + moved[own, None]).astype(np.int32)
 
 
 def _ends(
