@@ -18,7 +18,7 @@ from neelc.cli import main
 
 RUN = {"neel", "case", "console", "python"}
 """Languages whose blocks are run: Python in tests/spark/test_page_snippets.py, the others here."""
-SHOWN = {"text", "sh", "json", "sql", "neel-sketch", "toml", "yaml", "ini", "xml", "lua", "vim"}
+SHOWN = {"text", "sh", "json", "sql", "neel-sketch", "toml", "yaml", "ini", "xml", "lua", "vim", "lisp"}
 """Languages whose blocks are only shown: outputs, synopses, settings of other programs."""
 
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
