@@ -25,7 +25,11 @@ class Stage {
     this.canvas.height = Math.round(height * scale);
     this.canvas.style.width = `${width}px`;
     this.canvas.style.height = `${height}px`;
-    this.labels = Math.min(150, Math.max(64, Math.round(width * 0.16)));
+    // Wide enough for the names of lanes, as far as there is room.
+    const pen = this.canvas.getContext("2d");
+    pen.font = `12.5px ${this.palette.font}`;
+    const names = [...this.model.lanes.slice(0, 500), this.model.data.key.join(", ")].map((name) => pen.measureText(name).width);
+    this.labels = Math.round(Math.min(190, width * 0.3, Math.max(64, ...names) + 22));
   }
 
   x(time) { return this.labels + (time - this.view.range[0]) * this.per; }
