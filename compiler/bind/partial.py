@@ -22,6 +22,7 @@ from neelc.ir.types import DataType
 
 LONGER = 2
 """How many windows are looked through for a step that comes too late."""
+MOST = 2**63 - 1
 
 
 def partial_matches(match: Match, time: DataType) -> Match:
@@ -64,7 +65,8 @@ def _longer(within: p.Window | None) -> p.Window | None:
     if within is None:
         return None
     assert isinstance(within.count, e.Literal) and isinstance(within.count.value, int)
-    return replace(within, count=replace(within.count, value=LONGER * within.count.value))
+    longer = min(LONGER * within.count.value, MOST)
+    return replace(within, count=replace(within.count, value=longer))
 
 
 @dataclass

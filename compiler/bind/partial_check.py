@@ -25,8 +25,10 @@ def check_partial(query: PatternQuery, outputs: Outputs, is_imprecise: bool, fin
     for column in outputs.columns:
         if column.name.casefold() in COLUMNS:
             message = f"`{column.name}` is a column of partial matches"
-            hint = f"give it another name: AS {written(column.name + '_2')}"
-            findings.report("NEEL2009", message, findings.word(written(column.name), column, nth=-1), hint)
+            other = written(column.name + "_2")
+            hint = f"give it another name: AS {other}" if column.span else "call the variable otherwise"
+            place = words if column.span is None else findings.word(written(column.name), column, nth=-1)
+            findings.report("NEEL2009", message, place, hint)
 
 
 def _refused(

@@ -10,7 +10,7 @@ from neelc.bind.coercion import cast_to, common_of
 from neelc.ir import pattern as p
 from neelc.ir.expr import Attribute, Expr, Variable
 from neelc.ir.logical import Match
-from neelc.ir.names import bare
+from neelc.ir.names import bare, written
 from neelc.ir.node import Node, transform
 from neelc.ir.parts import all_parts
 from neelc.ir.typeof import type_of
@@ -54,6 +54,11 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
     look at all of them. Proof: in a match all events have the same key, and so has whatever its negations
     and EXISTS look for, so events of other keys change nothing. NULL is a key like others: events without
     a value can be a match if nothing is compared with them, as with `a` above.
+
+    A branch of an OR that is a single event is tied to nothing, and has the key of the others:
+
+    >>> show("OR(A a, SEQ(B b, C c)) WHERE b.id = c.id")
+    id: a.id, b.id, c.id
 
     There is none if an event is not tied to the others, in some branch or for some element:
 
@@ -121,10 +126,24 @@ def _coverings(part: p.Pattern, known: Known, timed: bool) -> dict[str, Terms]:
         return {}
     around = known.and_of(part)
     branches = [_coverings(branch, around, timed) for branch in part.parts]
-    shared = [name for name in branches[0] if all(name in branch for branch in branches)]
+    names = dict.fromkeys(name for branch in branches for name in branch)
+    for branch, found in zip(part.parts, branches, strict=True):
+        found.update(_borrowed(branch, [name for name in names if name not in found], around, timed))
+    shared = [name for name in names if all(name in branch for branch in branches)]
     return {
         name: {role: term for branch in branches for role, term in branch[name].items()} for name in shared
     }
+
+
+def _borrowed(part: p.Pattern, names: list[str], known: Known, timed: bool) -> Iterator[tuple[str, Terms]]:
+    """What makes the events of a branch equal in attributes that only other branches compare: of a single
+    event, any of them does."""
+    first = next(sure_roles(part, known.roles), None)
+    for name in names if first is not None else ():
+        term = first.term(written(name)) if first is not None else None
+        terms = None if term is None else cover(part, (term,), known, timed)
+        if terms is not None and not isinstance(terms, Loose):
+            yield name, terms
 
 
 def _seeds(role: Role, roles: Roles) -> Iterator[Expr]:
