@@ -42,6 +42,25 @@ def test_neel_snippets_parse(block: Block) -> None:
     script(Source(block.text, block.place))
 
 
+WHOLE = [block for block in snippets("neel") if "CREATE STREAM" in block.text and "PATTERN" in block.text]
+
+
+@pytest.mark.parametrize("block", WHOLE, ids=place)
+def test_whole_scripts_are_right(block: Block, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.neel"
+    script.write_text(block.text)
+    status = main(["check", str(script)])
+    wrong = block.title is not None and block.title.startswith("wrong")
+    assert (status, wrong) in ((0, False), (1, True)), capsys.readouterr()
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_make_has_the_targets_that_pages_name(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z/]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:^ *|`)make ([a-z/]+)", page.read_text(), re.MULTILINE))
+    assert named <= targets
+
+
 @pytest.mark.parametrize("block", snippets("case"), ids=place)
 def test_case_snippets_pass(block: Block) -> None:
     from neelc.cases import run_case
