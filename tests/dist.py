@@ -71,7 +71,7 @@ def prove(package: Path, place: Path, extras: str) -> None:
         engine: shell("neelc", "run", "hospital.neel", "--engine", engine)
         for engine in ("spark", "reference")
     }
-    assert found["spark"] == found["reference"] and "scalpel" in found["spark"], found
+    assert found["spark"] == found["reference"] and "scissors-2" in found["spark"], found
     shell("neelc", "explain", "hospital.neel", "--format", "html")
     shell("neelc", "test", "hospital.case")
     if extras:

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from repository import ROOT
+from snippets import blocks
 
 import neelc
 
 pytest.importorskip("IPython", reason="notyet: notebooks require IPython")
 
+PAGE = ROOT / "docs" / "how-to" / "notebooks.md"
 NOTEBOOK = ROOT / "docs" / "examples" / "notebook" / "hospital.ipynb"
 
 PAIRS = (
@@ -132,6 +134,21 @@ def test_queries_and_texts(spark: Any, ticks: None) -> None:
     assert "a.note &lt; &#x27;x&#x27;" in html and "warning[NEEL6003]</b>" in html
     assert query.plan._repr_html_().startswith("<pre") and query.plan._repr_html_() in html
     assert "srcdoc=" in query.explain(format="html")._repr_html_()
+
+
+def test_the_cells_of_the_page_run(spark: Any, cells: Cells) -> None:
+    cells.shell.push({"spark": spark, "least": 1})
+    told = [block for block in blocks(PAGE) if block.language == "python" or block.text.startswith("%")]
+    assert len(told) == 6
+    shown = [cells(block.text)[0] for block in told]
+    assert tuple(sorted(shown[2].cells)) == (
+        ("ann", "10.0", "12.0"),
+        ("ann", "10.0", "15.0"),
+        ("ann", "12.0", "15.0"),
+    )
+    assert shown[3].count == "the first 2 rows; -l shows more" and shown[5].cells == (("ann", "1", "2"),)
+    for view in ("Payments", "More"):
+        spark.catalog.dropTempView(view)
 
 
 def test_the_notebook_runs(tmp_path: Path) -> None:

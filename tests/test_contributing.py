@@ -1,0 +1,72 @@
+"""CONTRIBUTING.md speaks of files, names and commands that are there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from repository import ROOT
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+
+# What the reader is to write.
+NEW = ("my_rule", "my.case", "NAME")
+
+FILE = re.compile(r"`((?:compiler|grammar|runtime|tests|docs)/[\w./-]*|setup\.cfg)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def named(pattern: re.Pattern[str]) -> list[str]:
+    return [path for path in pattern.findall(TEXT) if not any(word in path for word in NEW)]
+
+
+def test_files_are_there() -> None:
+    paths = [*named(FILE), *named(LINK), *re.findall(r"(?<=[ `])(?:tests|docs)/[\w/]+\.\w+(?=[ `])", TEXT)]
+    paths = [path for path in paths if not any(word in path for word in NEW)]
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_targets_are_those_of_make() -> None:
+    known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = set(re.findall(r"(?:`|^ {4})make ([a-z]+)", TEXT, re.MULTILINE))
+    assert len(told) > 6 and told <= known
+
+
+@pytest.mark.parametrize(
+    "name, file",
+    [
+        ("STEPS", "runtime/kernels/running.py"),
+        ("COMMANDS", "compiler/cli.py"),
+        ("STAGES", "tests/test_architecture.py"),
+        ("def after", "compiler/rewrite/examples.py"),
+        ("class Refused", "compiler/rewrite/rule.py"),
+        ("class Unsupported", "compiler/plan/unsupported.py"),
+        ("def scalar_matches", "tests/scalar_kernel.py"),
+        ("def kernel_matches", "tests/in_kernel.py"),
+        ("WITHOUT_CASE", "tests/test_errors.py"),
+        ("CATALOGUE", "compiler/codes.py"),
+        ("packages =", "setup.cfg"),
+    ],
+)
+def test_names_are_there(name: str, file: str) -> None:
+    assert re.search(
+        rf"^{name}\b" if name[-1].isalnum() else rf"^{name}", (ROOT / file).read_text(), re.MULTILINE
+    )
+
+
+def test_a_command_is_as_it_is_told() -> None:
+    from neelc.commands import format
+
+    assert all(hasattr(format, name) for name in ("DESCRIPTION", "EXAMPLES", "add", "run"))
+
+
+def test_benchmarks_and_options_are_there() -> None:
+    assert all(
+        (ROOT / "tests" / "bench" / f"{name}.py").exists() for name in re.findall(r"\bbench_\w+", TEXT)
+    )
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(
+        f"$({word})" in makefile or f"$(or $({word})" in makefile
+        for word in ("PAIRS", "SEED", "RULES", "ONLY")
+    )
