@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from neelc.data.inputs import Inputs
+    from neelc.host.inputs import HostInputs
     from neelc.ir.logical import Program
     from neelc.reasons.model import Why
     from neelc.reasons.reading import Asked
@@ -84,13 +85,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(source: Source, options: argparse.Namespace) -> int:
-    from neelc.commands.host import own_part
+    from neelc.commands.host import asked_of_host, own_part
     from neelc.commands.run import chosen
     from neelc.commands.streams import bound, refuse_unused
     from neelc.reasons.reading import asked
     from neelc.reasons.whole import refuse, why
 
-    _refuse_rows(source, options)
+    host = asked_of_host(source, options)
+    if host is not None:
+        return _explain_rows(*host, options)
     inputs, program = bound(own_part(source), options)
     place = chosen(program, [options.query] if options.query else [], "why")[0]
     refuse_unused(inputs, program, options)
@@ -109,17 +112,25 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_rows(source: Source, options: argparse.Namespace) -> None:
-    from neelc.host.script import host_script
-    from neelc.ir.names import find, written
+def _explain_rows(host: HostInputs, places: list[int], options: argparse.Namespace) -> int:
+    """A query of Spark's around MATCH_RECOGNIZE: only what the reference engine reads is explained."""
+    from neelc.host.reference import rows_read
+    from neelc.reasons.row_whole import why_rows
     from neelc.reasons.whole import refusal_of_rows
 
-    script = host_script(source)
-    if script is None:
-        return
-    named = [one for one in script.statements if one.name and find(options.query or "", [written(one.name)])]
-    for one in named if options.query else script.statements[-1:] if script.is_last else []:
-        raise refusal_of_rows(one.span, source)
+    span = host.script.statements[places[0]].span
+    if options.engine != "reference":
+        raise refusal_of_rows(span, host.source)
+    if options.report is not None:
+        raise CallError("why --report: rows of MATCH_RECOGNIZE are not drawn")
+    query = host.simple(places[0])
+    while query.recognize is None and not isinstance(query.reads, str):
+        query = query.reads
+    if query.recognize is None:
+        raise CallError("why: the query has no MATCH_RECOGNIZE")
+    rows = rows_read(query, host.rows(query))
+    _write(why_rows(query.recognize, rows, options.key, options.between, host.source, span), options)
+    return 0
 
 
 def _tables(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:

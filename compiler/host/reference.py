@@ -27,8 +27,13 @@ def answer(query: SimpleQuery, tables: Mapping[str, Rows]) -> Result:
 
 
 def _rows(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
-    rows = tables[query.reads] if isinstance(query.reads, str) else _named(answer(query.reads, tables))
+    rows = rows_read(query, tables)
     return rows if query.recognize is None else _named(recognized(query.recognize, rows))
+
+
+def rows_read(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
+    """The rows that a query, or its MATCH_RECOGNIZE, reads."""
+    return tables[query.reads] if isinstance(query.reads, str) else _named(answer(query.reads, tables))
 
 
 def _named(result: Result) -> Rows:

@@ -58,7 +58,11 @@ def wanted(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
     Traceback (most recent call last):
     neelc.files.CallError: key 7: the query has several keys, say which one: id=7 or user=7
     """
-    names = [key.name for key in partition_keys(match)]
+    return wanted_of([key.name for key in partition_keys(match)], texts)
+
+
+def wanted_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]]:
+    """What is asked for of the keys with these names."""
     found: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -94,7 +98,7 @@ def groups(match: Match, events: Sequence[Event], asked: Wanted) -> list[Group]:
             values[place][: len(match.partition or tuple(same_at(match.pattern))) or 1],
         )
         for place in found
-        if _is_wanted(dict(zip(names, map(text_of, values[place]), strict=True)), asked)
+        if is_wanted(dict(zip(names, map(text_of, values[place]), strict=True)), asked)
     ]
     if asked and not chosen:
         raise no_such_key(
@@ -103,7 +107,8 @@ def groups(match: Match, events: Sequence[Event], asked: Wanted) -> list[Group]:
     return sorted(chosen, key=lambda group: list(group.key.values()))
 
 
-def _is_wanted(texts: Mapping[str, str], asked: Wanted) -> bool:
+def is_wanted(texts: Mapping[str, str], asked: Wanted) -> bool:
+    """Whether a key is asked for."""
     return all(texts[name] in allowed for name, allowed in asked.items())
 
 

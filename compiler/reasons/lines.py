@@ -58,7 +58,8 @@ def lines(explanation: Explanation) -> Iterator[str]:
 
 def lines_of(one: Explanation) -> Iterator[Line]:
     """What is told of one start."""
-    start = one.start.type + (f" {one.start.variable}" if one.start.variable != one.start.type else "")
+    named = one.start.variable not in ("", one.start.type)
+    start = f"{one.start.type} {one.start.variable}" if named else one.start.type
     verdict, kind = _verdict(one)
     yield Line(f"{start} at {one.start.time}: {verdict}", kind)
     if one.branch is not None:
@@ -78,6 +79,8 @@ def _verdict(one: Explanation) -> tuple[str, str]:
     if one.matches:
         more = f"; {one.count:,} matches, the first one is" if one.count > 1 else ""
         return f"match{more}", "good"
+    if one.steps == 0:  # rows have no steps: a row is read after the other
+        return f"no match, {one.reached:,} row{' fits' if one.reached == 1 else 's fit'}", "bad"
     return f"no match, {one.reached} of {one.steps} step{'' if one.steps == 1 else 's'}", "bad"
 
 

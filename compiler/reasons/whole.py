@@ -103,8 +103,8 @@ def refuse(named: NamedQuery, source: Source) -> None:
 
 
 def refusal_of_rows(span: Span, source: Source) -> NeelError:
-    """MATCH_RECOGNIZE is not explained."""
-    hint = "measure CLASSIFIER() with ALL ROWS PER MATCH WITH UNMATCHED ROWS to see how far rows came"
+    """MATCH_RECOGNIZE is explained only where Spark is not needed."""
+    hint = "`neelc why --engine reference` explains it for files, if the query around it is simple"
     return NeelError(
-        [Diagnostic("NEEL4001", "not supported yet: why for MATCH_RECOGNIZE", span, hint)], source
+        [Diagnostic("NEEL4001", "not supported yet: why for MATCH_RECOGNIZE on Spark", span, hint)], source
     )

@@ -104,7 +104,7 @@ def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int)
             raise LimitReached("MAX_JUDGED", MAX_JUDGED, f"a match at row {start + 1} is hard to find")
         condition = conditions.get(parsing[-1].variable)
         seen = Seen(rows, parsing, parsing, number)
-        return (condition is None or value_at(condition, seen) is True) and _is_within(query, rows, parsing)
+        return (condition is None or value_at(condition, seen) is True) and is_within(query, rows, parsing)
 
     try:
         return next(Parser(start, len(rows), judge).parsings(query.pattern), None)
@@ -112,7 +112,8 @@ def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int)
         raise LimitReached("MAX_DEPTH", len(rows), f"the match at row {start + 1} is too long") from None
 
 
-def _is_within(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> bool:
+def is_within(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> bool:
+    """Whether WITHIN holds for the rows of a match up to now."""
     if query.within is None:
         return True
     if query.within.unit == "EVENT":

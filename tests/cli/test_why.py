@@ -81,10 +81,6 @@ def test_queries_that_have_no_starts(neelc: Here) -> None:
     neelc.write("select.neel", head + "SELECT price FROM trades WINDOW(TIME 5 SECONDS);")
     done = neelc("why", "select.neel", "--engine", "reference")
     assert done.status == 1 and "error[NEEL4001]: not possible: why for a SELECT" in done.err
-    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES a.ts AS t PATTERN (a b) DEFINE b AS price > a.price)"
-    neelc.write("rows.neel", f"{head}SELECT * FROM trades {clause};")
-    done = neelc("why", "rows.neel", "--engine", "reference")
-    assert done.status == 1 and "error[NEEL4001]: not supported yet: why for MATCH_RECOGNIZE" in done.err
 
 
 def test_data_that_are_wrong_and_limits_fail_the_run(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
