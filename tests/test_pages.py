@@ -167,3 +167,9 @@ def test_the_readme_tells_figures_that_were_measured() -> None:
     measured = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text()
     told = re.findall(r"\d[\d.]*x\b", (ROOT / "README.md").read_text())
     assert told and [figure for figure in told if figure not in measured] == []
+
+
+@pytest.mark.parametrize("kind", ["tutorial", "how-to", "reference", "explanation"])
+def test_the_site_leads_to_every_page(kind: str) -> None:
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "docs" / "site" / "mkdocs.yml").read_text()))
+    assert {f"{kind}/{page.name}" for page in (ROOT / "docs" / kind).glob("*.md")} <= listed
