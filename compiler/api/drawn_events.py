@@ -81,7 +81,9 @@ class DrawnEvents:
 
         known = self._lanes(grouped, names, list(matched))
         joined = grouped.join(known, _same(grouped, known, names), "left")
-        return joined.orderBy(F.col("lane_is").isNull(), *map(identifier, names)).select(*grouped.columns)
+        return joined.orderBy(F.col("lane_is").isNull(), *map(identifier, names)).select(
+            *map(identifier, grouped.columns)
+        )
 
     def _of_lanes(self, name: str, lanes: Sequence[Lane], names: Sequence[str]) -> Frame:
         frame = self.frames[name]

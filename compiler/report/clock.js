@@ -18,7 +18,9 @@ class Clock {
     const at = this.first + BigInt(Math.round(tick));
     if (this.kind === "number") return at.toString();
     const micros = at * BigInt(this.length);
-    const whole = new Date(Number(micros / 1000n)).toISOString();
+    const date = new Date(Number(micros / 1000n));
+    if (Number.isNaN(date.getTime())) return at.toString(); // further away than a browser counts
+    const whole = date.toISOString();
     if (this.kind === "date") return whole.slice(0, 10);
     const rest = String(((micros % 1000000n) + 1000000n) % 1000000n).padStart(6, "0").replace(/0+$/, "");
     return whole.slice(0, 19).replace("T", " ") + (rest ? "." + rest : "");

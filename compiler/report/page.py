@@ -109,6 +109,7 @@ def _counts(picture: Picture) -> str:
         tag("span", tag("i"), "events over time"),
         tag("span", tag("i", class_="of-matches"), f"{words[1]}, by their start") if words else "",
         tag("span", tag("i", class_="of-absence"), "where an absent event was looked for") if absence else "",
+        tag("span", tag("i", class_="swatch why"), "a note") if picture.remarks else "",
         tag("span", "many in one place: zoom in to see single ones", class_="coarse", hidden="hidden"),
         tag("span", class_="seen"),
         class_="counts only-js",

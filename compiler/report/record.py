@@ -10,6 +10,7 @@ from neelc.report.picture import Lane, Picture
 from neelc.report.record_matches import Around, panel_record
 from neelc.report.texts import lane_text, text_of
 from neelc.runtime.reference.model import Event
+from neelc.runtime.reference.reading import ENDLESS
 
 
 def record(picture: Picture) -> dict[str, Any]:
@@ -51,9 +52,11 @@ def _events(picture: Picture, ticks: Ticks, lanes: Names) -> dict[str, Any]:
     events = picture.shown.events
     streams, types = Names(picture.columns), Names()
     lasts = any(event.end != event.start for event in events)
+    # What has no end lasts until the last thing that has one.
+    last = max((event.end for event in events if event.end < ENDLESS), default=0)
     found: dict[str, Any] = {
         "start": [ticks.of(event.start) for event in events],
-        "end": [ticks.of(event.end) for event in events] if lasts else None,
+        "end": [ticks.of(min(event.end, max(last, event.start))) for event in events] if lasts else None,
         "lane": [lanes.place(lane_text(picture.lane(event))) for event in events],
         "type": [types.place(text_of(event.type)) for event in events],
         "stream": [streams.place(event.stream) for event in events],

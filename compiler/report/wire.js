@@ -38,8 +38,9 @@ class Timeline {
     on("[data-key]", "change", (list) => view.set({ onlyLane: list.value === "" ? null : Number(list.value) }));
     const does = { in: () => view.zoom(0.6), out: () => view.zoom(1 / 0.6), fit: () => view.fit(), left: () => view.pan(-0.3), right: () => view.pan(0.3), next: () => view.walk(this.panel, 1), before: () => view.walk(this.panel, -1) };
     on("[data-do]", "click", (button) => does[button.dataset.do]());
-    const list = article.querySelector("[data-key]");
-    if (list) this.model.lanes.forEach((name, lane) => list.add(new Option(name, lane)));
+    const list = article.querySelector("[data-key]"), { lanes } = this.model;
+    if (list && lanes.length > 500) list.remove(); // searching finds one of so many
+    else if (list) lanes.forEach((name, lane) => list.add(new Option(name, lane)));
   }
 
   // The heights of the scrollers: as many lanes as there are, as far as the window goes.
