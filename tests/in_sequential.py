@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from neelc.bind.findings import Findings
 from neelc.bind.relations import Relation
 from neelc.bind.row_patterns import matched_columns
 from neelc.bind.sequential import bind_sequential
+from neelc.emit.sequential_chunks import CHUNK, FOUND, Chunks, chunks_of
 from neelc.errors import render_all
 from neelc.ir.expr import AtRow, Attribute, Expr, Variable
 from neelc.ir.logical import Clock, Column
@@ -65,16 +67,35 @@ def by_definition(query: Sequential, rows: Sequence[Row]) -> Found:
     return Counter((*map(repr, match.values), rows[match.rows[-1]]["ts"]) for match in found)
 
 
-def by_kernel(query: Sequential, rows: Sequence[Row], rows_at_once: int, batch: int) -> Found:
-    """The same, as the kernel has them, with the rows in batches of some length."""
+def by_kernel(
+    query: Sequential, rows: Sequence[Row], rows_at_once: int, batch: int, windows: int = 1
+) -> Found:
+    """The same, as the kernel has them, with the rows in batches of some length; without partitions, if it
+    can be, with time in chunks of so many windows."""
     plan = sequential_plan(query, "MILLISECOND")
-    table = _table(plan, rows)
+    table, program, chunks = _table(plan, rows), plan.program, chunks_of(plan.program)
+    if chunks is not None:
+        chunks = replace(chunks, width=windows * max(1, chunks.reach))
+        table, program = _in_chunks(table, chunks), chunks.program(program)
     batches = (table.slice(first, batch) for first in range(0, table.num_rows, batch))
     found: Found = Counter()
-    for result in kernel(plan.program, rows_at_once)(batches):
+    for result in kernel(program, rows_at_once)(batches):
         for row in result.to_pylist():
+            if chunks is not None and row[TIME] // chunks.width != row[FOUND]:
+                continue
             found[(*(repr(_measure(plan, one.expression, row)) for one in query.measures), row[TIME])] += 1
     return found
+
+
+def _in_chunks(table: pa.RecordBatch, chunks: Chunks) -> pa.RecordBatch:
+    """What Spark makes of the events."""
+    pairs = sorted(
+        (chunk, number)
+        for number, time in enumerate(table.column(TIME).to_pylist())
+        for chunk in range(time // chunks.width, (time + chunks.reach) // chunks.width + 1)
+    )
+    events = table.take(pa.array([number for _, number in pairs], type=pa.int64()))
+    return events.append_column(CHUNK, pa.array([chunk for chunk, _ in pairs], type=pa.int64()))
 
 
 def _table(plan: SequentialPlan, rows: Sequence[Row]) -> pa.RecordBatch:

@@ -38,7 +38,7 @@ def pair(seed: int) -> bool:
             patch.object(ways, "MOST_TOGETHER", together),
             patch.object(forward, "FEW", few),
         ):
-            found = by_kernel(query, rows, rows_at_once, batch)
+            found = by_kernel(query, rows, rows_at_once, batch, windows=random.randint(1, 3))
     except (LimitReached, Unsupported):
         return False
     assert found == expected, (

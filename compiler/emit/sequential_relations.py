@@ -8,6 +8,7 @@ from neelc.emit.algebra_stage import Emitting, Stage, key_of, named
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, spark_type
 from neelc.emit.relations import Kernel, Select, Sorted
+from neelc.emit.sequential_chunks import CHUNK, chunks_of
 from neelc.emit.times import as_number
 from neelc.ir.algebra import PatternMatcher, instant
 from neelc.ir.expr import AtRow, Attribute, Expr
@@ -16,7 +17,7 @@ from neelc.ir.types import BIGINT, DATE, DOUBLE
 from neelc.ir.units import LENGTHS
 from neelc.plan.event_columns import NUMBER, EventColumn
 from neelc.plan.sequential_plan import SequentialPlan, sequential_plan, without_spans
-from neelc.runtime.sequential.program import BITS, TIME
+from neelc.runtime.sequential.program import BITS, TIME, SequentialProgram
 
 
 def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: Stage) -> Stage:
@@ -26,12 +27,15 @@ def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: St
     judged = emitting.let(
         "judged", Select(below.relation, tuple(writer.items())), "Which symbols each event emits, as bits."
     )
-    keys = tuple(map(identifier, plan.program.keys))
-    comment = "The events of each partition together, in order." if keys else "All events, in order."
-    ordered = emitting.let("ordered", Sorted(judged, keys, (*keys, TIME)), comment)
-    pattern = f"Matches of {operator.clause.pattern}"
-    kernel = Kernel(ordered, plan.program, writer.schema(), emitting.most_matches)
-    matches = emitting.let("matches", kernel, pattern)
+    program, chunks = plan.program, chunks_of(plan.program)
+    if chunks is not None:
+        judged, program = chunks.events(emitting, judged), chunks.program(program)
+    keys = tuple(map(identifier, program.keys))
+    ordered = emitting.let("ordered", Sorted(judged, keys, (*keys, TIME)), _order(program))
+    kernel = Kernel(ordered, program, writer.schema(program), emitting.most_matches)
+    matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
+    if chunks is not None:
+        matches = chunks.matches(emitting, matches)
     names = named(operator.payload)
     lasting = instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [
@@ -41,6 +45,14 @@ def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: St
     times = ((TIME, "start"), (f"{TIME} + {lasting}L", "end"))
     result = emitting.let("matched", Select(matches, (*measures, *times)), "MEASURES")
     return Stage(result, names, lasting)
+
+
+def _order(program: SequentialProgram) -> str:
+    if program.keys == (CHUNK,):
+        return "The events of each chunk together, in order."
+    if program.keys:
+        return "The events of each partition together, in order."
+    return "No partitions, and no window of time: all events, in order, on one core."
 
 
 class _Events:
@@ -77,12 +89,12 @@ class _Events:
             texts.append(f"IF({joined}, {bit}, 0L)" if tests else bit)
         return " + ".join(texts) or "0L"
 
-    def schema(self) -> str:
-        types = {
+    def schema(self, program: SequentialProgram) -> str:
+        types = {CHUNK: "BIGINT"} | {
             column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
             for column in self.plan.columns
         }
-        fields = [f"{one.name} {types[one.column]}" for one in self.plan.program.outputs]
+        fields = [f"{one.name} {types[one.column]}" for one in program.outputs]
         return ", ".join((*fields, f"{TIME} BIGINT"))
 
     def taken(self, node: Expr) -> str | None:
