@@ -8,11 +8,12 @@ import pytest
 import why_texts
 import why_texts_of_operators
 from why_fuzz import check
-from whying import told, whys
+from whying import program, told, whys
 
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.reasons import asking, smallest, whole
+from neelc.reasons.reading import asked
 
 RANDOM = 30
 
@@ -85,6 +86,17 @@ def test_starts_between_two_times() -> None:
     ]:
         with pytest.raises(CallError, match=message):
             whys(query, "A1", between=between)
+
+
+def test_only_events_of_the_pattern_need_be_read() -> None:
+    def types(query: str) -> list[str] | None:
+        bound, _ = program(query)
+        return asked(bound, 0).types(bound.streams[0])
+
+    assert types("SEQ(A a, !`b` b, c+ d[])") == ["a", "b", "c"]
+    assert types("SEQ(A a, S s)") is None  # every event is an S
+    assert types("SEQ(A a, B b) WITHIN 5 EVENTS") is None
+    assert types("SEQ(A a, B b) USING STRICT CONTIGUITY") is None
 
 
 def test_limits_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,9 @@ def _chosen(frame: Frame, asked: Asked, stream: Stream) -> Frame:
         if held is not None:
             is_wanted = [_text(column).isin(list(texts)) for column in held]
             frame = frame.filter(_any(is_wanted) if is_wanted else F.lit(False))
+    types = asked.types(stream)
+    if types is not None:
+        frame = frame.filter(F.lower(F.col(quote(stream.type_column or ""))).isin(types))
     bounds = _bounds(asked, stream)
     if bounds is not None:
         frame = frame.filter(F.col(quote(stream.start)).between(*map(F.lit, bounds)))

@@ -45,7 +45,8 @@ def views(pattern: p.Pattern, path: Path, binding: Binding) -> Iterator[Binding]
 
 
 def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
-    """The values that a condition is judged with: where it fails, the first of these.
+    """The values that a condition is judged with: where it fails, else where it says something, `b[i-1]`
+    not before the second element.
 
     >>> from neelc.rewrite.examples import query
     >>> from neelc.reasons.requirements import requirements
@@ -63,7 +64,8 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
     judged = condition(requirement.expression)
     found = [(view, place) for view in views(pattern, path, binding) for place in places_of(judged, view)]
     failing = [(view, place) for view, place in found if not holds_at(judged, view, place)]
-    for view, place in (failing or found)[:1]:
+    telling = [(view, place) for view, place in found if place is None or place >= judged.lag]
+    for view, place in (failing or telling or found)[:1]:
         index = () if place is None else (("i", str(place + 1)),)
         return (*index, *dict.fromkeys(_values_in(requirement.expression, Context(view, place))))
     return ()

@@ -9,8 +9,12 @@ from dataclasses import dataclass, field, replace
 from neelc.data.values import Misfit, from_text
 from neelc.files import CallError
 from neelc.ir.logical import Match, Program, Stream
+from neelc.ir.names import bare
+from neelc.ir.parts import all_parts
+from neelc.ir.pattern import Event as EventPart
 from neelc.reasons import keys
 from neelc.reasons.asking import is_imprecise
+from neelc.reasons.requirements import ANY, NEXT
 from neelc.reasons.smallest import MAX_WIDENING
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.times import nanoseconds
@@ -59,6 +63,19 @@ class Asked:
         for stream in self.match.streams:
             if stream.query is None and stream.name not in inner:
                 yield stream, True
+
+    def types(self, stream: Stream) -> list[str] | None:
+        """The types of a stream's events that can matter, in lower case; None if all of them can."""
+        parts = list(all_parts(self.match.pattern))
+        windows = (self.match.within, *(part.within for part in parts))
+        is_counted = any(window is not None and window.unit == "EVENT" for window in windows)
+        if is_counted or self.match.strategy not in (ANY, NEXT) or stream.type_column is None:
+            return None
+        used = {part.type for part in parts if isinstance(part, EventPart)}
+        members = [one for type in self.match.types if type.name in used for one in type.members]
+        values = [one.value for one in members if one.stream == stream.name]
+        found = [bare(value).lower() for value in values if value is not None and value.isascii()]
+        return found if len(found) == len(values) else None
 
     def range(self) -> tuple[int, int] | None:
         """From when to when events can matter to matches that start in time; None if that is not known."""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from neelc.ir.logical import Match
 from neelc.ir.show_pattern import as_written
 from neelc.reasons.asking import Asker
 from neelc.reasons.courses import Course
 from neelc.reasons.hits import hits
 from neelc.reasons.model import Judged, Proposal, Stop
 from neelc.reasons.relaxing import Change
-from neelc.reasons.requirements import requirements
+from neelc.reasons.requirements import ANY, requirements
 from neelc.reasons.smallest import Relaxation, Relaxations, Relaxing
 from neelc.reasons.telling import failed, hit, proposal, told_binding
 from neelc.runtime.reference.model import Binding, Event, bound_events
 
 NO_EVENT = "some step has no event, whatever is required of it"
+RUNS_LOOKED_AT = 20
 TOO_MANY = "too many choices of events to look at all of them"
 
 
@@ -39,11 +42,21 @@ def furthest(asker: Asker, course: Course, start: Event) -> Run:
     that is not reached ends the run."""
     run = Run(course, 0, {})
     for count in course.counts():
-        found = asker.first(course.prefix(count), start, course.first())
+        found = _longest(asker, course.prefix(count), start, course.first())
         if found is None:
             break
         run = Run(course, count, found)
     return run
+
+
+def _longest(asker: Asker, match: Match, start: Event, first: str | None) -> Binding | None:
+    """A match; under a strategy that makes runs grow, of the first ones that with the longest lists."""
+    found = asker.matches(match, start, first)
+    return max(islice(found, 1 if match.strategy == ANY else RUNS_LOOKED_AT), key=_events, default=None)
+
+
+def _events(binding: Binding) -> int:
+    return sum(1 for _ in bound_events(binding))
 
 
 def stops(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:

@@ -12,6 +12,9 @@ from neelc.ir.units import LENGTHS
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.windows import length, size
 
+FEW = 100
+"""Lengths of fewer units than these are told in that unit."""
+
 
 def shown(value: object, type: DataType = VOID) -> str:
     """A value as it would be written in a query.
@@ -48,17 +51,30 @@ def _time(value: object, beside: Event | None) -> str:
 
 
 def length_text(nanoseconds: int) -> str:
-    """A length of time in the largest unit that it is a whole number of, up to hours.
+    """A length of time: in one unit where that is a small number, else in days, hours, minutes and seconds.
 
-    >>> length_text(72 * 60 * 10**9), length_text(10**9), length_text(0)
-    ('72 minutes', '1 second', '0 seconds')
+    >>> length_text(72 * 60 * 10**9), length_text(10**9), length_text(0), length_text(5 * 10**6)
+    ('72 minutes', '1 second', '0 seconds', '5 milliseconds')
+    >>> length_text(85_504 * 10**6), length_text(1_500 * 10**6), length_text(100_000 * 10**9)
+    ('1 minute 25.504 seconds', '1.5 seconds', '1 day 3 hours 46 minutes 40 seconds')
     """
     if nanoseconds == 0:
         return "0 seconds"
-    units = (unit for unit in LENGTHS if unit not in ("WEEK",) and nanoseconds % LENGTHS[unit] == 0)
-    unit = next(units)
+    unit = next(unit for unit in LENGTHS if unit != "WEEK" and nanoseconds % LENGTHS[unit] == 0)
     count = nanoseconds // LENGTHS[unit]
-    return f"{count:,} {unit.lower()}{'' if count == 1 else 's'}"
+    if count < FEW:
+        return _counted(str(count), unit)
+    parts, rest = [], nanoseconds
+    for unit in ("DAY", "HOUR", "MINUTE"):
+        count, rest = divmod(rest, LENGTHS[unit])
+        parts += [_counted(str(count), unit)] if count else []
+    whole, fraction = divmod(rest, LENGTHS["SECOND"])
+    seconds = f"{whole}.{fraction:09d}".rstrip("0").rstrip(".")
+    return " ".join([*parts, *([_counted(seconds, "SECOND")] if rest else [])])
+
+
+def _counted(count: str, unit: str) -> str:
+    return f"{count} {unit.lower()}{'' if count == '1' else 's'}"
 
 
 def size_text(amount: int, window: Window) -> str:
