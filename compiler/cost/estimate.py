@@ -163,8 +163,8 @@ def _upkeep(setting: Setting) -> Iterator[Item]:
 
 
 def limited(matches: float, setting: Setting) -> float:
-    """Rows of so many matches: with DISTINCT and with aggregates, not more than there are combinations of
-    values.
+    """Rows of so many matches: WITH PARTIAL MATCHES not more than there are starts; with DISTINCT and with
+    aggregates, not more than there are combinations of values.
 
     >>> from neelc.rewrite.examples import query
     >>> match = query("SEQ(A a, B b) RETURN DISTINCT a.id")
@@ -172,6 +172,10 @@ def limited(matches: float, setting: Setting) -> float:
     (1000.0, 10)
     """
     query = setting.query
+    if query.partial is not None:
+        types = setting.ledger.types
+        first = (types[level.start] for level in query.partial.levels if level.start in types)
+        matches = min([matches, *map(setting.ledger.events, dict.fromkeys(first))])
     if not query.distinct and not query.aggregated:
         return matches
     groups = [output for output in query.outputs if not _is_aggregate(output)]
