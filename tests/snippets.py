@@ -16,6 +16,8 @@ from repository import ROOT, documents
 
 FENCE = re.compile(r"^( *)```(\S*)([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
+OUTPUT = re.compile(r"\s*\n```text\n(?!%)(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A block of text right after another one; with a `%` it is a cell of a notebook."""
 GIVEN = re.compile(r"^<!-- given\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"<!-- not run: (\S[^\n]*) -->\s*\Z")
 
@@ -50,7 +52,7 @@ def _block(page: Path, text: str, found: re.Match[str]) -> Block:
     if found.re is GIVEN:
         return Block(page, line, "python", found[1])
     mark = NOT_RUN.search(text[: found.start()])
-    after = re.compile(r"\s*\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL).match(text, found.end())
+    after = OUTPUT.match(text, found.end())
     title = TITLE.search(found[3])
     return Block(page, line, found[2], found[4], mark and mark[1], after and after[1], title and title[1])
 
