@@ -18,7 +18,7 @@ _OTHER_PYTHON = re.compile(
 _NO_PYTHON = re.compile(r'Cannot run program "(.*?)"(?=.*PythonWorkerFactory)', re.DOTALL)
 
 _INSTALL = "install {} there, or name a Python that has it in PYSPARK_PYTHON before Spark starts"
-_SHIP = "neelc.ship(spark) puts it there for this session; or "
+_SHIP = "neelc.ship(spark), or neelc run --ship, puts it there for the session; or "
 _SAYINGS = {
     "Python worker exited unexpectedly": (
         "a Python worker of Spark ended in the middle of its work: it was killed, or there was not enough "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
@@ -63,6 +64,14 @@ def ship(spark: Frame) -> Shipment:
         code, message = problems[0]
         raise NeelRunError(message, code)
     return Shipment(file.name, workers)
+
+
+@contextmanager
+def shipped(starting: AbstractContextManager[Frame]) -> Iterator[Frame]:
+    """A session whose workers have the runtime."""
+    with starting as spark:
+        ship(spark)
+        yield spark
 
 
 def misfits(worker: Worker) -> Iterator[tuple[str, str]]:

@@ -68,6 +68,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a setting of Spark (may be repeated)",
     )
+    spark.add_argument("--ship", action="store_true", help="send the runtime to workers that have no neelc")
     add_strategy(spark)
     add_statistics(spark)
 
@@ -110,7 +111,7 @@ def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
-    for name in ("master", "remote", "conf", "strategy", "most-rows", "most-matches", "stats"):
+    for name in ("master", "remote", "conf", "ship", "strategy", "most-rows", "most-matches", "stats"):
         if getattr(options, name.replace("-", "_")):
             raise CallError(f"run --{name}: a setting of Spark, which --engine reference does without")
     if kind == "parquet":

@@ -16,6 +16,7 @@ from neelc.api.compiling import compiled_query, streams_read
 from neelc.api.errors import run_error
 from neelc.api.local import NoSpark, session
 from neelc.api.query import run_source
+from neelc.api.shipping import shipped
 from neelc.commands.compile import WAY_OUT
 from neelc.commands.located import check_data, frames_of, located
 from neelc.commands.progress import Progress, Stages
@@ -107,7 +108,8 @@ def run_job(
     try:
         with _stoppable(), Progress(sys.stderr) as progress:
             progress.begin("starting Spark")
-            rows, seconds = _run(job, progress, session(options.master, options.remote, settings))
+            starting = session(options.master, options.remote, settings)
+            rows, seconds = _run(job, progress, shipped(starting) if options.ship else starting)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from faults import FOUND
 from repository import ROOT
 
 import neelc
+from neelc.cli import main
 
 MISMATCH = (
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "
@@ -84,6 +86,28 @@ def test_what_does_not_fit_is_told(session: Session, code: str, words: str) -> N
 def test_equal_workers_are_one_line() -> None:
     shipment = neelc.ship(Session(told(), told(), told(host="b")))
     assert [(worker.host, worker.tasks) for worker in shipment.workers] == [("a", 2), ("b", 1)]
+
+
+def test_neelc_run_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("ts\n1\n")
+    (tmp_path / "all.neel").write_text(
+        "CREATE STREAM A (ts BIGINT) TIMESTAMP BY ts FROM 'a.csv'; PATTERN A a"
+    )
+    run = ["run", str(tmp_path / "all.neel")]
+    old = Session(told(neelc="0.0.1"))
+    monkeypatch.setattr("neelc.commands.spark_run.session", lambda *settings: nullcontext(old))
+    monkeypatch.setattr("neelc.commands.spark_run._run", started)
+    assert main(run) == 0
+    assert main([*run, "--ship"]) == 3
+    assert "error[NEEL5103]: worker a has neelc 0.0.1" in capsys.readouterr().err
+
+
+def started(job: object, progress: object, starting: AbstractContextManager[Any]) -> tuple[int, float]:
+    """A run that starts its session, and finds nothing."""
+    with starting:
+        return 0, 0.0
 
 
 def test_any_other_failure_is_left_as_it_is() -> None:
