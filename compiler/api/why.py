@@ -56,8 +56,8 @@ def why_of(bound: Bound, key: object, between: Sequence[object] | None) -> Why:
 def key_texts(key: object) -> list[str]:
     """What a caller gives as a key: a value, several, or values by the names of keys.
 
-    >>> key_texts(7), key_texts(["a", "b"]), key_texts({"id": 7, "user": ["Ann", "Bo"]}), key_texts(None)
-    (['7'], ['a', 'b'], ['id=7', 'user=Ann', 'user=Bo'], [])
+    >>> key_texts(7), key_texts(["a", None]), key_texts({"id": 7, "user": ["Ann", "Bo"]}), key_texts(None)
+    (['7'], ['a', 'NULL'], ['id=7', 'user=Ann', 'user=Bo'], [])
     """
     match key:
         case None:
@@ -65,7 +65,7 @@ def key_texts(key: object) -> list[str]:
         case Mapping():
             return [f"{name}={text}" for name, value in key.items() for text in key_texts(value) or ["NULL"]]
         case list() | tuple() | set():
-            return [text for value in key for text in key_texts(value)]
+            return [text for value in key for text in key_texts(value) or ["NULL"]]
     return [text_of(key)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.logical import Match
+from neelc.ir.names import bare
 from neelc.reasons.asking import Asker
 from neelc.reasons.courses import Course, courses, starters
 from neelc.reasons.model import Explanation
@@ -44,7 +45,7 @@ class Explaining:
         """The variable that the event is bound to if a match of the course starts with it; None if none
         does, by its type."""
         asked = self.asker.question(self.match)
-        return next((name for type, name in course.starters() if asked.is_of_type(start, type)), None)
+        return next((bare(name) for type, name in course.starters() if asked.is_of_type(start, type)), None)
 
     def matching(
         self, course: Course, found: Binding, concerned: Sequence[Course], start: Event, known: Explanation
