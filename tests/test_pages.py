@@ -173,3 +173,9 @@ def test_the_readme_tells_figures_that_were_measured() -> None:
 def test_the_site_leads_to_every_page(kind: str) -> None:
     listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "docs" / "site" / "mkdocs.yml").read_text()))
     assert {f"{kind}/{page.name}" for page in (ROOT / "docs" / kind).glob("*.md")} <= listed
+
+
+def test_the_list_of_decisions_has_all() -> None:
+    decisions = ROOT / "docs" / "decisions"
+    listed = set(re.findall(r"\((\d{4}-[\w-]+\.md)\)", (decisions / "index.md").read_text()))
+    assert listed == {path.name for path in decisions.glob("[0-9]*.md")}
