@@ -99,7 +99,7 @@ def compile_script(
     relations = Relations(tuple(compiling.lets))
     return Compiled(
         relations,
-        str(last.pattern if isinstance(last, Match) else last),
+        last.title if isinstance(last, Match) else str(last),
         last.columns,
         tuple(compiling.strategies),
         tuple(compiling.choices),

@@ -147,6 +147,11 @@ class Match(Node):
         return tuple(Column(output.name, output.type) for output in self.outputs)
 
     @property
+    def title(self) -> str:
+        """What is looked for, in a line."""
+        return f"{self.whole.pattern}{' WITH PARTIAL MATCHES' if self.partial else ''}"
+
+    @property
     def whole(self) -> Match:
         """The query without WITH PARTIAL MATCHES: what a complete match is."""
         return self if self.partial is None else self.partial.written

@@ -145,7 +145,7 @@ def kernel_plan(
         furthest=furthest_of(query, outputs),
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
     )
-    text = str(as_written(query.pattern))
+    text = str(as_written(query.pattern)) if query.partial is None else query.title
     return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text, cuts)
 
 

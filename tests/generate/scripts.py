@@ -61,6 +61,7 @@ pattern_queries: SearchStrategy[s.PatternQuery] = st.builds(
     maybe(st.sampled_from(s.STRATEGIES)),
     maybe(_confidences),
     maybe(returns),
+    st.booleans(),
 )
 
 
