@@ -19,7 +19,7 @@ def draw(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("draw")
 
 
-@pytest.mark.parametrize("name", ["hospital", "strategies", "scopes"])
+@pytest.mark.parametrize("name", ["hospital", "strategies", "scopes", "pushdown"])
 def test_pictures_are_up_to_date(name: str, draw: ModuleType, update: bool) -> None:
     drawn, path = getattr(draw, name)(), IMAGES / f"{name}.svg"
     if update:

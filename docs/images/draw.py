@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from drawing import COLOURS, axis, event, match, picture, scope, words
+from drawing import COLOURS, axis, event, match, picture, ring, scope, words
 
 from neelc.cli import main as neelc
 
@@ -174,11 +174,52 @@ def hospital() -> str:
     )
 
 
+GAP = tuple(zip(range(1, 7), "WCSDCO", strict=True))
+"""A washing, an operation, and all three steps in the gap between them, after a first checking."""
+
+
+def pushdown() -> str:
+    """One gap, judged by the published rule and by the latest candidates."""
+    query = "PATTERN SEQ(W w, !SEQ(S s, D d, C c), O o) WITHIN 10 SECONDS RETURN w.ts"
+    if asked(query, [(time, kind, 1) for time, kind in GAP]):
+        raise RuntimeError("the reference finds a match, and the picture says that there is none")
+    colours = dict(zip("WOSDC", COLOURS, strict=False))
+    parts = [
+        words(
+            24, 34, "SEQ(Washing w, !SEQ(Sharpening s, Disinfection d, Checking c), Operating o)", "code head"
+        )
+    ]
+    rows = (
+        ("NEEL", "some C with no D before it: the first one", 2, "accepted: wrong"),
+        ("neelc", "the latest C, and the latest D before it: there is an S before them", 5, "rejected"),
+    )
+    y = 72.0
+    for who, rule, chosen, verdict in rows:
+        parts += [
+            words(24, y, who, "head"),
+            words(90, y, rule, "soft"),
+            words(836, y, verdict, "head", "end"),
+        ]
+        parts += [scope(gap(1), gap(6), y + 14, y + 54), axis(60, 800, y + 34)]
+        parts += [event(gap(time), y + 34, kind, colours[kind]) for time, kind in GAP]
+        parts.append(ring(gap(chosen), y + 34))
+        if chosen == 5:
+            parts.append(ring(gap(4), y + 34))
+        y += 92
+    return picture(
+        parts, int(y) - 14, "A gap C S D C: the first C has no D before it, yet S, D and C lie in the gap"
+    )
+
+
+def gap(time: int) -> float:
+    return 130 * time - 25
+
+
 def clock(text: str) -> float:
     return 150 + (datetime.fromisoformat(text) - EIGHT).total_seconds() / 60 * 10.5
 
 
-PICTURES: tuple[Callable[[], str], ...] = (hospital, strategies, scopes)
+PICTURES: tuple[Callable[[], str], ...] = (hospital, strategies, scopes, pushdown)
 
 
 def main() -> None:

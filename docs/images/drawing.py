@@ -65,6 +65,11 @@ def match(places: list[float], y: float) -> list[str]:
     return [f'<line class="arc" x1="{places[0]:g}" x2="{places[-1]:g}" y1="{y:g}" y2="{y:g}"/>', *knots]
 
 
+def ring(x: float, y: float) -> str:
+    """What was chosen."""
+    return f'<circle cx="{x:g}" cy="{y:g}" r="15.5" fill="none" stroke="var(--ink)" stroke-width="2"/>'
+
+
 def scope(left: float, right: float, top: float, bottom: float) -> str:
     """An interval of time in which something must be missing."""
     size = f'width="{right - left:g}" height="{bottom - top:g}"'
