@@ -60,6 +60,9 @@ class Clock {
     return marks;
   }
 
+  // What stands before the label of a mark that tells the time of day only.
+  day(at, label) { return this.kind === "time" && label.includes(":") ? `${this.text(at).slice(0, 10)} ` : ""; }
+
   label(at, step) {
     const text = this.text(at);
     if (this.kind !== "time") return text;

@@ -60,7 +60,15 @@ def _filters(picture: Picture) -> list[str]:
     )
     key = ", ".join(next(iter(picture.keys.values())))
     every = tag("option", f"every {escape(key)}", value="")
-    return [search, tag("select", every, data_key="", aria_label=f"only one {key}"), box]
+    only = tag("select", every, data_key="", aria_label=f"only one {key}")
+    return [search, only, box, _orders(key, *words) if words else ""]
+
+
+def _orders(key: str, one: str, many: str) -> str:
+    """In which order the lanes stand that have something."""
+    orders = {"name": f"in order of {key}", "first": f"first {one} first", "most": f"most {many} first"}
+    options = (tag("option", escape(text), value=name) for name, text in orders.items())
+    return tag("select", *options, data_order="", aria_label=f"order of the lanes with {many}")
 
 
 def _chips(picture: Picture) -> list[str]:

@@ -177,9 +177,14 @@ class Stage {
     pen.textBaseline = "middle";
     pen.textAlign = "center";
     pen.fillStyle = palette.soft;
+    let until = this.labels;
     for (const [at, text] of marks) {
-      const half = pen.measureText(text).width / 2 + 4, x = this.x(at);
-      if (x - half >= this.labels && x + half <= this.width) pen.fillText(text, x, AXIS / 2);
+      // The first one that has room also tells the day.
+      const day = until === this.labels ? model.clock.day(at, text) : "", wide = pen.measureText(day + text).width / 2 + 4;
+      const half = this.x(at) - wide >= until ? wide : pen.measureText(text).width / 2 + 4, x = this.x(at);
+      if (x - half < until || x + half > this.width) continue;
+      pen.fillText(half === wide ? day + text : text, x, AXIS / 2);
+      until = x + half;
     }
     pen.textAlign = "left";
     pen.fillText(model.byType ? "type" : model.data.key.join(", "), 10, AXIS / 2, this.labels - 16);

@@ -8,6 +8,7 @@ class View {
     this.search = "";
     this.onlyMatched = false;
     this.onlyLane = null;
+    this.order = "name";
     this.hover = null;
     this.selected = null;
     this.scroll = 0;
@@ -27,10 +28,20 @@ class View {
       (this.onlyLane === null || lane === this.onlyLane) && (!this.onlyMatched || has(lane)) &&
       (named[lane] || model.events[lane].items.some((event) => this.found[event]));
     const lanes = model.lanes.map((_, lane) => lane).filter(is);
-    this.lanes = model.byType ? lanes : [...lanes.filter(has), ...lanes.filter((lane) => !has(lane))];
+    this.lanes = model.byType ? lanes : [...this.ordered(lanes.filter(has)), ...lanes.filter((lane) => !has(lane))];
     this.row = new Int32Array(model.lanes.length).fill(-1);
     this.lanes.forEach((lane, row) => { this.row[lane] = row; });
     this.changed("filter");
+  }
+
+  // Lanes with matches by their names, by their first match, or by how many they have.
+  ordered(lanes) {
+    if (this.order === "name") return lanes;
+    const of = (lane) => this.model.panels.map((panel) => panel.byLane[lane]);
+    const worth = lanes.map((lane) => (this.order === "first"
+      ? Math.min(...of(lane).map(({ start }) => (start.length ? start[0] : Infinity)))
+      : -of(lane).reduce((sum, { items }) => sum + items.length, 0)));
+    return lanes.map((_, place) => place).sort((a, b) => worth[a] - worth[b] || a - b).map((place) => lanes[place]);
   }
 
   set(values) {

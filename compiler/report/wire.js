@@ -35,6 +35,7 @@ class Timeline {
     });
     on("[data-search]", "input", (field) => view.set({ search: field.value }));
     on("[data-matched]", "change", (box) => view.set({ onlyMatched: box.checked }));
+    on("[data-order]", "change", (list) => view.set({ order: list.value }));
     on("[data-key]", "change", (list) => view.set({ onlyLane: list.value === "" ? null : Number(list.value) }));
     const does = { in: () => view.zoom(0.6), out: () => view.zoom(1 / 0.6), fit: () => view.fit(), left: () => view.pan(-0.3), right: () => view.pan(0.3), next: () => view.walk(this.panel, 1), before: () => view.walk(this.panel, -1) };
     on("[data-do]", "click", (button) => does[button.dataset.do]());
