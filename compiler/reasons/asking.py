@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from neelc.ir.logical import Match
@@ -37,7 +37,13 @@ class Asker:
 
     def question(self, match: Match) -> Question:
         if match not in self.questions:
-            self.questions[match] = question(match, self.events)
+            known = next(iter(self.questions.values()), None)
+            # Which events are of which type is the same for all forms of a query: it is looked at once.
+            if known is None or known.match.types != match.types:
+                self.questions[match] = question(match, self.events)
+            else:
+                bare = question(match, ())
+                self.questions[match] = replace(bare, events=known.events, members=known.members)
         return self.questions[match]
 
     def matches(
