@@ -1,5 +1,4 @@
-"""`neelc.why` on Spark: it reads the events of the key, in time, and tells what the reference interpreter would
-tell of them."""
+"""`neelc.why` on Spark: it reads the events of the key, in time, and tells of them what is told without Spark."""
 
 from __future__ import annotations
 
