@@ -1,4 +1,4 @@
-"""`neelc.why` on Spark: it reads the events of the key, in time, and tells of them what is told without Spark."""
+"""`neelc.why` on Spark: it reads the events of the key, and tells of them what is told without Spark."""
 
 from __future__ import annotations
 
