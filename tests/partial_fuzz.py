@@ -20,8 +20,12 @@ from neelc.bind import bind
 from neelc.ir.check import check
 from neelc.ir.logical import Match
 from neelc.parse import script
+from neelc.plan.baselines import iterative, judged_last
+from neelc.plan.kernel_plan import kernel_plan
 from neelc.plan.unsupported import Unsupported
+from neelc.rewrite.facts import ANY_MATCH
 from neelc.rewrite.forms import forms
+from neelc.rewrite.keys import partition_keys
 from neelc.runtime.reference import Tables, matches
 from neelc.runtime.reference.model import Binding, comparable
 from neelc.runtime.reference.results import rows_of
@@ -84,6 +88,9 @@ def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows
         planned = planned_for(match)
     except Unsupported:
         return
+    for changed in (iterative, judged_last) if match.strategy == ANY_MATCH else ():
+        baseline = kernel_plan(match, partition_keys(match), "MILLISECOND", changed, changed is iterative)
+        yield changed.__name__, rows(match, kernel_matches(match, tables, planned=baseline))
     yield "the kernel", rows(match, kernel_matches(match, tables, (1, 3, 2_000_000)[seed % 3], planned))
     yield "the bridge", rows(match, bridge_matches(match, tables, way(seed), planned))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from neelc.ir.conjuncts import names_in
 from neelc.plan.event_roles import renamed
-from neelc.plan.steps import Absent, Filter, Plan, Present, Role, Step, Take
+from neelc.plan.names_of_steps import names_of_step
+from neelc.plan.steps import Absent, Filter, Plan, Present, Rename, Role, Step, Take
 from neelc.runtime.program import ALL
 
 
@@ -18,11 +20,24 @@ def iterative(plan: Plan) -> Plan:
 
 def _iterative(steps: Sequence[Step]) -> tuple[Step, ...]:
     kept = [step for step in steps if not (isinstance(step, Present) and not step.part)]
-    checks = [step for step in kept if isinstance(step, Absent | Present)]
-    others = [
-        replace(step, pick=ALL) if isinstance(step, Take) else step for step in kept if step not in checks
-    ]
-    return (*others, *(replace(check, steps=_iterative(check.steps)) for check in checks))
+    shared = _shared(steps)
+    others: list[Step] = []
+    checks: list[Step] = []
+    for step in kept:
+        match step:
+            case Absent(inner) | Present(inner):
+                place = others if shared & set(names_of_step(step)) else checks
+                place.append(replace(step, steps=_iterative(inner)))
+            case Take():
+                others.append(replace(step, pick=ALL))
+            case _:
+                others.append(step)
+    return (*others, *checks)
+
+
+def _shared(steps: Sequence[Step]) -> set[str]:
+    """What branches share has another name later on: what names it is judged while it still has this one."""
+    return {step.variable for step in steps if isinstance(step, Rename)}
 
 
 def judged_last(plan: Plan) -> Plan:
@@ -35,19 +50,22 @@ def judged_last(plan: Plan) -> Plan:
 def _judged_last(steps: Sequence[Step], roles: Mapping[str, Role]) -> tuple[Step, ...]:
     first: list[Step] = []
     last: list[Step] = []
+    shared = _shared(steps)
     for step in steps:
         match step:
             case Take(variable=variable, where=where, when=when):
                 role = roles.get(step.role)
                 own = tuple(renamed(c, role.variable, variable) for c in role.conditions) if role else ()
-                first.append(replace(step, where=(), pick=ALL))
-                last += [Filter(condition, when) for condition in (*own, *where)]
-            case Filter():
-                last.append(step)
+                now = [one for one in (*own, *where) if names_in(one) & shared]
+                first.append(replace(step, where=tuple(now), pick=ALL))
+                last += [Filter(condition, when) for condition in (*own, *where) if condition not in now]
             case Present(part=""):
                 continue
+            case Filter():
+                (first if shared & names_in(step.condition) else last).append(step)
             case Absent(inner) | Present(inner):
-                last.append(replace(step, steps=_judged_last(inner, roles)))
+                place = first if shared & set(names_of_step(step)) else last
+                place.append(replace(step, steps=_judged_last(inner, roles)))
             case _:
                 first.append(step)
     return (*first, *last)
