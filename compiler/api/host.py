@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.query import Text, query_html, run_source
@@ -31,6 +31,9 @@ from neelc.ir.names import bare, find, written
 from neelc.ir.script import CreateStream
 from neelc.reasons.model import Why
 from neelc.reasons.whole import refusal_of_rows
+
+if TYPE_CHECKING:
+    from neelc.api.timeline import Timeline
 
 _REFUSALS = ("AnalysisException", "ParseException", "SparkConnectGrpcException", "IllegalArgumentException")
 
@@ -62,6 +65,12 @@ class HostQuery:
         hint = "it runs as PySpark source: see `source`"
         found = Diagnostic("NEEL4001", "not possible: SQL for a plan with a kernel", span, hint)
         raise NeelQueryError([found], self.script.source)
+
+    def timeline(self, **_: object) -> Timeline:
+        """There is none: its rows have no time that is known."""
+        from neelc.api.timeline import drawn
+
+        return drawn(self)
 
     def explain(self, mode: str = "simple", format: str = "text") -> Text:
         """How the query is executed."""

@@ -119,3 +119,5 @@ def test_match_recognize_is_refused(spark: Any, events: Any) -> None:
     )
     with pytest.raises(neelc.NeelQueryError, match=r"NEEL4001.*a picture of MATCH_RECOGNIZE"):
         neelc.timeline(events, text, name="S")
+    with pytest.raises(neelc.NeelQueryError, match="NEEL4001"):
+        neelc.Session(spark).compile(text, S=events).timeline()
