@@ -1,4 +1,5 @@
-"""`make dist`: wheel and sdist, each installed into an empty environment and used there.
+"""`make dist`: wheel and sdist, each installed into an empty environment and used there; then the runtime is
+shipped to a cluster.
 
     PYTHONPATH=tests python -m dist build/dist
 
@@ -8,6 +9,7 @@ cannot be found by chance. The first thing that fails ends it, with what it prin
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from building import built, copied
+from faults import FOUND
 from repository import ROOT, configuration
 
 EXAMPLE = ROOT / "docs" / "examples" / "hospital"
@@ -49,9 +52,11 @@ def main(out: Path) -> int:
                 path = Path(shutil.copy(built(tree, kind)[0], out))
                 print(f"== {path.name}, {path.stat().st_size // 1024} KB", flush=True)
                 prove(path, Path(scratch) / kind, extras=EXTRAS if kind == "wheel" else "")
+            print("== neelc.ship, to a cluster of processes whose worker has no neelc", flush=True)
+            ship(Path(scratch))
         except Failed:
             return 1
-    print("== wheel and sdist install and run in an empty environment")
+    print("== wheel and sdist install and run in an empty environment, and the runtime ships")
     return 0
 
 
@@ -80,11 +85,24 @@ def prove(package: Path, place: Path, extras: str) -> None:
         shell("python", "-c", WITH_EXTRAS)
 
 
+def ship(scratch: Path) -> None:
+    """Run the program that ships to a cluster, with the Python of this one."""
+    place = scratch / "cluster"
+    place.mkdir()
+    shell = Shell(Path(sys.executable).parent, place, {"PYTHONPATH": str(ROOT / "tests")})
+    told = json.loads(shell("python", str(ROOT / "tests" / "spark" / "ship_to_cluster.py"), str(place)))
+    name, *workers = told["text"].splitlines()
+    print(*workers, sep="\n")
+    assert workers and all(name in where for where in told["places"]), "it was installed there"
+    assert told["again"], "shipping twice is shipping once"
+    assert list(map(tuple, told["found"])) == FOUND
+
+
 class Shell:
     """Commands of an environment, in a directory, without anything of the environment around."""
 
-    def __init__(self, commands: Path, directory: Path) -> None:
-        self.commands, self.directory = commands, directory
+    def __init__(self, commands: Path, directory: Path, more: Mapping[str, str] | None = None) -> None:
+        self.commands, self.directory, self.more = commands, directory, more or {}
 
     def __call__(self, command: str, *arguments: str) -> str:
         """Run it, and give what it prints."""
@@ -108,7 +126,12 @@ class Shell:
             for name, value in given.items()
             if not name.startswith(("PYTHON", "PYSPARK", "VIRTUAL"))
         }
-        return {**kept, "PATH": f"{self.commands}:{given['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        return {
+            **kept,
+            "PATH": f"{self.commands}:{given['PATH']}",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            **self.more,
+        }
 
 
 if __name__ == "__main__":

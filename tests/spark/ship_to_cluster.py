@@ -1,5 +1,5 @@
 """A cluster on one machine: master, worker and driver are processes of their own, and the worker's Python has
-no neelc. A program of its own, as it needs another session. It prints what came out as JSON.
+no neelc. A program of its own, as it needs another session; `make dist` runs it. It prints JSON.
 
     PYTHONPATH=tests python tests/spark/ship_to_cluster.py DIRECTORY
 """
@@ -19,7 +19,9 @@ from neelc.api.local import session
 
 SETTINGS = {
     "spark.executor.memory": "512m",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # less to compile
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

@@ -151,11 +151,21 @@ def test_the_cells_of_the_page_run(spark: Any, cells: Cells) -> None:
         spark.catalog.dropTempView(view)
 
 
-def test_the_notebook_runs(tmp_path: Path) -> None:
+# As for the session of the tests: each plan runs once, so that compiling it takes longer than it saves.
+DEFAULTS = """
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.sql.codegen.factoryMode NO_CODEGEN
+spark.sql.codegen.wholeStage false
+"""
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel", reason="notyet: a kernel requires ipykernel")
     import nbformat
     from nbclient import NotebookClient
 
+    (tmp_path / "spark-defaults.conf").write_text(DEFAULTS)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     shutil.copytree(NOTEBOOK.parent.parent / "hospital", tmp_path / "hospital")
     (tmp_path / "notebook").mkdir()
     notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -1,18 +1,15 @@
-"""`neelc.ship`: workers without neelc get what they need; what does not fit is told with a code."""
+"""`neelc.ship`: what does not fit is told with a code.
+
+Workers that get what they need: those of Spark Connect in test_connect.py, of a cluster in `make dist`.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-from faults import FOUND
-from repository import ROOT
 
 import neelc
 from neelc.cli import main
@@ -21,24 +18,6 @@ MISMATCH = (
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "
     "PySpark cannot run with different minor versions."
 )
-
-
-def test_a_cluster_whose_workers_have_no_neelc(tmp_path: Path) -> None:
-    program = ROOT / "tests" / "spark" / "ship_to_cluster.py"
-    done = subprocess.run(
-        [sys.executable, str(program), str(tmp_path)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    name, *workers = told["text"].splitlines()
-    assert workers and all(f"neelc {neelc.__version__}," in line for line in workers)
-    assert all(name in place for place in told["places"]), "it was installed there"
-    assert told["again"], "shipping twice is shipping once"
-    assert list(map(tuple, told["found"])) == FOUND
 
 
 class Session:
