@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from drawing import LASTING, Rows, bound, drawn, rows
+from generate.rewritable import sample
 
 from neelc import cases
 from neelc.cases.run import Ready, prepared
@@ -23,6 +24,7 @@ from neelc.report.sentences import facts, limits, summary
 from neelc.report.shading import shades
 from neelc.report.variant import drawable
 from neelc.runtime.reference import LimitReached, events_read
+from neelc.runtime.reference import read as read_tables
 from neelc.runtime.reference.model import Event, binding_key, bound_events, comparable
 from neelc.runtime.reference.question import Question, question
 from neelc.runtime.reference.results import rows_of
@@ -46,6 +48,16 @@ def asked(paths: Iterable[Path]) -> list[tuple[Path, Match, list[Event]]]:
     return found
 
 
+def generated() -> Iterator[tuple[str, Match, list[Event]]]:
+    """Random queries in which no branches of an OR share a variable, as nobody can write it."""
+    for number in range(200):
+        match = sample(number).match
+        names = [part.variable for part in walk(match.pattern) if isinstance(part, p.Event | p.Repeat)]
+        written = [name for name in names if name]
+        if len(written) == len(set(written)):
+            yield f"sample {number}", match, list(read_tables(match, sample(number).tables[0], {}))
+
+
 def contents(value: object) -> object:
     """A binding by what its events hold: of equal events, either will do."""
     if isinstance(value, Event):
@@ -58,7 +70,7 @@ def contents(value: object) -> object:
 def test_matches_are_recovered_from_the_rows_of_the_query_that_is_asked() -> None:
     some = asked(sorted(CASES.glob("**/*.case"))[::6])
     assert len(some) > 100
-    for path, match, events in some:
+    for path, match, events in [*some, *generated()]:
         if any(stream.query for stream in match.streams):
             continue  # Spark is given its rows as a stream
         try:
