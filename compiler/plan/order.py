@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from neelc.ir.expr import Expr
 from neelc.plan.blocks import Block, Condition, Item
@@ -50,7 +51,7 @@ class Order:
         }
         return self.around | (self.own - waiting)
 
-    @property
+    @cached_property
     def own(self) -> frozenset[str]:
         """What the block binds."""
         return frozenset(name for item in self.block.items for name in item.names)
