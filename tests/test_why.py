@@ -12,7 +12,7 @@ from whying import program, told, whys
 
 from neelc.errors import NeelError
 from neelc.files import CallError
-from neelc.reasons import asking, smallest, whole
+from neelc.reasons import asking, other_runs, smallest, whole
 from neelc.reasons.reading import asked
 
 RANDOM = 30
@@ -118,3 +118,9 @@ def test_relaxations_that_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None
     (one,) = whys("SEQ(A a, B b, C c) WHERE b.x > 5 AND c.x > 5", "A1 B2 B3 C4").explanations
     assert one.matches is False and one.reached == 1 and not one.proposals
     assert "no small relaxation was found" in one.lines[-1]
+
+
+def test_more_runs_than_anyone_reads_are_not_told() -> None:
+    one = whys("SEQ(A a, B b, C c)", "A1 " + " ".join(f"B{time}" for time in range(2, 300))).explanations[0]
+    assert one.reached == 2 and one.others == ()
+    assert other_runs.TOO_MANY_RUNS in one.notes

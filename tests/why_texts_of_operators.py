@@ -151,4 +151,18 @@ TEXTS = {
           would match WITHIN 10 SECONDS
         """,
     ),
+    "several runs": (
+        "SEQ(A a, B b, C c, D d) WHERE c.x > b.x",
+        "A1 B2=1 B3=9 C4=5 B5=2",
+        """
+        A a at 1: no match, 3 of 4 steps
+          a  A  1
+          b  B  2  +1 second
+          c  C  4  +3 seconds
+          stopped at D d: there is none after 4
+          2 other runs:
+            2 of 4 steps  b  B  3  +2 seconds
+            2 of 4 steps  b  B  5  +4 seconds
+        """,
+    ),
 }

@@ -10,6 +10,7 @@ from neelc.ir.names import bare
 from neelc.reasons.asking import Asker
 from neelc.reasons.courses import Course, courses, starters
 from neelc.reasons.model import Explanation
+from neelc.reasons.other_runs import other_runs
 from neelc.reasons.stopping import NO_EVENT, TOO_MANY, furthest, proposals, stops
 from neelc.reasons.telling import held, told, told_binding
 from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
@@ -89,6 +90,7 @@ class Explaining:
             if run.course.branch not in (None, best.course.branch)
         )
         stopped = stops(self.asker, best, start)
+        runs_beside, said = other_runs(self.asker, best, start)
         if any(stop.is_missing for stop in stopped):
             notes = tuple(note for note in notes if note != NO_EVENT)
         return replace(
@@ -101,5 +103,6 @@ class Explaining:
             events=told_binding(best.binding, start),
             stopped=stopped,
             proposals=found,
-            notes=(*notes, *dict.fromkeys(others)),
+            notes=(*notes, *dict.fromkeys(others), *said),
+            others=runs_beside,
         )

@@ -13,6 +13,9 @@ MAX_EVENTS_SHOWN = 12
 """Of how many events a text shows a row each: lists can be long. JSON has all of them."""
 
 
+MAX_RUNS_SHOWN = 5
+
+
 class Line(NamedTuple):
     """A line of text, and what it is: key, good, bad, open, proposal, note or empty for all else."""
 
@@ -68,6 +71,7 @@ def lines_of(one: Explanation) -> Iterator[Line]:
     yield from _indented(_judged(one.held, "holds"))
     for place, stop in enumerate(one.stopped):
         yield from _stop(stop, one, is_first=place == 0)
+    yield from _indented(_others(one))
     for proposal in one.proposals:
         yield from _proposal(proposal, one.stopped)
     yield from (Line(f"  note: {note}", "note") for note in one.notes)
@@ -90,6 +94,20 @@ def _events(events: Sequence[Told]) -> Iterator[str]:
     yield from (line.rstrip() for line in aligned(shown))
     if len(shown) < len(rows):
         yield f"and {len(rows) - len(shown):,} more"
+
+
+def _others(one: Explanation) -> Iterator[str]:
+    """How far the other runs came: a line for each, with the last event that it bound."""
+    if one.others:
+        yield f"{len(one.others):,} other run{'' if len(one.others) == 1 else 's'}:"
+    rows = [
+        [f"  {run.reached} of {one.steps} steps", last.variable, last.type, last.clock, last.after]
+        for run in one.others[:MAX_RUNS_SHOWN]
+        for last in run.events[-1:]
+    ]
+    yield from (line.rstrip() for line in aligned(rows))
+    if len(one.others) > MAX_RUNS_SHOWN:
+        yield f"  and {len(one.others) - MAX_RUNS_SHOWN:,} more"
 
 
 def _judged(judged: Iterable[Judged], word: str) -> Iterator[str]:

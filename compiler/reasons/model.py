@@ -55,6 +55,14 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class OtherRun:
+    """A run that did not come further than the one that is told in full: the steps reached, the events."""
+
+    reached: int
+    events: tuple[Told, ...]
+
+
+@dataclass(frozen=True)
 class Proposal:
     """A relaxation that would match, why each change is needed, and the match it would have.
 
@@ -96,8 +104,8 @@ class Explanation:
 
     `matches` is None where that could not be found out: `notes` says why. `count` is the number of matches
     that start with the event; `reached` of `steps` steps were reached; `events` are those of the match, or
-    of the furthest run. `branch` is the branch of an OR that came furthest. `place` is the key and the time
-    of the start as values, not texts.
+    of the furthest run, beside which there were `others`. `branch` is the branch of an OR that came furthest.
+    `place` is the key and the time of the start as values, not texts.
     """
 
     key: Mapping[str, str]
@@ -112,6 +120,7 @@ class Explanation:
     stopped: tuple[Stop, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()
+    others: tuple[OtherRun, ...] = ()
     place: tuple[tuple[object, ...], object] = field(default=((), None), repr=False)
 
     @property
