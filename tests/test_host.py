@@ -137,3 +137,15 @@ def test_formatting(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "\n  TIMESTAMP BY ts\n" in out
     assert out.endswith(text[len(STREAM) :])
+
+
+def test_a_pattern_cannot_read_a_query_of_sparks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name would be taken for a type of events, and nothing would ever match."""
+    typed = "CREATE STREAM t (ts INT, kind STRING) TIMESTAMP BY ts TYPE BY kind;\n"
+    script = tmp_path / "script.neel"
+    script.write_text(
+        f"{typed}CREATE QUERY Found AS SELECT * FROM t {CLAUSE};\nPATTERN SEQ(found a, b found)"
+    )
+    assert main(["check", str(script)]) == 1
+    said = capsys.readouterr().err
+    assert said.count("is a query of Spark's") == 1 and "script.neel:3:13" in said

@@ -20,6 +20,7 @@ from neelc.bind.registered import registered
 from neelc.data.inputs import complete
 from neelc.files import CallError
 from neelc.host.inputs import used_parameters, used_streams
+from neelc.host.own import own_part
 from neelc.host.script import HostScript, host_script
 from neelc.ir.expr import Parameter
 from neelc.ir.names import bare, find, written
@@ -191,7 +192,7 @@ class Session:
         with translated():
             if script is not None and script.is_last:
                 return self._host(script, args or {}, settings, streams)
-            bound = self._bound(script.own if script else source, args or {}, streams)
+            bound = self._bound(own_part(source), args or {}, streams)
             compiled = compiled_query(bound.program, bound.last, bound.text, settings)
         return Query(self.spark, bound, compiled)
 
@@ -229,9 +230,7 @@ class Session:
         with translated():
             if script is not None and script.is_last:
                 return self._host(script, args or {}, Settings(), streams).explain(mode, format)
-            return explanation(
-                self._bound(script.own if script else source, args or {}, streams), mode, format
-            )
+            return explanation(self._bound(own_part(source), args or {}, streams), mode, format)
 
     def why(
         self,
@@ -250,7 +249,7 @@ class Session:
         with translated():
             if script is not None and script.is_last:
                 raise refusal_of_rows(script.statements[-1].span, source)
-            return why_of(self._bound(script.own if script else source, args or {}, streams), key, between)
+            return why_of(self._bound(own_part(source), args or {}, streams), key, between)
 
     def _bound(self, text: Source, args: Mapping[str, object], streams: Mapping[str, object]) -> Bound:
         script = read(text)

@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
 def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str, object]]:
     """Say that a script is right, and what might not be meant; gives the warnings as records."""
     from neelc import parse
-    from neelc.commands.host import own_part
     from neelc.commands.streams import bound
+    from neelc.host.own import own_part
     from neelc.ir.logical import Program
     from neelc.ir.script import CreateStream
     from neelc.lints import lints

@@ -47,7 +47,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     source = read_source(options.file)
 
-    from neelc.commands.host import asked_of_host, own_part, with_located_streams
+    from neelc.commands.host import asked_of_host, with_located_streams
+    from neelc.host.own import own_part
 
     asked = asked_of_host(source, options)
     if asked is not None:

@@ -61,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     kind = options.format or format_of(options.output)
     source = read_source(options.file)
 
-    from neelc.commands.host import asked_of_host, own_part
+    from neelc.commands.host import asked_of_host
+    from neelc.host.own import own_part
 
     asked = asked_of_host(source, options)
     if asked is not None:

@@ -29,12 +29,6 @@ def asked_of_host(
     return (_inputs(script, options), places) if places else None
 
 
-def own_part(source: Source) -> Source:
-    """The script with blanks where the queries for Spark are."""
-    script = host_script(source)
-    return source if script is None else script.own
-
-
 def _names(options: argparse.Namespace) -> list[str]:
     names = getattr(options, "query", None) or []
     return [names] if isinstance(names, str) else names

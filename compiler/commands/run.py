@@ -94,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
     """A query of ours, or one of Spark's around MATCH_RECOGNIZE; on Spark, or without it."""
-    from neelc.commands.host import asked_of_host, own_part
+    from neelc.commands.host import asked_of_host
+    from neelc.host.own import own_part
 
     on_reference = options.engine == "reference"
     asked = asked_of_host(source, options)

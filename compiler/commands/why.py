@@ -85,9 +85,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(source: Source, options: argparse.Namespace) -> int:
-    from neelc.commands.host import asked_of_host, own_part
+    from neelc.commands.host import asked_of_host
     from neelc.commands.run import chosen
     from neelc.commands.streams import bound, refuse_unused
+    from neelc.host.own import own_part
     from neelc.reasons.reading import asked
     from neelc.reasons.whole import refuse, why
 

@@ -16,6 +16,7 @@ pyspark_sql = pytest.importorskip("pyspark.sql")
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run in several processes, those that ask Spark run in one: they share its session."""
     for item in items:
