@@ -151,6 +151,30 @@ TEXTS = {
           would match WITHIN 10 SECONDS
         """,
     ),
+    "a window missed by far": (
+        "SEQ(A a, B b) WITHIN 10 SECONDS",
+        "A1 B101 B300",
+        """
+        A a at 1: no match, 1 of 2 steps
+          a  A  1
+          stopped at B b:
+            b  B  101  +1 minute 40 seconds
+            fails  WITHIN 10 SECONDS  1 minute 40 seconds, 90 seconds too long
+          would match WITHIN 100 SECONDS
+        """,
+    ),
+    "a negation before a step that is missing": (
+        "SEQ(A a, !D d, B b, C c) WITHIN 10 SECONDS",
+        "A1 D2 B3",
+        """
+        A a at 1: no match, 2 of 3 steps
+          a  A  1
+          b  B  3  +2 seconds
+          stopped by !D d, which is hit by:
+            D  2  +1 second
+          stopped at C c: there is none after 3
+        """,
+    ),
     "several runs": (
         "SEQ(A a, B b, C c, D d) WHERE c.x > b.x",
         "A1 B2=1 B3=9 C4=5 B5=2",

@@ -11,9 +11,9 @@ from importlib.metadata import version
 from neelc.api.archive import archive
 from neelc.api.errors import NeelRunError, run_error
 from neelc.api.streams import Frame
-from neelc.api.versions import numbers, required
 from neelc.errors import NeelError
 from neelc.runtime.probe import PACKAGES, SCHEMA, tell
+from neelc.versions import numbers, required
 
 _RESTART = "a worker that had loaded it before keeps it: stop the session, start another one and ship first"
 

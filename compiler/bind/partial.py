@@ -85,9 +85,11 @@ class _Branches:
         """Each reason, and the first variable of the branch that has a match for it."""
         start = targets(prefix.pattern)[0]
         for why, pattern in prefix.relaxed:
-            if why == WINDOW and self.match.within is None:
-                continue
-            within = _longer(self.match.within) if why == WINDOW else self.match.within
+            within = self.match.within or pattern.within
+            if why == WINDOW:
+                if within is None:
+                    continue
+                within = _longer(within)
             names = self._add(pattern, f"{number}_{why}", within, drops=True)
             yield why, names[start]
 

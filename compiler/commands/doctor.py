@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
 
-from neelc.api.versions import numbers, required
+from neelc.versions import numbers, required
 
 DESCRIPTION = """Check what neelc needs to run queries on Spark, up to a small pattern that a worker finds,
 and tell what to do about what is missing. The exit code is 0 if all is well, else 3."""

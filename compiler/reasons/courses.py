@@ -44,6 +44,25 @@ class Course:
         kept = replace(self.match, pattern=_without_names(pattern, later))
         return without(kept, [one for one in requirements(kept) if one.kind == "negation"])
 
+    def guarded(self, count: int) -> Course | None:
+        """The first `count` steps with the negations between them; None if there are none, or no order.
+
+        >>> from neelc.rewrite.examples import query
+        >>> course, = courses(query("SEQ(A a, !B b, C c, !D d, E e)"))
+        >>> print(course.guarded(2).match.pattern, course.guarded(1))
+        SEQ(A a, !B b, C c) None
+        """
+        pattern = self.match.pattern
+        if not isinstance(pattern, p.Seq):
+            return None
+        last = pattern.parts.index(self.steps[count - 1]) + 1 if count else 0
+        parts = pattern.parts[:last]
+        if not any(isinstance(part, p.Not) for part in parts):
+            return None
+        later = frozenset(name for step in self.steps[count:] for name in declared(step))
+        guarded = _without_names(replace(pattern, parts=parts), later)
+        return Course(replace(self.match, pattern=guarded), self.steps[:count], self.branch)
+
     def counts(self) -> Iterator[int]:
         """How many steps a match can have come: from the first that must bind an event on."""
         needed = (place for place, step in enumerate(self.steps, 1) if not may_be_empty(step))

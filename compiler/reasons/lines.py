@@ -70,7 +70,7 @@ def lines_of(one: Explanation) -> Iterator[Line]:
     yield from _indented(_events(one.events))
     yield from _indented(_judged(one.held, "holds"))
     for place, stop in enumerate(one.stopped):
-        yield from _stop(stop, one, is_first=place == 0)
+        yield from _stop(stop, one, is_first=place == 0 or not one.stopped[0].step)
     yield from _indented(_others(one))
     for proposal in one.proposals:
         yield from _proposal(proposal, one.stopped)

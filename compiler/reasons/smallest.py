@@ -27,7 +27,7 @@ MAX_CANDIDATES_OF_RELAXATIONS = 5_000
 """How many bindings all these tries together may go through: what is told beside the verdict is not worth a
 long wait."""
 MAX_WIDENING = 8
-"""How many times as large a window may become."""
+"""How many times as large windows are tried in any case."""
 
 MONOTONE = ("condition", "same", "partition", "window")
 """What can only take matches away: if it allows no match alone, it must go."""
@@ -139,7 +139,7 @@ class Relaxing:
         negations = frozenset(one for one in requirements(self.match) if one.kind == "negation")
         asked = self.asker.question(self.match)
         tried = {tuple(window_size(one.window) for one in windows if one.window)}
-        for wide in self.widenings(windows):
+        for wide in self.widenings(windows, dropped | negations, strategy):
             positive = changed(self.match, Change(dropped | negations, wide, strategy))
             bindings = self.asker.matches(positive, self.start, self.first, self.steps)
             found = {tuple(self.needed(asked, one, binding) for one in windows) for binding in bindings}
@@ -154,12 +154,25 @@ class Relaxing:
         assert one.window is not None, "a window"
         return max(size(asked, one, binding), window_size(one.window))
 
-    def widenings(self, windows: Sequence[Requirement]) -> Iterator[dict[Requirement, Window]]:
-        """The windows twice as large, four times, and so on."""
+    def widenings(
+        self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: str
+    ) -> Iterator[dict[Requirement, Window]]:
+        """The windows twice as large, four times, and so on; beyond MAX_WIDENING only if there is a match
+        without them, up to its size."""
         factor = 2
-        while factor <= MAX_WIDENING:
+        while factor <= MAX_WIDENING or factor < 2 * self.furthest(windows, dropped, strategy):
             yield {one: wider(one.window, factor) for one in windows if one.window}
             factor *= 2
+
+    def furthest(self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: str) -> int:
+        """How many times as large windows have to be for one of the matches that there are without them."""
+        open_ended = changed(self.match, Change(dropped, strategy=strategy))
+        found = self.asker.first(open_ended, self.start, self.first, self.steps)
+        if found is None:
+            return 0
+        asked = self.asker.question(self.match)
+        sizes = ((self.needed(asked, one, found), window_size(one.window)) for one in windows if one.window)
+        return max(-(-needed // max(size, 1)) for needed, size in sizes)
 
 
 def wider(window: Window, factor: int) -> Window:

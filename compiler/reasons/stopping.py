@@ -64,6 +64,20 @@ def stops(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
     course = run.course
     if run.reached == len(course.steps):
         return (Stop("", _rejecting(asker, run, start)),)
+    return (*_stopped_before(asker, run, start), *_stopped_at_next(asker, run, start))
+
+
+def _stopped_before(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+    """The negations between steps that were reached, if they reject all ways to reach them."""
+    guarded = run.course.guarded(run.reached)
+    if guarded is None or asker.first(guarded.match, start, guarded.first()) is not None:
+        return ()
+    rejecting = _rejecting(asker, Run(guarded, run.reached, run.binding), start)
+    return (Stop("", rejecting),) if rejecting else ()
+
+
+def _stopped_at_next(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+    course = run.course
     count = next(count for count in course.counts() if count > run.reached)
     relaxed = Relaxing(asker, course.prefix(count), start, course.first()).smallest()
     step = str(as_written(course.steps[count - 1]))

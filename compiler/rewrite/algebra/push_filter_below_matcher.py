@@ -8,8 +8,7 @@ from neelc.ir.algebra import Filter, Operator, PatternMatcher
 from neelc.ir.conjuncts import conjuncts
 from neelc.ir.expr import AtRow, Attribute, Expr
 from neelc.ir.names import bare
-from neelc.ir.types import DOUBLE, FLOAT, Simple
-from neelc.rewrite.algebra.rule import Place, filtered, place_of, places_in, substituted
+from neelc.rewrite.algebra.rule import Place, are_told_apart, filtered, place_of, places_in, substituted
 from neelc.rewrite.algebra.symbols import occurrences
 
 
@@ -57,8 +56,6 @@ def _keys(matcher: PatternMatcher) -> dict[Place, Expr]:
 
 def _is_key(value: AtRow, name: str, matcher: PatternMatcher) -> bool:
     clause = matcher.clause
-    # Both zeros, and all NaNs, are one partition, and yet some functions tell them apart.
-    told_apart = not isinstance(value.type, Simple) or value.type in (FLOAT, DOUBLE)
-    if name not in clause.partition or told_apart or value.place or value.shift:
+    if name not in clause.partition or are_told_apart(value.type) or value.place or value.shift:
         return False
     return not value.variables or any(occurrences(clause.pattern, one)[0] > 0 for one in value.variables)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from neelc.ir.algebra import Coalesced, CountWindow, Filter, Operator, TimeWindow
 from neelc.ir.conjuncts import conjuncts
-from neelc.rewrite.algebra.rule import filtered, place_of, places_in
+from neelc.rewrite.algebra.rule import are_told_apart, filtered, place_of, places_in
 
 
 def push_filter_below_window(operator: Operator) -> Operator | None:
@@ -18,7 +18,8 @@ def push_filter_below_window(operator: Operator) -> Operator | None:
       FILTER s.x > 1
         STREAM S AS s
 
-    In a window of events others do count: only whole partitions can be dropped before it.
+    In a window of events others do count: only whole partitions can be dropped before it. Both zeros
+    of a DOUBLE are in one partition, and some functions tell them apart: what is said of it stays.
 
     >>> after(push_filter_below_window, over(counted(3), "s.x > 1")) is None
     True
@@ -32,7 +33,7 @@ def push_filter_below_window(operator: Operator) -> Operator | None:
         case Filter(TimeWindow() | Coalesced() as window, condition):
             return replace(window, input=Filter(window.input, condition))
         case Filter(CountWindow(partition=partition) as window, condition):
-            keys = {place_of(one) for one in partition}
+            keys = {place_of(one) for one in partition if not are_told_apart(one.type)}
             moved = [one for one in conjuncts(condition) if places_in(one) and places_in(one) <= keys]
             if moved:
                 rest = [one for one in conjuncts(condition) if one not in moved]

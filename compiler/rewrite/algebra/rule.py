@@ -10,6 +10,7 @@ from neelc.ir.conjuncts import conjoin
 from neelc.ir.expr import Attribute, Expr, Variable
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
+from neelc.ir.types import DOUBLE, FLOAT, DataType, Simple
 
 NetworkRule = Callable[[Operator], "Operator | None"]
 
@@ -48,6 +49,11 @@ def substituted(expression: Expr, values: Mapping[Place, Expr]) -> Expr:
     changed = change(expression)
     assert isinstance(changed, Expr)
     return changed
+
+
+def are_told_apart(type: DataType | None) -> bool:
+    """Whether some functions tell values of a type apart that are one key: both zeros, all NaNs."""
+    return not isinstance(type, Simple) or type in (FLOAT, DOUBLE)
 
 
 def filtered(input: Operator, conditions: Iterable[Expr]) -> Operator:
