@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.options import add_inputs, add_statistics, add_strategy
-from neelc.files import CallError, read_source, write_whole
+from neelc.commands.output import check_target, put
+from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
     from neelc.emit.compiled import Compiled
@@ -45,6 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    check_target("compile -o", options.output, options.file)
     source = read_source(options.file)
 
     from neelc.commands.host import asked_of_host, with_located_streams
@@ -87,11 +87,7 @@ def _refuse_settings(options: argparse.Namespace) -> None:
 
 def _write(text: str, options: argparse.Namespace) -> int:
     text = text.rstrip("\n") + "\n"
-    if options.output and options.output != "-":
-        write_whole(Path(options.output), text)
-        print(f"{options.output}: written", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
+    put(text, options.output)
     return 0
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.options import add_inputs, add_statistics
+from neelc.commands.output import check_target, put
 from neelc.explain.formats import FORMATS, MODES, renderer
-from neelc.files import CallError, read_source, write_whole
+from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
     from neelc.ir.logical import Program
@@ -53,11 +53,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
     add_statistics(parser)
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help="write to this file; its ending tells the format"
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="write to this file, its ending tells the format; - is standard output",
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    check_target("explain -o", options.output, options.file)
     kind = options.format or format_of(options.output)
     source = read_source(options.file)
 
@@ -85,11 +89,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(text: str, options: argparse.Namespace) -> int:
-    if options.output:
-        write_whole(Path(options.output), text)
-        print(f"{options.output}: written", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
+    put(text, options.output)
     return 0
 
 

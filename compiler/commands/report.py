@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neelc.commands.output import check_page
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, write_whole
 
@@ -52,11 +53,7 @@ def check_report(options: argparse.Namespace) -> None:
                     f"run --{name.replace('_', '-')}: say where the picture goes: --report FILE.html"
                 )
         return
-    path = Path(options.report)
-    if path.is_dir():
-        raise CallError(f"run --report {options.report}: a directory; a page is written to a file")
-    if not path.resolve().parent.is_dir():
-        raise CallError(f"{options.report}: cannot be written: No such file or directory")
+    check_page("run --report", options.report, options.file)
 
 
 def refuse_host(script: HostScript, options: argparse.Namespace) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.commands.options import add_inputs
+from neelc.commands.output import STANDARD, check_page, check_target, put
 from neelc.errors import NeelError
-from neelc.files import CallError, read_source, write_whole
+from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,8 +52,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="only start events in this time, both ends included",
     )
     parser.add_argument("--query", metavar="NAME", help="this query (the last one)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how it is told (text)")
-    parser.add_argument("-o", "--out", dest="output", metavar="PATH", help="write to this file")
+    parser.add_argument("--format", choices=("text", "json"), help="how it is told (text)")
+    parser.add_argument(
+        "-o",
+        "--out",
+        "--output",
+        dest="output",
+        metavar="PATH",
+        help="write to this file, .json as JSON; - is standard output",
+    )
     parser.add_argument(
         "--report", metavar="FILE", help="also write a page that shows the events, with what is told of them"
     )
@@ -76,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
     for name in ("master", "remote", "conf"):
         if options.engine == "reference" and getattr(options, name):
             raise CallError(f"why --{name}: a setting of Spark, which --engine reference does without")
+    check_target("why --out", options.output, options.file)
+    check_page("why --report", options.report, options.file)
     try:
         return _run(source, options)
     except NeelError as error:
@@ -171,17 +181,18 @@ def _read_by_spark(asked: Asked, inputs: Inputs, program: Program, options: argp
 
 
 def _write(found: Why, options: argparse.Namespace) -> None:
-    if options.format == "json":
+    if (options.format or format_of(options.output)) == "json":
         text = found.json() + "\n"
-    elif options.output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+    elif options.output in (None, STANDARD) and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         text = coloured(found)
     else:
         text = found.text
-    if options.output is None:
-        sys.stdout.write(text)
-    else:
-        write_whole(Path(options.output), text)
-        print(f"{options.output}: written", file=sys.stderr)
+    put(text, options.output)
+
+
+def format_of(output: str | None) -> str:
+    """The format that the ending of a file tells."""
+    return "json" if Path(output or "").suffix.lower() == ".json" else "text"
 
 
 def coloured(found: Why) -> str:

@@ -43,8 +43,12 @@ def test_wrong_calls(neelc: Here) -> None:
         "neelc: run --compare-strategies: say where the picture goes: --report FILE.html\n",
     )
     assert neelc(*REFERENCE, "--report", ".").err == (
-        "neelc: run --report .: a directory; a page is written to a file\n"
+        "neelc: run --report .: a page is written to a file that ends in .html\n"
     )
+    script = "script.html"
+    neelc.write(script, "PATTERN A a")
+    for command in (("run", script, "--report"), ("why", script, "--report"), ("explain", script, "-o")):
+        assert "that is the script itself, which would be replaced" in neelc(*command, script).err
     assert neelc(*REFERENCE, "--report", "no/such/report.html").err == (
         "neelc: no/such/report.html: cannot be written: No such file or directory\n"
     )
