@@ -8,9 +8,23 @@ from typing import TYPE_CHECKING
 from neelc.api.errors import reading
 from neelc.api.streams import Frame
 from neelc.api.values import values_of
+from neelc.emit.literals import spark_type
 from neelc.ir.logical import Clock, Stream
 from neelc.ir.names import quote
-from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.ir.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    DataType,
+)
 from neelc.reasons.keys import columns, no_such_key, text_of
 from neelc.reasons.model import Why
 from neelc.reasons.reading import Asked, asked
@@ -24,6 +38,9 @@ if TYPE_CHECKING:
 
 KEYS_LOOKED_AT = 1_000
 """Among so many keys that are there one is looked for that may be meant."""
+
+COMPARED = frozenset({STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DATE})
+"""Types of keys whose texts Spark reads as we write them. Rows are not chosen by other keys while reading."""
 
 Rows = list[Mapping[str, object]]
 
@@ -93,8 +110,9 @@ def _chosen(frame: Frame, asked: Asked, stream: Stream) -> Frame:
 
     for name, texts in asked.keys.items():
         held = columns(asked.match, stream, name)
-        if held is not None:
-            is_wanted = [_text(column).isin(list(texts)) for column in held]
+        types_held = {column.name: column.type for column in stream.columns if column.name in (held or ())}
+        if held is not None and set(types_held.values()) <= COMPARED:
+            is_wanted = [_is_one_of(column, type, texts) for column, type in types_held.items()]
             frame = frame.filter(_any(is_wanted) if is_wanted else F.lit(False))
     types = asked.types(stream)
     if types is not None:
@@ -116,6 +134,16 @@ def _bounds(asked: Asked, stream: Stream) -> list[object] | None:
         return None
     is_countable = all(not isinstance(one, int) or abs(one) < 2**63 for one in found or ())
     return found if is_countable else None
+
+
+def _is_one_of(column: str, type: DataType, texts: Sequence[str]) -> Frame:
+    """Whether a value is one of those that texts stand for: 1e10 and 10000000000.0 are one number."""
+    from pyspark.sql import functions as F
+
+    value = F.col(quote(column))
+    meant = [value == F.lit(text).try_cast(spark_type(type)) for text in texts]
+    found = F.coalesce(_any(meant), F.lit(False))
+    return found | value.isNull() if "NULL" in texts else found
 
 
 def _text(column: str) -> Frame:
