@@ -17,13 +17,13 @@ class Clock {
   text(tick) {
     const at = this.first + BigInt(Math.round(tick));
     if (this.kind === "number") return at.toString();
-    const micros = at * BigInt(this.length);
-    const date = new Date(Number(micros / 1000n));
+    const micros = at * BigInt(this.length), part = ((micros % 1000000n) + 1000000n) % 1000000n;
+    const date = new Date(Number((micros - part) / 1000n));
     if (Number.isNaN(date.getTime())) return at.toString(); // further away than a browser counts
-    const whole = date.toISOString();
-    if (this.kind === "date") return whole.slice(0, 10);
-    const rest = String(((micros % 1000000n) + 1000000n) % 1000000n).padStart(6, "0").replace(/0+$/, "");
-    return whole.slice(0, 19).replace("T", " ") + (rest ? "." + rest : "");
+    const [day, time] = date.toISOString().replace(/^\+0*/, "").split("T");
+    if (this.kind === "date") return day;
+    const rest = String(part).padStart(6, "0").replace(/0+$/, "");
+    return `${day} ${time.slice(0, 8)}${rest ? "." + rest : ""}`;
   }
 
   // "41 min 20 s": the two largest units.
@@ -47,7 +47,8 @@ class Clock {
       const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
       return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least) || 10 * power;
     }
-    const found = STEPS.find((n) => n >= least * this.length) || STEPS[STEPS.length - 1];
+    const longest = STEPS[STEPS.length - 1], wanted = least * this.length;
+    const found = STEPS.find((n) => n >= wanted) || longest * Math.ceil(wanted / longest);
     return Math.max(1, found / this.length);
   }
 
@@ -55,13 +56,18 @@ class Clock {
   marks(from, to, count) {
     const step = this.step((to - from) / Math.max(1, count));
     const shift = Number(((this.first % BigInt(step)) + BigInt(step)) % BigInt(step));
-    const marks = [];
-    for (let at = Math.ceil((from + shift) / step) * step - shift; at <= to; at += step) marks.push([at, this.label(at, step)]);
+    const first = Math.ceil((from + shift) / step), marks = [];
+    // Counted: far from the first tick a step may be too small to change a number.
+    for (let place = 0; place <= Math.max(1, count); place += 1) {
+      const at = (first + place) * step - shift;
+      if (at > to) break;
+      if (!place || at > marks[marks.length - 1][0]) marks.push([at, this.label(at, step)]);
+    }
     return marks;
   }
 
   // What stands before the label of a mark that tells the time of day only.
-  day(at, label) { return this.kind === "time" && label.includes(":") ? `${this.text(at).slice(0, 10)} ` : ""; }
+  day(at, label) { return this.kind === "time" && label.includes(":") ? `${this.text(at).split(" ")[0]} ` : ""; }
 
   label(at, step) {
     const text = this.text(at);

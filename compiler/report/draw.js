@@ -126,8 +126,8 @@ class Stage {
   // Where there are too many events to tell them apart: how many there are of each type, on top of each other.
   crowd(list, row) {
     const { view, model, pen, palette, labels, per } = this, [from, to] = view.range, step = 3;
-    const types = model.types.length, count = Math.ceil((this.width - labels) / step), bins = new Uint16Array(count * types);
-    const sums = new Uint16Array(count);
+    const types = model.types.length, count = Math.ceil((this.width - labels) / step), bins = new Uint32Array(count * types);
+    const sums = new Uint32Array(count);
     for (let i = above(list.start, from); i < list.items.length && list.start[i] <= to; i += 1) {
       const event = list.items[i], bin = Math.min(count - 1, Math.floor(((list.start[i] - from) * per) / step));
       if (view.hidden.has(model.type[event]) || !view.isFound(event)) continue;

@@ -47,9 +47,11 @@ class Model {
 
   panel(data) {
     const start = [], end = [], lane = [], matches = data.matches;
+    // What has no end lasts until the last thing that is known.
+    const last = [...this.end, ...matches.flatMap(([, , , , from, to]) => [from || 0, to || 0])].reduce((a, b) => Math.max(a, b), 0);
     matches.forEach(([events, , , , from, to, own]) => {
       start.push(events.length ? this.start[events[0]] : from);
-      end.push(events.length ? Math.max(...events.map((e) => this.end[e])) : to === null ? this.end[this.end.length - 1] : to);
+      end.push(events.length ? Math.max(...events.map((e) => this.end[e])) : to === null ? last : to);
       lane.push(events.length ? this.lane[events[0]] : own);
     });
     const order = matches.map((_, i) => i).sort((a, b) => start[a] - start[b] || end[a] - end[b]);

@@ -55,11 +55,12 @@ class View {
 
   isFound(event) { return !this.found || this.found[event] === 1; }
 
+  // Never so little that pixels could not be told apart: numbers that are far from 0 are far from each other.
   show(from, to) {
-    const [low, high] = this.model.range;
-    const least = Math.min(high - low, this.model.clock.kind === "time" ? 20 : 2);
+    const [low, high] = this.model.range, far = Math.max(1, Math.abs(from), Math.abs(to));
+    const least = Math.max(this.model.clock.kind === "time" ? 20 : 2, far * Number.EPSILON * 64);
     const width = Math.min(high - low, Math.max(least, to - from));
-    const begin = Math.min(Math.max(low, from), high - width);
+    const begin = Math.min(Math.max(low, width > to - from ? (from + to - width) / 2 : from), high - width);
     this.range = [begin, begin + width];
     this.changed("range");
   }
