@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from neelc.ir.algebra import instant
 from neelc.ir.logical import Clock
 from neelc.ir.types import DATE
+from neelc.report.choosing import hashable
+from neelc.report.picture import Lane
+from neelc.report.texts import lane_text
 
 
 class Ticks:
@@ -44,3 +47,26 @@ class Names:
 
     def place(self, text: str) -> int:
         return self.places.setdefault(text, len(self.places))
+
+
+class LaneNumbers:
+    """Lanes by their places: equal values are one lane, whatever they look like.
+
+    >>> lanes = LaneNumbers([("NULL",), (None,)])
+    >>> [lanes.place(lane) for lane in ((None,), ("x",), ("NULL",))], lanes.texts
+    ([1, 2, 0], ["'NULL'", 'NULL', 'x'])
+    """
+
+    def __init__(self, known: Iterable[Lane] = ()) -> None:
+        self.places: dict[Lane, int] = {}
+        self.texts: list[str] = []
+        for lane in known:
+            self.place(lane)
+
+    def place(self, lane: Lane, text: str | None = None) -> int:
+        """The number of a lane, which has its values beside it unless there is another `text`."""
+        key = hashable(lane)
+        if key not in self.places:
+            self.places[key] = len(self.texts)
+            self.texts.append(lane_text(lane) if text is None else text)
+        return self.places[key]

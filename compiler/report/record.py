@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from neelc.report.choosing import hashable
-from neelc.report.numbering import Names, Ticks
+from neelc.report.numbering import LaneNumbers, Names, Ticks
 from neelc.report.picture import Lane, Picture
 from neelc.report.record_matches import Around, panel_record
-from neelc.report.texts import lane_text, text_of
+from neelc.report.texts import text_of
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.reading import ENDLESS
 
@@ -19,7 +19,7 @@ def record(picture: Picture) -> dict[str, Any]:
     times = [event.start for event in events]
     times += [one.start for panel in picture.panels for one in panel.found if one.start is not None]
     ticks = Ticks(picture.clock, min(times, default=0))
-    lanes = Names(_lanes(picture))
+    lanes = LaneNumbers(_lanes(picture))
     around = Around(picture, ticks, lanes, {event: number for number, event in enumerate(events)})
     return {
         "clock": {"kind": ticks.kind, "unit": ticks.unit, "first": str(ticks.first)},
@@ -28,19 +28,19 @@ def record(picture: Picture) -> dict[str, Any]:
         "events": _events(picture, ticks, lanes),
         "panels": [panel_record(one, around) for one in picture.panels],
         "notes": [[lanes.place(one.lane), ticks.of(one.time), one.text] for one in picture.remarks],
-        "lanes": [*lanes.places],
+        "lanes": lanes.texts,
     }
 
 
-def _lanes(picture: Picture) -> list[str]:
+def _lanes(picture: Picture) -> list[Lane]:
     """The lanes in the order of their values, which the page changes: those with matches come first. Types
     are in the order of the pattern."""
     lanes = {hashable(lane): lane for lane in map(picture.lane, picture.shown.events)}
-    texts = list(dict.fromkeys(lane_text(lane) for lane in sorted(lanes.values(), key=_order)))
+    ordered = sorted(lanes.values(), key=_order)
     if picture.keys:
-        return texts
+        return ordered
     named = {name: place for place, name in enumerate(picture.types)}
-    return sorted(texts, key=lambda text: named.get(text.casefold(), len(named)))
+    return sorted(ordered, key=lambda lane: named.get(text_of(lane[0]).casefold(), len(named)))
 
 
 def _order(lane: Lane) -> list[tuple[bool, int, str]]:
@@ -48,7 +48,7 @@ def _order(lane: Lane) -> list[tuple[bool, int, str]]:
     return [(False, v, "") if isinstance(v, int) else (True, 0, text_of(v)) for v in lane]
 
 
-def _events(picture: Picture, ticks: Ticks, lanes: Names) -> dict[str, Any]:
+def _events(picture: Picture, ticks: Ticks, lanes: LaneNumbers) -> dict[str, Any]:
     events = picture.shown.events
     streams, types = Names(picture.columns), Names()
     lasts = any(event.end != event.start for event in events)
@@ -57,7 +57,7 @@ def _events(picture: Picture, ticks: Ticks, lanes: Names) -> dict[str, Any]:
     found: dict[str, Any] = {
         "start": [ticks.of(event.start) for event in events],
         "end": [ticks.of(min(event.end, max(last, event.start))) for event in events] if lasts else None,
-        "lane": [lanes.place(lane_text(picture.lane(event))) for event in events],
+        "lane": [lanes.place(picture.lane(event)) for event in events],
         "type": [types.place(text_of(event.type)) for event in events],
         "stream": [streams.place(event.stream) for event in events],
         "values": [_values(event, picture) for event in events],

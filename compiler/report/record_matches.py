@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from neelc.ir.names import bare
-from neelc.report.numbering import Names, Ticks
-from neelc.report.picture import Found, Panel, Picture, Shade
-from neelc.report.texts import lane_text, text_of
+from neelc.report.numbering import LaneNumbers, Names, Ticks
+from neelc.report.picture import Found, Lane, Panel, Picture, Shade
+from neelc.report.texts import text_of
 from neelc.runtime.reference.model import Event
 
-RESULTS = "results"
-"""The lane of rows that have no key."""
+RESULTS: Lane = (object(),)
+"""The lane of rows that have no key: no event is in it."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Around:
 
     picture: Picture
     ticks: Ticks
-    lanes: Names
+    lanes: LaneNumbers
     events: Mapping[Event, int]
 
 
@@ -67,8 +67,9 @@ class _Recording:
         columns = (column.name.casefold() for column in self.panel.columns)
         values = dict(zip(columns, one.values, strict=True))
         known = bool(names) and all(name.casefold() in values for name in names)
-        text = lane_text(tuple(values[name.casefold()] for name in names)) if known else RESULTS
-        return self.around.lanes.place(text)
+        if not known:
+            return self.around.lanes.place(RESULTS, "results")
+        return self.around.lanes.place(tuple(values[name.casefold()] for name in names))
 
 
 def bound_variables(value: object, name: str = "") -> Iterable[tuple[str, Event]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neelc.data.cells import render
+from neelc.data.cells import quoted, render
 from neelc.ir.logical import Clock
 from neelc.ir.types import DATE, DataType
 from neelc.report.picture import Lane
@@ -24,8 +24,20 @@ def lane_text(lane: Lane) -> str:
 
     >>> lane_text((7, "x")), lane_text((None,)), lane_text(())
     ('7, x', 'NULL', 'without a key')
+
+    A text that reads as something else stands in quotes.
+
+    >>> lane_text(("",)), lane_text(("NULL",)), lane_text(("a, b",)), lane_text(("a, b", "c"))
+    ("''", "'NULL'", 'a, b', "'a, b', c")
     """
-    return ", ".join(map(text_of, lane)) or "without a key"
+    return ", ".join(_part(value, len(lane) > 1) for value in lane) if lane else "without a key"
+
+
+def _part(value: object, is_one_of_many: bool) -> str:
+    if not isinstance(value, str):
+        return text_of(value)
+    reads_else = value.upper() == "NULL" or value != value.strip() or value.startswith("'")
+    return quoted(value) if not value or reads_else or (is_one_of_many and "," in value) else value
 
 
 def time_text(time: int, clock: Clock) -> str:
