@@ -188,6 +188,21 @@ def test_without_a_key_time_is_cut() -> None:
     assert facts(picture)["lanes"] == "by type: nothing ties all events of a match to one key"
 
 
+def test_matches_in_lanes_that_are_not_drawn_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neelc.report.drawing.MOST_MATCHES", 1)
+    some = [*rows("ababab", 2), *rows("..ab", 1)]
+    picture = drawn("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 1", some, most=4)
+    assert panels(picture) == [[("a2", "b3")]]
+    assert list(limits(picture))[1:] == ["1 of 4 matches are drawn."]
+
+
+def test_of_partial_matches_complete_ones_are_drawn_and_it_is_said() -> None:
+    text = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 WITH PARTIAL MATCHES"
+    picture = drawn(text, [*rows("ab", 1), *rows("a", 2)])
+    assert panels(picture) == [[("a0", "b1")]]
+    assert list(limits(picture)) == ["WITH PARTIAL MATCHES: only complete matches are drawn."]
+
+
 def test_nothing_is_said_where_nothing_is_left_out() -> None:
     picture = drawn(UP, MANY)
     assert list(limits(picture)) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from neelc.ir.algebra import Aggregator, Algebra, CountWindow
 from neelc.ir.logical import Match
@@ -13,9 +14,8 @@ from neelc.ir.parts import all_parts
 from neelc.ir.pattern import Event as EventPart
 from neelc.report.choosing import hashable
 from neelc.report.lanes import Keys, lane_keys, wanted_keys
-from neelc.report.picture import Found, Lane, Note, Panel, Picture, Remark, Shown, lane_of
+from neelc.report.picture import MOST_MATCHES, Found, Lane, Note, Panel, Picture, Remark, Shown, lane_of
 from neelc.report.shading import shades
-from neelc.report.texts import lane_text
 from neelc.report.variant import own_columns
 from neelc.runtime.reference.model import bound_events
 from neelc.runtime.reference.question import question
@@ -25,18 +25,20 @@ from neelc.runtime.reference.times import nanoseconds
 @dataclass(frozen=True)
 class Subject:
     """What is drawn: a query, its name, its text and the file it stands in; `wanted` are the columns of the
-    lanes, if somebody has said them."""
+    lanes, if somebody has said them. `is_partial`: it has matches that are not complete, too."""
 
     file: str
     name: str
     text: str
     query: Match | Algebra
     wanted: tuple[str, ...] = ()
+    is_partial: bool = False
 
     def __post_init__(self) -> None:
-        # Where one match is chosen for each start, all of them are drawn.
-        if isinstance(self.query, Match):
+        # Where one match is chosen for each start, all that are complete are drawn.
+        if isinstance(self.query, Match) and self.query.partial:
             object.__setattr__(self, "query", self.query.whole)
+            object.__setattr__(self, "is_partial", True)
 
     @property
     def keys(self) -> Keys:
@@ -73,9 +75,10 @@ def first_matches(found: Iterable[Found], keys: Mapping[str, Sequence[str]]) -> 
 
 
 def panel(title: str, query: Match, found: Sequence[Found], total: int, shown: Shown) -> Panel:
-    """The matches all of whose events are drawn, with the scopes of their negations."""
+    """The first matches all of whose events are drawn, with the scopes of their negations."""
     drawn = frozenset(shown.events)
-    kept = tuple(one for one in found if all(event in drawn for event in bound_events(one.binding)))
+    whole = (one for one in found if all(event in drawn for event in bound_events(one.binding)))
+    kept = tuple(islice(whole, MOST_MATCHES))
     asked = question(query, shown.events)
     scopes = tuple(shades(asked, one.binding) for one in kept)
     return Panel(title, own_columns(query), kept, total, scopes)
@@ -96,6 +99,7 @@ def picture(subject: Subject, shown: Shown, panels: Sequence[Panel], notes: Iter
         shown,
         tuple(panels),
         tuple(_remark(note, unit) for note in notes),
+        subject.is_partial,
     )
 
 
@@ -111,4 +115,4 @@ def _types(query: Match | Algebra) -> tuple[str, ...]:
 
 def _remark(note: Note, unit: str) -> Remark:
     lane = note.key if isinstance(note.key, tuple) else (note.key,)
-    return Remark(lane_text(lane), nanoseconds(note.time, unit) or 0, note.text)
+    return Remark(lane, nanoseconds(note.time, unit) or 0, note.text)

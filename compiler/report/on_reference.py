@@ -59,7 +59,7 @@ def _found(way: Way, events: Sequence[Event]) -> list[Found] | str:
 def _panel(way: Way, found: list[Found] | str, shown: Shown) -> Panel:
     if isinstance(found, str):
         return Panel(way.strategy, problem=found)
-    return panel(way.strategy, way.query, found[:MOST_MATCHES], len(found), shown)
+    return panel(way.strategy, way.query, found, len(found), shown)
 
 
 def _rows(query: Algebra, program: Program, place: int, tables: Tables) -> Panel:

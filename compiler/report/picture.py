@@ -85,7 +85,7 @@ class Note(Protocol):
 class Remark:
     """A note in its lane, at its time in nanoseconds."""
 
-    lane: str
+    lane: Lane
     time: int
     text: str
 
@@ -107,7 +107,8 @@ class Shown:
 @dataclass(frozen=True)
 class Picture:
     """All that a page shows. `keys` are the names of the lanes' columns by stream; where there are none, each
-    type has a lane. `types` are those that the query names."""
+    type has a lane. `types` are those that the query names. `is_partial`: its rows are starts, of which only
+    complete matches are drawn."""
 
     file: str
     name: str
@@ -119,6 +120,7 @@ class Picture:
     shown: Shown
     panels: tuple[Panel, ...]
     remarks: tuple[Remark, ...] = ()
+    is_partial: bool = False
 
     def lane(self, event: Event) -> Lane:
         return lane_of(event, self.keys)

@@ -58,6 +58,8 @@ def facts(picture: Picture) -> dict[str, str]:
 def limits(picture: Picture) -> Iterator[str]:
     """What is not drawn; nothing is left out without a word."""
     shown = picture.shown
+    if picture.is_partial:
+        yield "WITH PARTIAL MATCHES: only complete matches are drawn."
     if len(shown.events) < shown.total:
         yield f"{len(shown.events):,} of {counted(shown.total, 'event')} are drawn: {_which(picture)}."
     for panel in picture.panels:
