@@ -69,7 +69,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     except OSError as error:
         raise CallError(f"{path}: cannot be written: {error.strerror}") from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             yield file
         if temporary is not None:
             os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())

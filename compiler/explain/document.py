@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -16,9 +17,7 @@ def document(
     script, each in a package, after those that all pages share."""
     shared = [("neelc.explain", "page.css"), ("neelc.explain", "base.js")]
     texts = {ending: _files([*shared, *parts], ending) for ending in (".css", ".js")}
-    # `</script>` in a string would end the script, so no `<` stands in it as such.
-    held = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f"""<!doctype html>
+    return _encodable(f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -32,12 +31,28 @@ def document(
 <main>
 {body}
 </main>
-<script type="application/json" id="{escape(name)}">{held}</script>
+<script type="application/json" id="{escape(name)}">{_json(data)}</script>
 <script>
 {texts[".js"]}</script>
 </body>
 </html>
-"""
+""")
+
+
+def _json(data: object) -> str:
+    r"""JSON inside of a page. `</script>` in a string would end the script, so no `<` stands in it as such;
+    half a pair of surrogates, which data may have, is no character that a file could hold.
+
+    >>> _json(["<é", "\ud800"])
+    '["\\u003cé","\\ud800"]'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _encodable(text: str) -> str:
+    """The text with a question mark for whatever a file cannot hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def page_header(title: str, *between: str) -> str:
