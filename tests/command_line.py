@@ -18,6 +18,11 @@ CREATE QUERY up AS PATTERN SEQ(A a, B b) WHERE b.price > a.price WITHIN 10 SECON
   RETURN a.ts AS a, b.ts AS b, b.price AS price;
 PATTERN SEQ(A a, C c) WITHIN 10 SECONDS RETURN a.ts AS a, c.sym AS sym;
 """
+PARTIAL = """\
+CREATE STREAM trades (ts BIGINT, sym STRING, price DOUBLE)
+  TIMESTAMP BY ts UNIT SECONDS TYPE BY sym FROM 'trades.csv';
+PATTERN SEQ(B b, C c) WHERE c.price > b.price WITHIN 10 SECONDS WITH PARTIAL MATCHES RETURN b.ts AS b;
+"""
 TRADES = "ts,sym,price\n1,A,10\n2,B,11\n3,B,\n4,C,13.5\n"
 UP = "a  b  price\n1  2  11.0\n"
 

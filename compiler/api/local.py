@@ -171,13 +171,14 @@ def java_version() -> str | None:
     return words[1] if len(words) > 2 else None
 
 
-def counting(frame: Frame) -> tuple[Frame, Callable[[], int]]:
-    """The DataFrame, and what tells after an action how many rows it had."""
+def counting(frame: Frame, condition: str = "true") -> tuple[Frame, Callable[[], int]]:
+    """The DataFrame, and what tells after an action how many rows it had that meet a condition."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import expr
 
     observation = Observation()
-    return frame.observe(observation, expr("count(1)").alias("rows")), lambda: int(observation.get["rows"])
+    number = expr(f"count_if({condition})").alias("rows")
+    return frame.observe(observation, number), lambda: int(observation.get["rows"])
 
 
 def first_line(error: BaseException) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from neelc.api.host import described, running
 from neelc.api.schemas import columns_of
+from neelc.commands.counts import Tally, counted
 from neelc.commands.host import with_located_streams
 from neelc.commands.located import check_data
-from neelc.commands.run import counted
 from neelc.commands.spark_run import Job, Rows, run_job, settings_of
 from neelc.commands.tables import written
 from neelc.files import write_whole
@@ -92,5 +92,5 @@ def run_host_on_reference(
     else:
         sys.stdout.write(text)
     rows = sum(len(result.rows) for _, result in results)
-    print(f"{counted(rows, True)} in {seconds:.2f} s (reference engine)", file=sys.stderr)
+    print(f"{counted(Tally(rows), 'row')} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0

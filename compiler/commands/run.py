@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neelc.commands.counts import Tally, counted, has_starts, unit_of
 from neelc.commands.options import add_inputs, add_statistics, add_strategy
 from neelc.commands.report import add_report, check_report, refuse_host, wanted_report, write_report
 from neelc.commands.writing import check_output, format_of
@@ -17,6 +18,7 @@ from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
     from neelc.ir.logical import Program
+    from neelc.runtime.reference import Result
     from neelc.source import Source
 
 DESCRIPTION = """Run a script on Spark and print the rows of its last query, or write them to a file. Data go
@@ -148,9 +150,8 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     write_report(options.report, page)
     for note in missing_types(program, tables):
         print(f"note: {note}", file=sys.stderr)
-    aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
-    rows = sum(len(result.rows) for _, result in results)
-    print(f"{counted(rows, aggregated)} in {seconds:.2f} s (reference engine)", file=sys.stderr)
+    said = counted(*_tally(program, positions, [result for _, result in results]))
+    print(f"{said} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0
 
 
@@ -162,14 +163,17 @@ def print_warnings(program: Program, source: Source) -> None:
         print(render_line(warning, source), file=sys.stderr)
 
 
-def counted(rows: int, aggregated: bool = False) -> str:
-    """
-    >>> counted(1), counted(6000), counted(2, aggregated=True)
-    ('1 match', '6,000 matches', '2 rows')
-    """
-    if aggregated:
-        return f"{rows:,} row{'' if rows == 1 else 's'}"
-    return f"{rows:,} match{'' if rows == 1 else 'es'}"
+def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]) -> tuple[Tally, str]:
+    """How many rows these queries have, and what a row is."""
+    from neelc.bind.partial_outputs import COMPLETE, STOPPED
+
+    queries = [program.queries[at].query for at in positions]
+    tally = Tally()
+    for query, result in zip(queries, results, strict=True):
+        stopped = [column.name for column in result.columns].index(STOPPED) if has_starts(query) else None
+        complete = sum(stopped is not None and row[stopped] == COMPLETE for row in result.rows)
+        tally += Tally(len(result.rows), complete)
+    return tally, unit_of(queries)
 
 
 def chosen(program: Program, names: Sequence[str], command: str = "run") -> list[int]:

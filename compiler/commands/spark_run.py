@@ -18,11 +18,12 @@ from neelc.api.local import NoSpark, session
 from neelc.api.query import run_source
 from neelc.api.shipping import shipped
 from neelc.commands.compile import WAY_OUT
+from neelc.commands.counts import Tally, counted, has_starts, unit_of
 from neelc.commands.located import check_data, frames_of, located
 from neelc.commands.progress import Progress, Stages
 from neelc.commands.report import SparkReport, wanted_report, write_report
 from neelc.commands.results import print_rows, write_parquet
-from neelc.commands.run import chosen, counted, print_warnings
+from neelc.commands.run import chosen, print_warnings
 from neelc.commands.settings import settings_in
 from neelc.commands.statistics import statistics_of
 from neelc.commands.streams import bound, refuse_unused
@@ -40,21 +41,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A query whose rows are wanted: its name and its columns, compiled."""
+    """A query whose rows are wanted: its name and its columns, compiled. `has_starts`: each row is one."""
 
     name: str | None
     columns: tuple[Column, ...]
     compiled: Compiled
+    has_starts: bool
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a query: their DataFrame. `is_ordered`: the order is the query's own."""
+    """The rows of a query: their DataFrame. `is_ordered`: the order is the query's own. `has_starts`: each
+    row is a start of WITH PARTIAL MATCHES."""
 
     name: str | None
     columns: tuple[Column, ...]
     frame: Any
     is_ordered: bool = False
+    has_starts: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Job:
                 one.name,
                 one.columns,
                 run_source(one.compiled.source, spark, frames, one.compiled.aggregates),
+                has_starts=one.has_starts,
             )
             for one in self.wanted
         ]
@@ -95,21 +100,22 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     drawn = wanted_report(inputs, program, positions, options)
     report = None if drawn is None else SparkReport(drawn, settings_in(options), statistics)
     job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report)
-    aggregated = any(query.aggregated for query in (program.queries[at].query for at in positions))
+    unit = unit_of(program.queries[at].query for at in positions)
     how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
-    return run_job(job, options, settings, how, aggregated)
+    return run_job(job, options, settings, how, unit)
 
 
 def run_job(
-    job: Job, options: argparse.Namespace, settings: Mapping[str, str], how: str, counts_rows: bool = True
+    job: Job, options: argparse.Namespace, settings: Mapping[str, str], how: str, unit: str = "row"
 ) -> int:
-    """Run a job in a session of its own; gives the exit code. `how` tells the strategies."""
+    """Run a job in a session of its own; gives the exit code. `how` tells the strategies, `unit` what a row
+    is."""
     start = time.perf_counter()
     try:
         with _stoppable(), Progress(sys.stderr) as progress:
             progress.begin("starting Spark")
             starting = session(options.master, options.remote, settings)
-            rows, seconds = _run(job, progress, shipped(starting) if options.ship else starting)
+            tally, seconds = _run(job, progress, shipped(starting) if options.ship else starting)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
@@ -118,7 +124,7 @@ def run_job(
         print("neelc: stopped; nothing was written", file=sys.stderr)
         return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     beside = time.perf_counter() - start - seconds
-    said = f"{counted(rows, counts_rows)} in {seconds:.2f} s"
+    said = f"{counted(tally, unit)} in {seconds:.2f} s"
     print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
     return 0
 
@@ -163,11 +169,11 @@ def _wanted(
     for at in positions:
         query = program.queries[at]
         compiled = compiled_query(program, at, inputs.source, settings_in(options), statistics, WAY_OUT)
-        found.append(Wanted(query.name, query.query.columns, compiled))
+        found.append(Wanted(query.name, query.query.columns, compiled, has_starts(query.query)))
     return tuple(found)
 
 
-def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
+def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float]:
     """How many rows were found and written, and in how many seconds.
 
     The session ends before the output: what is removed after a failure must not be written to any more.
@@ -177,7 +183,7 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
         progress.begin("finding matches", Stages(spark))
         try:
             frames = frames_of(spark, job.inputs, job.streams)
-            rows = _written(job, spark, frames, target, progress)
+            tally = _written(job, spark, frames, target, progress)
             page = _page(job, spark, frames, progress)
         except Exception as error:
             failure = None if isinstance(error, NeelError) else run_error(error)
@@ -189,7 +195,7 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[int, float]:
             progress.begin("stopping Spark")
     if job.report is not None:
         write_report(job.report.wanted.path, page)
-    return rows, seconds
+    return tally, seconds
 
 
 def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:
@@ -217,12 +223,14 @@ def _target(job: Job) -> Iterator[TextIO | str]:
 
 def _written(
     job: Job, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
-) -> int:
+) -> Tally:
     found = job.found(spark, frames)
     if isinstance(target, str):
-        return write_parquet(found[0].frame, target, job.overwrite)
-    rows = 0
+        return write_parquet(found[0].frame, target, job.overwrite, found[0].has_starts)
+    tally = Tally()
     for place, one in enumerate(found):
         title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
-        rows += print_rows(one.frame, one.columns, job.kind, target, title, progress, one.is_ordered)
-    return rows
+        tally += print_rows(
+            one.frame, one.columns, job.kind, target, title, progress, one.is_ordered, one.has_starts
+        )
+    return tally

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command_line import Here
+from command_line import PARTIAL, Here
 
 REFERENCE = ("run", "script.neel", "--engine", "reference")
 
@@ -34,6 +34,27 @@ def test_strategies_side_by_side(neelc: Here) -> None:
     page = neelc.read("report.html")
     assert "The same 4 events under 3 strategies: 0 to 1 match." in page
     assert "it requires a partition: PARTITION BY id, or a condition [id]" in page
+
+
+def test_partial_matches_are_starts(neelc: Here) -> None:
+    """Each row is a start; the picture has those that are complete."""
+    neelc.write("partial.neel", PARTIAL)
+    done = neelc("run", "partial.neel", "--engine", "reference", "--report", "report.html")
+    assert len(done.out.splitlines()) == 3
+    assert "\n2 starts, 1 complete in " in done.err
+    page = neelc.read("report.html")
+    assert "1 match among 4 events." in page and "only complete matches are drawn" in page
+
+
+def test_half_a_pair_of_surrogates(neelc: Here) -> None:
+    neelc.write("trades.jsonl", r"""{"ts": 1, "sym": "A", "price": 1, "id": "\ud800"}""")
+    neelc.write(
+        "script.neel",
+        "CREATE STREAM trades (ts BIGINT, sym STRING, id STRING) TIMESTAMP BY ts UNIT SECONDS TYPE BY sym\n"
+        "  FROM 'trades.jsonl';\nPATTERN SEQ(A a, B b) WHERE [id] WITHIN 5;\n",
+    )
+    assert neelc(*REFERENCE, "--report", "report.html").status == 0
+    assert '["1","A","\\ud800"]' in neelc.read("report.html")
 
 
 def test_wrong_calls(neelc: Here) -> None:

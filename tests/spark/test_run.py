@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import SCRIPT, TRADES, UP, Done, Here
+from command_line import PARTIAL, SCRIPT, TRADES, UP, Done, Here
 
 DONE = re.compile(
     r"\d+ match(es)? in \d+\.\d\d s \(spark engine: \w+; \d+\.\d s for starting and stopping Spark\)\n\Z"
@@ -64,6 +64,12 @@ def test_parquet(spark: Any, neelc: Here) -> None:
     assert neelc("run", "script.neel", "--format", "parquet").err == (
         "neelc: run --format parquet: say where: --out PATH\n"
     )
+
+
+@pytest.mark.parametrize("where", [(), ("--out", "starts.parquet")])
+def test_partial_matches_are_starts(where: tuple[str, ...], neelc: Here) -> None:
+    neelc.write("partial.neel", PARTIAL)
+    assert neelc("run", "partial.neel", *where).err.startswith("2 starts, 1 complete in ")
 
 
 def test_a_file(neelc: Here) -> None:
