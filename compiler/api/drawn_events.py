@@ -67,9 +67,13 @@ class DrawnEvents:
         lanes = 0
         for stream in self.streams:
             names = keys.get(stream.name, ())
-            grouped = self.frames[stream.name].groupBy(*map(identifier, names)).count()
+            # Columns of the stream may have any name, such as `count`.
+            places = [f"key_{place}" for place in range(len(names))]
+            renamed = [f"{identifier(name)} AS {place}" for name, place in zip(names, places, strict=True)]
+            frame = self.frames[stream.name]
+            grouped = (frame.selectExpr(*renamed) if names else frame).groupBy(*places).count()
             lanes += int(grouped.count())
-            first = self._matched_first(grouped, names, matched).limit(most) if names else grouped
+            first = self._matched_first(grouped, places, matched).limit(most) if names else grouped
             columns = [*(column for name in names for column in stream.columns if column.name == name), COUNT]
             for *lane, number in values_of(first.collect(), columns):
                 key = hashable(tuple(lane))

@@ -93,6 +93,14 @@ def test_more_events_than_are_drawn(most: int, spark: Any, events: Any) -> None:
     assert content(made.picture) == content(drawn(text, EVENTS, most=most))
 
 
+def test_a_key_may_have_any_name(spark: Any, events: Any) -> None:
+    """Counting the events of lanes makes columns, too."""
+    named = events.withColumnsRenamed({"id": "count", "x": "key_0"})
+    text = "PATTERN SEQ(A a, B b) WHERE [count, key_0] WITHIN 5"
+    made = neelc.timeline(named, text, name="S", timestamp="ts", type="kind", unit="s", most_events=3)
+    assert len(made.picture.shown.events) == 3
+
+
 def test_without_a_query_and_results_of_queries(spark: Any, events: Any, tmp_path: Path) -> None:
     made = neelc.timeline(events, timestamp="ts", type="kind", unit="s", key="id")
     assert repr(made) == "<neelc.Timeline: 16 of 16 events>"
