@@ -14,8 +14,8 @@ from repository import ROOT, imports, is_generated, modules
 # `canonical` formats scripts, `editors` is what editors ask, `cases` are case files, `notebook` is
 # what IPython loads, `commands` are what the command line can do.
 STAGES = """
-    source codes errors versions files arguments ir parse bind rewrite cost lints plan emit explain data execute host
-    canonical editors cases reasons report api notebook commands cli
+    source codes errors versions files arguments ir parse bind rewrite cost lints plan emit explain data
+    execute host canonical editors cases reasons report api notebook commands cli
 """.split()
 
 # Stages that hand work to the runtime, or start it.
