@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from drawing import LASTING, Rows, bound, drawn, rows
+from drawn_pictures import LASTING, Rows, bound, drawn, rows
 from generate.rewritable import sample
 
 from neelc import cases

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from browser import Page, browser, page
-from drawing import drawn, rows
+from drawn_pictures import drawn, rows
 
 from neelc.report.page import report_page
 from neelc.report.picture import MOST_EVENTS

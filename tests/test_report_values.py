@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from browser import Page, browser, page
-from drawing import drawn, rows
+from drawn_pictures import drawn, rows
 from test_report_page import opened, settled
 
 from neelc.report.page import report_page

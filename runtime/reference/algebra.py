@@ -89,7 +89,18 @@ def aggregated(operator: a.Aggregator, input: Sequence[Valid]) -> Iterator[Valid
             snapshot = [event.context for event in group if event.start <= start < event.end]
             if snapshot:
                 context = Context(snapshot[0].binding, matches=snapshot)
-                yield Valid(made(operator.variable, outputs, context), start, end)
+                values = {output.name: evaluate(output.expression, context) for output in outputs}
+                named_groups = {one.name: of_group(values[one.name]) for one in operator.groups}
+                yield Valid(named(operator.variable, {**values, **named_groups}), start, end)
+
+
+def of_group(value: object) -> object:
+    """The value of a group: both zeros are one group, which Spark calls 0.0.
+
+    >>> of_group(-0.0), of_group(7)
+    (0.0, 7)
+    """
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def changes(events: Sequence[Valid]) -> list[Time]:

@@ -13,6 +13,7 @@ import pytest
 
 import neelc
 from neelc.cli import main
+from neelc.commands.counts import Tally
 
 MISMATCH = (
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "
@@ -83,10 +84,10 @@ def test_neelc_run_ships(
     assert "error[NEEL5103]: worker a has neelc 0.0.1" in capsys.readouterr().err
 
 
-def started(job: object, progress: object, starting: AbstractContextManager[Any]) -> tuple[int, float]:
+def started(job: object, progress: object, starting: AbstractContextManager[Any]) -> tuple[Tally, float]:
     """A run that starts its session, and finds nothing."""
     with starting:
-        return 0, 0.0
+        return Tally(0), 0.0
 
 
 def test_any_other_failure_is_left_as_it_is() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawing import Rows, drawn, rows
+from drawn_pictures import Rows, drawn, rows
 
 import neelc
 from neelc.report.picture import Picture
