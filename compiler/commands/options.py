@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from neelc.files import CallError
+
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """Declare `--stream`, `--arg` and `--aggregates`."""
@@ -63,3 +65,26 @@ def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> N
     parser.add_argument(
         "--most-matches", metavar="N", type=int, help="fail if one task finds more matches (50 million)"
     )
+
+
+def add_spark(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Declare `--master`, `--remote` and `--conf`; more may be added to their group."""
+    spark = parser.add_argument_group("Spark")
+    where = spark.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
+    spark.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark (may be repeated)",
+    )
+    return spark
+
+
+def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
+    """Refuse settings of Spark for a run without it."""
+    for name in ("master", "remote", "conf", *more):
+        if getattr(options, name.replace("-", "_")):
+            raise CallError(f"{command} --{name}: a setting of Spark, which --engine reference does without")

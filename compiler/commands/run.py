@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.counts import Tally, counted, has_starts, unit_of
-from neelc.commands.options import add_inputs, add_statistics, add_strategy
+from neelc.commands.options import add_inputs, add_spark, add_statistics, add_strategy, refuse_spark
 from neelc.commands.report import add_report, check_report, refuse_host, wanted_report, write_report
 from neelc.commands.writing import check_output, format_of
 from neelc.errors import NeelError, render_line
@@ -59,17 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the rows of this query (may be repeated)",
     )
     add_report(parser)
-    spark = parser.add_argument_group("Spark")
-    where = spark.add_mutually_exclusive_group()
-    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
-    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
-    spark.add_argument(
-        "--conf",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a setting of Spark (may be repeated)",
-    )
+    spark = add_spark(parser)
     spark.add_argument("--ship", action="store_true", help="send the runtime to workers that have no neelc")
     add_strategy(spark)
     add_statistics(spark)
@@ -114,9 +104,7 @@ def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
-    for name in ("master", "remote", "conf", "ship", "strategy", "most-rows", "most-matches", "stats"):
-        if getattr(options, name.replace("-", "_")):
-            raise CallError(f"run --{name}: a setting of Spark, which --engine reference does without")
+    refuse_spark("run", options, "ship", "strategy", "most-rows", "most-matches", "stats")
     if kind == "parquet":
         raise CallError("run --engine reference: Parquet is written by Spark only; use csv, json or table")
 

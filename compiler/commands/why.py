@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.commands.options import add_inputs
+from neelc.commands.options import add_inputs, add_spark, refuse_spark
 from neelc.commands.output import STANDARD, check_page, check_target, put
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source
@@ -66,24 +66,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
     add_inputs(parser)
-    spark = parser.add_argument_group("Spark")
-    where = spark.add_mutually_exclusive_group()
-    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
-    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
-    spark.add_argument(
-        "--conf",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a setting of Spark (may be repeated)",
-    )
+    add_spark(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     source = read_source(options.file)
-    for name in ("master", "remote", "conf"):
-        if options.engine == "reference" and getattr(options, name):
-            raise CallError(f"why --{name}: a setting of Spark, which --engine reference does without")
+    if options.engine == "reference":
+        refuse_spark("why", options)
     check_target("why --out", options.output, options.file)
     check_page("why --report", options.report, options.file)
     try:

@@ -21,6 +21,7 @@ from neelc.editors.words import (
     CONSTANTS,
     DECLARED,
     FUNCTIONS,
+    NAME,
     OPERATORS,
     PATTERN_OPERATORS,
     PLAIN,
@@ -31,8 +32,6 @@ from neelc.editors.words import (
     any_case,
     one_of,
 )
-
-_NAME = r"(?:[A-Za-z_]\w*|`(?:[^`]|``)+`)"
 
 
 class NeelLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
@@ -62,10 +61,10 @@ class NeelLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (rf"(\d+)(\s+)({any_case(UNITS)})", bygroups(Number, Whitespace, Keyword.Type)),
             (r"(?:\d+(?:\.\d+)?|\.\d+)(?i:e[+-]?\d+)?(?i:bd|[lsydf])?\b", Number),
             (r"\.\.", Operator),
-            (rf"(\.)(\s*)({_NAME})", bygroups(Punctuation, Whitespace, Name.Attribute)),
+            (rf"(\.)(\s*)({NAME})", bygroups(Punctuation, Whitespace, Name.Attribute)),
             (r"(:)([A-Za-z_]\w*)(?![\w.]|\s*[(\[])", bygroups(Punctuation, Name.Variable)),
             (
-                rf"({any_case(['CREATE'])})(\s+)({any_case(DECLARED)})(\s+)({_NAME})",
+                rf"({any_case(['CREATE'])})(\s+)({any_case(DECLARED)})(\s+)({NAME})",
                 bygroups(Keyword.Declaration, Whitespace, Keyword.Declaration, Whitespace, Name.Class),
             ),
             (any_case(FUNCTIONS) + r"(?=\s*\()", Name.Builtin),

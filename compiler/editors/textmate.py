@@ -11,6 +11,7 @@ from neelc.editors.words import (
     CONSTANTS,
     DECLARED,
     FUNCTIONS,
+    NAME,
     OPERATORS,
     PATTERN_OPERATORS,
     PLAIN,
@@ -22,14 +23,12 @@ from neelc.editors.words import (
     one_of,
 )
 
-_NAME = r"(?:[A-Za-z_]\w*|`(?:[^`]|``)+`)"
-
 # What has one colour, in the order in which it is tried.
 _MATCHES = (
     ("comment.line.double-dash", r"--.*$"),
     ("constant.numeric", r"(?:\b\d+(?:\.\d+)?|\.\d+)(?i:e[+-]?\d+)?(?i:bd|[lsydf])?\b"),
     ("keyword.operator.range", r"\.\."),
-    ("variable.other.member", rf"(?<=[^.]\.)[ \t]*{_NAME}"),
+    ("variable.other.member", rf"(?<=[^.]\.)[ \t]*{NAME}"),
     ("variable.parameter", r":[A-Za-z_]\w*(?![\w.]|\s*[(\[])"),
     ("support.function", any_case(FUNCTIONS) + r"(?=\s*\()"),
     ("constant.language", any_case(CONSTANTS)),
@@ -88,7 +87,7 @@ def _declaration() -> dict[str, object]:
     """`CREATE STREAM name`."""
     names = ("keyword.other.create", "storage.type.declaration", "entity.name.type")
     return {
-        "match": rf"({any_case(['CREATE'])})\s+({any_case(DECLARED)})\s+({_NAME})",
+        "match": rf"({any_case(['CREATE'])})\s+({any_case(DECLARED)})\s+({NAME})",
         "captures": {str(place): {"name": f"{name}.neel"} for place, name in enumerate(names, 1)},
     }
 

@@ -42,6 +42,9 @@ NESTED_TYPES = ("ARRAY", "DECIMAL", "MAP", "STRUCT")
 TYPES = tuple(name for name in (*SIMPLE_TYPES, *SYNONYMS, *NESTED_TYPES) if " " not in name)
 FUNCTIONS = tuple(sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *ROW_FORMS}))
 
+NAME = r"(?:[A-Za-z_]\w*|`(?:[^`]|``)+`)"
+"""A name, as a regular expression."""
+
 
 def one_of(words: Iterable[str]) -> str:
     """A regular expression for any of the words, whole.
