@@ -1,4 +1,4 @@
-"""Functions stay small enough to be read in one go. Files have no cap: a file holds one subject, and all of it."""
+"""Functions stay small enough to be read in one go. Files have no cap: a file holds one whole subject."""
 
 from __future__ import annotations
 
