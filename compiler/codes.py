@@ -33,6 +33,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL2014": "a field or an element of a value that has none",
     "NEEL2015": "an attribute that not all events concerned have",
     "NEEL2016": "an attribute that cannot be compared between types",
+    "NEEL2050": "a measure is named where it is not known",
     # 21xx: types and functions
     "NEEL2101": "types that do not go together",
     "NEEL2102": "an operator that is not defined for a type",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from neelc.bind.findings import Findings
@@ -32,16 +32,12 @@ def bind_recognize(
     before = len(findings.diagnostics)
     columns = RowColumns(source, findings)
     variables = variables_of(clause)
-    defining = RowNames(columns, variables, findings, may_be_final=False)
+    announced = tuple(one.alias for one in clause.measures if one.alias is not None)
+    defining = RowNames(columns, variables, findings, may_be_final=False, announced=announced)
     definitions = tuple(
         RowDefinition(canonical(one.name), _condition(one, defining, findings)) for one in clause.definitions
     )
-    measuring = replace(defining, may_be_final=True)
-    measures = tuple(
-        _measure(one, measuring, findings)
-        for one in clause.measures
-        if not isinstance(one.expression, Star)  # that is no measure
-    )
+    measures = _measures(clause.measures, replace(defining, may_be_final=True), findings)
     partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
     order = tuple(_sort_item(one, columns, findings) for one in clause.order_by)
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
@@ -92,6 +88,19 @@ def canonical_names(pattern: r.RowPattern) -> r.RowPattern:
 
 def _condition(definition: r.Definition, names: RowNames, findings: Findings) -> Expr:
     return typed_condition(names.bound(definition.condition), f"`{definition.name}`", findings.report)
+
+
+def _measures(items: Sequence[r.Output], names: RowNames, findings: Findings) -> tuple[OutputColumn, ...]:
+    """Each may name those before it."""
+    found: list[OutputColumn] = []
+    known: dict[str, Expr] = {}
+    for item in items:
+        if isinstance(item.expression, Star):
+            continue  # that is no measure
+        found.append(_measure(item, replace(names, measures=dict(known)), findings))
+        if item.alias is not None and find(item.alias, known) is None:
+            known[item.alias] = found[-1].expression
+    return tuple(found)
 
 
 def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColumn:

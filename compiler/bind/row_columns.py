@@ -12,7 +12,7 @@ from neelc.ir import expr as e
 from neelc.ir.logical import Column
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.row_values import ROW
-from neelc.ir.types import Struct
+from neelc.ir.types import VOID, Struct
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class RowColumns:
         columns = self.source.columns or ()
         found = find(name, [written(column.name) for column in columns])
         return next((column for column in columns if written(column.name) == found), None)
+
+    def can_mean(self, parts: tuple[str, ...]) -> bool:
+        """Whether a name is that of a column, or begins with that of the input."""
+        is_called = len(parts) > 1 and self.source.name and same(parts[0], written(self.source.name))
+        return bool(is_called) or self.named(parts[0]) is not None
 
     def column(self, parts: tuple[str, ...], node: e.Expr, variables: tuple[str, ...]) -> e.Expr | None:
         """A column, or a field of one, of the row an argument is evaluated at; None, and a report, if there
@@ -48,6 +53,8 @@ class RowColumns:
 
     def field(self, base: e.Expr, name: str, node: e.Expr) -> e.Expr:
         kind = typed(base, self.findings.report)[1]
+        if kind == VOID:
+            return base  # it has been reported
         fields = kind.fields if isinstance(kind, Struct) else ()
         for one in fields:
             if same(name, one.name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from neelc.bind.checking import literal_integer
 from neelc.bind.findings import Findings
@@ -31,13 +31,16 @@ class RowNames:
 
     `variables` has, for the name of each variable and each SUBSET, the variables that it stands for; none for
     a name that is wrong and has been reported.
-    `may_be_final`: the match is complete, as it is in MEASURES.
+    `may_be_final`: the match is complete, as it is in MEASURES. `measures` are those that are known already,
+    by their names as they are written; `announced` are the names of all.
     """
 
     columns: RowColumns
     variables: Mapping[str, tuple[str, ...]]
     findings: Findings
     may_be_final: bool
+    measures: Mapping[str, e.Expr] = field(default_factory=dict)
+    announced: tuple[str, ...] = ()
 
     def bound(self, node: e.Expr) -> e.Expr:
         """The expression with what it says about rows resolved."""
@@ -54,9 +57,12 @@ class RowNames:
                 return e.MatchNumber() if not arguments else self.misused(node)
             case e.Call(name) if name.lower() == "classifier":
                 return self._at_row(node)
-            case e.Name():
-                return self._at_row(node)
+            case e.Name(parts):
+                measure = self._measure(parts, node)
+                return self._at_row(node) if measure is None else measure
             case e.Subscript(base, index):
+                if self.is_esper_index(base):
+                    return self.esper_index(base, node)
                 return self._item(self.bound(base), self.bound(index), node)
             case e.Member(base, name):
                 return self.columns.field(self.bound(base), name, node)
@@ -64,6 +70,18 @@ class RowNames:
 
     def _child(self, node: Node) -> Node:
         return self.bound(node) if isinstance(node, e.Expr) else map_children(node, self._child)
+
+    def _measure(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr | None:
+        """An earlier measure, if the name is that of one and of nothing else: its value, or a field of it."""
+        if len(parts) > 1 and find(parts[0], self.variables) is not None:
+            return None
+        known = None if self.columns.can_mean(parts) else find(parts[0], self.measures)
+        if known is None:
+            return None
+        value = self.measures[known]
+        for part in parts[1:]:
+            value = self.columns.field(value, part, node)
+        return value
 
     def _running_or_final(self, kind: str, operand: e.Expr, node: e.Expr) -> e.Expr:
         final = kind.upper() == "FINAL"
@@ -141,7 +159,8 @@ class RowNames:
             return None
         if len(reader.qualifiers) > 1:
             names = " and ".join("no variable" if not q else "|".join(q) for q in sorted(reader.qualifiers))
-            self.wrong(f"one row is meant here, but this names columns of {names}", node, None)
+            message = f"one row is meant here, but this names columns of {names}"
+            self.wrong(message, node, _one_row_hint(reader.qualifiers))
             return None
         return argument, next(iter(reader.qualifiers), ())
 
@@ -188,6 +207,36 @@ class RowNames:
         """The names that hints tell."""
         return tuple(name for name, variables in self.variables.items() if variables)
 
+    def is_esper_index(self, base: e.Expr) -> bool:
+        """Whether `base[...]` is Esper's way to name a row: `B[0].price`."""
+        match base:
+            case e.Name((name,)):
+                return not self.columns.can_mean((name,)) and find(name, self.variables) is not None
+        return False
+
+    def esper_index(self, base: e.Expr, node: e.Expr) -> e.Expr:
+        message = f"the rows of a variable have no index, but this says `{node}`"
+        hint = (
+            f"FIRST({base}.price, 2) is the price of the third row of {base}, LAST({base}.price) of the last"
+        )
+        return self.wrong(message, node, hint)
+
+    def no_measure(self, name: str, node: e.Expr) -> bool:
+        """Whether a name that is no column is that of a measure: then it is reported."""
+        known = find(name, self.announced)
+        if known is None:
+            return False
+        if not self.may_be_final:
+            message = f"DEFINE cannot use the measure `{name}`: measures are computed when the match is found"
+        elif known in self.measures:
+            message = f"`{name}` is a measure of the whole match, not a column of its rows"
+        else:
+            message = f"the measure `{name}` is defined after this one"
+        where = "outside FIRST, LAST, PREV, NEXT and aggregates"
+        hint = f"a measure can use measures before it, {where}; elsewhere, repeat its expression"
+        self.findings.report("NEEL2050", message, self.findings.word(name, node), hint)
+        return True
+
     def misused(self, node: e.Call) -> e.Expr:
         return self.wrong(
             f"`{node.name}` takes something else", node, f"for example {FORMS[node.name.lower()]}"
@@ -218,6 +267,9 @@ class _Argument:
                 self.failed = True
                 hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
                 return self.names.wrong(f"`{name}` cannot stand inside of this", node, hint)
+            case e.Subscript(base, index) if self.names.is_esper_index(base):
+                self.failed = True
+                return self.names.esper_index(base, node)
             case e.Subscript(base, index):
                 read = self.read(base)
                 kind = _element(typed(read, self.names.findings.report)[1])
@@ -231,6 +283,10 @@ class _Argument:
 
     def _column(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr:
         qualifier = find(parts[0], self.names.variables) if len(parts) > 1 else None
+        if qualifier is None and not self.names.columns.can_mean(parts):
+            self.failed = self.names.no_measure(parts[0], node)
+            if self.failed:
+                return _unknown(node)
         found = self.names.columns.column(parts[1:] if qualifier else parts, node, self.names.known)
         if found is None:
             self.failed = True
@@ -250,6 +306,16 @@ class _Argument:
                 self.failed = True
                 return self.names.misused(node)
         return e.Classifier()
+
+
+def _one_row_hint(qualifiers: set[tuple[str, ...]]) -> str:
+    """How to say what may be meant by columns of several variables in one argument."""
+    names = ["|".join(one) for one in sorted(qualifiers) if one]
+    if len(names) < len(qualifiers):
+        return f"qualify every column, as in {names[0]}.x, or none"
+    members = ", ".join(sorted({variable for one in qualifiers for variable in one}))
+    both = f"to aggregate the rows of both, SUBSET U = ({members}) and sum(U.x)"
+    return f"{both}; to combine an aggregate with a value of one row, sum({names[0]}.x) + {names[1]}.x"
 
 
 def _element(kind: DataType) -> DataType:

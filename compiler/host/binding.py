@@ -55,7 +55,7 @@ def bound_clause(
     twice = _twice(found.output)
     if twice is not None:
         message = f"the result has two columns `{twice}`"
-        hint = "give the measure another name"
+        hint = _twice_hint(twice, found)
         findings.report("NEEL2222", message, _measure_span(parsed, twice, findings), hint)
         return None
     return found
@@ -69,6 +69,15 @@ def _twice(columns: tuple[Column, ...]) -> str | None:
             return column.name
         seen.add(column.name.casefold())
     return None
+
+
+def _twice_hint(name: str, found: Recognize) -> str:
+    if any(one.casefold() == name.casefold() for one in found.partition):
+        return "the result has the columns of PARTITION BY: give the measure another name"
+    if found.all_rows and any(one.name.casefold() == name.casefold() for one in found.columns):
+        out = "or leave the column out: FROM (SELECT ... FROM ...) MATCH_RECOGNIZE"
+        return f"ALL ROWS PER MATCH has the input's columns: give the measure another name, {out}"
+    return "give the measure another name"
 
 
 def _measure_span(parsed: MatchRecognize, name: str, findings: Findings) -> Span:

@@ -170,7 +170,8 @@ def _term(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
     if context.quantifier() is None:
         return parts
     least, most = bounds(context.quantifier())
-    if most is not None and (most < least or most == 0):
+    # `{0}` takes no row. JEPC's patterns have events, or they are none.
+    if most is not None and (most < least or (most == 0 and symbols is not None)):
         hint = f"write {{{most},{least}}}" if most else None
         fail("NEEL1005", f"`{context.quantifier().getText()}` can never match", context.quantifier(), hint)
     reluctant = context.QUESTION() is not None

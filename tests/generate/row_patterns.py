@@ -6,7 +6,24 @@ from collections.abc import Mapping
 from random import Random
 
 VARIABLES = "ABC"
-QUANTIFIERS = ("", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{,2}", "{2,}", "{0,2}?", "{1,}?")
+QUANTIFIERS = (
+    "",
+    "",
+    "",
+    "*",
+    "+",
+    "?",
+    "*?",
+    "+?",
+    "??",
+    "{2}",
+    "{1,2}",
+    "{,2}",
+    "{2,}",
+    "{0,2}?",
+    "{1,}?",
+    "{0}",
+)
 PLAIN = (
     "x > 1", "x = 0", "kind = 'a'", "kind <> 'b'", "x IS NULL", "y < 2.5", "x + 1 > 1", "{v}.x < 2",
     "upper(kind) = 'A'", "y >= 0",
