@@ -83,6 +83,8 @@ class _Planner:
             self._measure(measure.expression)
         if query.all_rows:
             self._for_all_rows()
+        if not (keys or own or self.outputs):
+            self.output(p.Property("", "ROW"))  # a batch without any column has no rows
         reach, rows = self._window()
         program = p.RowProgram(
             machine_of(query.pattern, self.names),
@@ -102,7 +104,7 @@ class _Planner:
             label=str(query.pattern),
         )
         if reach is None and not p.columns_read(program):
-            program = replace(program, flagged=True)  # a row without any column is none
+            program = replace(program, flagged=True)  # nor has one that is read
         bits = tuple(map(tuple, conditions.bits))
         columns, numbers = self.columns.columns, frozenset(self.columns.numbers)
         return RowPlan(query, program, columns, numbers, keys, own, order, bits, self.outputs)

@@ -71,6 +71,9 @@ def _batch(found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.Recor
     }
     for output in program.outputs:
         arrays[output.name] = _output(output, found, views, columns)
+    if not arrays:
+        # Arrow would forget how many rows there are.
+        raise ValueError("the program has no outputs")
     return pa.RecordBatch.from_pydict(arrays)
 
 

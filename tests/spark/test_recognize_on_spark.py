@@ -91,6 +91,7 @@ V = """MATCH_RECOGNIZE (
   MEASURES A.price AS start, LAST(C.price) AS top
   PATTERN (A B+ C+)
   DEFINE B AS price < PREV(price), C AS price > PREV(price))"""
+CONSTANT = "MATCH_RECOGNIZE (ORDER BY price MEASURES 'foo' AS foo PATTERN (Y) DEFINE Y AS true)"
 ROWS = [("A", 1, 10.0), ("A", 2, 9.0), ("A", 3, 12.0), ("B", 1, 5.0), ("B", 2, 4.0), ("B", 3, 6.0)]
 
 
@@ -128,6 +129,12 @@ def trades(spark: Any) -> Any:
             [("it's {}",)],
         ),
         (f"CREATE QUERY v AS SELECT * FROM ticks {V}; SELECT count(*) AS n FROM v", [(2,)]),
+        (f"SELECT * FROM ticks {CONSTANT}", [("foo",)] * 6),
+        (f"SELECT count(*) AS n FROM ticks {CONSTANT}", [(6,)]),
+        (f"SELECT 1 AS one WHERE EXISTS (SELECT * FROM ticks {CONSTANT} WHERE foo = 'foo')", [(1,)]),
+        ("SELECT count(*) AS n FROM ticks MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))", [(6,)]),
+        ("SELECT count(*) AS n FROM ticks MATCH_RECOGNIZE (ALL ROWS PER MATCH PATTERN (A))", [(6,)]),
+        ("SELECT 1 AS one FROM ticks MATCH_RECOGNIZE (PATTERN (()))", [(1,)] * 6),
     ],
 )
 def test_host_queries(spark: Any, trades: Any, text: str, rows: list[tuple[object, ...]]) -> None:
@@ -184,6 +191,11 @@ def test_the_function(trades: Any) -> None:
     found = neelc.match_recognize(trades, **RISING, measures={"top price": "LAST(B.price)"})
     assert found.columns == ["symbol", "top price"]
     assert sorted(map(tuple, found.collect())) == [("A", 12.0), ("B", 6.0)]
+
+
+def test_the_function_with_a_measure_that_needs_no_column(trades: Any) -> None:
+    found = neelc.match_recognize(trades, order_by="ts", pattern="A", measures={"m": "'spike'"})
+    assert list(map(tuple, found.collect())) == [("spike",)] * 6
 
 
 def test_the_function_with_all_its_arguments(trades: Any) -> None:
