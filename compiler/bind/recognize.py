@@ -15,7 +15,7 @@ from neelc.bind.windows import bind_window
 from neelc.ir import rows as r
 from neelc.ir.expr import Attribute, Expr, Name, Star
 from neelc.ir.logical import Clock, OutputColumn
-from neelc.ir.names import bare, find, is_quoted, written
+from neelc.ir.names import bare, find, find_variable, variable, written
 from neelc.ir.node import Node, map_children
 from neelc.ir.recognize import OMIT, SHOW, UNMATCHED, Recognize, RowDefinition, RowSkip
 
@@ -35,7 +35,7 @@ def bind_recognize(
     announced = tuple(one.alias for one in clause.measures if one.alias is not None)
     defining = RowNames(columns, variables, findings, may_be_final=False, announced=announced)
     definitions = tuple(
-        RowDefinition(canonical(one.name), _condition(one, defining, findings)) for one in clause.definitions
+        RowDefinition(variable(one.name), _condition(one, defining, findings)) for one in clause.definitions
     )
     measures = _measures(clause.measures, replace(defining, may_be_final=True), findings)
     partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
@@ -50,25 +50,16 @@ def bind_recognize(
     )  # fmt: skip
 
 
-def canonical(name: str) -> str:
-    """The name that CLASSIFIER() shows.
-
-    >>> canonical("strt"), canonical("`Strt`")
-    ('STRT', 'Strt')
-    """
-    return bare(name) if is_quoted(name) else name.upper()
-
-
 def variables_of(clause: r.MatchRecognize) -> Variables:
     """The variables and subsets by their names as they are written, and the variables they stand for: none
     for one that is defined, but not in the pattern. That has been reported, and it may be named elsewhere."""
     from neelc.bind.row_patterns import pattern_variables
 
-    found: dict[str, tuple[str, ...]] = {name: (canonical(name),) for name in pattern_variables(clause)}
+    found: dict[str, tuple[str, ...]] = {name: (variable(name),) for name in pattern_variables(clause)}
     for subset in clause.subsets:
-        found[subset.name] = tuple(canonical(member) for member in subset.members)
+        found[subset.name] = tuple(variable(member) for member in subset.members)
     for definition in clause.definitions:
-        if find(definition.name, found) is None:
+        if find_variable(definition.name, found) is None:
             found[definition.name] = ()
     return found
 
@@ -78,7 +69,7 @@ def canonical_names(pattern: r.RowPattern) -> r.RowPattern:
 
     def change(node: Node) -> Node:
         if isinstance(node, r.RowVariable):
-            return replace(node, name=canonical(node.name))
+            return replace(node, name=variable(node.name))
         return map_children(node, change)
 
     changed = change(pattern)
@@ -140,6 +131,6 @@ def _skip(skip: r.Skip | None, variables: Variables) -> RowSkip:
         return RowSkip()
     if skip.variable is None:
         return RowSkip(skip.kind, span=skip.span)
-    known = find(skip.variable, variables)
+    known = find_variable(skip.variable, variables)
     kind = "TO LAST" if skip.kind == "TO" else skip.kind
     return RowSkip(kind, variables[known] if known else (), span=skip.span)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neelc.bind.findings import Findings
-from neelc.bind.suggest import did_you_mean
+from neelc.bind.suggest import did_you_mean, in_another_case
 from neelc.ir import expr as e
 from neelc.ir.logical import Column
-from neelc.ir.names import bare, find, same, written
+from neelc.ir.names import bare, find, find_variable, same, written
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import BIGINT, STRING, VOID, DataType, Struct
 
@@ -33,8 +33,8 @@ class Relation:
 class Names:
     """What expressions of a SELECT, or of a row pattern in it, can name.
 
-    `plain` are searched for a column without a qualifier; `symbols` can only qualify. Inside a row pattern
-    its functions are known.
+    `plain` are searched for a column without a qualifier; `symbols` can only qualify: variables of a row
+    pattern, whose names are as they are written. Inside a row pattern its functions are known.
     """
 
     plain: tuple[Relation, ...]
@@ -102,7 +102,7 @@ class Names:
         if len(known) > 1:
             where = " and ".join(f"`{r.name}`" for r in known)
             hint = f"say which is meant: {known[0].name}.{parts[0]}"
-            self.findings.report("NEEL3201", f"column `{parts[0]}` is in {where}", node.span, hint)
+            self.findings.report("NEEL3201", f"column `{bare(parts[0])}` is in {where}", node.span, hint)
             return _unknown(node)
         if known:
             return self._column(known[0], parts[0], parts[1:], node)
@@ -111,7 +111,11 @@ class Names:
         return _unknown(node)
 
     def _qualifier(self, name: str) -> Relation | None:
-        return next((r for r in (*self.symbols, *self.plain) if same(name, written(r.name))), None)
+        symbol = find_variable(name, [r.name for r in self.symbols])
+        if symbol is not None:
+            found = next(r for r in self.symbols if r.name == symbol)
+            return Relation(bare(symbol), found.columns)
+        return next((r for r in self.plain if same(name, written(r.name))), None)
 
     def _column(self, relation: Relation, name: str, rest: Sequence[str], node: e.Expr) -> e.Expr:
         if relation.columns is None:
@@ -120,7 +124,7 @@ class Names:
         if found is None:
             names = [c.name for c in relation.columns]
             hint = did_you_mean(name, names, f"columns of {relation.name}")
-            message = f"`{relation.name}` has no column `{name}`"
+            message = f"`{relation.name}` has no column `{bare(name)}`"
             self.findings.report("NEEL2003", message, self.findings.word(name, node), hint)
             return _unknown(node)
         column = next(c for c in relation.columns if written(c.name) == found)
@@ -135,18 +139,20 @@ class Names:
             if same(name, field.name):
                 return e.Field(base, field.name, field.type, span=node.span)
         hint = did_you_mean(name, [bare(f.name) for f in fields], "fields")
-        self.findings.report("NEEL2014", f"{kind} has no field `{name}`", node.span, hint)
+        self.findings.report("NEEL2014", f"{kind} has no field `{bare(name)}`", node.span, hint)
         return _unknown(node)
 
     def _report_unknown(self, parts: Sequence[str], node: e.Expr) -> None:
         offered = [c.name for r in self.plain for c in r.columns or ()]
         if len(parts) > 1:
-            offered = [r.name for r in (*self.symbols, *self.plain)]
+            offered = [*(bare(r.name) for r in self.symbols), *(r.name for r in self.plain)]
         what = "columns" if len(parts) == 1 else "names that can stand before a dot"
         hint = did_you_mean(parts[0], offered, what)
+        if len(parts) > 1:
+            hint = in_another_case(parts[0], [r.name for r in self.symbols]) or hint
         if len(parts) == 1 and bare(parts[0]).lower() in ("ts", "te", "match_start", "match_end"):
             hint = "a result always has its valid time, as ts and te; at an instant, only payloads count"
-        message = f"unknown column `{parts[0]}`" if len(parts) == 1 else f"unknown name `{parts[0]}`"
+        message = f"unknown {'column' if len(parts) == 1 else 'name'} `{bare(parts[0])}`"
         self.findings.report("NEEL2003", message, self.findings.word(parts[0], node), hint)
 
 

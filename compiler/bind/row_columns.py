@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from neelc.bind.findings import Findings
 from neelc.bind.relations import Relation
-from neelc.bind.suggest import did_you_mean
+from neelc.bind.suggest import did_you_mean, variable_meant
 from neelc.bind.typing import typed
 from neelc.ir import expr as e
 from neelc.ir.logical import Column
@@ -44,7 +44,7 @@ class RowColumns:
         if found is None:
             hint = did_you_mean(parts[0], [c.name for c in self.source.columns or ()], "columns")
             place = self.findings.word(parts[0], node)
-            self.findings.report("NEEL2003", f"unknown column `{parts[0]}`", place, hint)
+            self.findings.report("NEEL2003", f"unknown column `{bare(parts[0])}`", place, hint)
             return None
         value: e.Expr = e.Attribute(e.Variable(ROW), written(found.name), found.type, span=node.span)
         for part in parts[1:]:
@@ -60,10 +60,9 @@ class RowColumns:
             if same(name, one.name):
                 return e.Field(base, one.name, one.type, span=node.span)
         hint = did_you_mean(name, [bare(one.name) for one in fields], "fields")
-        self.findings.report("NEEL2014", f"{kind} has no field `{name}`", node.span, hint)
+        self.findings.report("NEEL2014", f"{kind} has no field `{bare(name)}`", node.span, hint)
         return base
 
     def unknown_qualifier(self, name: str, node: e.Expr, variables: tuple[str, ...]) -> None:
-        hint = did_you_mean(name, [bare(one) for one in variables], "variables of the pattern")
-        place = self.findings.word(name, node)
-        self.findings.report("NEEL2003", f"unknown name `{name}`", place, hint)
+        place, hint = self.findings.word(name, node), variable_meant(name, variables)
+        self.findings.report("NEEL2003", f"unknown name `{bare(name)}`", place, hint)

@@ -11,7 +11,7 @@ from neelc.bind.functions import aggregated, is_aggregate
 from neelc.bind.row_columns import RowColumns
 from neelc.bind.typing import typed
 from neelc.ir import expr as e
-from neelc.ir.names import find
+from neelc.ir.names import find, find_variable
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import BIGINT, VOID, Array, DataType, Map
 
@@ -73,7 +73,7 @@ class RowNames:
 
     def _measure(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr | None:
         """An earlier measure, if the name is that of one and of nothing else: its value, or a field of it."""
-        if len(parts) > 1 and find(parts[0], self.variables) is not None:
+        if len(parts) > 1 and find_variable(parts[0], self.variables) is not None:
             return None
         known = None if self.columns.can_mean(parts) else find(parts[0], self.measures)
         if known is None:
@@ -196,7 +196,7 @@ class RowNames:
 
     def variable(self, name: str, node: e.Expr) -> tuple[str, ...] | None:
         """The variables that a name stands for; None, and a report, if it is none of this pattern."""
-        known = find(name, self.variables)
+        known = find_variable(name, self.variables)
         if known is not None:
             return self.variables[known]
         self.columns.unknown_qualifier(name, node, self.known)
@@ -211,7 +211,7 @@ class RowNames:
         """Whether `base[...]` is Esper's way to name a row: `B[0].price`."""
         match base:
             case e.Name((name,)):
-                return not self.columns.can_mean((name,)) and find(name, self.variables) is not None
+                return not self.columns.can_mean((name,)) and find_variable(name, self.variables) is not None
         return False
 
     def esper_index(self, base: e.Expr, node: e.Expr) -> e.Expr:
@@ -282,7 +282,7 @@ class _Argument:
         return self.read(node) if isinstance(node, e.Expr) else map_children(node, self._child)
 
     def _column(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr:
-        qualifier = find(parts[0], self.names.variables) if len(parts) > 1 else None
+        qualifier = find_variable(parts[0], self.names.variables) if len(parts) > 1 else None
         if qualifier is None and not self.names.columns.can_mean(parts):
             self.failed = self.names.no_measure(parts[0], node)
             if self.failed:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from neelc.bind.findings import Findings
 from neelc.bind.output_names import output_name
 from neelc.bind.relations import Names, Relation
-from neelc.bind.suggest import did_you_mean
+from neelc.bind.suggest import variable_meant
 from neelc.bind.typing import typed, typed_condition
 from neelc.ir import rows as r
 from neelc.ir.expr import Star
 from neelc.ir.logical import Column
-from neelc.ir.names import bare, find, written
+from neelc.ir.names import bare, find_variable, written
 from neelc.ir.node import Node, walk
 from neelc.ir.script import Matcher
 from neelc.ir.temporal import Absent, Instants, MatchTemporal
@@ -28,7 +28,7 @@ def matched_columns(matcher: Matcher, source: Relation, findings: Findings) -> t
     if isinstance(matcher, r.MatchRecognize):
         _check_standard(matcher, variables, findings)
     symbols = tuple(
-        Relation(bare(name), source.columns)
+        Relation(name, source.columns)
         for name in (*variables, *(s.name for s in subsets), *(d.name for d in matcher.definitions))
     )
     plain = Names((source,), findings)
@@ -64,7 +64,7 @@ def pattern_variables(matcher: Matcher) -> list[str]:
                 found.extend(names)
     unique: list[str] = []
     for name in found:
-        if find(name, unique) is None:
+        if find_variable(name, unique) is None:
             unique.append(name)
     return unique
 
@@ -102,10 +102,10 @@ def _check_definitions(matcher: Matcher, variables: list[str], findings: Finding
     seen: list[str] = []
     for definition in matcher.definitions:
         place = findings.word(definition.name, definition)
-        if find(definition.name, seen) is not None:
-            message = f"`{definition.name}` is defined twice"
+        if find_variable(definition.name, seen) is not None:
+            message = f"`{bare(definition.name)}` is defined twice"
             findings.report("NEEL3203", message, place, "join the two conditions with AND")
-        elif find(definition.name, variables) is None:
+        elif find_variable(definition.name, variables) is None:
             _report_foreign(definition.name, variables, place, findings)
         seen.append(definition.name)
 
@@ -114,16 +114,16 @@ def _check_standard(matcher: r.MatchRecognize, variables: list[str], findings: F
     subsets: list[str] = []
     for subset in matcher.subsets:
         place = findings.word(subset.name, subset)
-        if find(subset.name, [*variables, *subsets]) is not None:
-            message = f"`{subset.name}` already names something in this pattern"
+        if find_variable(subset.name, [*variables, *subsets]) is not None:
+            message = f"`{bare(subset.name)}` already names something in this pattern"
             findings.report("NEEL3203", message, place, "give the subset another name")
         subsets.append(subset.name)
         for member in subset.members:
-            if find(member, variables) is None:
+            if find_variable(member, variables) is None:
                 _report_foreign(member, variables, findings.word(member, subset, nth=-1), findings)
     if matcher.skip is not None and matcher.skip.variable is not None:
         target = matcher.skip.variable
-        if find(target, [*variables, *subsets]) is None:
+        if find_variable(target, [*variables, *subsets]) is None:
             _report_foreign(target, variables, findings.word(target, matcher.skip, nth=-1), findings)
     excluded = next((n for n in walk(matcher.pattern) if isinstance(n, r.RowExclusion)), None)
     if excluded is not None and (matcher.rows or "").endswith("WITH UNMATCHED ROWS"):
@@ -132,6 +132,5 @@ def _check_standard(matcher: r.MatchRecognize, variables: list[str], findings: F
 
 
 def _report_foreign(name: str, variables: list[str], place: Span, findings: Findings) -> None:
-    hint = did_you_mean(name, [bare(v) for v in variables], "variables of the pattern")
-    message = f"the pattern has no variable `{name}`"
-    findings.report("NEEL3202", message, place, hint)
+    message = f"the pattern has no variable `{bare(name)}`"
+    findings.report("NEEL3202", message, place, variable_meant(name, variables))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from neelc.bind.findings import Findings
 from neelc.bind.functions import is_aggregate
-from neelc.bind.recognize import canonical, canonical_names
+from neelc.bind.recognize import canonical_names
 from neelc.bind.relations import Relation
 from neelc.bind.row_columns import RowColumns
 from neelc.bind.row_names import RowNames
@@ -18,7 +18,7 @@ from neelc.bind.windows import bind_window
 from neelc.ir import expr as e
 from neelc.ir import rows as r
 from neelc.ir.logical import Clock, OutputColumn
-from neelc.ir.names import bare, find, same, written
+from neelc.ir.names import bare, find, find_variable, same, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.recognize import RowDefinition
 from neelc.ir.sequential import Sequential
@@ -43,11 +43,11 @@ def bind_sequential(
     if len(findings.diagnostics) > before:
         return None
     columns = RowColumns(source, findings)
-    names = RowNames(columns, {s: (canonical(s),) for s in pattern_variables(clause)}, findings, False)
+    names = RowNames(columns, {s: (variable(s),) for s in pattern_variables(clause)}, findings, False)
     measures = tuple(_measure(one, names, findings) for one in clause.measures)
     variables = {measure.name: measure.expression for measure in measures}
     definitions = tuple(
-        RowDefinition(canonical(one.name), _condition(one, variables, names, findings))
+        RowDefinition(variable(one.name), _condition(one, variables, names, findings))
         for one in clause.definitions
     )
     partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
@@ -109,7 +109,7 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
 
 
 def _condition(definition: r.Definition, variables: Measures, names: RowNames, findings: Findings) -> e.Expr:
-    own = canonical(definition.name)
+    own = variable(definition.name)
 
     def with_variables(node: Node) -> Node:
         if isinstance(node, e.Name) and not _is_attribute(node, names):
@@ -130,7 +130,7 @@ def _is_attribute(node: e.Name, names: RowNames) -> bool:
     """Whether this is a column, of the event that is judged or of a symbol's; else it may be a variable."""
     first = node.parts[0]
     return names.columns.named(first) is not None or (
-        len(node.parts) > 1 and find(first, names.variables) is not None
+        len(node.parts) > 1 and find_variable(first, names.variables) is not None
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from neelc.ir.names import bare, written
+from neelc.ir.names import bare, variable, written
 
 # A hint is one line: more names than this are not read.
 _LISTED = 12
@@ -54,3 +54,28 @@ def did_you_mean(name: str, candidates: Iterable[str], what: str) -> str | None:
     if close is None:
         return known
     return f"did you mean `{close}`? {known}"
+
+
+def variable_meant(name: str, variables: Iterable[str]) -> str | None:
+    """The hint for an unknown variable of a row pattern; all names are in source form.
+
+    >>> variable_meant("dwn", ["strt", "`down`"])
+    'did you mean `down`? variables of the pattern: strt, `down`'
+    >>> variable_meant("`down`", ["strt", "down"])
+    'write down: without backticks a variable is in capitals, between them its case counts'
+    """
+    there = list(variables)
+    alike = in_another_case(name, there)
+    if alike:
+        return alike
+    known = f"variables of the pattern: {', '.join(there[:_LISTED])}" if there else None
+    close = closest(bare(name), map(bare, there))
+    return known if close is None else f"did you mean `{close}`? {known}"
+
+
+def in_another_case(name: str, variables: Iterable[str]) -> str | None:
+    """The hint for a name that differs in case only from a variable of a row pattern."""
+    for one in variables:
+        if variable(one).casefold() == variable(name).casefold():
+            return f"write {one}: without backticks a variable is in capitals, between them its case counts"
+    return None

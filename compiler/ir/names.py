@@ -1,6 +1,7 @@
 """Identifiers in source form: plain, or between backticks.
 
-Plain names are matched as Spark does, without regard to case; quoted names exactly.
+Plain names are matched as Spark does, without regard to case; quoted names exactly. Variables of row patterns
+follow the standard's rule instead, as CLASSIFIER() shows them: a plain name is in capitals.
 """
 
 from __future__ import annotations
@@ -65,3 +66,21 @@ def find(name: str, candidates: Iterable[str]) -> str | None:
     'price'
     """
     return next((c for c in candidates if same(name, c)), None)
+
+
+def variable(name: str) -> str:
+    """What a variable of a row pattern is called, by its name in source form. CLASSIFIER() shows it.
+
+    >>> variable("strt"), variable("`strt`"), variable("`STRT`")
+    ('STRT', 'strt', 'STRT')
+    """
+    return bare(name) if is_quoted(name) else name.upper()
+
+
+def find_variable(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate, in source form, that is the same variable of a row pattern, or None.
+
+    >>> find_variable("down", ["`down`", "`DOWN`"]), find_variable("`down`", ["Down"])
+    ('`DOWN`', None)
+    """
+    return next((c for c in candidates if variable(c) == variable(name)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from neelc.ir.names import bare, is_quoted
+from neelc.ir.names import is_quoted, variable
 
 _LETTER = re.compile(r"[A-Za-z_][0-9]*")
 
@@ -22,10 +22,10 @@ def packed_symbols(word: str, defined: Iterable[str]) -> list[str] | None:
     """
     if is_quoted(word):
         return [word]
-    longest = sorted((bare(name) for name in defined), key=len, reverse=True)
+    longest = sorted(map(variable, defined), key=len, reverse=True)
     found = []
     while word:
-        symbol = next((s for s in longest if word.casefold().startswith(s.casefold())), None)
+        symbol = next((s for s in longest if word.upper().startswith(s)), None)
         if symbol is None:
             letter = _LETTER.match(word)
             if letter is None:
