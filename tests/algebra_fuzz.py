@@ -1,4 +1,5 @@
-"""Random networks of the event algebra: rewriting changes nothing, and the kernels find what is defined.
+"""Random networks of the event algebra: rewriting changes nothing, a subquery is what it is by its name, and
+the kernels find what is defined.
 
 python -m algebra_fuzz --networks 2000 --seed 1
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -55,6 +56,50 @@ def rewritten(network: Network, fired: Counter[str]) -> Iterator[str]:
             where = f"{network.text}\n{network.tables}\n{step.root}"
             yield f"{step.rule}: at {time}: {one}, then {other}\n{where}"
             return
+
+
+def named(network: Network, fired: Counter[str]) -> Iterator[str]:
+    """Where a network has other rows if each of its subqueries has a name: the same events, not only the same
+    snapshots; also as rewriting makes them."""
+    other = network.by_name
+    if len(other.program.queries) == len(network.program.queries):
+        return
+    fired["named"] += 1
+    for one in (network.program, executed(network.program)):
+        rows = [table_of(run(program, network.tables)[-1][1].rows) for program in (one, other.program)]
+        if not same_rows(*rows):
+            yield f"named: {network.text}\n{network.tables}\n{rows[1]} by name, not {rows[0]}"
+            return
+
+
+def executed(program: Program) -> Program:
+    """The program with each network as it is executed where its events are read."""
+    found = []
+    for one in program.queries:
+        assert isinstance(one.query, a.Algebra)
+        root = chosen_network(one.query.root, Statistics(), is_read=True).root
+        found.append(replace(one, query=replace(one.query, root=root)))
+    return Program(program.streams, tuple(found))
+
+
+def table_of(rows: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
+    """The rows in an order that depends on their values."""
+    return sorted(map(tuple, rows), key=lambda row: [_shown(value) for value in row])
+
+
+def same_rows(left: Sequence[Sequence[object]], right: Sequence[Sequence[object]]) -> bool:
+    """Whether tables have the same rows; the last digits of floating point numbers do not count.
+
+    >>> same_rows([(0.1 + 0.2, None)], [(0.3, None)]), same_rows([(1, 1)], [(1, 1), (1, 1)])
+    (True, False)
+    """
+    return [[_shown(value) for value in row] for row in left] == [
+        [_shown(value) for value in row] for row in right
+    ]
+
+
+def _shown(value: object) -> str:
+    return f"{value + 0.0:.9g}" if isinstance(value, float) else repr(value)
 
 
 def aggregated(network: Network, random: Random, fired: Counter[str]) -> Iterator[str]:
@@ -114,6 +159,13 @@ def _end(event: Valid) -> object:
     return None if math.isinf(event.end) else event.end
 
 
+def laws(network: Network, random: Random, fired: Counter[str]) -> Iterator[str]:
+    """What is wrong with a network."""
+    yield from rewritten(network, fired)
+    yield from named(network, fired)
+    yield from aggregated(network, random, fired)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--networks", type=int, default=2000)
@@ -122,7 +174,7 @@ def main() -> int:
     fired: Counter[str] = Counter()
     random = Random(options.seed)
     for network in networks(random, options.networks):
-        for problem in (*rewritten(network, fired), *aggregated(network, random, fired)):
+        for problem in laws(network, random, fired):
             print(problem)
             return 1
     silent = [rule.__name__ for rule in RULES if not fired[rule.__name__]]

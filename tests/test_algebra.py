@@ -119,10 +119,11 @@ def test_random_networks_are_those_of_chapter_6(part: int) -> None:
     assert seen > ROUNDS // 2
 
 
-def test_windows_read_canonical_events() -> None:
-    """However the pieces of an aggregate are cut: the binder asks for canonical ones where events count."""
+def test_an_aggregate_is_read_as_canonical_events() -> None:
+    """However its pieces are cut: each SELECT that aggregates says which its events are."""
     source = Source(
-        HEAD + "SELECT count(*) AS n FROM (SELECT max(x) AS m FROM S) AS a WINDOW(COUNT 2 EVENTS)"
+        HEAD
+        + "SELECT count(*) AS n FROM (SELECT max(x) AS m FROM S WINDOW(TIME 9)) AS a WINDOW(COUNT 2 EVENTS)"
     )
     query = bind(parse.script(source), source).queries[0].query
     assert isinstance(query, Algebra)
@@ -130,13 +131,26 @@ def test_windows_read_canonical_events() -> None:
     assert isinstance(query.root, Coalesced)
 
 
-def test_canonical_intervals_overlap_as_little_as_they_must() -> None:
-    text = "SELECT a.k, m.n FROM S AS a WINDOW(TIME 3), (SELECT count(*) AS n FROM T) AS m"
+def test_a_correlator_keeps_events_as_they_are() -> None:
     tables: dict[str, list[dict[str, object]]] = {
         "S": [{"t": t, "k": "a", "x": 1} for t in (0, 1)],
-        "T": [{"t": t, "k": "a", "x": 1} for t in (0, 1, 2, 3, 5)],
+        "T": [{"t": t, "k": "a", "x": 1} for t in (0, 3, 5)],
     }
-    assert sorted(answered(text, tables)) == [("a", 1, 0, 4), ("a", 1, 1, 3)]
+    inner = "SELECT count(*) AS n FROM T WINDOW(TIME 3)"
+    text = f"SELECT a.k, m.n FROM S AS a WINDOW(TIME 3), ({inner}) AS m"
+    assert sorted(answered(text, tables)) == [("a", 1, 0, 3), ("a", 1, 1, 4)]
+
+
+def test_canonical_intervals_overlap_as_little_as_they_must() -> None:
+    """Of two events that overlap, DISTINCT and GROUP BY make one; of one that comes thrice, three."""
+    tables: dict[str, list[dict[str, object]]] = {
+        "S": [{"t": t, "k": "a", "x": 1} for t in (0, 1, 7)],
+        "T": [],
+    }
+    text = "SELECT DISTINCT k FROM S WINDOW(TIME 3)"
+    assert sorted(answered(text, tables)) == [("a", 0, 4), ("a", 7, 10)]
+    text = "SELECT k, count(*) > 0 AS some FROM S WINDOW(TIME 3) GROUP BY k"
+    assert sorted(answered(text, tables)) == [("a", True, 0, 4), ("a", True, 7, 10)]
 
 
 @pytest.mark.parametrize(

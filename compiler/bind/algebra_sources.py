@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from neelc.bind.algebra_windows import bind_stream_window, check_partition, own_events
+from neelc.bind.algebra_windows import bind_stream_window, check_partition
 from neelc.bind.catalog import Catalog, Entry, joined
 from neelc.bind.findings import Findings
 from neelc.bind.relations import Relation
@@ -101,8 +101,8 @@ def _matched(item: FromItem, source: Item, findings: Findings) -> Item:
     clause = bind_sequential(item.matcher, source.relation, source.clock, findings)
     if clause is None or source.operator is None or source.clock is None:
         return matched
-    events, span = own_events(source.operator), item.matcher.span
-    matcher = a.PatternMatcher(events, written(name), clause, clock=source.clock, span=span)
+    span = item.matcher.span
+    matcher = a.PatternMatcher(source.operator, written(name), clause, clock=source.clock, span=span)
     return replace(matched, relation=Relation(name, clause.output), operator=matcher)
 
 
@@ -180,4 +180,4 @@ def _whole(item: Item) -> a.Operator:
     assert item.operator is not None
     kept = [one for one in item.operator.payload if bare(one.name) not in item.relation.times]
     outputs = tuple(OutputColumn(bare(one.name), one, one.type) for one in kept)
-    return own_events(a.Projection(item.operator, written(item.relation.name), outputs))
+    return a.Projection(item.operator, written(item.relation.name), outputs)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from neelc.bind.findings import Findings
 from neelc.bind.relations import Names, Relation
 from neelc.bind.windows import bind_window
-from neelc.ir.algebra import Coalesced, CountWindow, Operator, TimeWindow, instant
-from neelc.ir.algebra_events import has_own_events
+from neelc.ir.algebra import CountWindow, Operator, TimeWindow, instant
 from neelc.ir.expr import Attribute, Literal, Name
 from neelc.ir.logical import Clock
 from neelc.ir.pattern import Window
@@ -23,18 +22,12 @@ def bind_stream_window(
     if any(one is None for one in bound):
         return None
     size, *jumps = [one for one in bound if one is not None]
-    events = own_events(input)
     if window.size.unit == "EVENT":
         jump = _count(jumps[0]) if jumps else 1
-        return CountWindow(events, _count(size), jump, partition, span=window.span)
+        return CountWindow(input, _count(size), jump, partition, span=window.span)
     # "Partitioning can also be specified for time-based windows, but it has no effect" (JEPC thesis, 7.6).
     jumping = jumps[0] if jumps and _nanoseconds(jumps[0]) != instant(clock) else None
-    return TimeWindow(events, size, jumping, clock=clock, span=window.span)
-
-
-def own_events(operator: Operator) -> Operator:
-    """The operator as what asks for single events can read it."""
-    return operator if has_own_events(operator) else Coalesced(operator)
+    return TimeWindow(input, size, jumping, clock=clock, span=window.span)
 
 
 def check_partition(window: StreamWindow, source: Relation, findings: Findings) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from neelc.bind.algebra_groups import VARIABLE, aggregates_in, group_columns, grouped
 from neelc.bind.algebra_outputs import Listed, listed, with_aliases, with_own_names
 from neelc.bind.algebra_sources import Item, bind_sources, check_relations, joined_clock
-from neelc.bind.algebra_windows import own_events
 from neelc.bind.catalog import Catalog
 from neelc.bind.findings import Findings
 from neelc.bind.query import bind_query
@@ -26,7 +25,7 @@ def bind_select(query: Select, catalog: Catalog, findings: Findings) -> a.Algebr
     bound = _selected(query, "result", catalog, findings)
     if bound.operator is None or bound.clock is None or len(findings.diagnostics) > before:
         return None
-    return a.Algebra(own_events(bound.operator), bound.clock, span=query.span)
+    return a.Algebra(bound.operator, bound.clock, span=query.span)
 
 
 def query_columns(query: Query, catalog: Catalog, findings: Findings) -> tuple[Column, ...] | None:
@@ -65,7 +64,11 @@ def _selected(query: Select, name: str, catalog: Catalog, findings: Findings) ->
         return Item(relation, None, clock)
     variable = written(name)
     projected = a.Projection(made.operator, variable, outputs, span=query.span)
-    return Item(relation, _distinct(projected, variable) if query.distinct else projected, clock)
+    told = _distinct(projected, variable) if query.distinct else projected
+    # Of an aggregate, changes are events. This SELECT says which payload changes, so that whatever reads it,
+    # by name or as a subquery, reads the same events.
+    is_told = query.distinct or made.is_aggregated
+    return Item(relation, a.Coalesced(told, span=query.span) if is_told else told, clock)
 
 
 def _condition(expression: e.Expr, names: Names, place: str, findings: Findings) -> e.Expr:
@@ -111,6 +114,7 @@ class _Made:
 
     operator: a.Operator | None
     columns: tuple[Listed, ...]
+    is_aggregated: bool = False
 
 
 def _aggregated(
@@ -130,11 +134,11 @@ def _aggregated(
         _refuse_aggregates(key, "GROUP BY", findings)
     made = grouped(columns, group_columns(keys), having, findings)
     if below is None:
-        return _Made(None, made.outputs)
+        return _Made(None, made.outputs, True)
     operator: a.Operator = a.Aggregator(below, VARIABLE, made.groups, made.aggregates, span=query.span)
     if made.having is not None:
         operator = a.Filter(operator, made.having, span=made.having.span)
-    return _Made(operator, made.outputs)
+    return _Made(operator, made.outputs, True)
 
 
 def _by_place(key: e.Expr, query: Select) -> e.Expr:

@@ -22,7 +22,7 @@ def chosen_network(root: Operator, statistics: Statistics, is_read: bool = False
     >>> [step.rule for step in found.steps]
     ['merge_filters', 'push_filter_below_window', 'order_predicates']
     """
-    root, dropped = (root, ()) if is_read else without_needless_coalescing(root)
+    root, dropped = without_needless_coalescing(root, is_read)
     moved = optimise(root, RULES)
     ordering: NetworkRule = partial(order_predicates, statistics=statistics)
     ordered = optimise(moved.root, (update_wrapper(ordering, order_predicates),))

@@ -166,7 +166,8 @@ class Projection(Operator):
 @dataclass(frozen=True)
 class Coalesced(Operator):
     """The same snapshots in canonical intervals: for every payload p and every k from 1, the longest
-    intervals in which p is there at least k times. What counts events, not snapshots, stands above one."""
+    intervals in which p is there at least k times. One stands above every SELECT that aggregates, and says
+    which its events are."""
 
     input: Operator
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from random import Random
 
 from generate.network_agents import AGENTS, agent_call, matched
 from neelc import parse
 from neelc.bind import bind
 from neelc.ir.logical import Program
+from neelc.ir.node import Node, map_children
+from neelc.ir.script import CreateQuery, FromQuery, FromStream, Script, Select, Statement
+from neelc.ir.show import format_script
 from neelc.runtime.reference import Tables
 from neelc.source import Source
 
@@ -35,13 +38,44 @@ class Network:
     program: Program
     tables: Tables
 
+    @property
+    def by_name(self) -> Network:
+        """The same with every subquery as a query of its own, which is read by its name."""
+        script, numbers = parse.read(Source(self.text, "network")), count(1)
+        statements: list[Statement] = []
+        for statement in script.statements:
+            statements.append(with_queries_named(statement, numbers, statements))  # type: ignore[arg-type]
+        return made(format_script(Script(tuple(statements))), self.tables)
 
-def networks(random: Random, count: int) -> Iterator[Network]:
+    @property
+    def as_events(self) -> Network:
+        """The same, read by a window of one instant: it asks for events, and changes none of them."""
+        head, _, last = self.text.rstrip("; \n").rpartition(";")
+        return made(
+            f"{head};\nSELECT k, x, y FROM ({last.strip()}) AS last WINDOW(TIME 1 SECONDS);", self.tables
+        )
+
+
+def made(text: str, tables: Tables) -> Network:
+    source = Source(text, "network")
+    return Network(text, bind(parse.read(source), source, agents=AGENTS), tables)
+
+
+def networks(random: Random, how_many: int) -> Iterator[Network]:
     """So many networks."""
-    for _ in range(count):
-        text = STREAMS + script(random)
-        source = Source(text, "network")
-        yield Network(text, bind(parse.read(source), source, agents=AGENTS), tables(random))
+    for _ in range(how_many):
+        yield made(STREAMS + script(random), tables(random))
+
+
+def with_queries_named(node: Node, numbers: Iterator[int], before: list[Statement]) -> Node:
+    """The node with the names of its subqueries in their place; these come before it."""
+    changed = map_children(node, lambda child: with_queries_named(child, numbers, before))
+    if not isinstance(changed, FromQuery):
+        return changed
+    name = f"named_{next(numbers)}"
+    assert isinstance(changed.query, Select)
+    before.append(CreateQuery(name, changed.query))
+    return FromStream(changed.alias, changed.window, changed.matcher, changed.matcher_alias, name=name)
 
 
 def tables(random: Random) -> Tables:
@@ -63,14 +97,21 @@ def event(random: Random, lasting: bool) -> dict[str, object]:
 
 def script(random: Random) -> str:
     """One query, or a named one and another that reads it."""
+    if random.random() < 0.2:
+        return f"{narrowed(random)};"
     if random.random() < 0.3:
         return f"CREATE QUERY N AS {select(random, 1)};\n{select(random, 1, ('S', 'N'))};"
     return f"{select(random, 2)};"
 
 
-def select(random: Random, depth: int, names: tuple[str, ...] = ("S", "T", "L")) -> str:
+KINDS = ("filter", "aggregate", "aggregate", "correlate", "distinct")
+
+
+def select(
+    random: Random, depth: int, names: tuple[str, ...] = ("S", "T", "L"), kinds: tuple[str, ...] = KINDS
+) -> str:
     """A SELECT whose result has the columns k, x and y."""
-    kind = random.choice(["filter", "aggregate", "aggregate", "correlate", "distinct"])
+    kind = random.choice(kinds)
     if kind == "correlate":
         return correlation(random, depth, names)
     source = f"{item(random, depth, names)} AS s"
@@ -89,6 +130,21 @@ def select(random: Random, depth: int, names: tuple[str, ...] = ("S", "T", "L"))
     return f"SELECT {y} FROM {source}{where}{group}{more}"
 
 
+def narrowed(random: Random) -> str:
+    """A query that asks for the events of a SELECT which shows but little of an aggregate: events that differ
+    in what it leaves out are alike, and meet, and are still several."""
+    told = select(random, 0, kinds=("aggregate", "distinct"))
+    other = f", {random.choice('SLT')}{window(random)} AS t" if random.random() < 0.5 else ""
+    columns = [random.choice(several) for several in (("s.k", "'a'"), ("s.x", "1"), ("s.y", "0.5D"))]
+    items = ", ".join(f"{one} AS {name}" for one, name in zip(columns, COLUMNS, strict=True))
+    inner = f"SELECT {items} FROM ({told}) AS s{other}"
+    if random.random() < 0.3:
+        return matched(random, f"({inner}) AS q")[1:-1]
+    counted = "max(s.k) AS k, CAST(count(*) AS INT) AS x, sum(s.y) AS y"
+    outer = random.choice((counted, "s.k AS k, s.x AS x, s.y AS y"))
+    return f"SELECT {outer} FROM ({inner}) AS s{window(random)}"
+
+
 def _whole(name: str, random: Random) -> str:
     """An aggregate that is an INT again."""
     aggregates = ["count(*)", "count(DISTINCT s.y)", f"{name}(s.x)", f"{name}(s.x)"]
@@ -97,10 +153,10 @@ def _whole(name: str, random: Random) -> str:
 
 def item(random: Random, depth: int, names: tuple[str, ...]) -> str:
     """A stream with or without a window, or a query, or what an agent or a matcher makes of them."""
-    source = f"({select(random, depth - 1, names)})" if depth > 0 and random.random() < 0.35 else ""
-    found = source or f"{random.choice(names)}{window(random)}"
+    query = f"({select(random, depth - 1, names)})" if depth > 0 and random.random() < 0.35 else ""
+    found = f"{query or random.choice(names)}{window(random)}"
     if random.random() < 0.12:
-        return matched(random, f"{found} AS q" if source else found)
+        return matched(random, f"{found} AS q" if query else found)
     return agent_call(random, found, random.choice(names)) if random.random() < 0.1 else found
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 from random import Random
 from typing import Any
 
 import pytest
+from algebra_fuzz import same_rows, table_of
 from generate.network_agents import AGENTS
 from generate.networks import Network, networks
 from on_spark import Asking, Question, ask
@@ -46,6 +48,22 @@ def test_random_networks(spark: Any, chunks: bool) -> None:
     asking = Asking(partitions=2, seed=1, batch=3, chunks=chunks)
     problems = [problem(some[int(one.name)], result) for one, result in ask(spark, questions, asking, 5)]
     assert [one for one in problems if one] == []
+
+
+def test_subqueries_are_the_same_events_by_name(spark: Any) -> None:
+    """Not only the same snapshots: what a window of one instant reads, inline and by name."""
+    read = (one for one in networks(Random("by name"), 300) if one.as_events.by_name.text.count("named_") > 4)
+    some = [one.as_events for one in islice((one for one in read if rows_of(one.as_events)), 4)]
+    both = [network for one in some for network in (one, one.by_name)]
+    questions = [Question(str(n), one.program, one.tables) for n, one in enumerate(both)]
+    for question, found in ask(spark, questions, Asking(partitions=2, seed=1, batch=3), 4):
+        network = both[int(question.name)]
+        assert isinstance(found, Result), f"{network.text}\n{found}"
+        assert same_rows(table_of(found.rows), rows_of(network)), network.text
+
+
+def rows_of(network: Network) -> list[tuple[object, ...]]:
+    return table_of(run(network.program, network.tables)[-1][1].rows)
 
 
 def test_the_extended_filter_drops_no_match(spark: Any) -> None:
