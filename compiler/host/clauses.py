@@ -145,7 +145,7 @@ def _visible(query: Sequence[Token], at: int) -> Iterator[With]:
     """The definitions that stand before a token in the queries around it, the outermost first."""
     for place, token in enumerate(query[:at]):
         begins = place == 0 or query[place - 1].says("(")
-        if token.says("WITH") and begins and at < _end_of_group(query, place):
+        if token.says("WITH") and begins and at < end_of_group(query, place):
             recursive = query[place + 1].says("RECURSIVE")
             found = [
                 one for one in _definitions(query, place + 1 + recursive) if one.span.end <= query[at].start
@@ -154,7 +154,8 @@ def _visible(query: Sequence[Token], at: int) -> Iterator[With]:
                 yield With(tuple(found), recursive)
 
 
-def _end_of_group(query: Sequence[Token], place: int) -> int:
+def end_of_group(query: Sequence[Token], place: int) -> int:
+    """The place of the parenthesis that closes the group around `place`; the end if none does."""
     depth = 0
     for at in range(place, len(query)):
         depth += query[at].says("(") - query[at].says(")")
@@ -170,7 +171,7 @@ def _definitions(query: Sequence[Token], place: int) -> Iterator[Definition]:
             place += 1
         if place + 1 >= len(query) or not query[place + 1].says("("):
             return
-        end = _end_of_group(query, place + 2)
+        end = end_of_group(query, place + 2)
         if end == len(query):
             return
         yield Definition(bare(first.text), first.span | query[end].span)

@@ -15,7 +15,7 @@ from neelc.emit.scans import free
 from neelc.errors import NeelError
 from neelc.host.binding import bound_clause, read_clause
 from neelc.host.clauses import Clause, clauses
-from neelc.host.refusals import is_query, not_a_query, refused_at, unknown_columns
+from neelc.host.refusals import is_query, refused_at, unknown_columns
 from neelc.host.scan import Token
 from neelc.host.script import HostStatement
 from neelc.host.simple import understood_columns
@@ -72,8 +72,7 @@ class Compiling:
     def add(self, statement: HostStatement, is_last: bool) -> None:
         """Add the relations of a query, and a table if it has a name."""
         found = clauses(statement.tokens)
-        if not is_query(statement):
-            not_a_query(statement, self.findings)
+        if not is_query(statement, found, self.findings):
             return
         for clause in found:
             self._clause(clause, found, statement)

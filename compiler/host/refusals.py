@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from neelc.bind.findings import Findings
-from neelc.host.clauses import Clause
+from neelc.emit.spark_sql import QUERY, read_statement
+from neelc.host.clauses import Clause, end_of_group
+from neelc.host.scan import Token
 from neelc.host.script import HostStatement
 from neelc.host.tables import Refused
+from neelc.host.texts import stand_in_text
 from neelc.source import Span
+
+OPENING = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+"""What a query of Spark's can begin with."""
+
+ONE_STATEMENT = "MATCH_RECOGNIZE can only be used in a query, which is one statement"
+NAME = "MATCH_RECOGNIZE can only be used in a query; if this is a name, put backticks around it"
 
 
 def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
@@ -25,16 +36,75 @@ def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
     findings.report("NEEL2220", message, clause.source, hint)
 
 
-def is_query(statement: HostStatement) -> bool:
-    """Whether a statement asks for rows. Others run at once: Spark executes an INSERT as it reads it."""
-    return statement.tokens[0].says("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+def is_query(statement: HostStatement, found: Sequence[Clause], findings: Findings) -> bool:
+    """Whether a statement asks for rows and does nothing else; a report if not. Spark executes others as it
+    reads them: a DataFrame of an INSERT is one that has been executed."""
+    refused = _not_a_query(statement, stand_in_text(findings.source.text, found, statement.span))
+    if refused is None:
+        return True
+    token, message, hint = refused
+    findings.report("NEEL4060", message, token.span, hint)
+    return False
 
 
-def not_a_query(statement: HostStatement, findings: Findings) -> None:
+def _not_a_query(statement: HostStatement, text: str) -> tuple[Token, str, str] | None:
+    """The token that a refusal is about, and what is said."""
     first = statement.tokens[0]
-    hint = "ask for the rows with SELECT, and write the DataFrame: neelc.sql(...).write"
-    message = f"not supported: MATCH_RECOGNIZE in {first.text.upper()}, which is no query"
-    findings.report("NEEL4001", message, first.span, hint)
+    semicolon = next((token for token in statement.tokens if token.says(";")), None)
+    if semicolon is not None:
+        return semicolon, "a semicolon inside a query", ONE_STATEMENT
+    if not first.says(*OPENING):
+        return _other(first, first.text.upper())
+    read = read_statement(text)
+    if read is None:
+        doubted = _doubted(statement.tokens)
+        return None if doubted is None else (doubted, f"{doubted.text} might not be part of a query", NAME)
+    kind = read.does_more if read.is_query and read.does_more == "INTO" else read.kind
+    if kind == QUERY:
+        return None
+    return _other(next((token for token in statement.tokens if token.says(kind)), first), kind)
+
+
+def _other(token: Token, kind: str) -> tuple[Token, str, str]:
+    message = f"MATCH_RECOGNIZE can only be used in a query, not in {kind}"
+    if kind == "EXPLAIN":
+        return token, message, "`neelc explain` and Session.explain tell how a query is executed"
+    return token, message, "ask for the rows with SELECT, and write the DataFrame: neelc.sql(...).write"
+
+
+def _doubted(tokens: Sequence[Token]) -> Token | None:
+    """The token that makes a statement doubtful, of one that sqlglot does not understand; None if Spark can
+    take the statement for nothing but a query: that is decided by how it begins.
+
+    >>> from neelc.host.scan import tokens
+    >>> _doubted(list(tokens("SELECT insert FROM t"))), _doubted(list(tokens("FROM t INSERT INTO u"))).text
+    (None, 'INSERT')
+    """
+    first = _after_definitions(tokens) if tokens[0].says("WITH") else 0
+    if first >= len(tokens) or not tokens[first].says(*OPENING) or tokens[first].says("WITH"):
+        return tokens[min(first, len(tokens) - 1)]
+    if not tokens[first].says("FROM"):
+        return None
+    depth = 0
+    for token in tokens[first:]:
+        depth += token.says("(") - token.says(")")
+        if depth == 0 and token.says("INSERT"):
+            return token
+    return None
+
+
+def _after_definitions(tokens: Sequence[Token]) -> int:
+    """The place behind `WITH name AS (...), ...`."""
+    place = 1
+    while place < len(tokens):
+        while place < len(tokens) and not tokens[place].says("("):
+            place += 1
+        place = end_of_group(tokens, place + 1) + 1
+        if place < len(tokens) and tokens[place].says("AS"):
+            continue  # these were the names of columns: the query is behind AS
+        if place >= len(tokens) or not tokens[place].says(","):
+            return place
+    return place
 
 
 def refused_at(refusal: Refused, span: Span, findings: Findings) -> None:

@@ -99,7 +99,9 @@ def _begins(text: str, at: int) -> bool:
 
 def _host_statement(several: Sequence[Token], before: Sequence[HostStatement]) -> HostStatement | None:
     whole = several[0].span | several[-1].span
-    inner = [token for token in several if not token.says(";")]
+    inner = list(several)
+    while inner and inner[-1].says(";"):
+        inner.pop()
     name, query = _named(inner)
     if not query or query[0].says("CREATE", "PATTERN"):
         return None

@@ -70,6 +70,9 @@ class Texts:
 
     def _finished(self, text: str, arguments: Mapping[str, str]) -> SparkQuery:
         found = list(tokens(text))
+        # What begins with a parenthesis is a query for Spark too, whatever it was taken for here: Spark runs
+        # other statements as it reads them.
+        text = f"(\n{text}\n)"
         names = {bare(token.text).casefold() for token in found if token.is_name}
         streams = {name: self.relations[name] for name in self.streams if name.casefold() in names}
         if streams:
@@ -77,10 +80,28 @@ class Texts:
                 f"{_escaped(identifier(name))} AS (SELECT * FROM {{{relation}}})"
                 for name, relation in streams.items()
             )
-            text = f"WITH {defined}\n(\n{text}\n)" if found[0].says("WITH") else f"WITH {defined}\n{text}"
+            text = f"WITH {defined}\n{text}"
         used = tuple(dict.fromkeys((*self.used, *streams.values())))
         values = tuple((value, name) for name, value in arguments.items() if _is_parameter(name, found))
         return SparkQuery(text if used else text.replace("{{", "{").replace("}}", "}"), used, values)
+
+
+STAND_IN = "neelc_stand_in_"
+
+
+def stand_in_text(text: str, found: Sequence[Clause], span: Span) -> str:
+    """A part of a text as Spark's SQL alone: with names of tables where clauses, and what they read, stand.
+
+    >>> from neelc.host.clauses import clauses
+    >>> text = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) WHERE x = '{'"
+    >>> stand_in_text(text, clauses(list(tokens(text))), Span(0, len(text)))
+    "SELECT * FROM neelc_stand_in_0 AS `t` WHERE x = '{'"
+    """
+    names: dict[Span | str, str] = {one.span: f"{STAND_IN}{place}" for place, one in enumerate(found)}
+    written = Texts(text, found, names, ())._part(span)
+    for name in names.values():
+        written = written.replace("{" + name + "}", name)
+    return written.replace("{{", "{").replace("}}", "}")
 
 
 def _escaped(text: str) -> str:

@@ -171,6 +171,38 @@ def test_what_is_wrong(spark: Any, trades: Any, text: str, code: str, marked: st
     assert text[diagnostic.span.start : diagnostic.span.end] == marked
 
 
+WRITING = [
+    f"FROM ticks {V} INSERT INTO written SELECT symbol",
+    f"WITH c AS (SELECT * FROM ticks {V}) INSERT INTO written SELECT symbol FROM c",
+    f"WITH c (SELECT 1) INSERT INTO written SELECT 'a' AS (a), * FROM ticks {V}",
+    f"INSERT OVERWRITE DIRECTORY '{{directory}}' USING csv SELECT * FROM ticks {V}",
+    f"FROM ticks {V} INSERT OVERWRITE DIRECTORY '{{directory}}' USING csv SELECT *",
+    f"CREATE QUERY c AS SELECT * FROM ticks {V}; INSERT INTO written SELECT symbol FROM c",
+]
+
+
+@pytest.mark.parametrize("text", WRITING)
+def test_nothing_is_written_by_a_text(spark: Any, trades: Any, text: str, tmp_path: Path) -> None:
+    (tmp_path / "kept").touch()
+    spark.sql("CREATE OR REPLACE TEMP VIEW written AS SELECT 'never' AS symbol")
+    session = neelc.Session(spark)
+    for call in (session.sql, session.compile, session.explain):
+        with pytest.raises(neelc.NeelQueryError) as caught:
+            call(text.replace("{directory}", str(tmp_path)))
+        assert caught.value.getCondition() == "NEEL4060"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("text", WRITING[:2])
+def test_spark_itself_takes_a_host_statement_for_nothing_but_a_query(
+    spark: Any, trades: Any, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the guard of neelc it is refused all the same, by Spark's parser."""
+    monkeypatch.setattr("neelc.host.compiling.is_query", lambda *_: True)
+    with pytest.raises(neelc.NeelQueryError, match="PARSE_SYNTAX_ERROR"):
+        neelc.sql(spark, text)
+
+
 def test_the_source_can_be_called_without_the_compiler(spark: Any, trades: Any) -> None:
     query = neelc.Session(spark).compile(f"SELECT * FROM given {V} AS m", given=trades)
     assert "linear" in query.explain()
