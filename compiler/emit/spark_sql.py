@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 QUERY = "QUERY"
+
+Tree = Any
+"""A node of sqlglot's; versions differ in the class that all of them have in common."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def read_statement(text: str) -> Statement | None:
     return _statement(found[0])
 
 
-def _statement(tree: exp.Expression) -> Statement | None:
+def _statement(tree: Tree) -> Statement | None:
     kind = _kind(tree)
     if kind is None:
         return None
@@ -61,7 +65,7 @@ def _statement(tree: exp.Expression) -> Statement | None:
     return Statement(kind, tables, more)
 
 
-def _kind(tree: exp.Expression) -> str | None:
+def _kind(tree: Tree) -> str | None:
     """What a statement is; None for what is none, such as an expression."""
     if isinstance(tree, exp.Query | exp.Values):
         inner = tree.find(exp.DML, exp.DDL, exp.Command)
@@ -70,7 +74,7 @@ def _kind(tree: exp.Expression) -> str | None:
     return None if isinstance(tree, exp.Condition | exp.Alias) else _word(tree)
 
 
-def _word(tree: exp.Expression | None) -> str:
+def _word(tree: Tree | None) -> str:
     """
     >>> _word(sqlglot.parse_one("CREATE TABLE t AS SELECT 1")), _word(exp.MultitableInserts())
     ('CREATE', 'INSERT')
@@ -96,7 +100,7 @@ def _is_defined(table: exp.Table) -> bool:
     return any(same_name(table.name, name) for name in _names_around(table))
 
 
-def _names_around(node: exp.Expression) -> Iterator[str]:
+def _names_around(node: Tree) -> Iterator[str]:
     below, here = node, node.parent
     while here is not None:
         if isinstance(here, exp.With):
@@ -110,7 +114,7 @@ def _names_around(node: exp.Expression) -> Iterator[str]:
         below, here = here, here.parent
 
 
-def _definitions(query: exp.Expression) -> list[exp.Expression]:
+def _definitions(query: Tree) -> list[Tree]:
     # Versions of sqlglot differ in the name of this argument.
     found = query.args.get("with_") or query.args.get("with")
     return found.expressions if isinstance(found, exp.With) else []
