@@ -95,7 +95,7 @@ def stand_in_text(text: str, found: Sequence[Clause], span: Span) -> str:
     >>> from neelc.host.clauses import clauses
     >>> text = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) WHERE x = '{'"
     >>> stand_in_text(text, clauses(list(tokens(text))), Span(0, len(text)))
-    "SELECT * FROM neelc_stand_in_0 AS `t` WHERE x = '{'"
+    "SELECT * FROM neelc_stand_in_0 AS t WHERE x = '{'"
     """
     names: dict[Span | str, str] = {one.span: f"{STAND_IN}{place}" for place, one in enumerate(found)}
     written = Texts(text, found, names, ())._part(span)
