@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neelc.api.errors import NeelQueryError, NeelRunError, explain_failure
+    from neelc.api.errors import NeelQueryError, NeelRunError, NeelWarning, explain_failure
     from neelc.api.funnel import funnel
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
@@ -35,6 +35,7 @@ __all__ = [
     "NeelError",
     "NeelQueryError",
     "NeelRunError",
+    "NeelWarning",
     "explain_failure",
     "__version__",
 ]
@@ -58,6 +59,7 @@ _PLACES = {
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",
     "NeelRunError": "neelc.api.errors",
+    "NeelWarning": "neelc.api.errors",
     "explain_failure": "neelc.api.errors",
 }
 

@@ -119,6 +119,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4001": "not supported yet",
     "NEEL4002": "a result that is larger than allowed",
     "NEEL4060": "MATCH_RECOGNIZE in a statement that is no query",
+    "NEEL4130": "a stream without end",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",
     "NEEL5002": "the data have no such column",

@@ -1,14 +1,17 @@
-"""Exceptions of the library: the query is wrong, or its run failed."""
+"""Exceptions and warnings of the library: the query is wrong, its run failed, or it might not be meant."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from neelc.api.causes import cause_of, cut, shortened
 from neelc.codes import CATALOGUE
-from neelc.errors import Diagnostic, NeelError
+from neelc.errors import Diagnostic, NeelError, render
 from neelc.files import CallError
 from neelc.runtime.failures import AGGREGATE, SKIP, parse_failure, window_text
 from neelc.source import Source, Span
@@ -17,6 +20,61 @@ _CODES = {AGGREGATE: "NEEL5008", SKIP: "NEEL5009"}
 
 # What an expression says that refuses a value, in whatever Spark wraps around it.
 _SAID = re.compile(r"\b(NEEL5\d{3}): (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
+
+# The files of neelc: a warning points at the first line outside of them.
+_INSIDE = str(Path(__file__).parents[1])
+
+# What was warned of and need not be told again, unless a filter of Python's asks for it.
+_told: set[tuple[str, str]] = set()
+
+
+class NeelWarning(UserWarning):
+    """A query that is valid, but probably not intended. `code` is the code, `diagnostic` all that is known,
+    `source` the text of the query; the warning's own text shows the place in it."""
+
+    def __init__(self, diagnostic: Diagnostic, source: Source) -> None:
+        super().__init__(render(diagnostic, source))
+        self.diagnostic, self.source = diagnostic, source
+
+    @property
+    def code(self) -> str:
+        return self.diagnostic.code
+
+
+def warn_of(diagnostics: Iterable[Diagnostic], source: Source) -> None:
+    """Warn the caller of neelc, through Python's `warnings`, of each once for the same text."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        frame = frame.f_back
+    module = str(frame.f_globals.get("__name__", "<unknown>"))
+    for diagnostic in diagnostics:
+        warning = NeelWarning(diagnostic, source)
+        key = (str(warning), source.text)
+        action = _action(str(warning), module, frame.f_lineno)
+        # Python forgets what it has shown whenever somebody changes a filter, as many packages do in passing:
+        # it would tell the same in each turn of a loop.
+        if key in _told and action not in ("always", "all", "error"):
+            continue
+        if action != "ignore":
+            _told.add(key)
+        warnings.warn_explicit(warning, NeelWarning, frame.f_code.co_filename, frame.f_lineno, module, {})
+
+
+def _action(text: str, module: str, line: int) -> str:
+    """What the filters of Python's say of such a warning."""
+    for action, message, category, where, number in warnings.filters:
+        if (
+            issubclass(NeelWarning, category)
+            and (message is None or _matches(message, text))
+            and (where is None or _matches(where, module))
+            and number in (0, line)
+        ):
+            return action
+    return "default"
+
+
+def _matches(pattern: str | re.Pattern[str], text: str) -> bool:
+    return re.match(pattern, text) is not None
 
 
 class NeelQueryError(NeelError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neelc.api.streams import Frame
+from neelc.api.streams import Frame, is_frame, names_of, no_frame
 from neelc.bind.partial_outputs import COMPLETE, NO_EVENT, REACHED, STEP, STOPPED
 from neelc.bind.prefixes import CONDITION, NEGATION, WINDOW
 from neelc.ir.names import quote
@@ -25,7 +25,9 @@ def funnel(matches: Frame, *, by: str | Sequence[str] = (), steps: Sequence[str]
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    groups = [by] if isinstance(by, str) else list(by)
+    if not is_frame(matches):
+        raise TypeError(f"matches is {no_frame(matches)}")
+    groups = names_of("by", by)
     _check(matches, groups)
     keys = [F.col(quote(name)) for name in groups]
     # Grouped twice: the rows are counted where they are, and only counts are multiplied by the steps.

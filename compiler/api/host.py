@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.query import Text, query_html, run_source
-from neelc.api.registering import Registered, declared_paths
+from neelc.api.registering import Registered, declared_paths, refuse_endless
 from neelc.api.schemas import columns_of
 from neelc.api.streams import Frame, StreamData
 from neelc.bind import bind
@@ -31,6 +31,7 @@ from neelc.ir.names import bare, find, written
 from neelc.ir.script import CreateStream
 from neelc.reasons.model import Why
 from neelc.reasons.whole import refusal_of_rows
+from neelc.source import Source
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline
@@ -48,6 +49,11 @@ class HostQuery:
     frames: Mapping[str, Frame] = field(repr=False)
 
     warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def text(self) -> Source:
+        """The script."""
+        return self.script.source
 
     @property
     def source(self) -> Text:
@@ -172,7 +178,9 @@ def running(
     """The DataFrame of a query, which Spark analyses; raises `NeelError` if it refuses it."""
     try:
         with refusing():
-            return run_source(source, spark, frames)
+            frame = run_source(source, spark, frames)
+            refuse_endless(frame, None)
+            return frame
     except Refused as refusal:
         findings = Findings(script.source)
         refused_at(refusal, script.statements[place].span, findings)

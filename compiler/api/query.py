@@ -79,6 +79,11 @@ class Query:
     compiled: Compiled
 
     @property
+    def text(self) -> Source:
+        """The script."""
+        return self.bound.text
+
+    @property
     def source(self) -> Text:
         """PySpark source with one function, `query(spark, streams)`: what `to_df` calls."""
         return Text(self.compiled.source)
@@ -90,7 +95,7 @@ class Query:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What is right but most likely not meant."""
+        """What is valid, but probably not intended."""
         from neelc.lints import lints
 
         return tuple(lints(self.bound.program, self.bound.text))

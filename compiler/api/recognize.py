@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc import parse
-from neelc.api.errors import NeelQueryError, translated
+from neelc.api.errors import NeelQueryError, translated, warn_of
 from neelc.api.host import HostBinding
-from neelc.api.streams import Frame, StreamData, is_frame
+from neelc.api.streams import Frame, StreamData, is_frame, names_of, no_frame
 from neelc.errors import Diagnostic, NeelError
 from neelc.host.script import host_script
 from neelc.ir.names import written
@@ -41,7 +41,7 @@ def match_recognize(
     `args` are the values of parameters. Nothing is run.
     """
     if not is_frame(df):
-        raise TypeError(f"df is a DataFrame, not a {type(df).__name__}")
+        raise TypeError(f"df is {no_frame(df)}")
     clause = _Clause(tuple(df.columns))
     clause.names("PARTITION BY", "partition_by", partition_by)
     clause.names("ORDER BY", "order_by", order_by)
@@ -73,7 +73,7 @@ class _Clause:
 
     def names(self, word: str, argument: str, given: Texts) -> None:
         """A name of a column is that column, whatever it is made of; anything else is SQL."""
-        texts = [given] if isinstance(given, str) else list(given)
+        texts = names_of(argument, given)
         for place, text in enumerate(texts):
             self.text += f"\n  {word} " if place == 0 else ", "
             plain = _text(argument, text)
@@ -114,9 +114,12 @@ class _Clause:
         try:
             with translated():
                 binding = HostBinding(df.sparkSession, script, {"rows": StreamData(df, unit=unit)}, args)
-                return binding.query().to_df()
+                query = binding.query()
+                frame = query.to_df()
         except NeelQueryError as error:
             raise self._explained(error, source) from error.__cause__
+        warn_of(query.warnings, source)
+        return frame
 
     def _explained(self, error: NeelError, source: Source) -> NeelQueryError:
         """The error in the text of the argument that it is about, if it is about one."""

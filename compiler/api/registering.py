@@ -6,19 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from neelc.api.errors import reading
+from neelc.api.errors import NeelQueryError, reading
 from neelc.api.fitting import fitted, table_of
 from neelc.api.reading import bare_options, read_path
 from neelc.api.streams import Frame, StreamData, format_of, is_path
 from neelc.data.infer import likely_timestamp
 from neelc.data.inputs import Given, unit_of
 from neelc.data.table import Table
+from neelc.errors import Diagnostic
 from neelc.files import CallError
 from neelc.ir.logical import Column, Stream
 from neelc.ir.names import bare, find, quote
 from neelc.ir.node import walk
 from neelc.ir.pattern import Event
 from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
+from neelc.source import Source, Span
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Registered:
     data: StreamData
     spark: Frame
     is_declared: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data.data, str):
+            refuse_endless(self.data.data, self.name)
 
     def given(self) -> Given:
         """The stream as the compiler takes it; its columns are looked at only if nobody declares them."""
@@ -66,12 +72,32 @@ class Registered:
     def _frame(self) -> Frame:
         if self._is_path:
             return self._read(None)
-        return self.spark.table(self.data.data) if isinstance(self.data.data, str) else self.data.data
+        if not isinstance(self.data.data, str):
+            return self.data.data
+        table = self.spark.table(self.data.data)
+        refuse_endless(table, self.name)
+        return table
 
     def _read(self, columns: Sequence[Column] | None) -> Frame:
         path = str(self.data.data)
         kind = self.data.format or format_of(path) or "parquet"
         return read_path(self.spark, path, kind.lower(), self.data.options, columns, self.name)
+
+
+def refuse_endless(frame: Frame, name: str | None) -> None:
+    """Raises `NeelQueryError` if a DataFrame is streaming: Spark would tell it late, and in other words."""
+    if not frame.isStreaming:
+        return
+    text = Source(", ".join(frame.columns), "query" if name is None else f"stream {name}")
+    what = "the query reads" if name is None else f"stream `{name}` is"
+    ways = "read it with spark.read; or query each micro-batch alone, in a function for .foreachBatch"
+    found = Diagnostic(
+        "NEEL4130",
+        f"{what} a streaming DataFrame: neelc queries bounded data only",
+        Span(0, len(text.text)),
+        f"{ways}: matches that span two batches are not found then",
+    )
+    raise NeelQueryError([found], text)
 
 
 def as_data(value: object) -> StreamData:

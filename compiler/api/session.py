@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from neelc.api.compiling import Settings, compiled_query
-from neelc.api.errors import translated
+from neelc.api.errors import translated, warn_of
 from neelc.api.host import HostBinding, HostQuery
 from neelc.api.query import Bound, Query, Text, explanation
 from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
-from neelc.api.streams import Frame, StreamData, stream
+from neelc.api.streams import Frame, StreamData, is_frame, stream
 from neelc.api.why import why_of
 from neelc.arguments import Agent, AgentFunction, Aggregate, Function, agent, aggregate
 from neelc.bind import bind
@@ -53,13 +54,21 @@ def sql(
     of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
     `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
     """
-    settings = Settings(strategy, most_rows, most_matches, options or {})
+    own = own_arguments(streams, aggregates=aggregates, agents=agents)
     session = Session(spark)
-    for name, given in (aggregates or {}).items():
+    for name, given in (own["aggregates"] or {}).items():
         session.register_aggregate(name, given)
-    for name, reading in (agents or {}).items():
+    for name, reading in (own["agents"] or {}).items():
         session.register_agent(name, reading)
-    return session._compiled(text, args, settings, streams).to_df()
+    return session.sql(
+        text,
+        args,
+        strategy=strategy,
+        most_rows=most_rows,
+        most_matches=most_matches,
+        options=options,
+        **streams,
+    )
 
 
 class Session:
@@ -161,8 +170,14 @@ class Session:
         **streams: object,
     ) -> Frame:
         """The matches of the script's last query as a DataFrame. Nothing is run yet."""
-        return self._compiled(
-            text, args, Settings(strategy, most_rows, most_matches, options or {}), streams
+        return self.compile(
+            text,
+            args,
+            strategy=strategy,
+            most_rows=most_rows,
+            most_matches=most_matches,
+            options=options,
+            **streams,
         ).to_df()
 
     def compile(
@@ -177,8 +192,20 @@ class Session:
         options: Mapping[str, bool] | None = None,
         **streams: object,
     ) -> Query | HostQuery:
-        """The script's last query, compiled. `strategy` forces one: kernel, join, window or nested."""
-        return self._compiled(text, args, Settings(strategy, most_rows, most_matches, options or {}), streams)
+        """The script's last query, compiled; warns of what is valid, but probably not intended. `strategy`
+        forces one: kernel, join, window or nested."""
+        own = own_arguments(
+            streams,
+            args=args,
+            strategy=strategy,
+            most_rows=most_rows,
+            most_matches=most_matches,
+            options=options,
+        )
+        settings = Settings(own["strategy"], own["most_rows"], own["most_matches"], own["options"] or {})
+        query = self._compiled(text, own["args"], settings, streams)
+        warn_of(query.warnings, query.text)
+        return query
 
     def _compiled(
         self,
@@ -187,6 +214,7 @@ class Session:
         settings: Settings,
         streams: Mapping[str, object],
     ) -> Query | HostQuery:
+        """The script's last query, without a warning."""
         source = Source(text)
         script = host_script(source)
         with translated():
@@ -225,12 +253,14 @@ class Session:
         **streams: object,
     ) -> Text:
         """Why the script's last query is executed as it is."""
+        own = own_arguments(streams, args=args, mode=mode, format=format)
+        args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
         source = Source(text)
         script = host_script(source)
         with translated():
             if script is not None and script.is_last:
-                return self._host(script, args or {}, Settings(), streams).explain(mode, format)
-            return explanation(self._bound(own_part(source), args or {}, streams), mode, format)
+                return self._host(script, args, Settings(), streams).explain(mode, format)
+            return explanation(self._bound(own_part(source), args, streams), mode, format)
 
     def why(
         self,
@@ -244,6 +274,8 @@ class Session:
     ) -> Why:
         """Why the events of a key, between two times, have matches of the script's last query that start with
         them, or have none, and what would match instead. Spark reads the events of the key only."""
+        own = own_arguments(streams, args=args, key=key, between=between)
+        args, key, between = own["args"], own["key"], own["between"]
         source = Source(text)
         script = host_script(source)
         with translated():
@@ -278,10 +310,38 @@ def parameters(script: Script) -> list[str]:
     return sorted({bare(node.name) for node in walk(script) if isinstance(node, Parameter)})
 
 
+# Arguments of neelc's own whose value can be a text: a text given for any other one is a table or a path.
+_TEXTS = ("strategy", "mode", "format", "key")
+
+
+def own_arguments(streams: dict[str, object], **own: Any) -> dict[str, Any]:
+    """The values of arguments of neelc's own. A stream can have the name of one: what can only be a stream is
+    put to the `streams`.
+
+    >>> streams = {"Trades": "trades.csv"}
+    >>> own_arguments(streams, options="options.csv", strategy="join"), streams
+    ({'options': None, 'strategy': 'join'}, {'Trades': 'trades.csv', 'options': 'options.csv'})
+    """
+    for name, value in own.items():
+        is_text = isinstance(value, str) and name not in _TEXTS
+        if is_text or isinstance(value, StreamData) or is_frame(value):
+            streams[name] = value
+            own[name] = None
+    return own
+
+
 def _refuse_unused(what: str, given: Mapping[str, object], used: list[str]) -> None:
     """What is given and used by nothing is most likely misspelt."""
     for name in given:
         if find(written(name), used) is None:
             close = difflib.get_close_matches(name, used, 1)
-            hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(used) or 'none'}"
-            raise CallError(f"{what} {name}: the script has no use for it; {hint}")
+            raise CallError(f"unknown {what} `{name}`: {_known(what, used, close)}")
+
+
+def _known(what: str, used: Sequence[str], close: Sequence[str]) -> str:
+    if close:
+        return f"did you mean `{close[0]}`?"
+    listed = ", ".join(f"`{name}`" for name in dict.fromkeys(used))
+    if what == "stream":
+        return f"the query reads {listed}" if used else "the query reads no stream that can be given"
+    return f"the query's parameters are {listed}" if used else "the query has no parameters"

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.api.compiling import streams_read
+from neelc.api.compiling import Settings, streams_read
 from neelc.api.drawing import SparkDrawing
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.host import HostQuery
-from neelc.api.streams import Frame, StreamData, stream
+from neelc.api.streams import Frame, StreamData, is_frame, no_frame, stream
 from neelc.errors import Diagnostic
 from neelc.explain.embedded import framed
 from neelc.explain.report import written_queries
@@ -80,6 +80,8 @@ def timeline(
     """
     from neelc.api.session import Session
 
+    if not isinstance(events, StreamData | str) and not is_frame(events):
+        raise TypeError(f"events is {no_frame(events)}")
     data = events if isinstance(events, StreamData) else _data(events, timestamp, end, type, unit)
     if isinstance(data.data, str):
         raise TypeError(
@@ -87,8 +89,11 @@ def timeline(
         )
     session = Session(data.data.sparkSession)
     given: dict[str, Any] = {name: data}
-    # Every event is a match of its stream's name, which is a type: that says all that is to be known of it.
-    compiled = session.compile(query or f"PATTERN {quote(name)} event", args, **given)
+    if query is None:
+        # Every event is a match of its stream's name, which is a type: that says all there is to know of it.
+        compiled = session._compiled(f"PATTERN {quote(name)} event", args, Settings(), given)
+    else:
+        compiled = session.compile(query, args, **given)
     return drawn(compiled, key, compare_strategies, most_events, why, has_matches=query is not None)
 
 

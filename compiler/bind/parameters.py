@@ -36,7 +36,7 @@ def with_arguments(statement: T, arguments: Mapping[str, object], findings: Find
             "NEEL2006",
             f"parameter `:{node.name}` has no value",
             node.span,
-            did_you_mean(name, arguments, "values are given for") or f"give it one: {name}=...",
+            did_you_mean(name, arguments, "values are given for") or _ways(name),
         )
         return None
 
@@ -61,6 +61,12 @@ def with_arguments(statement: T, arguments: Mapping[str, object], findings: Find
     found = change(statement)
     assert isinstance(found, type(statement))
     return found
+
+
+def _ways(name: str) -> str:
+    """How a parameter is given a value."""
+    python, line = f'args={{"{name}": ...}} in Python', f"--arg {name}=... on the command line"
+    return f"give it a value: {python}, {line}, a variable `{name}` for %%neel"
 
 
 def _window(node: Window, parameter: Parameter, text: str, findings: Findings) -> Window:

@@ -11,6 +11,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
+from neelc.api.compiling import Settings
 from neelc.api.errors import run_error
 from neelc.api.host import HostQuery
 from neelc.api.query import Query, Text
@@ -56,9 +57,10 @@ class NeelMagic:
     def _run(self, text: str, options: argparse.Namespace) -> Rows | Explained | None:
         variables = self.shell.user_ns
         session = session_of(variables, options.session)
-        query = session.compile(text, arguments(text, variables))
+        query = session._compiled(text, arguments(text, variables), Settings(), {})
         frame = query.to_df()
-        _warn(query)
+        if not options.explain:  # an explanation has the warnings itself
+            _warn(query)
         if options.view:
             frame.createOrReplaceTempView(options.view)
         if options.output:
@@ -82,8 +84,8 @@ def _told() -> Iterator[None]:
 
 
 def _warn(query: Query | HostQuery) -> None:
-    if isinstance(query, Query) and query.warnings:
-        text = render_all(query.warnings, query.bound.text)
+    if query.warnings:
+        text = render_all(query.warnings, query.text)
         display({"text/html": as_html(text), "text/plain": text}, raw=True)
 
 

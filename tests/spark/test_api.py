@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import linecache
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -153,8 +155,8 @@ def test_a_stream_without_data(spark: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "call", "message"),
     [
-        (UP, {"Trdes": None}, "stream Trdes: the script has no use for it; did you mean Trades?"),
-        (UP, {"args": {"w": 1}}, "argument w: the script has no use for it; there are: none"),
+        (UP, {"Trdes": None}, "unknown stream `Trdes`: did you mean `Trades`?"),
+        (UP, {"args": {"w": 1}}, "unknown argument `w`: the query has no parameters"),
         ("CREATE TYPE T AS (A, B)", {}, "the script has no query"),
         ("PATTERN No n", {"No": None}, "stream No: which column is the timestamp? Say timestamp=COLUMN in"),
     ],
@@ -171,10 +173,125 @@ def test_wrong_calls(text: str, call: dict[str, Any], message: str, spark: Any, 
     assert message in str(raised.value)
 
 
-def test_what_a_stream_cannot_be(spark: Any) -> None:
-    with pytest.raises(TypeError, match="not a int"):
-        neelc.sql(spark, "PATTERN T t", T=5)
+def test_what_a_stream_cannot_be(spark: Any, trades: Any) -> None:
+    import pyarrow
+    from pyspark.sql import functions as F
+
+    table, wrong = pyarrow.table({"ts": [1]}), cast(Any, F.col("ts"))
+    whole = "a stream is a DataFrame of Spark, the name of a table or a path, not a"
+    for value, said in (
+        (5, "int"),
+        (table.to_pandas(), "DataFrame of pandas: give spark.createDataFrame(pdf)"),
+        (table, "Table of PyArrow: give spark.createDataFrame(table)"),
+        (spark.read, "DataFrameReader: call .load() first"),
+    ):
+        with pytest.raises(TypeError) as raised:
+            neelc.sql(spark, "PATTERN T t", T=value)
+        assert str(raised.value) == f"{whole} {said}"
+    for call, said in (
+        (lambda: neelc.stream(trades, timestamp=wrong), "timestamp"),
+        (lambda: neelc.match_recognize(trades, pattern="A", partition_by=wrong), "partition_by"),
+        (lambda: neelc.match_recognize(trades, pattern="A", order_by=[wrong]), "order_by"),
+        (lambda: neelc.funnel(trades, by=wrong), "by"),
+    ):
+        with pytest.raises(TypeError) as raised:
+            call()
+        expected = 'is the name of a column, as a text, not a Column: "ts" instead of F.col("ts")'
+        assert str(raised.value) == f"{said} {expected}"
+    with pytest.raises(TypeError, match="df is a DataFrame of Spark, not a DataFrame of pandas: give spark"):
+        neelc.match_recognize(table.to_pandas(), pattern="A")
     with pytest.raises(ValueError, match="no unit blinks; units: NANOSECOND"):
         neelc.stream("trades.csv", unit="blinks")
     with pytest.raises(ValueError, match="there are simple, rewrite, cost, nfa, all"):
         neelc.Session(spark).explain("PATTERN T t", mode="full", T=spark.range(1).selectExpr("id AS ts"))
+
+
+def test_streams_named_like_arguments(spark: Any, trades: Any) -> None:
+    """What can only be a stream is one, whatever its name."""
+    given = {name: trades.withColumn("sym", trades.sym) for name in ("options", "agents", "strategy", "args")}
+    for name, frame in given.items():
+        text = f"PATTERN SEQ({name} a, {name} b) WHERE b.price > a.price WITHIN 10 RETURN a.ts, b.ts"
+        assert rows(neelc.sql(spark, text, **{name: frame})) == [(1, 2), (1, 4), (2, 4)]
+    neel = neelc.Session(spark)
+    assert neel.explain("PATTERN mode m RETURN m.ts", mode=trades).startswith("query 1\n")
+    with pytest.raises(ValueError, match="unknown stream `options`: the query reads `T`"):
+        neelc.sql(spark, "PATTERN T t", T=trades, options=cast(Any, neelc.stream(trades)))
+
+
+def test_streaming_frames_are_refused(spark: Any) -> None:
+    endless = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
+    sentence = "error[NEEL4130]: stream `T` is a streaming DataFrame: neelc queries bounded data only\n"
+    text = "CREATE STREAM T (ts TIMESTAMP, value BIGINT) TIMESTAMP BY ts; PATTERN T t WHERE t.value = 1"
+    for call in (
+        lambda: neelc.sql(spark, "PATTERN T t", T=endless),
+        lambda: neelc.Session(spark).compile(text, T=endless),
+    ):
+        with pytest.raises(neelc.NeelQueryError) as raised:
+            call()
+        assert str(raised.value).startswith(sentence) and "foreachBatch" in str(raised.value)
+    endless.createOrReplaceTempView("Endless")
+    try:
+        rows = "SELECT * FROM Endless MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
+        for call in (
+            lambda: neelc.sql(spark, "PATTERN Endless t"),
+            lambda: neelc.sql(spark, rows),
+            lambda: neelc.match_recognize(endless, pattern="A", order_by="ts"),
+        ):
+            with pytest.raises(neelc.NeelQueryError, match="NEEL4130"):
+                call()
+    finally:
+        spark.catalog.dropTempView("Endless")
+
+
+UNBOUNDED = "PATTERN SEQ(A a, B b) WHERE b.price > a.price"
+
+
+def test_warnings(spark: Any, trades: Any) -> None:
+    """Python is told what the command line tells: once, at the line of the caller."""
+    given: dict[str, Any] = {"Trades": neelc.stream(trades, type="sym", unit="s")}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        neelc.sql(spark, UNBOUNDED, **given)
+        neelc.Session(spark).compile(UNBOUNDED, **given)
+    assert [one.category for one in told] == [neelc.NeelWarning] * 2
+    first = told[0].message
+    assert isinstance(first, neelc.NeelWarning) and first.code == "NEEL6003"
+    assert first.diagnostic.hint and first.diagnostic.hint in str(first)
+    assert str(first).startswith("warning[NEEL6003]: ") and UNBOUNDED in str(first)
+    assert all(Path(one.filename) == Path(__file__) for one in told)
+    assert (
+        linecache.getline(told[1].filename, told[1].lineno).strip().startswith("neelc.Session(spark).compile")
+    )
+
+
+def test_a_warning_is_told_once(spark: Any, trades: Any) -> None:
+    """Also if somebody changes a filter in between, and Python forgets what it has shown."""
+    given: dict[str, Any] = {"Trades": neelc.stream(trades, type="sym", unit="s")}
+    text = UNBOUNDED + " RETURN a.ts"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.resetwarnings()
+        warnings.simplefilter("default")
+        for _ in range(3):
+            neelc.sql(spark, text, **given)
+            warnings.simplefilter("ignore", FutureWarning)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", neelc.NeelWarning)
+        for _ in range(2):
+            with pytest.raises(neelc.NeelWarning, match="NEEL6003"):
+                neelc.sql(spark, text, **given)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        neelc.sql(spark, text + ", b.ts", **given)
+    assert len(told) == 1, "another query is warned of again"
+
+
+def test_a_warning_that_was_not_shown_is_told_later(spark: Any, trades: Any) -> None:
+    given: dict[str, Any] = {"Trades": neelc.stream(trades, type="sym", unit="s")}
+    text = UNBOUNDED + " RETURN b.ts"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("ignore")
+        neelc.sql(spark, text, **given)
+        warnings.simplefilter("default")
+        neelc.sql(spark, text, **given)
+    assert len(told) == 1

@@ -91,7 +91,9 @@ def test_a_line_and_a_session(spark: Any, cells: Cells) -> None:
 def test_explanations(ticks: None, cells: Cells) -> None:
     shown, warned = cells("%%neel --explain\nPATTERN SEQ(Ticks a, Ticks b) WITHIN 1 SECOND")
     assert "Plan" in repr(shown) and shown._repr_html_().startswith("<iframe sandbox=")
-    assert "warning[NEEL6001]</b>" in warned
+    assert repr(shown).count("NEEL6001") == 1 and warned.count("NEEL6001") == 1, "it stands in the text"
+    shown, warned = cells("%%neel\nPATTERN SEQ(Ticks a, Ticks b) WITHIN 2 SECONDS")
+    assert "warning[NEEL6001]</b>" in warned and warned.count("NEEL6001") == 1
     rows = "SELECT * FROM Ticks MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
     shown, _ = cells(f"%%neel --explain\n{rows}")
     assert "MATCH_RECOGNIZE over Ticks" in repr(shown) and shown._repr_html_().startswith("<pre")
