@@ -99,6 +99,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3030": "a variable of a negative part in RETURN",
     "NEEL3031": "a construct of another kind of query",
     "NEEL3032": "partial matches where they are not defined",
+    "NEEL3080": "a ? that stands between two symbols",
     "NEEL3201": "a column that several sources have",
     "NEEL3202": "a variable that the row pattern does not have",
     "NEEL3203": "a variable of a row pattern is defined twice",

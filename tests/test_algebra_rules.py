@@ -104,7 +104,7 @@ def matching(pattern: str, name: str, more: str = "PARTITION BY k WITHIN 9 SECON
     ("one", "other", "filters"),
     [
         (matching("abc", "m"), matching("bca", "n", "PARTITION BY k WITHIN 2 SECONDS"), 1),
-        (matching("abc", "m"), matching("ab?c", "n").replace("k = 'u'", "x = 8"), 2),
+        (matching("abc", "m"), matching("ab? c", "n").replace("k = 'u'", "x = 8"), 2),
         (matching("abc", "m"), matching("bca", "n", "WITHIN 9 SECONDS"), 2),
         (matching("abc", "m"), matching("bca", "n", "PARTITION BY k WITHIN 3 EVENTS"), 1),
     ],

@@ -66,6 +66,8 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
             yield instead("NOT negates a condition", NeelParser.NOT)
         case NeelParser.AS:
             yield instead("a variable stands right after its type, without AS: A a")
+        case NeelParser.QUESTION:
+            yield instead("`?` stands after what it makes optional: a b? c")
         case NeelParser.SELECT:
             yield instead("the columns of a PATTERN query stand after RETURN", NeelParser.RETURN)
     if token.type == NeelParser.IDENTIFIER:

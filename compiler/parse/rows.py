@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from neelc.grammar.generated.NeelParser import NeelParser
@@ -160,8 +161,34 @@ def _pattern(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
 
 
 def _sequence(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
+    if symbols is not None:
+        for term, following in pairwise(context.rowTerm()):
+            _check_question_mark(term, following, symbols)
     parts = [part for term in context.rowTerm() for part in _term(term, symbols)]
     return parts[0] if len(parts) == 1 else r.RowSequence(tuple(parts), span=span_of(context))
+
+
+def _check_question_mark(term: Any, following: Any, symbols: tuple[str, ...]) -> None:
+    """The JEPC thesis writes `?` before what it makes optional (15.2.2, `A?BC` in Listing 15.11), and regular
+    expressions, which MATCH_RECOGNIZE has, after it. Only a `?` that touches what is before it, and not what
+    is after it, is read one way by everyone."""
+    quantifier = term.quantifier()
+    mark = quantifier and (term.QUESTION() or quantifier.QUESTION())
+    if not mark:
+        return
+    place = span_of(mark)
+    before = term.rowPrimary().stop if quantifier.QUESTION() else quantifier.stop
+    if span_of(before).end == place.start and place.end < span_of(following).start:
+        return
+    texts = [part.rowPrimary().getText() for part in (term, following)]
+    one, other = (
+        (packed_symbols(text, symbols) or [text])[n] for text, n in zip(texts, (-1, 0), strict=True)
+    )
+    message = f"`?` between `{one}` and `{other}` might make either of them optional"
+    hint = (
+        f"leave a space after it: `{one}? {other}` makes `{one}` optional, `{one} {other}?` makes `{other}`"
+    )
+    fail("NEEL3080", message, mark, hint)
 
 
 def _term(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:

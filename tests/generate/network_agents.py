@@ -37,7 +37,7 @@ AGENTS = {
     "large": Agent(_large, COLUMNS, 1, _large_rows),
 }
 
-PATTERNS = ("abc", "ab*c", "ab+c", "a(b|c)a", "ab?c", "(a|b)c", "abc|ca", "a(bc)+a", "ab{2}c", "cab")
+PATTERNS = ("abc", "ab*c", "ab+c", "a(b|c)a", "ab? c", "(a|b)c", "abc|ca", "a(bc)+a", "ab{2}c", "cab")
 CONDITIONS = ("x > 0", "x = 1", "y IS NOT NULL", "k = 'a'", "x <> 2 OR y < 1", "x < 3")
 COMPARED = ("x >= a.x", "y <> a.y", "k = a.k")
 
