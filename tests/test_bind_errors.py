@@ -188,7 +188,8 @@ def test_hints() -> None:
         "PATTERN SEQ(A a, !B b, C c)+ k[] WHERE b.id = 1": "put the condition inside the closure",
         "PATTERN B+ b[] RETURN b.price": "write b[].price, or b[last].price",
         "PATTERN SEQ(A a, !B b)": "add WITHIN, for example WITHIN 10 MINUTES",
-        "PATTERN A a WHERE a.id > :x": "give it one: x=...",
+        "PATTERN A a WHERE a.id > :x": 'give it a value: args={"x": ...} in Python, '
+        "--arg x=... on the command line, a variable `x` for %%neel",
     }
     for text, hint in hints.items():
         bound, _ = examined(text)

@@ -59,8 +59,30 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
 
 def report_unknown(node: Call, registered: Sequence[str], report: Report) -> None:
     """There is no such function; `registered` are aggregates that could be meant beside neelc's own."""
-    hint = suggestion(node.name.lower(), registered)
+    hint = changing(node.name) or suggestion(node.name.lower(), registered)
     report("NEEL2104", f"unknown function `{node.name}`", _name_span(node), hint)
+
+
+# Functions of Spark that give something else each time a query is run, and a name for what they give.
+CHANGING: dict[str, str | None] = {
+    **dict.fromkeys(("current_timestamp", "now", "localtimestamp", "current_time"), "now"),
+    **dict.fromkeys(("current_date", "curdate"), "today"),
+    **dict.fromkeys(("rand", "random", "randn", "uuid"), None),
+}
+
+
+def changing(name: str) -> str | None:
+    """What to do instead of calling a function that gives something else in each run.
+
+    >>> changing("RAND"), changing("lower")
+    ('a query finds the same matches in every run: it has no such function', None)
+    """
+    if name.lower() not in CHANGING:
+        return None
+    why, value = "a query finds the same matches in every run", CHANGING[name.lower()]
+    if value is None:
+        return f"{why}: it has no such function"
+    return f"{why}: give the time as a parameter, `:{value}`"
 
 
 def _name_span(node: Call) -> Span | None:

@@ -90,12 +90,13 @@ def _refuse_order(query: Select, findings: Findings) -> None:
         place = findings.at(query.order_by[0])
         message, hint = (
             "the events of a stream have no order but time",
-            "leave ORDER BY out; order the result",
+            "leave ORDER BY out; sort the result, in Python with .orderBy(...)",
         )
         findings.report("NEEL3303", message, place, hint)
     if query.limit is not None:
         place = findings.word("LIMIT", query, nth=-1)
-        message, hint = "at every instant all payloads count", "leave LIMIT out; cut the result"
+        message = "at every instant all payloads count"
+        hint = "leave LIMIT out; take some of the result, in Python with .limit(10)"
         findings.report("NEEL3303", message, place, hint)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from neelc.bind.event_types import KnownType
 from neelc.bind.findings import Findings
+from neelc.bind.functions import changing
 from neelc.bind.scopes import EVENT, KLEENE, Declared, Path, Scopes, is_below, is_inside
 from neelc.bind.suggest import did_you_mean
 from neelc.ir.logical import Clock
@@ -101,6 +102,8 @@ def _hidden_in_closure(v: Declared, path: Path, place: Place) -> tuple[str, str,
 def _report_unknown(name: str, span: Span, place: Place, alone: bool) -> None:
     if bare(name).casefold() in ("i", "last"):
         hint: str | None = "as an index it stands in brackets only: b[i], b[last]"
+    elif alone and changing(bare(name)):
+        hint = changing(bare(name))
     else:
         hint = _owner_hint(name, place) or did_you_mean(
             name, [bare(v.name) for v in visible(place)], "variables in scope"

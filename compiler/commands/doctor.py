@@ -26,15 +26,23 @@ PYTHON = (3, 11)
 PACKAGES = ("pyspark", "pyarrow", "pandas", "numpy")
 
 
+MISSING, TOO_OLD, FAILED = "missing", "too old", "failed"
+"""What can be wrong."""
+
+
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, what was found, and what to do if that is not enough."""
+    """What was looked at, what is wrong with it, if anything is, what was found, and what to do about it."""
 
     name: str
-    fine: bool
+    problem: str | None
     found: str
     advice: str | None = None
     seconds: float = 0.0
+
+    @property
+    def fine(self) -> bool:
+        return self.problem is None
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -49,20 +57,25 @@ def run(options: argparse.Namespace) -> int:
             print(*lines(check), sep="\n", flush=True)
     fine = all(check.fine for check in found)
     if options.json:
-        print(json.dumps({"fine": fine, "checks": [asdict(check) for check in found]}, indent=2))
+        print(
+            json.dumps(
+                {"fine": fine, "checks": [asdict(check) | {"fine": check.fine} for check in found]}, indent=2
+            )
+        )
     else:
-        print("all is well" if fine else "something is missing: see above", file=sys.stderr)
+        print("all is well" if fine else "something is not as it must be: see above", file=sys.stderr)
     return 0 if fine else 3
 
 
 def lines(check: Check) -> Iterator[str]:
     """
-    >>> print(*lines(Check("Java", False, "none found", "install Java 17", 0.01)), sep="\\n")
+    >>> print(*lines(Check("Java", MISSING, "none found", "install Java 17", 0.01)), sep="\\n")
     Java      MISSING  none found
                        install Java 17
     """
     took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.1 else ""
-    yield f"{check.name:<9} {'fine' if check.fine else 'MISSING':<8} {check.found}{took}"
+    state = "fine" if check.problem is None else check.problem.upper()
+    yield f"{check.name:<9} {state:<8} {check.found}{took}"
     if check.advice and not check.fine:
         yield f"{'':<18} {check.advice}"
 
@@ -74,19 +87,32 @@ def checks() -> Iterator[Check]:
     if all(check.fine for check in first):
         yield from _spark()
     else:
-        yield Check("Spark", False, "not tried", "put the above right first")
+        yield Check("Spark", "skipped", "not tried", "put the above right first")
 
 
 def _timed(check: Callable[[], Check]) -> Check:
     start = time.perf_counter()
     found = check()
-    return Check(found.name, found.fine, found.found, found.advice, time.perf_counter() - start)
+    return Check(found.name, found.problem, found.found, found.advice, time.perf_counter() - start)
 
 
 def _python() -> Check:
     found = ".".join(map(str, sys.version_info[:3]))
     wanted = ".".join(map(str, PYTHON))
-    return Check("Python", sys.version_info >= PYTHON, found, f"neelc requires Python {wanted} or later")
+    advice = f"install Python {wanted} or later, and neelc in it"
+    return _version("Python", sys.version_info >= PYTHON, found, wanted, advice)
+
+
+def _version(name: str, fits: bool, found: str, wanted: str, advice: str) -> Check:
+    """What there is, and what is needed where that is not enough.
+
+    >>> print(*lines(_version("pyspark", False, "3.5.5", "4.0", "pip install 'pyspark>=4.0'")), sep="\\n")
+    pyspark   TOO OLD  3.5.5 was found, 4.0 or later is required
+                       pip install 'pyspark>=4.0'
+    """
+    if fits:
+        return Check(name, None, found, advice)
+    return Check(name, TOO_OLD, f"{found} was found, {wanted} or later is required", advice)
 
 
 def _java() -> Check:
@@ -97,10 +123,12 @@ def _java() -> Check:
     )
     path, found = java(), java_version()
     if path is None or found is None:
-        return Check("Java", False, "none found" if path is None else f"{path} does not run", advice)
+        missing = "none found" if path is None else f"{path} does not run"
+        return Check("Java", MISSING if path is None else FAILED, missing, advice)
     # Java 8 called itself 1.8.
     number = re.match(r"(?:1\.)?(\d+)", found)
-    return Check("Java", number is not None and int(number[1]) >= JAVA, f"{found}, {path}", advice)
+    fits = number is not None and int(number[1]) >= JAVA
+    return _version("Java", fits, f"{found}, {path}" if fits else f"{found} ({path})", str(JAVA), advice)
 
 
 def _package(name: str) -> Check:
@@ -112,10 +140,10 @@ def _package(name: str) -> Check:
         found = version(name)
         import_module(name)
     except PackageNotFoundError:
-        return Check(name, False, "not installed", advice)
+        return Check(name, MISSING, "not installed", advice)
     except Exception as error:  # a broken installation fails in any way it likes
-        return Check(name, False, f"cannot be imported: {error}", advice)
-    return Check(name, numbers(found) >= numbers(wanted), found, advice)
+        return Check(name, FAILED, f"{found} was found, but cannot be imported: {error}", advice)
+    return _version(name, numbers(found) >= numbers(wanted), found, wanted or "", advice)
 
 
 def _spark() -> Iterator[Check]:
@@ -127,10 +155,10 @@ def _spark() -> Iterator[Check]:
     try:
         with session("local[2]") as spark:
             is_started = True
-            yield Check("Spark", True, f"{spark.version}, local session", None, time.perf_counter() - start)
+            yield Check("Spark", None, f"{spark.version}, local session", None, time.perf_counter() - start)
             yield _timed(lambda: _worker(spark))
     except NoSpark as error:
-        yield Check("Spark", is_started, str(error), advice, time.perf_counter() - start)
+        yield Check("Spark", None if is_started else FAILED, str(error), advice, time.perf_counter() - start)
 
 
 def _worker(spark: object) -> Check:
@@ -142,6 +170,8 @@ def _worker(spark: object) -> Check:
     try:
         rows = found_by_a_worker(spark)
     except Exception as error:
-        return Check("workers", False, str(run_error(error) or error), advice)
+        return Check("workers", FAILED, str(run_error(error) or error), advice)
     fine = rows == [(1, 2)]
-    return Check("workers", fine, "a small pattern was found" if fine else f"found {rows}", advice)
+    return Check(
+        "workers", None if fine else FAILED, "a small pattern was found" if fine else f"found {rows}", advice
+    )

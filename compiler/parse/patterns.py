@@ -73,6 +73,14 @@ def _plain(context: Any) -> p.Pattern:
     return p.Repeat(body, least, most, name, span=span)
 
 
+def _refuse_text(item: Any) -> None:
+    """`'New Device'+ d[]` reads like a sum, but is a type between the wrong quotes."""
+    token = item.start
+    if token.type == NeelParser.STRING and (item.stop is token or item.getText().endswith("]")):
+        hint = f"a name stands between backticks: `{token.text[1:-1]}`"
+        fail("NEEL1001", f"found {token.text}, a string, where a name is expected", token, hint)
+
+
 def _composite(atom: Any) -> p.Pattern:
     if isinstance(atom, NeelParser.GroupAtomContext):
         inner = pattern_item(atom.patternItem())
@@ -83,6 +91,7 @@ def _composite(atom: Any) -> p.Pattern:
     qualifications: list[Expr] = []
     for item in atom.patternListItem():
         if item.patternItem() is None:
+            _refuse_text(item)
             qualifications.append(expression(item.expression()))
         elif qualifications:
             fail("NEEL1001", "conditions stand after all parts of the pattern", item)

@@ -46,6 +46,7 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     """What people most often mean; of two that help alike the first is chosen."""
     token, before = tokens[at], tokens[:at]
     yield from _misspelt(tokens, at)
+    yield from _texts(tokens, at)
     yield from _pipes(tokens, at)
 
     def instead(hint: str, *kinds: int) -> Repair:
@@ -72,6 +73,7 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
             yield instead("the columns of a PATTERN query stand after RETURN", NeelParser.RETURN)
     if token.type == NeelParser.IDENTIFIER:
         yield instead("AS might be missing before it", NeelParser.AS, token.type)
+    yield from _words(tokens, at)
     yield instead("a comma might be missing before it", NeelParser.COMMA, token.type)
     opened = unclosed(before)
     if opened > 0 and is_word(token.type):
@@ -90,6 +92,30 @@ def _pipes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     if place is not None:
         changed = [*tokens[:place], _like(tokens[place], NeelParser.OR), *tokens[place + 1 :]]
         yield Repair(changed, "write OR instead", tokens[place], "`||` joins strings, not conditions")
+
+
+def _texts(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """`'New Device' d`: a name between the wrong quotes."""
+    for place in (at, at - 1):
+        token = tokens[place] if place >= 0 else None
+        if token is not None and token.type == NeelParser.STRING:
+            changed = [*tokens[:place], _like(token, NeelParser.IDENTIFIER), *tokens[place + 1 :]]
+            message = f"found {token.text}, a string, where a name is expected"
+            yield Repair(changed, f"a name stands between backticks: `{token.text[1:-1]}`", token, message)
+
+
+def _words(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """`[user id]`, `SEQ(New Device d)`: a name of several words. What has an attribute is one alone."""
+    after = tokens[at + 1].type if at + 1 < len(tokens) else None
+    if tokens[at].type != NeelParser.IDENTIFIER or after == NeelParser.DOT:
+        return
+    for place in (at - 2, at - 1) if unclosed(tokens[:at]) > 0 else (at - 1,):
+        both = tokens[place : place + 2] if place >= 0 else ()
+        if [one.type for one in both] == [NeelParser.IDENTIFIER] * 2:
+            changed = [*tokens[:place], _like(both[0], NeelParser.IDENTIFIER), *tokens[place + 2 :]]
+            hint = f"a name of several words needs backticks: `{both[0].text} {both[1].text}`"
+            is_attribute = place > 0 and tokens[place - 1].type == NeelParser.DOT
+            yield Repair(changed, hint if is_attribute else f"{hint}; or a comma is missing")
 
 
 def _misspelt(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
@@ -139,4 +165,13 @@ def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str
         return "a sequence is written SEQ(A a, B+ b[], C c)"
     if is_pattern and (token.type, after) == (NeelParser.GROUP, NeelParser.BY):
         return "leave it out: the items of RETURN that are no aggregates make the groups"
+    return _of_a_set(token, after) if is_pattern else None
+
+
+def _of_a_set(token: Any, after: int | None) -> str | None:
+    """What SQL says of rows in an order: matches are a set, and Spark has methods for that."""
+    if token.text.upper() == "LIMIT":
+        return "matches are a set: take some of the result, in Python with .limit(10)"
+    if (token.type, after) == (NeelParser.ORDER, NeelParser.BY):
+        return "matches are a set: sort the result, in Python with .orderBy(...)"
     return None

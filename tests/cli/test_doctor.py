@@ -17,9 +17,9 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_missing_java(neelc: Here, no_java: None) -> None:
     done = neelc("doctor")
-    assert (done.status, done.err) == (3, "something is missing: see above\n")
+    assert (done.status, done.err) == (3, "something is not as it must be: see above\n")
     assert "Java      MISSING  none found\n                   install Java 17 or later" in done.out
-    assert done.out.endswith("Spark     MISSING  not tried\n                   put the above right first\n")
+    assert done.out.endswith("Spark     SKIPPED  not tried\n                   put the above right first\n")
 
 
 def test_an_old_java(neelc: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,9 @@ def test_an_old_java(neelc: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"Java      MISSING  1.8.0_392, {java}\n" in neelc("doctor").out
+    assert (
+        f"Java      TOO OLD  1.8.0_392 ({java}) was found, 17 or later is required\n" in neelc("doctor").out
+    )
 
 
 def test_a_missing_package(neelc: Here, no_java: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +46,7 @@ def test_a_missing_package(neelc: Here, no_java: None, monkeypatch: pytest.Monke
     monkeypatch.setattr(metadata, "version", version)
     out = neelc("doctor").out
     assert "pyarrow   MISSING  not installed\n                   pip install 'pyarrow>=" in out
-    assert "numpy     MISSING  0.1\n" in out and "pyspark   fine" in out
+    assert "numpy     TOO OLD  0.1 was found, 1.26 or later is required\n" in out and "pyspark   fine" in out
 
 
 def test_json(neelc: Here, no_java: None) -> None:
@@ -53,7 +55,8 @@ def test_json(neelc: Here, no_java: None) -> None:
     assert (done.status, done.err, found["fine"]) == (3, "", False)
     by_name = {check["name"]: check for check in found["checks"]}
     assert by_name["Python"]["fine"] and not by_name["Java"]["fine"]
-    assert set(by_name["Java"]) == {"name", "fine", "found", "advice", "seconds"}
+    assert set(by_name["Java"]) == {"name", "fine", "problem", "found", "advice", "seconds"}
+    assert by_name["Java"]["problem"] == "missing" and by_name["Python"]["problem"] is None
 
 
 def test_run_without_java(neelc: Here, no_java: None) -> None:
