@@ -119,6 +119,10 @@ CATALOGUE: dict[str, str] = {
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
     "NEEL4002": "a result that is larger than allowed",
+    "NEEL4050": "a window function where there is none",
+    "NEEL4051": "ORDER BY inside an aggregate",
+    "NEEL4052": "FILTER where it is not supported",
+    "NEEL4053": "a query inside an expression where it is not supported",
     "NEEL4060": "MATCH_RECOGNIZE in a statement that is no query",
     "NEEL4130": "a stream without end",
     # 5xxx: data and runs

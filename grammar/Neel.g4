@@ -184,6 +184,7 @@ predicateTail
 rangeTest
     : BETWEEN arithmetic AND arithmetic              # between
     | IN LPAREN expressionList RPAREN                # inList
+    | IN nestedQuery                                 # inQuery
     | (LIKE | ILIKE | RLIKE) arithmetic (ESCAPE STRING)?   # like
     ;
 arithmetic : unary (operator unary)* ;
@@ -200,14 +201,23 @@ primary
     | COLON name                                     # parameter
     | interval                                       # intervalLiteral
     | LPAREN expression RPAREN                       # group
+    | EXISTS? nestedQuery                            # queryValue
     | LBRACKET name (COMMA name)* RBRACKET           # sameAttributes
     | CASE expression? whenThen+ (ELSE expression)? END   # caseWhen
     | (CAST | TRY_CAST) LPAREN expression AS dataType RPAREN   # cast
-    | (RUNNING | FINAL) name arguments               # runningFinal
-    | name (arguments | STRING)?                     # named
+    | (RUNNING | FINAL) name arguments callTail      # runningFinal
+    | name (arguments callTail | STRING)?            # named
     ;
 whenThen : WHEN expression THEN expression ;
-arguments : LPAREN (STAR | (DISTINCT | ALL)? expression (FROM expression)? (COMMA expression)*)? RPAREN ;
+arguments
+    : LPAREN (STAR | (DISTINCT | ALL)? expression (FROM expression)? (COMMA expression)* inOrder?)? RPAREN
+    ;
+// compiler/parse refuses ORDER BY and OVER with a hint.
+inOrder : ORDER BY sortItem (COMMA sortItem)* ;
+callTail : (FILTER LPAREN WHERE expression RPAREN)? (OVER (name | LPAREN enclosed* RPAREN))? ;
+// A query inside an expression is Spark's own SQL: what stands between its parentheses is not read here.
+nestedQuery : LPAREN (SELECT | WITH) enclosed* RPAREN ;
+enclosed : LPAREN enclosed* RPAREN | ~(LPAREN | RPAREN) ;
 interval : INTERVAL (MINUS | PLUS)? intervalPart+ ;
 intervalPart : STRING (name (TO name)?)? | NUMBER name (TO name)? ;
 
@@ -220,8 +230,8 @@ typeArgument : (name COLON)? dataType ;
 name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
-    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FINAL | FIRST
-    | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | PARTIAL
+    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FILTER | FINAL | FIRST
+    | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL
     | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
     | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED
     ;
@@ -253,6 +263,7 @@ ESCAPE : 'ESCAPE' ;
 EVENTS : 'EVENTS' ;
 EXISTS : 'EXISTS' | '\u2203' ;
 FALSE : 'FALSE' ;
+FILTER : 'FILTER' ;
 FINAL : 'FINAL' ;
 FIRST : 'FIRST' ;
 FORMAT : 'FORMAT' ;
@@ -284,6 +295,7 @@ ONE : 'ONE' ;
 OPTIONS : 'OPTIONS' ;
 OR : 'OR' ;
 ORDER : 'ORDER' ;
+OVER : 'OVER' ;
 PARTIAL : 'PARTIAL' ;
 PARTITION : 'PARTITION' ;
 PAST : 'PAST' ;

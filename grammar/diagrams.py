@@ -19,7 +19,13 @@ from neelc.grammar.spellings import spellings
 WIDEST = 660
 
 # What the rules for tokens stand for; a name is one of the three kinds, and the parser's rules say `name`.
-TOKENS = {"NUMBER": "number", "STRING": "string", "BINARY": "binary", "EOF": "end"}
+TOKENS = {
+    "NUMBER": "number",
+    "STRING": "string",
+    "BINARY": "binary",
+    "EOF": "end",
+    "ANY_OTHER": "anything else",
+}
 
 # Shown where they are used: a diagram of their own would tell nothing.
 INLINED = (
@@ -29,7 +35,7 @@ INLINED = (
     "sequentialClause", "temporalClause",
     "rowSequence", "rowTerm", "temporalPattern", "temporalItem", "temporalWord", "conjunction",
     "predicateTail", "rangeTest", "operator", "postfix", "step", "subscript", "whenThen", "typeArgument",
-    "intervalPart", "createType", "createQuery",
+    "intervalPart", "createType", "createQuery", "inOrder",
 )  # fmt: skip
 
 # Entry points for tests and for other texts, and the list of words that are also names.

@@ -53,7 +53,7 @@ class Rule:
 
 _LINE = re.compile(r"^// (?P<section>[^\n]*?) -{10,}$|//[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^(?P<name>[a-z]\w*)\s*:(?P<body>(?:'[^']*'|[^';])*);", re.MULTILINE)
-_TOKEN = re.compile(r"\s*(?:#\s*\w+|(\w+|[()|?*+]))")
+_TOKEN = re.compile(r"\s*(?:#\s*\w+|(\w+|[()|?*+~]))")
 
 
 @cache
@@ -107,7 +107,11 @@ class _Reader:
     def repeated(self) -> Part:
         token = self.next()
         self.at += 1
-        if token == "(":
+        part: Part
+        if token == "~":
+            self.repeated()
+            part = Symbol("ANY_OTHER")
+        elif token == "(":
             part = self.choice()
             self.at += 1
         else:

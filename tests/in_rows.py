@@ -15,10 +15,11 @@ from neelc.errors import NeelError
 from neelc.host.binding import bound_clause
 from neelc.ir import expr as e
 from neelc.ir.logical import Column
+from neelc.ir.names import bare
 from neelc.ir.recognize import UNMATCHED, Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.typeof import type_of
-from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
+from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType, Struct
 from neelc.ir.units import LENGTHS
 from neelc.parse import row_match
 from neelc.plan.row_arguments import TRUE, columns_at_row, columns_over_rows
@@ -96,7 +97,13 @@ def column(plan: RowPlan, name: str, rows: Sequence[Row]) -> pa.Array:
     values = [of_row(plan.columns[name], row) for row in rows]
     if name in plan.keys and type_of(plan.columns[name]) == DOUBLE:  # zero has two forms
         values = [None if value is None else value + 0.0 for value in values]
-    return pa.array(values, TYPES[type_of(plan.columns[name])])
+    return pa.array(values, arrow_type(type_of(plan.columns[name])))
+
+
+def arrow_type(type: DataType) -> Any:
+    if isinstance(type, Struct):
+        return pa.struct([(bare(one.name), arrow_type(one.type)) for one in type.fields])
+    return TYPES[type]
 
 
 def mask(plan: RowPlan, partition: Sequence[Row], place: int) -> int:

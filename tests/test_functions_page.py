@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "functions.md"
 
@@ -25,6 +25,10 @@ With the arguments, types and results that Spark gives them, but NULL where Spar
 
 Over the elements of a list, `sum(b[].price)`, in conditions and in RETURN; over all matches, `count(*)`,
 in RETURN only. `first` and `last` need a list: matches have no order.
+
+In MATCH_RECOGNIZE, over the rows of a match in their order, there are also {of_rows}:
+`max_by(A.price, A.time)` is the price of the row with the greatest time, the first of several;
+`any_value` is the first value that is not NULL, and `array_agg` another name of `collect_list`.
 """
 
 
@@ -32,7 +36,11 @@ def page() -> str:
     def listed(names: Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in sorted(names))
 
-    return TEXT.format(scalars=listed(SCALAR_SIGNATURES), aggregates=listed(AGGREGATE_SIGNATURES))
+    return TEXT.format(
+        scalars=listed(SCALAR_SIGNATURES),
+        aggregates=listed(AGGREGATE_SIGNATURES),
+        of_rows=listed(ROW_AGGREGATE_SIGNATURES),
+    )
 
 
 def test_the_page_lists_every_function(update: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.bind.functions import is_aggregate, is_known, report_unknown
+from neelc.bind.functions import is_aggregate, is_known, report_foreign, report_unknown
 from neelc.bind.references import References
 from neelc.bind.typing import typed
 from neelc.bind.visibility import Place
@@ -36,6 +36,9 @@ class Expressions(References):
                     else None
                 )
                 self.findings.report("NEEL3021", message, node.span, hint)
+                return self.nothing(node)
+            case e.Filtered() | e.NestedQuery() | e.InQuery():
+                report_foreign(node, self.findings.report)
                 return self.nothing(node)
             case e.RunningFinal(kind):
                 self.findings.report(

@@ -8,10 +8,15 @@ from dataclasses import replace
 
 from neelc.bind.checking import Report, Typed, cast, literal_integer, wrong
 from neelc.bind.kinds import KINDS, NAMES, SHARED, result_type
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, Signature
+from neelc.bind.signatures import (
+    AGGREGATE_SIGNATURES,
+    ROW_AGGREGATE_SIGNATURES,
+    SCALAR_SIGNATURES,
+    Signature,
+)
 from neelc.bind.special_functions import SPECIAL
 from neelc.ir import decimals
-from neelc.ir.expr import Aggregate, Call, Expr
+from neelc.ir.expr import Aggregate, Call, Expr, Filtered, Star
 from neelc.ir.typeof import INTERVALS
 from neelc.ir.types import BIGINT, DOUBLE, DataType, Decimal, Simple
 from neelc.source import Span
@@ -26,6 +31,11 @@ def is_aggregate(node: Expr) -> bool:
     if not isinstance(node, Call):
         return False
     return node.function is not None or node.name.lower() in AGGREGATE_SIGNATURES
+
+
+def is_row_aggregate(node: Expr) -> bool:
+    """Whether an expression calls an aggregate over the rows of a match."""
+    return is_aggregate(node) or (isinstance(node, Call) and node.name.lower() in ROW_AGGREGATE_SIGNATURES)
 
 
 def is_known(node: Call) -> bool:
@@ -59,7 +69,10 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
 
 def report_unknown(node: Call, registered: Sequence[str], report: Report) -> None:
     """There is no such function; `registered` are aggregates that could be meant beside neelc's own."""
-    hint = changing(node.name) or suggestion(node.name.lower(), registered)
+    name = node.name.lower()
+    is_of_rows = name in ROW_AGGREGATE_SIGNATURES
+    of_rows = f"`{name}` is for MATCH_RECOGNIZE only" if is_of_rows else None
+    hint = of_rows or changing(name) or suggestion(name, registered)
     report("NEEL2104", f"unknown function `{node.name}`", _name_span(node), hint)
 
 
@@ -85,6 +98,18 @@ def changing(name: str) -> str | None:
     return f"{why}: give the time as a parameter, `:{value}`"
 
 
+def report_foreign(node: Expr, report: Report) -> None:
+    """A part of SQL that only MATCH_RECOGNIZE has."""
+    match node:
+        case Filtered(Call(name, arguments), condition):
+            value = arguments[0] if arguments and not isinstance(arguments[0], Star) else 1
+            hint = f"write {name}(CASE WHEN {condition} THEN {value} END)"
+            report("NEEL4052", "FILTER is supported in MATCH_RECOGNIZE only", node.span, hint)
+        case _:
+            hint = "DEFINE and MEASURES of MATCH_RECOGNIZE may have subqueries, and the query around it"
+            report("NEEL4053", "a subquery is not supported here", node.span, hint)
+
+
 def _name_span(node: Call) -> Span | None:
     """Where the name of the function stands: a call begins with it."""
     return None if node.span is None else Span(node.span.start, node.span.start + len(node.name))
@@ -92,7 +117,7 @@ def _name_span(node: Call) -> Span | None:
 
 def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: Report) -> Typed:
     """An aggregate of one argument."""
-    signature = AGGREGATE_SIGNATURES[name]
+    signature = AGGREGATE_SIGNATURES.get(name) or ROW_AGGREGATE_SIGNATURES[name]
     fitted = fit(signature, (argument,), node.span, report)
     if fitted is None:
         return wrong(node)

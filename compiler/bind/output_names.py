@@ -68,6 +68,8 @@ def spark_text(node: e.Expr) -> str:
             return f"extract({field} FROM {spark_text(operand)})"
         case e.Call():
             return _call(node)
+        case e.Filtered(call, condition):
+            return f"{spark_text(call)} FILTER (WHERE {spark_text(condition)})"
         case e.Case():
             return _case(node)
     return _predicate(node)

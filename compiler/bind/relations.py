@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neelc.bind.findings import Findings
+from neelc.bind.functions import report_foreign
 from neelc.bind.suggest import did_you_mean, in_another_case
 from neelc.ir import expr as e
 from neelc.ir.logical import Column
@@ -57,6 +58,9 @@ class Names:
                 return _unknown(node)
             case e.RunningFinal(_, operand) if self.in_row_pattern:
                 return self.resolved(operand)
+            case e.Filtered() | e.NestedQuery() | e.InQuery():
+                report_foreign(node, self.findings.report)
+                return _unknown(node)
             case e.Star():
                 return node
         return map_children(node, self._child)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.bind.checking import literal_integer
+from neelc.bind.checking import Typed, literal_integer
 from neelc.bind.findings import Findings
-from neelc.bind.functions import aggregated, is_aggregate
+from neelc.bind.functions import aggregated, fit, is_row_aggregate
 from neelc.bind.row_columns import RowColumns
-from neelc.bind.typing import typed
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES
+from neelc.bind.typing import typed, typed_condition
 from neelc.ir import expr as e
 from neelc.ir.names import find, find_variable
 from neelc.ir.node import Node, map_children, walk
-from neelc.ir.types import BIGINT, VOID, Array, DataType, Map
+from neelc.ir.row_values import BY_ORDER, BY_VALUE
+from neelc.ir.types import BIGINT, INT, STRING, VOID, Array, DataType, Map
 
 FORMS = {
     "prev": "PREV(price), PREV(A.price, 2)",
@@ -51,8 +53,10 @@ class RowNames:
                 return self._shifted(node)
             case e.Call(name) if name.lower() in ("first", "last"):
                 return self._placed(node, False)
-            case e.Call() if is_aggregate(node):
+            case e.Call() if is_row_aggregate(node):
                 return self._aggregate(node, False)
+            case e.Filtered():
+                return self._filtered(node, False)
             case e.Call(name, arguments) if name.lower() == "match_number":
                 return e.MatchNumber() if not arguments else self.misused(node)
             case e.Call(name) if name.lower() == "classifier":
@@ -91,8 +95,10 @@ class RowNames:
         match operand:
             case e.Call(name) if name.lower() in ("first", "last"):
                 return self._placed(operand, final)
-            case e.Call() if is_aggregate(operand):
+            case e.Call() if is_row_aggregate(operand):
                 return self._aggregate(operand, final)
+            case e.Filtered():
+                return self._filtered(operand, final)
         return self.wrong(
             f"{kind} stands before FIRST, LAST or an aggregate", node, f"for example {kind} LAST(A.price)"
         )
@@ -153,42 +159,96 @@ class RowNames:
     def argument(self, node: e.Expr) -> tuple[e.Expr, tuple[str, ...]] | None:
         """An expression over one row, and the variables that the row may be mapped to. All that it names must
         be of the same variable: there is one row."""
+        found = self._arguments((node,), node)
+        return None if found is None else (found[0][0], found[1])
+
+    def _arguments(
+        self, nodes: tuple[e.Expr, ...], place: e.Expr, variables: tuple[str, ...] | None = None
+    ) -> tuple[list[e.Expr], tuple[str, ...]] | None:
+        """Expressions over one row; `variables` are known to be those that it may be mapped to."""
         reader = _Argument(self)
-        argument = reader.read(node)
+        if variables is not None:
+            reader.qualifiers.add(variables)
+        found = [reader.read(node) for node in nodes]
         if reader.failed:
             return None
         if len(reader.qualifiers) > 1:
             names = " and ".join("no variable" if not q else "|".join(q) for q in sorted(reader.qualifiers))
             message = f"one row is meant here, but this names columns of {names}"
-            self.wrong(message, node, _one_row_hint(reader.qualifiers))
+            self.wrong(message, place, _one_row_hint(reader.qualifiers))
             return None
-        return argument, next(iter(reader.qualifiers), ())
+        return found, next(iter(reader.qualifiers), ())
 
-    def _aggregate(self, node: e.Call, final: bool) -> e.Expr:
-        name = node.name.lower()
-        if (
-            name == "count"
-            and len(node.arguments) <= 1
-            and all(isinstance(one, e.Star) for one in node.arguments)
-        ):
-            star = node.arguments[0] if node.arguments else e.Star()
-            assert isinstance(star, e.Star)
-            variables = () if star.qualifier is None else self.variable(star.qualifier, node)
-            if variables is None:
-                return _unknown(node)
-            return e.OverRows(BIGINT, "count", None, variables, final, node.distinct, span=node.span)
-        if len(node.arguments) != 1:
-            message = f"`{node.name}` takes 1 argument, not {len(node.arguments)}"
-            self.findings.report("NEEL2105", message, node.span, f"for example {node.name}(A.price)")
+    def _filtered(self, node: e.Filtered, final: bool) -> e.Expr:
+        """An aggregate over the rows that meet a condition."""
+        if isinstance(node.call, e.Call) and is_row_aggregate(node.call) and not _is_placed(node.call):
+            return self._aggregate(node.call, final, node.condition)
+        message = f"FILTER is for aggregates, and `{node.call}` is none"
+        return self.wrong(message, node, "for example max_by(A.price, A.time) FILTER (WHERE A.price > 0)")
+
+    def _aggregate(self, node: e.Call, final: bool, condition: e.Expr | None = None) -> e.Expr:
+        """An aggregate; with a condition, all other rows have NULL as its argument, which counts nowhere."""
+        name = "collect_list" if node.name.lower() == "array_agg" else node.name.lower()
+        conditions = () if condition is None else (condition,)
+        if name == "count" and len(node.arguments) <= 1 and all(map(_is_star, node.arguments)):
+            return self._number_of_rows(node, final, conditions)
+        signature = AGGREGATE_SIGNATURES.get(name) or ROW_AGGREGATE_SIGNATURES[name]
+        if not signature.accepts(len(node.arguments)):
+            message = f"`{node.name}` takes {signature.count_text()}, not {len(node.arguments)}"
+            form = f"{node.name}(A.price{', A.time' if len(signature.required) > 1 else ''})"
+            self.findings.report("NEEL2105", message, node.span, f"for example {form}")
             return _unknown(node)
-        found = self.argument(node.arguments[0])
+        place = node.arguments[0] if len(node.arguments) == 1 and condition is None else node
+        found = self._arguments((*node.arguments, *conditions), place)
         if found is None:
             return _unknown(node)
-        argument = typed(found[0], self.findings.report)
-        value, kind = aggregated(name, argument, node, node.distinct, self.findings.report)
-        if not isinstance(value, e.Aggregate):
+        read, variables = found
+        given, tests = read[: len(node.arguments)], read[len(node.arguments) :]
+        arguments = tuple(typed(one, self.findings.report) for one in given)
+        if len(arguments) > 1:
+            return self._by(node, arguments, tests, variables, final)
+        value, kind = aggregated(name, arguments[0], node, node.distinct, self.findings.report)
+        if not isinstance(value, e.Aggregate) or value.argument is None:
             return _unknown(node)
-        return e.OverRows(kind, name, value.argument, found[1], final, node.distinct, span=node.span)
+        argument = self._if(tests, value.argument)
+        return e.OverRows(kind, name, argument, variables, final, node.distinct, span=node.span)
+
+    def _number_of_rows(self, node: e.Call, final: bool, conditions: tuple[e.Expr, ...]) -> e.Expr:
+        star = node.arguments[0] if node.arguments else e.Star()
+        assert isinstance(star, e.Star)
+        variables = () if star.qualifier is None else self.variable(star.qualifier, node)
+        found = None if variables is None else self._arguments(conditions, node, variables)
+        if found is None:
+            return _unknown(node)
+        tests, variables = found
+        argument = self._if(tests, e.Literal(1, INT)) if tests else None
+        distinct = node.distinct and argument is None
+        return e.OverRows(BIGINT, "count", argument, variables, final, distinct, span=node.span)
+
+    def _by(
+        self, node: e.Call, arguments: tuple[Typed, ...], tests: list[e.Expr], variables: tuple[str, ...],
+        final: bool,
+    ) -> e.Expr:  # fmt: skip
+        """max_by and min_by: an aggregate of one argument, a value and what it is chosen by. Rows where the
+        latter is NULL are not chosen."""
+        name = node.name.lower()
+        fitted = fit(ROW_AGGREGATE_SIGNATURES[name], arguments, node.span, self.findings.report)
+        if fitted is None:
+            return _unknown(node)
+        (value, by), bound = fitted
+        fields = (e.Literal(BY_VALUE, STRING), value, e.Literal(BY_ORDER, STRING), by)
+        pair = typed(e.Call("named_struct", fields), self.findings.report)[0]
+        argument = self._if([*tests, e.IsNull(by, negated=True)], pair)
+        return e.OverRows(bound["any"], name, argument, variables, final, span=node.span)
+
+    def _if(self, tests: Sequence[e.Expr], value: e.Expr) -> e.Expr:
+        """A value, or NULL unless all of the tests hold."""
+        before = len(self.findings.diagnostics)
+        for test in reversed(tests):
+            condition = typed_condition(test, "FILTER", self.findings.report)
+            if len(self.findings.diagnostics) == before:
+                value = typed(e.Case(None, (e.When(condition, value),), None), self.findings.report)[0]
+        return value
 
     def _item(self, base: e.Expr, index: e.Expr, node: e.Expr) -> e.Expr:
         kind = _element(typed(base, self.findings.report)[1])
@@ -263,7 +323,9 @@ class _Argument:
                 return self._classifier(arguments, node)
             case e.Call(name, ()) if name.lower() == "match_number":
                 return e.MatchNumber()
-            case e.Call(name) if name.lower() in FORMS or is_aggregate(node):
+            case e.Filtered(call):
+                return self.read(call)
+            case e.Call(name) if name.lower() in FORMS or is_row_aggregate(node):
                 self.failed = True
                 hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
                 return self.names.wrong(f"`{name}` cannot stand inside of this", node, hint)
@@ -306,6 +368,15 @@ class _Argument:
                 self.failed = True
                 return self.names.misused(node)
         return e.Classifier()
+
+
+def _is_star(node: e.Expr) -> bool:
+    return isinstance(node, e.Star)
+
+
+def _is_placed(node: e.Call) -> bool:
+    """FIRST and LAST go to one row here."""
+    return node.name.lower() in ("first", "last")
 
 
 def _one_row_hint(qualifiers: set[tuple[str, ...]]) -> str:

@@ -150,6 +150,14 @@ SAID = {
     "words": "text",
 }
 
+ROW_AGGREGATES = """
+any_value(any) -> any
+array_agg(any) -> ARRAY<any>
+max_by(any, ordered) -> any
+min_by(any, ordered) -> any
+"""
+"""Aggregates over the rows of a match, which have an order: for MATCH_RECOGNIZE only."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -208,3 +216,4 @@ def table(text: str) -> dict[str, Signature]:
 
 SCALAR_SIGNATURES = table(SCALARS)
 AGGREGATE_SIGNATURES = table(AGGREGATES)
+ROW_AGGREGATE_SIGNATURES = table(ROW_AGGREGATES)

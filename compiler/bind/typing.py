@@ -87,6 +87,8 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.RunningFinal(_, operand):
             expression, type = check(operand)
             return replace(node, operand=expression), type
+        case e.Filtered() | e.NestedQuery() | e.InQuery():
+            return wrong(node)  # who resolves names has reported it
         case e.Name() | e.Member() | e.Subscript() | e.Slice() | e.Parameter():
             return wrong(node)  # who resolves names has reported it
     return _condition(node, report, inside)

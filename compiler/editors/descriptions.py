@@ -9,7 +9,7 @@ from neelc.bind.catalog import Catalog, Entry
 from neelc.bind.event_types import KnownType, resolve_type
 from neelc.bind.findings import Findings
 from neelc.bind.row_names import FORMS
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, SAID, SCALAR_SIGNATURES
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SAID, SCALAR_SIGNATURES
 from neelc.editors.known import Known
 from neelc.editors.pattern_names import attributes
 from neelc.editors.select_names import entry_columns
@@ -53,7 +53,7 @@ def of_function(name: str) -> str | None:
     key = name.lower()
     forms = [
         f"{signature.text} -> {_said(signature.result)}"
-        for table in (SCALAR_SIGNATURES, AGGREGATE_SIGNATURES)
+        for table in (SCALAR_SIGNATURES, AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES)
         if (signature := table.get(key)) is not None
     ]
     forms += [FORMS[key]] if key in FORMS else []

@@ -28,6 +28,7 @@ ESCAPE      the character that takes the meaning from % and _ in LIKE
 EVENTS      `WITHIN 50 EVENTS`: a window that counts events; in WITH STATS, how many there are
 EXISTS      `EXISTS x : pattern`: the matches of the pattern with `x` dropped, each once
 FALSE       the condition does not hold
+FILTER      `sum(A.x) FILTER (WHERE A.y > 0)`, in MATCH_RECOGNIZE: only rows that meet a condition
 FINAL       `FINAL LAST(A.x)`: of the complete match
 FIRST       `first(b[].x)`; `NULLS FIRST`; `SKIP TO FIRST A`
 FORMAT      the format of the file: csv, json or parquet
@@ -59,6 +60,7 @@ ONE         `ONE ROW PER MATCH`
 OPTIONS     settings of the file's format: `OPTIONS (delimiter ';')`
 OR          one of the conditions holds; `OR(A a, B b)`: one of the parts of the pattern
 ORDER       `ORDER BY`: in which order rows come
+OVER        window functions: for Spark, in the query around MATCH_RECOGNIZE
 PARTIAL     `WITH PARTIAL MATCHES`: also how far each start came, and why it stopped
 PARTITION   `PARTITION BY id`: only events with equal values belong together
 PAST        `SKIP PAST LAST ROW`: the next match begins after this one

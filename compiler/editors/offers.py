@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from neelc.bind.row_names import FORMS
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.editors.descriptions import of_function, of_type, of_variable
 from neelc.editors.known import Known, fields, followed
 from neelc.editors.spots import Spot, chain_before
@@ -81,7 +81,8 @@ def values(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
     if is_pattern and any(one.says("RETURN") for one in before):
         yield from (Offer(name, "attribute", "time of the match") for name in ("match_start", "match_end"))
     yield from (Offer(name, "function", "registered") for name in spot.document.outside.aggregates)
-    for name in sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(() if is_pattern else FORMS)}):
+    of_rows = () if is_pattern else (*FORMS, *ROW_AGGREGATE_SIGNATURES)
+    for name in sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *of_rows}):
         yield Offer(name, "function", "", of_function(name) or "")
 
 

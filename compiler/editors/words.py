@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from neelc.bind.row_names import FORMS as ROW_FORMS
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.ir.script import STRATEGIES
 from neelc.ir.types import SIMPLE_TYPES, SYNONYMS
 from neelc.ir.units import TIME_UNITS
@@ -40,7 +40,7 @@ SOFT = tuple(
 UNITS = tuple(form for unit in TIME_UNITS for form in (unit + "S", unit))
 NESTED_TYPES = ("ARRAY", "DECIMAL", "MAP", "STRUCT")
 TYPES = tuple(name for name in (*SIMPLE_TYPES, *SYNONYMS, *NESTED_TYPES) if " " not in name)
-FUNCTIONS = tuple(sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *ROW_FORMS}))
+FUNCTIONS = tuple(sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *ROW_AGGREGATE_SIGNATURES, *ROW_FORMS}))
 
 NAME = r"(?:[A-Za-z_]\w*|`(?:[^`]|``)+`)"
 """A name, as a regular expression."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from neelc.emit.list_sums import average, total
 from neelc.ir.node import walk
+from neelc.ir.row_values import BY_ORDER, BY_VALUE
 from neelc.ir.types import DataType, Map
 from neelc.plan.unsupported import Unsupported
 
@@ -115,8 +116,19 @@ def _variance(sample: int, root: bool = False) -> Callable[[Values, DataType], s
     return text
 
 
+def _by(extreme: str, sign: str) -> Callable[[Values, DataType], str]:
+    """max_by and min_by, of structs: of several that are equal, the first one."""
+
+    def text(values: Values, _: DataType) -> str:
+        ranked = f"transform({values.known}, (v, i) -> struct(v.{BY_ORDER}, {sign}i AS place))"
+        return f"get({values.known}, {sign}{extreme}({ranked}).place).{BY_VALUE}"
+
+    return text
+
+
 AGGREGATES: dict[str, Callable[[Values, DataType], str]] = {
     "any": _greatest,
+    "any_value": _first,
     "avg": _average,
     "bool_and": _least,
     "bool_or": _greatest,
@@ -128,8 +140,10 @@ AGGREGATES: dict[str, Callable[[Values, DataType], str]] = {
     "first": _first,
     "last": _last,
     "max": _greatest,
+    "max_by": _by("array_max", "-"),
     "mean": _average,
     "min": _least,
+    "min_by": _by("array_min", ""),
     "some": _greatest,
     "stddev": _variance(1, root=True),
     "stddev_pop": _variance(0, root=True),

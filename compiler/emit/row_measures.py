@@ -13,7 +13,7 @@ from neelc.emit.syntax import raw, text
 from neelc.emit.written import Written
 from neelc.ir import expr as e
 from neelc.ir.recognize import UNMATCHED
-from neelc.ir.row_values import ROW
+from neelc.ir.row_values import BY_ORDER, BY_VALUE, ROW
 from neelc.ir.typeof import type_of
 from neelc.plan.row_arguments import TRUE, columns_at_row, columns_over_rows
 from neelc.plan.row_plan import RowPlan
@@ -101,6 +101,13 @@ class RowMeasures:
         if node.distinct or node.name in ("collect_set", "stddev", "stddev_pop", "stddev_samp"):
             values = Values(f"collect_list({seen}) {over}", kind, holds_null=False)
             found = over_list(node.name, values, node.type, node.distinct)
+        elif node.name == "any_value":
+            found = f"first({seen}, true) {over}"
+        elif node.name in ("max_by", "min_by"):
+            # Of rows that are equal the first one is chosen.
+            place = f"-{row}" if node.name == "max_by" else row
+            rank = f"struct(({seen}).{BY_ORDER}, {place} AS place)"
+            found = f"{node.name}(({seen}).{BY_VALUE}, IF(({seen}) IS NULL, NULL, {rank})) {over}"
         else:
             found = f"{text(grouped(node.name, Written(raw(seen), kind), False))} {over}"
         return f"IF({number} IS NULL, NULL, {found})"

@@ -134,13 +134,16 @@ class Understanding:
 
 def _check(query: Select) -> None:
     """`NotSimple` if it does more than to choose rows and columns."""
-    expressions = (item.expression for item in query.items)
+    expressions = [item.expression for item in query.items]
     aggregates = (n for x in expressions for n in walk(x) if isinstance(n, e.Call) and is_aggregate(n))
+    conditions = [] if query.where is None else [query.where]
+    nested = (n for x in (*expressions, *conditions) for n in walk(x) if isinstance(n, e.NestedQuery))
     for what, is_there in (
         ("joins", len(query.sources) != 1),
         ("GROUP BY", query.group_by),
         ("HAVING", query.having is not None),
         ("aggregates in SELECT", next(aggregates, None) is not None),
+        ("queries inside of expressions", next(nested, None) is not None),
         ("ORDER BY", query.order_by),
         ("LIMIT", query.limit is not None),
     ):

@@ -13,7 +13,17 @@ from neelc.ir.typeof import type_of
 from neelc.ir.types import BOOLEAN, VOID
 from neelc.ir.units import LENGTHS
 
-_PARSER_FORMS = (e.Name, e.Member, e.Subscript, e.Slice, e.Parameter, e.Star, e.RunningFinal)
+_PARSER_FORMS = (
+    e.Name,
+    e.Member,
+    e.Subscript,
+    e.Slice,
+    e.Parameter,
+    e.Star,
+    e.RunningFinal,
+    e.Filtered,
+    e.NestedQuery,
+)
 
 
 def check(match: Match) -> None:

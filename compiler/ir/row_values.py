@@ -10,6 +10,9 @@ from neelc.ir.types import BIGINT, STRING, DataType
 ROW = "row"
 """The variable that stands for the row an argument is evaluated at: `Attribute(Variable(ROW), name)`."""
 
+BY_VALUE, BY_ORDER = "value", "by"
+"""The argument of max_by and min_by is a struct: the value, and what it is chosen by."""
+
 
 @dataclass(frozen=True)
 class RowValue(Expr):

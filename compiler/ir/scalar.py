@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from neelc.ir.node import Node
 from neelc.ir.types import DataType
+from neelc.source import Span
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,33 @@ class Call(Expr):
     distinct: bool = False
     type: DataType | None = None
     function: Function | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Filtered(Expr):
+    """`call FILTER (WHERE condition)`."""
+
+    call: Expr
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class NestedQuery(Expr):
+    """`(SELECT ...)`, or `EXISTS (SELECT ...)`: a query of Spark's inside an expression. `text` is what it
+    has between its parentheses, and `place` where that stands."""
+
+    text: str
+    exists: bool = False
+    place: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class InQuery(Expr):
+    """`operand [NOT] IN (SELECT ...)`."""
+
+    operand: Expr
+    query: NestedQuery
+    negated: bool = False
 
 
 @dataclass(frozen=True)

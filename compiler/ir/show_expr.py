@@ -29,10 +29,11 @@ _BINDING: dict[type[e.Expr], int] = {
     e.Disjunction: OR,
     e.Conjunction: AND,
     e.Negation: NOT,
-    **dict.fromkeys((e.Between, e.InList, e.Like, e.IsNull, e.IsTruth, e.IsDistinct), PREDICATE),
+    **dict.fromkeys((e.Between, e.InList, e.InQuery, e.Like, e.IsNull, e.IsTruth, e.IsDistinct), PREDICATE),
     e.Unary: UNARY,
     # These stand on their own, but `5.x` or `INTERVAL '1' DAY[0]` would be read as something else.
-    **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.Same, e.Star, e.Parameter), ATOM),
+    **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.Filtered, e.NestedQuery), ATOM),
+    **dict.fromkeys((e.Same, e.Star, e.Parameter), ATOM),
 }
 
 
@@ -79,10 +80,12 @@ def _show(node: e.Expr) -> str:
             return " OR ".join(show_expr(o, AND) for o in operands)
         case e.Negation(operand):
             return f"NOT {show_expr(operand, NOT)}"
-        case e.Between() | e.InList() | e.Like() | e.IsNull() | e.IsTruth() | e.IsDistinct():
+        case e.Between() | e.InList() | e.InQuery() | e.Like() | e.IsNull() | e.IsTruth() | e.IsDistinct():
             return _predicate(node)
-        case e.Case() | e.Cast() | e.Extract() | e.Call() | e.RunningFinal() | e.Aggregate():
+        case e.Case() | e.Cast() | e.Extract() | e.Call() | e.RunningFinal() | e.Filtered() | e.Aggregate():
             return _function(node)
+        case e.NestedQuery(text, exists):
+            return f"{'EXISTS ' if exists else ''}({text})"
         case _:
             return _reference(node)
 
@@ -99,6 +102,8 @@ def _predicate(node: e.Expr) -> str:
             test = f"BETWEEN {show_expr(low, BIT_OR)} AND {show_expr(high, BIT_OR)}"
         case e.InList(operand, items, negated):
             test = f"IN ({', '.join(map(show_expr, items))})"
+        case e.InQuery(operand, query, negated):
+            test = f"IN ({query.text})"
         case e.Like(operand, pattern, kind, escape, negated):
             ending = "" if escape is None else f" ESCAPE {quoted(escape)}"
             test = f"{kind} {show_expr(pattern, BIT_OR)}{ending}"
@@ -128,7 +133,9 @@ def _function(node: e.Expr) -> str:
         case e.Call(name, arguments, distinct):
             return f"{name}({'DISTINCT ' if distinct else ''}{', '.join(map(show_expr, arguments))})"
         case e.RunningFinal(kind, operand):
-            return f"{kind} {show_expr(operand, POSTFIX)}"
+            return f"{kind} {_show(operand)}"
+        case e.Filtered(call, condition):
+            return f"{_show(call)} FILTER (WHERE {show_expr(condition)})"
         case e.Aggregate(name, argument, distinct=distinct):
             return f"{name}({'DISTINCT ' if distinct else ''}{show_expr(argument) if argument else '*'})"
         case _:

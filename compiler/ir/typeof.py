@@ -54,7 +54,9 @@ def type_of(expression: e.Expr, inside_aggregate: bool = False) -> DataType:
             return type_of(whens[0].result, inside_aggregate)
         case e.Extract(field, operand):
             return extract_type(field, type_of(operand, inside_aggregate))
-        case e.Name() | e.Member() | e.Subscript() | e.Slice() | e.Star() | e.Parameter():
+        case e.Filtered(call):
+            return type_of(call, inside_aggregate)
+        case e.Name() | e.Member() | e.Subscript() | e.Slice() | e.Star() | e.Parameter() | e.NestedQuery():
             return VOID
     return BOOLEAN
 

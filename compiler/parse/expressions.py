@@ -12,6 +12,7 @@ from neelc.ir import types
 from neelc.ir.names import bare
 from neelc.parse import literals
 from neelc.parse.problem import fail, span_of
+from neelc.source import Span
 
 # Longer chains than this make trees too deep to walk.
 MAX_CHAIN = 150
@@ -64,6 +65,8 @@ def _range_test(left: e.Expr, tail: Any) -> e.Expr:
             return e.Between(left, _arithmetic(low), _arithmetic(high), negated)
         case NeelParser.InListContext():
             return e.InList(left, expressions(test.expressionList()), negated)
+        case NeelParser.InQueryContext():
+            return e.InQuery(left, _nested(test.nestedQuery()), negated)
         case _:
             kind = "LIKE" if test.LIKE() else "ILIKE" if test.ILIKE() else "RLIKE"
             escape = literals.unquoted(test.STRING().getText()) if test.ESCAPE() else None
@@ -173,22 +176,46 @@ def _same(context: Any) -> e.Expr:
 
 
 def _running_final(context: Any) -> e.Expr:
-    call = _call(context.name().getText(), context.arguments(), context)
-    call = replace(call, span=span_of(context.name()) | span_of(context.arguments()))
+    call = _call(context.name().getText(), context.arguments(), context.name(), context.callTail())
     return e.RunningFinal("RUNNING" if context.RUNNING() else "FINAL", call, span=span_of(context))
 
 
 def _named(context: Any) -> e.Expr:
     name = context.name().getText()
     if context.arguments():
-        return _call(name, context.arguments(), context)
+        return _call(name, context.arguments(), context, context.callTail())
     if context.STRING():
         return literals.typed_constant(name, context.STRING(), context)
     return e.Name((name,), span=span_of(context))
 
 
-def _call(name: str, arguments: Any, context: Any) -> e.Expr:
-    span = span_of(context)
+def _nested(context: Any, exists: bool = False) -> e.NestedQuery:
+    """A query that Spark reads: its text is kept as it is written."""
+    inside = Span(context.start.stop + 1, context.stop.start)
+    text = context.start.getInputStream().getText(inside.start, inside.end - 1)
+    return e.NestedQuery(text.strip(), exists, inside, span=span_of(context))
+
+
+def _query_value(context: Any) -> e.Expr:
+    found = _nested(context.nestedQuery(), context.EXISTS() is not None)
+    return replace(found, span=span_of(context))
+
+
+def _call(name: str, arguments: Any, begin: Any, tail: Any) -> e.Expr:
+    """A call that begins with its name, and what follows its arguments."""
+    if tail.OVER():
+        hint = "compute them in the query around MATCH_RECOGNIZE, or in a subquery that it reads"
+        fail("NEEL4050", "window functions (OVER) are not supported here", tail.OVER(), hint)
+    call = _called(name, arguments, span_of(begin) | span_of(arguments))
+    if tail.FILTER() is None:
+        return call
+    return e.Filtered(call, expression(tail.expression()), span=span_of(begin) | span_of(tail))
+
+
+def _called(name: str, arguments: Any, span: Span) -> e.Expr:
+    if arguments.inOrder():
+        hint = "leave it out: an aggregate takes its values in the order of the rows"
+        fail("NEEL4051", f"ORDER BY inside `{name}` is not supported", arguments.inOrder(), hint)
     given = tuple(expression(x) for x in arguments.expression())
     if arguments.FROM():
         if bare(name).upper() != "EXTRACT" or len(given) != 2 or not isinstance(given[0], e.Name):
@@ -207,6 +234,7 @@ _PRIMARIES: dict[Any, Callable[[Any], e.Expr]] = {
     NeelParser.ParameterContext: lambda c: e.Parameter(c.name().getText(), span=span_of(c)),
     NeelParser.IntervalLiteralContext: lambda c: literals.interval(c.interval()),
     NeelParser.GroupContext: lambda c: replace(expression(c.expression()), span=span_of(c)),
+    NeelParser.QueryValueContext: _query_value,
     NeelParser.SameAttributesContext: _same,
     NeelParser.CaseWhenContext: _case,
     NeelParser.CastContext: _cast,

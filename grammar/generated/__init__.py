@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "b8fc5bf392b353a5810b60e304ec2764095b52f918f3226bb74cf3b49229a09f"
+GRAMMAR_SHA256 = "86ebf4f55bff369a665bd1bc61961e0b1d65ce03bb032da10e672a15ea9fd78d"

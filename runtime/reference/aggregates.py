@@ -6,16 +6,19 @@ import datetime
 import decimal
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
 
 from neelc.ir.intervals import day_interval
 from neelc.ir.moments import Months
 from neelc.ir.names import bare
+from neelc.ir.row_values import BY_ORDER, BY_VALUE
 from neelc.ir.types import DOUBLE, Array, DataType, Map, Struct
 from neelc.ir.types import Decimal as DecimalType
 from neelc.runtime.reference.arithmetic import MICROSECOND, binary
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.scalar_functions import extreme
-from neelc.runtime.reference.values import FAILURES, fit, half_up
+from neelc.runtime.reference.values import FAILURES, fit, half_up, order
 
 Values = Sequence[object]
 
@@ -110,8 +113,22 @@ def _any(values: Values, _: DataType) -> bool | None:
     return any(values) if values else None
 
 
+def better(best: Any, value: Any, sign: int) -> Any:
+    """Of two arguments of max_by or min_by the one that is chosen: the first one, if they are equal."""
+    return value if best is None or order(value[BY_ORDER], best[BY_ORDER]) == sign else best
+
+
+def chosen(best: Any) -> Any:
+    return None if best is None else best[BY_VALUE]
+
+
+def _by(values: Values, sign: int) -> object:
+    return chosen(reduce(lambda best, value: better(best, value, sign), values, None))
+
+
 AGGREGATES: dict[str, Callable[[Values, DataType], object]] = {
     "any": _any,
+    "any_value": lambda values, _: values[0] if values else None,
     "avg": _average,
     "bool_and": _all,
     "bool_or": _any,
@@ -123,8 +140,10 @@ AGGREGATES: dict[str, Callable[[Values, DataType], object]] = {
     "first": lambda values, _: values[0] if values else None,
     "last": lambda values, _: values[-1] if values else None,
     "max": lambda values, _: extreme(values, 1),
+    "max_by": lambda values, _: _by(values, 1),
     "mean": _average,
     "min": lambda values, _: extreme(values, -1),
+    "min_by": lambda values, _: _by(values, -1),
     "some": _any,
     "stddev": lambda values, _: _deviation(values, sample=True),
     "stddev_pop": lambda values, _: _deviation(values, sample=False),

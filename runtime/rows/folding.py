@@ -10,8 +10,10 @@ import decimal
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from neelc.runtime.reference.aggregates import better, chosen
 from neelc.runtime.reference.arithmetic import binary
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.values import FAILURES, fit, order
@@ -128,11 +130,16 @@ def _variance(sample: bool, root: bool) -> Fold:
     return Fold((0, 0.0, 0.0), _moved, result)
 
 
+def _by(sign: int) -> Fold:
+    return Fold(None, partial(better, sign=sign), chosen)
+
+
 _ALL = Fold(None, lambda state, value: value if state is None else state and value)
 _ANY = Fold(None, lambda state, value: value if state is None else state or value)
 
 FOLDS: Mapping[str, Fold] = {
     "any": _ANY,
+    "any_value": Fold(None, lambda first, value: value if first is None else first),
     "avg": Fold((0, None), _counted, _average),
     "bool_and": _ALL,
     "bool_or": _ANY,
@@ -140,8 +147,10 @@ FOLDS: Mapping[str, Fold] = {
     "count_if": Fold(0, lambda state, value: state + (value is True)),
     "every": _ALL,
     "max": _extreme(1),
+    "max_by": _by(1),
     "mean": Fold((0, None), _counted, _average),
     "min": _extreme(-1),
+    "min_by": _by(-1),
     "some": _ANY,
     "stddev": _variance(sample=True, root=True),
     "stddev_pop": _variance(sample=False, root=True),

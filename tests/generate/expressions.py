@@ -88,6 +88,7 @@ intervals: SearchStrategy[e.Interval] = st.builds(
 )
 parameters = st.builds(e.Parameter, identifiers)
 name_paths = st.builds(e.Name, tuples_of(identifiers, 1))
+_queries = st.sampled_from(["SELECT max(x) FROM t", "WITH c AS (SELECT 1) SELECT * FROM c WHERE x = ')'"])
 _same = st.builds(e.Same, tuples_of(identifiers, 1, 2))
 _atoms = st.one_of(
     name_paths, name_paths, literals, intervals, parameters, _same, st.builds(e.Star, identifiers)
@@ -140,6 +141,10 @@ def _functions(inner: SearchStrategy[e.Expr]) -> SearchStrategy[e.Expr]:
     return st.one_of(
         calls(inner),
         st.builds(e.RunningFinal, st.sampled_from(["RUNNING", "FINAL"]), calls(inner)),
+        st.builds(e.Filtered, calls(inner), inner),
+        st.builds(e.RunningFinal, st.just("FINAL"), st.builds(e.Filtered, calls(inner), inner)),
+        st.builds(e.NestedQuery, _queries, st.booleans()),
+        st.builds(e.InQuery, inner, st.builds(e.NestedQuery, _queries), st.booleans()),
         st.builds(e.Case, maybe(inner), whens, maybe(inner)),
         st.builds(e.Cast, inner, data_types(), st.booleans()),
         st.builds(e.Extract, st.sampled_from(["YEAR", "DAY", "SECOND"]), inner),

@@ -48,7 +48,11 @@ PATH = (
     "PREV(CLASSIFIER() = 'B' OR x > 1) IS NOT NULL", "count(DISTINCT concat(kind, CLASSIFIER())) < 3",
     "sum(x * MATCH_NUMBER()) < 6", "bool_or(CLASSIFIER(U) = 'B' AND U.x > 1) OR count(*) < 2",
     "max(concat(U.kind, lower(CLASSIFIER(U)))) < 'bb'",
-    "LAST(CASE WHEN CLASSIFIER(A) = 'A' THEN A.y END) > 0",
+    "LAST(CASE WHEN CLASSIFIER(A) = 'A' THEN A.y END) > 0", "sum(x) FILTER (WHERE kind = 'a') < 3",
+    "count(*) FILTER (WHERE x > 1) < 2", "count(U.*) FILTER (WHERE CLASSIFIER(U) = 'B' OR U.x = 0) < 2",
+    "max_by(kind, x) = 'a'", "min_by(x, y) FILTER (WHERE kind <> 'b') IS NULL", "any_value(A.x) > 0",
+    "max_by(A.x, A.y) <= x", "min_by(CLASSIFIER(), x) = 'A'", "size(array_agg(x)) < 3",
+    "any_value(kind) FILTER (WHERE x IS NULL) IS NULL",
 )  # fmt: skip
 MEASURES = (
     "A.x", "x", "FIRST(x)", "LAST(B.x)", "FINAL LAST(x)", "RUNNING LAST(A.x, 1)",
@@ -61,7 +65,12 @@ MEASURES = (
     "FINAL max(CLASSIFIER())", "NEXT(CLASSIFIER(), 1)", "sum(x * MATCH_NUMBER())", "max(lower(CLASSIFIER()))",
     "count(DISTINCT concat(U.kind, CLASSIFIER(U)))", "sum(MATCH_NUMBER())",
     "FINAL min(concat(kind, CLASSIFIER()))", "LAST(CLASSIFIER() = 'A' OR x > 1)",
-    "count(CASE WHEN CLASSIFIER() = 'A' THEN x END)",
+    "count(CASE WHEN CLASSIFIER() = 'A' THEN x END)", "sum(x) FILTER (WHERE kind = 'a')",
+    "FINAL count(*) FILTER (WHERE x > 1)", "count(A.*) FILTER (WHERE A.y IS NULL)",
+    "avg(U.y) FILTER (WHERE CLASSIFIER(U) = 'A')", "count(DISTINCT kind) FILTER (WHERE x < 2)",
+    "max_by(kind, x)", "FINAL min_by(x, y)", "max_by(U.x, U.kind) FILTER (WHERE U.x > 0)",
+    "min_by(CLASSIFIER(), y)", "any_value(x)", "FINAL any_value(B.kind) FILTER (WHERE B.x > 0)",
+    "array_agg(kind)", "FINAL array_agg(A.x) FILTER (WHERE A.x > 0)", "array_agg(concat(kind, CLASSIFIER()))",
 )  # fmt: skip
 ROWS = (
     "", "ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
