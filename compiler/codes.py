@@ -100,6 +100,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3031": "a construct of another kind of query",
     "NEEL3032": "partial matches where they are not defined",
     "NEEL3080": "a ? that stands between two symbols",
+    "NEEL3081": "aggregates of events that last for one instant only",
     "NEEL3201": "a column that several sources have",
     "NEEL3202": "a variable that the row pattern does not have",
     "NEEL3203": "a variable of a row pattern is defined twice",
@@ -145,7 +146,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL6003": "a pattern without a window",
     "NEEL6004": "a condition that is always or never TRUE",
     "NEEL6005": "an order or a window that no events fit",
-    "NEEL6006": "events that meet only when they are simultaneous",
+    "NEEL6006": "events that meet only at equal times",
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
 }

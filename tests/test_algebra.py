@@ -37,7 +37,8 @@ def of_rows(rows: Sequence[dict[str, object]]) -> Logical:
 
 
 class Made:
-    """A random source: its text in FROM, and what it is by chapter 6."""
+    """A random source: its text in FROM, and what it is by chapter 6. `lasting` is the same with a window, be
+    it of one instant: aggregates ask for one."""
 
     def __init__(self, random: Random, tables: dict[str, list[dict[str, object]]], name: str) -> None:
         stream = random.choice("ST")
@@ -57,8 +58,10 @@ class Made:
                     logical, lambda payload: payload[0], lambda part: chapter6.count_window(part, size, jump)
                 )
         self.text = f"{stream} AS {name} {window}"
+        self.lasting = f"{stream} AS {name} {window or 'WINDOW(TIME 1)'}"
         if random.random() < 0.3:
             self.text = f"(SELECT k, x FROM {self.text} WHERE x > 1) AS {name}"
+            self.lasting = f"(SELECT k, x FROM {self.lasting} WHERE x > 1) AS {name}"
             self.logical = chapter6.filtered(self.logical, lambda payload: (payload[1] or 0) > 1)  # type: ignore[operator]
 
 
@@ -78,10 +81,10 @@ def network(random: Random, tables: dict[str, list[dict[str, object]]]) -> tuple
             return f"SELECT k, x FROM {one.text} WHERE x < 3", found
         case "aggregate":
             found = chapter6.aggregated(one.logical, lambda _: (), summed)
-            return f"SELECT {AGGREGATES} FROM {one.text}", found
+            return f"SELECT {AGGREGATES} FROM {one.lasting}", found
         case "groups":
             found = chapter6.aggregated(one.logical, lambda p: p[:1], summed)
-            return f"SELECT k, {AGGREGATES} FROM {one.text} GROUP BY k", found
+            return f"SELECT k, {AGGREGATES} FROM {one.lasting} GROUP BY k", found
         case "correlate":
             found = chapter6.correlated(
                 one.logical, other.logical, lambda p, q: p[0] is not None and p[0] == q[0]
@@ -93,7 +96,7 @@ def network(random: Random, tables: dict[str, list[dict[str, object]]]) -> tuple
             )
     most = chapter6.aggregated(other.logical, lambda p: (), lambda events: (summed(events)[3],))
     found = chapter6.correlated(one.logical, most, lambda p, q: None not in (p[1], q[0]) and p[1] >= q[0])  # type: ignore[operator]
-    inner = f"(SELECT max(x) AS most FROM {other.text}) AS m"
+    inner = f"(SELECT max(x) AS most FROM {other.lasting}) AS m"
     return f"SELECT k, x, most FROM {one.text}, {inner} WHERE x >= most", found
 
 

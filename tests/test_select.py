@@ -46,7 +46,7 @@ def checked(text: str) -> tuple[str, list[str]]:
             "m DOUBLE, serverID INT",
         ),
         (
-            "SELECT * FROM Rooms r, (SELECT max(disk) AS d FROM Servers) AS x WHERE r.ts > x.d",
+            "SELECT * FROM Rooms r, (SELECT max(disk) AS d FROM Servers WINDOW(TIME 9)) x WHERE r.ts > x.d",
             "room STRING, d DOUBLE",
         ),
         ("SELECT a.*, b.room FROM Rooms a, Rooms b", "a_room STRING, room STRING"),

@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 
 from neelc.bind.algebra_outputs import Listed, plain_name
 from neelc.bind.findings import Findings
+from neelc.bind.functions import is_aggregate
 from neelc.bind.output_names import output_name
 from neelc.ir import expr as e
-from neelc.ir.algebra import AGGREGATES
-from neelc.ir.logical import OutputColumn
+from neelc.ir.algebra import AGGREGATES, Operator, instant
+from neelc.ir.algebra_events import has_only_points, is_time
+from neelc.ir.logical import Clock, OutputColumn
 from neelc.ir.names import written
 from neelc.ir.node import Node, map_children, walk
+from neelc.ir.script import Select
 from neelc.ir.typeof import type_of
+from neelc.ir.units import LENGTHS
 
 VARIABLE = "groups"
 """What the payload of an aggregator is known by, above it and in no text."""
@@ -120,6 +124,26 @@ class _Above:
 def aggregates_in(expression: e.Expr) -> Iterator[e.Aggregate]:
     """The aggregates in a bound expression."""
     return (node for node in walk(expression) if isinstance(node, e.Aggregate))
+
+
+def refuse_instants(
+    query: Select, below: Operator, groups: tuple[OutputColumn, ...], clock: Clock, findings: Findings
+) -> None:
+    """Refuse aggregates of events that are valid for one instant each: most likely not one result for each
+    instant is meant, but one of all events. Who groups by the time says that it is."""
+    is_known = findings.knows(findings.at(query))
+    if is_known or not has_only_points(below) or any(is_time(one.expression, below) for one in groups):
+        return
+    shortest = next(unit for unit, length in LENGTHS.items() if length == instant(clock))
+    window = "10 MINUTES" if LENGTHS["MINUTE"] % instant(clock) == 0 else f"10 {shortest}S"
+    written = (node for item in query.items for node in walk(item) if isinstance(node, e.Call))
+    place = next((call for call in written if is_aggregate(call)), query)
+    message = "SELECT aggregates per instant, and no event here lasts longer than an instant"
+    hint = (
+        f"add a window after the stream, such as WINDOW(TIME {window}), or use spark.sql for an ordinary "
+        f"aggregate; WINDOW(TIME 1 {shortest}) aggregates per instant"
+    )
+    findings.report("NEEL3081", message, findings.at(place, query), hint)
 
 
 def _attribute(column: OutputColumn) -> e.Attribute:

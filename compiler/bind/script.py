@@ -18,6 +18,7 @@ from neelc.bind.streams import checked_stream, declared_stream
 from neelc.bind.unsupported import unsupported
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.algebra import END, START, Algebra
+from neelc.ir.algebra_events import has_only_points
 from neelc.ir.expr import MatchProperty
 from neelc.ir.logical import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, find
@@ -201,8 +202,9 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
         assert isinstance(query, PatternQuery)
         bound = bind_query(query, state.catalog, findings)
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
-    if bound is None:
-        return Entry(called, "query")
+    if bound is None:  # what reads it is judged by its columns, as far as they are known
+        columns = query_columns(query, state.catalog, findings) if isinstance(query, Select) else None
+        return Entry(called, "query", columns=columns)
     state.queries.append(NamedQuery(None if name is None else called, bound))
     return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
 
@@ -211,7 +213,8 @@ def _as_intervals(name: str, query: Algebra) -> Entry:
     """The payloads of a SELECT as events, from `ts` on, before `te`."""
     columns = query.columns[:-2]
     unit = query.clock.unit or "MILLISECOND"
-    stream = Stream(name, columns, START, END, unit=unit, query=name, half_open=True)
+    points = has_only_points(query.root)
+    stream = Stream(name, columns, START, END, unit=unit, query=name, half_open=True, only_points=points)
     return Entry(name, "query", stream, query.clock)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neelc.bind.algebra_groups import VARIABLE, aggregates_in, group_columns, grouped
+from neelc.bind.algebra_groups import VARIABLE, aggregates_in, group_columns, grouped, refuse_instants
 from neelc.bind.algebra_outputs import Listed, listed, with_aliases, with_own_names
 from neelc.bind.algebra_sources import Item, bind_sources, check_relations, joined_clock
 from neelc.bind.catalog import Catalog
@@ -60,8 +60,10 @@ def _selected(query: Select, name: str, catalog: Catalog, findings: Findings) ->
     star = any(isinstance(item.expression, e.Star) for item in query.items)
     known = None if is_open and star else tuple(Column(one.name, one.type) for one in outputs)
     relation, clock = Relation(name, known), joined_clock(items)
-    if made.operator is None or clock is None:
+    if made.operator is None or clock is None or below is None:
         return Item(relation, None, clock)
+    if made.is_aggregated:
+        refuse_instants(query, below, made.groups, clock, findings)
     variable = written(name)
     projected = a.Projection(made.operator, variable, outputs, span=query.span)
     told = _distinct(projected, variable) if query.distinct else projected
@@ -116,6 +118,7 @@ class _Made:
     operator: a.Operator | None
     columns: tuple[Listed, ...]
     is_aggregated: bool = False
+    groups: tuple[OutputColumn, ...] = ()
 
 
 def _aggregated(
@@ -139,7 +142,7 @@ def _aggregated(
     operator: a.Operator = a.Aggregator(below, VARIABLE, made.groups, made.aggregates, span=query.span)
     if made.having is not None:
         operator = a.Filter(operator, made.having, span=made.having.span)
-    return _Made(operator, made.outputs, True)
+    return _Made(operator, made.outputs, True, made.groups)
 
 
 def _by_place(key: e.Expr, query: Select) -> e.Expr:

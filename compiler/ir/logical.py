@@ -50,7 +50,7 @@ class Stream(Node):
     `query` names the query that produces the stream: then `start` and `end` are `match_start` and `match_end`
     of a PATTERN, `ts` and `te` of a SELECT, and not among `columns`. Where `half_open`, as of a SELECT, `end`
     is the first instant at which an event is no longer valid (NULL: it has no end), else the last at which
-    it is.
+    it is. `only_points` is that of the query: see `has_only_points`.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Stream(Node):
     query: str | None = None
     statistics: tuple[Statistic, ...] = ()
     half_open: bool = False
+    only_points: bool = False
 
     @property
     def is_relation(self) -> bool:

@@ -1,4 +1,4 @@
-"""A warning about SELECT: nothing lasts, so that events meet only when they are simultaneous."""
+"""Warnings about SELECT: what is combined per instant, where most likely longer times are meant."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Iterator
 
 from neelc.errors import Diagnostic
 from neelc.ir import algebra as a
-from neelc.ir.algebra_events import is_pointwise
+from neelc.ir.algebra_events import has_only_points
 from neelc.ir.node import walk
 from neelc.source import Span
 
-HINT = "add a window to the stream, for example WINDOW(TIME 10 MINUTES)"
+HINT = "add a window to one of the streams, for example WINDOW(TIME 10 MINUTES)"
 
 
 def nothing_lasts(query: a.Algebra) -> Iterator[Diagnostic]:
-    """An aggregate of events, or several streams of events, of which each is valid for one instant only: they
-    meet when they are simultaneous.
+    """Several streams of events, or DISTINCT, of events that are valid for one instant each.
 
     >>> from neelc.lints.examples import told_of_select
-    >>> print(told_of_select("SELECT avg(x) AS m FROM S"))
-    nothing lasts here: only simultaneous events are aggregated
     >>> print(told_of_select("SELECT a.x FROM S AS a, S AS b"))
-    nothing lasts here: only simultaneous events are correlated
+    SELECT joins per instant: these events meet only where their times are equal
+    >>> print(told_of_select("SELECT DISTINCT x FROM S"))
+    DISTINCT compares per instant: equal rows of different times are all kept
 
-    Not if something lasts: a window, or the value of an aggregate.
+    Not if something lasts: a window, or the value of an aggregate. Aggregates of such events are an error.
 
-    >>> told_of_select("SELECT avg(x) AS m FROM S WINDOW(COUNT 3 EVENTS)")
+    >>> told_of_select("SELECT DISTINCT x FROM S WINDOW(COUNT 3 EVENTS)")
     >>> told_of_select("SELECT a.x FROM S AS a, (SELECT max(x) AS m FROM S WINDOW(TIME 5)) AS b")
     """
     for node in walk(query.root):
         match node:
-            case a.Aggregator(input, aggregates=(_, *_)) if is_pointwise(input):
-                yield _warning("aggregated", node.span or query.span)
-            case a.Correlator(inputs) if sum(map(is_pointwise, inputs)) > 1:
-                yield _warning("correlated", inputs[0].span or query.span)
+            case a.Aggregator(a.Projection() as input, aggregates=()) if has_only_points(input):
+                message = "DISTINCT compares per instant: equal rows of different times are all kept"
+                yield Diagnostic("NEEL6006", message, node.span or query.span or Span(0, 1), HINT)
+            case a.Correlator(inputs) if sum(map(_is_of_points, inputs)) > 1:
+                message = "SELECT joins per instant: these events meet only where their times are equal"
+                yield Diagnostic("NEEL6006", message, inputs[0].span or query.span or Span(0, 1), HINT)
 
 
-def _warning(what: str, span: Span | None) -> Diagnostic:
-    message = f"nothing lasts here: only simultaneous events are {what}"
-    return Diagnostic("NEEL6006", message, span or Span(0, 1), HINT)
+def _is_of_points(input: a.Operator) -> bool:
+    return not isinstance(input, a.Relation) and has_only_points(input)

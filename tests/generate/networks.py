@@ -13,6 +13,7 @@ from random import Random
 from generate.network_agents import AGENTS, agent_call, matched
 from neelc import parse
 from neelc.bind import bind
+from neelc.errors import NeelError
 from neelc.ir.logical import Program
 from neelc.ir.node import Node, map_children
 from neelc.ir.script import CreateQuery, FromQuery, FromStream, Script, Select, Statement
@@ -62,9 +63,17 @@ def made(text: str, tables: Tables) -> Network:
 
 
 def networks(random: Random, how_many: int) -> Iterator[Network]:
-    """So many networks."""
-    for _ in range(how_many):
-        yield made(STREAMS + script(random), tables(random))
+    """So many networks, none of which aggregates events of one instant each: that is an error."""
+    found = 0
+    while found < how_many:
+        text = STREAMS + script(random)
+        try:
+            network = made(text, tables(random))
+        except NeelError as error:
+            assert {one.code for one in error.diagnostics} == {"NEEL3081"}, f"{text}\n{error}"
+            continue
+        found += 1
+        yield network
 
 
 def with_queries_named(node: Node, numbers: Iterator[int], before: list[Statement]) -> Node:

@@ -145,6 +145,13 @@ def test_wrong_queries(spark: Any, trades: Any) -> None:
     assert "hint" in parameters and "message" in parameters
 
 
+def test_an_ordinary_aggregate_is_left_to_spark(spark: Any, trades: Any) -> None:
+    """`count(*)` per instant would be four rows here, where one is meant."""
+    with pytest.raises(neelc.NeelError, match=r"(?s)SELECT aggregates per instant.*spark\.sql") as caught:
+        neelc.sql(spark, "SELECT count(*) FROM Trades", Trades=trades)
+    assert [one.code for one in caught.value.diagnostics] == ["NEEL3081"]
+
+
 def test_a_stream_without_data(spark: Any) -> None:
     text = "CREATE STREAM T (ts BIGINT) TIMESTAMP BY ts; PATTERN T t"
     query = neelc.Session(spark).compile(text)
