@@ -22,13 +22,19 @@ from neelc.runtime.rows.walking import NextStart
 MOST_STEPS = 1_000_000
 """So many rows may be tried for a match from one row."""
 
+UNDECIDED = [-1]
+"""In place of a match's places: what the preferred match is depends on rows that have not come."""
+
+Match = tuple[int, list[int]]
+"""The row at which a match starts, and the places of its rows."""
+
 START, FIRST = -1, -2
 """Where choices are made besides after places: at the first row of a match, and at that of a partition."""
 
 
 class Search:
-    """Looks for matches in rows whose states are known. `within(row, at)` says whether a match from a row may
-    reach another one."""
+    """Looks for matches in rows whose states are known. In an open partition, more rows may come after them.
+    `before` says how many rows of the partition came before them."""
 
     def __init__(
         self,
@@ -37,8 +43,11 @@ class Search:
         states: Ints,
         judge: Judge,
         times: Sequence[int] | None,
+        before: int = 0,
     ) -> None:
         self.program = program
+        self.before = before
+        self.is_open = viability.is_open
         self.machine = viability.machine
         self.sets = viability.sets
         self.states = states.tolist()
@@ -48,25 +57,36 @@ class Search:
 
     def matches(self, heads: Ints, next_start: NextStart) -> Matches:
         """The matches of all partitions."""
-        start: list[int] = []
-        found: list[list[int]] = []
+        found: list[Match] = []
         tails = np.append(heads[1:], len(self.states)).tolist()
         for head, tail in zip(heads.tolist(), tails, strict=True):
-            row, count = head, 0
-            while row < tail:
-                can_begin = self._viable(FIRST if row == head else START, row)
-                places = self._first(Path(head, tail, count + 1), row) if can_begin else None
-                if places is None:
-                    row += 1
-                    continue
-                count += 1
-                start.append(row)
-                found.append(places)
-                row = next_start(row, places) if places else row + 1
-        return listed(start, list(map(len, found)), [place for places in found for place in places], heads)
+            self._collect(Path(head, tail, 1, tail), range(head, tail), next_start, found)
+        return _listed(found, heads)
+
+    def matches_from(self, path: Path, rows: range, next_start: NextStart) -> tuple[Matches, int]:
+        """The matches of one partition that start at some rows; and the row from which on it is yet to be
+        decided where matches start."""
+        found: list[Match] = []
+        decided = self._collect(path, rows, next_start, found)
+        return _listed(found, np.array([path.head])), decided
+
+    def _collect(self, path: Path, rows: range, next_start: NextStart, found: list[Match]) -> int:
+        row = rows.start
+        while row < rows.stop:
+            can_begin = self._viable(FIRST if row == path.head else START, row)
+            places = self._first(path, row) if can_begin else None
+            if places is UNDECIDED:
+                return row
+            if places is None:
+                row += 1
+                continue
+            path.number += 1
+            found.append((row, places))
+            row = next_start(row, places) if places else row + 1
+        return row
 
     def _first(self, path: Path, row: int) -> list[int] | None:
-        """The places of the preferred match from a row; None if there is none."""
+        """The places of the preferred match from a row; None if there is none; or UNDECIDED."""
         machine, judge = self.machine, self.judge
         judge.begin(path, row)
         places: list[int] = []
@@ -85,7 +105,9 @@ class Search:
                 return places
             steps += 1
             if steps > MOST_STEPS:
-                raise RowFailure(_hard_to_find(path, row), row)
+                if self.is_open:
+                    return UNDECIDED  # rows to come may show that nothing had to be tried
+                raise RowFailure(_hard_to_find(row - path.head + self.before), row)
             at = row + len(places)
             if not self.program.conditions and (choice, at) in failed:
                 continue  # without conditions, only the window tells ways apart, and it is the same for all
@@ -94,8 +116,10 @@ class Search:
                 judge.pop(path)
                 continue
             places.append(choice)
-            if at + 1 < path.tail:
+            if at + 1 < path.known:
                 waiting.append(iter(self._viable(choice, at + 1)))
+            elif self.is_open:
+                return places if machine.after[choice][:1] == (ACCEPT,) else UNDECIDED
             elif machine.ends[choice]:
                 return places
             else:
@@ -108,7 +132,7 @@ class Search:
         key = (place, self.states[row])
         found = self.known.get(key)
         if found is None:
-            viable, choices = self.sets[key[1]], self._choices(place)
+            viable, choices = self.sets[key[1]].possible, self._choices(place)
             found = [choice for choice in choices if choice == ACCEPT or viable >> choice & 1]
             self.known[key] = found
         return found
@@ -127,9 +151,14 @@ class Search:
         return first is not None and last is not None and abs(last - first) <= program.reach
 
 
-def _hard_to_find(path: Path, row: int) -> Facts:
+def _listed(found: list[Match], heads: Ints) -> Matches:
+    starts, lengths = [row for row, _ in found], [len(places) for _, places in found]
+    return listed(starts, lengths, [place for _, places in found for place in places], heads)
+
+
+def _hard_to_find(row: int) -> Facts:
     message = (
-        f"more than {MOST_STEPS} attempts to match from row {row - path.head + 1} of a partition: conditions "
+        f"more than {MOST_STEPS} attempts to match from row {row + 1} of a partition: conditions "
         "of this pattern depend on the path, so that each way is tried"
     )
     return Facts(BACKTRACKING, message, limit=MOST_STEPS, number=MOST_STEPS + 1)

@@ -1,12 +1,12 @@
 """From Spark to row patterns and back: the function that `DataFrame.mapInArrow` runs on each partition.
 
-Once all rows of some keys have come (`neelc.runtime.rows.arriving`), their matches are found and become rows
-again.
+Once all rows of some keys have come, or enough of a long one (`neelc.runtime.rows.arriving`), their matches
+are found and become rows again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
 from neelc.runtime.rows import navigation
-from neelc.runtime.rows.arriving import Batches, complete_keys
+from neelc.runtime.rows.arriving import Arrived, Batches, Progress, Waiting
 from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.failing import RowFailure, key_text
 from neelc.runtime.rows.matches import listed
 from neelc.runtime.rows.navigation import Found, Views
 from neelc.runtime.rows.program import Member, Number, Output, Property, RowProgram, Value, Values
-from neelc.runtime.rows.recognizing import recognize
+from neelc.runtime.rows.recognizing import Piece, recognize, recognize_piece
 
 ROWS_AT_ONCE = 250_000
 ROWS_IN_BATCH = 50_000
@@ -33,28 +33,46 @@ def recognizer(program: RowProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callabl
 
 
 def _run(program: RowProgram, rows_at_once: int, batches: Batches) -> Batches:
-    for table, heads in complete_keys(program, rows_at_once, batches):
-        columns = dict(zip(table.schema.names, table.columns, strict=True))
-        with _explained(program, columns):
-            for found, views in _results(program, columns, heads, table.num_rows):
-                yield from _batches(found, views, columns)
+    waiting = Waiting(program, rows_at_once)
+    search = partial(_searched, program)
+    for batch in batches:
+        if waiting.add(batch):
+            for arrived in waiting.complete(is_last=False):
+                yield from search(arrived)
+            yield from waiting.search_open(search)
+    for arrived in waiting.complete(is_last=True):
+        yield from search(arrived)
 
 
-def _results(
-    program: RowProgram, columns: dict[str, pa.Array], heads: Ints, count: int
-) -> Iterator[tuple[Found, Views]]:
-    """Matches, and the rows of the result that are made of them."""
-    is_matched = np.zeros(count, dtype=np.bool_)
-    for matches in recognize(program, columns, heads, count):
-        found = Found(program, matches, heads, count)
-        views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
-        yield found, views(found)
+def _searched(program: RowProgram, arrived: Arrived) -> Generator[pa.RecordBatch, None, Progress]:
+    """The rows of the result, and how far a key has been searched."""
+    rows, heads, before = arrived.rows, arrived.heads, arrived.progress or Progress()
+    count = rows.num_rows
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    number, matched = before.number, before.matched
+    is_done = np.zeros(count, dtype=np.bool_)
+    is_done[: max(before.begin, matched)] = True
+    with _explained(program, columns):
+        if arrived.progress is None:
+            matches, decided = recognize(program, columns, heads, count), count
+        else:
+            piece = Piece(count, before.before, before.begin, number, arrived.is_open)
+            matches, decided = recognize_piece(program, columns, piece)
+        for one in matches:
+            found = Found(program, one, heads, count)
+            views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
+            yield from _batches(found, views(found), columns)
+            number += len(one.start)
+            matched = max(matched, int((one.start + one.length).max(initial=0)))
+            if program.all_rows == "UNMATCHED":
+                is_done[found.taken] = True
+                is_done[one.start] = True
         if program.all_rows == "UNMATCHED":
-            is_matched[found.taken] = True
-            is_matched[matches.start] = True
-    if program.all_rows == "UNMATCHED":
-        nothing = Found(program, listed((), (), (), heads), heads, count)
-        yield nothing, navigation.unmatched_rows(np.flatnonzero(~is_matched))
+            nothing = Found(program, listed((), (), (), heads), heads, count)
+            yield from _batches(
+                nothing, navigation.unmatched_rows(np.flatnonzero(~is_done[:decided])), columns
+            )
+    return Progress(before.before, decided, number, matched)
 
 
 def _batches(found: Found, views: Views, columns: dict[str, pa.Array]) -> Batches:

@@ -30,11 +30,13 @@ AtRow = Callable[[int, "Path"], object]
 class Path:
     """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
     and those that are mapped to each set of variables somebody asks for. `totals` are the aggregates over
-    these that somebody asked for, by the judge's numbers for them."""
+    these that somebody asked for, by the judge's numbers for them. Rows from `known` on can be looked at, but
+    not taken yet."""
 
     head: int
     tail: int
     number: int
+    known: int
     start: int = 0
     variables: list[int] = field(default_factory=list)
     rows: dict[int, list[int]] = field(default_factory=dict)

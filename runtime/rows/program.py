@@ -6,6 +6,7 @@ occurrence of a variable in the pattern, written out: `A{2}` has two.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from neelc.runtime.program import Apply, Column
@@ -185,15 +186,32 @@ def nearby_columns(program: RowProgram) -> tuple[str, ...]:
     >>> nearby_columns(RowProgram(Machine((), (), (), (), (), ()), (), (), (), nearby=(falls,)))
     ('price',)
     """
-    found: dict[str, None] = {}
+    return tuple(dict.fromkeys(column.name for column in _nearby(program)))
+
+
+def _nearby(program: RowProgram) -> Iterator[Column]:
     pending = [one.condition for one in program.nearby]
     while pending:
         match pending.pop():
-            case Column(name=name):
-                found.setdefault(name)
+            case Column() as column:
+                yield column
             case Apply(operands=operands):
                 pending.extend(reversed(operands))
-    return tuple(found)
+
+
+def sight(program: RowProgram) -> tuple[int, int]:
+    """How many rows before a match, and after its last row, its conditions and outputs look at.
+
+    >>> falls = Nearby(0, Apply("<", (Column("0", "price"), Column("-2", "price"))))
+    >>> after = Value("next", At(1, shift=3), "price")
+    >>> sight(RowProgram(Machine((), (), (), (), (), ()), (), (), (after,), nearby=(falls,)))
+    (2, 3)
+    """
+    looked = (one.at for condition in program.conditions for one in condition.looked)
+    shown = (one.at for one in program.outputs if isinstance(one, Value))
+    shifts = [one.shift for one in (*looked, *shown) if one is not None]
+    shifts += [int(column.variable) for column in _nearby(program)]
+    return max((-shift for shift in shifts if shift < 0), default=0), max((*shifts, 0))
 
 
 def looked_columns(program: RowProgram) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
-"""The matches of rows whose partitions are complete."""
+"""The matches of rows: of partitions that are complete, or of a piece of one that is not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -10,15 +12,15 @@ import pyarrow as pa
 from neelc.runtime.rows import automaton
 from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.backtracking import Search
-from neelc.runtime.rows.judging import Judge
+from neelc.runtime.rows.judging import Judge, Path
 from neelc.runtime.rows.lanes import matches_in_lanes
 from neelc.runtime.rows.letters import letters, masks
 from neelc.runtime.rows.matches import Matches
 from neelc.runtime.rows.preference import matches_past_last_row
-from neelc.runtime.rows.program import RowProgram, looked_columns
+from neelc.runtime.rows.program import RowProgram, looked_columns, sight
 from neelc.runtime.rows.skipping import next_start_of
 from neelc.runtime.rows.viability import Viability
-from neelc.runtime.rows.walking import ViableWays, Ways, from_every_row, one_by_one
+from neelc.runtime.rows.walking import ViableWays, Ways, from_every_row, limit_starts, one_by_one
 from neelc.runtime.rows.windowed import WindowedWays, are_short, row_limits, time_limits
 
 TIME = "time"
@@ -28,6 +30,8 @@ LARGEST_TABLE = 20_000_000
 memory."""
 
 Columns = Mapping[str, pa.Array]
+
+HEAD = np.zeros(1, dtype=np.int64)
 
 
 def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Iterator[Matches]:
@@ -44,30 +48,123 @@ def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) ->
     viability = Viability(program.machine, alphabet)
     states = viability.states(read, heads, backwards=True)
     if has_window or program.conditions:
-        yield _searched(program, columns, viability, states, heads)
+        search = _search(program, columns, viability, states)
+        yield search.matches(heads, next_start_of(program))
     elif len(viability.sets) * len(program.machine.after) > LARGEST_TABLE:
-        yield one_by_one(ViableWays(viability, states, heads), heads, next_start_of(program))
+        yield one_by_one(ViableWays(viability, states, heads), heads, next_start_of(program))[0]
     elif program.skip == "PAST":
-        yield matches_past_last_row(viability, states, heads)
+        yield matches_past_last_row(viability, states, heads)[0]
     elif program.skip == "NEXT" or many:
         yield from _together(program, ViableWays(viability, states, heads), heads, count)
     else:
-        yield one_by_one(ViableWays(viability, states, heads), heads, next_start_of(program))
+        yield one_by_one(ViableWays(viability, states, heads), heads, next_start_of(program))[0]
 
 
 def _together(program: RowProgram, ways: Ways, heads: Ints, count: int) -> Iterator[Matches]:
     if program.skip == "NEXT":
-        yield from from_every_row(ways, heads, count)
+        yield from from_every_row(ways, heads, count)[0]
     else:
         yield matches_in_lanes(program, ways, heads, count)
 
 
-def _searched(
-    program: RowProgram, columns: Columns, viability: Viability, states: Ints, heads: Ints
-) -> Matches:
+@dataclass(frozen=True)
+class Piece:
+    """A piece of one partition, of which `before` rows came earlier and are forgotten. Matches start at the
+    row `begin` or later; `number` were found before. More rows may come if it is open."""
+
+    count: int
+    before: int = 0
+    begin: int = 0
+    number: int = 0
+    is_open: bool = True
+
+
+def recognize_piece(program: RowProgram, columns: Columns, piece: Piece) -> tuple[Iterator[Matches], int]:
+    """The matches of a piece that are decided, and the row from which on it is not decided where matches
+    start: whatever rows come, those before it are done with."""
+    if piece.before + piece.begin:
+        program = replace(program, machine=replace(program.machine, first=program.machine.start))
+    _, ahead = sight(program)
+    known = piece.count - ahead if piece.is_open else piece.count
+    if known <= piece.begin:
+        return iter(()), piece.begin
+    recognized = _Recognized(program, columns, piece, known)
+    found, decided = recognized.windowed() if recognized.has_window else recognized.viable()
+    return (replace(one, number=one.number + piece.number) for one in found), decided
+
+
+@dataclass
+class _Recognized:
+    """The rows before `known` can be taken; those after it have been seen, but the conditions on them depend
+    on further ones."""
+
+    program: RowProgram
+    columns: Columns
+    piece: Piece
+    known: int
+
+    def __post_init__(self) -> None:
+        self.has_window = self.program.reach is not None or self.program.rows is not None
+        self.next_start = next_start_of(self.program)
+        self.bits = masks(self.program, self.columns, HEAD, self.piece.count)[: self.known]
+
+    @cached_property
+    def letters(self) -> tuple[list[int], Ints]:
+        return letters(self.bits)
+
+    def windowed(self) -> tuple[Iterator[Matches], int]:
+        """A start is decided once a row has come that is outside of its window. No more than the rows inside
+        can matter then: it makes no difference that others are missing."""
+        program, known, begin = self.program, self.known, self.piece.begin
+        limits = _limits(program, self.columns, HEAD, known)
+        decided = int(np.searchsorted(limits, known - 1)) if self.piece.is_open else known
+        if decided <= begin:
+            return iter(()), begin
+        is_small = len(program.machine.after) * known < LARGEST_TABLE
+        if program.skip == "NEXT" and not program.conditions and is_small and are_short(limits):
+            ways = WindowedWays(program.machine, self.bits, HEAD, limits)
+            limit_starts(ways, begin, decided)
+            return from_every_row(ways, HEAD, known)[0], decided
+        return self._searched(Viability(program.machine, self.letters[0]), decided)
+
+    def viable(self) -> tuple[Iterator[Matches], int]:
+        program, begin, known = self.program, self.piece.begin, self.known
+        viability = Viability(program.machine, self.letters[0], self.piece.is_open)
+        if program.conditions:
+            return self._searched(viability, known)
+        states = self._states(viability)
+        if self.piece.is_open:
+            states = np.append(states, 0)  # anything may come
+        is_small = len(viability.sets) * len(program.machine.after) <= LARGEST_TABLE
+        if program.skip == "PAST" and is_small:
+            matches, decided = matches_past_last_row(viability, states[begin:], HEAD)
+            return iter((replace(matches, start=matches.start + begin),)), begin + decided
+        ways = ViableWays(viability, states, HEAD)
+        limit_starts(ways, begin, known)
+        if program.skip == "NEXT" and is_small:
+            several, undecided = from_every_row(ways, HEAD, len(states))
+        else:
+            matches, undecided = one_by_one(ways, HEAD, self.next_start)
+            several = iter((matches,))
+        return several, known if undecided is None else undecided
+
+    def _states(self, viability: Viability) -> Ints:
+        return viability.states(self.letters[1], HEAD, backwards=True)
+
+    def _searched(self, viability: Viability, beyond: int) -> tuple[Iterator[Matches], int]:
+        piece = self.piece
+        search = _search(self.program, self.columns, viability, self._states(viability), piece.before)
+        path = Path(0, piece.count, piece.number + 1, self.known)
+        matches, decided = search.matches_from(path, range(piece.begin, beyond), self.next_start)
+        return iter((matches,)), decided
+
+
+def _search(
+    program: RowProgram, columns: Columns, viability: Viability, states: Ints, before: int = 0
+) -> Search:
     judge = Judge(program, {name: columns[name].to_pylist() for name in looked_columns(program)})
     times = columns[TIME].to_pylist() if program.reach is not None else None
-    return Search(program, viability, states, judge, times).matches(heads, next_start_of(program))
+    return Search(program, viability, states, judge, times, before)
 
 
 def _limits(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Ints:
@@ -75,6 +172,6 @@ def _limits(program: RowProgram, columns: Columns, heads: Ints, count: int) -> I
     if program.rows is not None:
         return row_limits(heads, count, program.rows)
     assert program.reach is not None
-    times = columns[TIME]
+    times = columns[TIME].slice(0, count)
     valid = np.asarray(times.is_valid())
     return time_limits(np.asarray(times.fill_null(0)).astype(np.int64), valid, heads, program.reach)

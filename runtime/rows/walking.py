@@ -10,7 +10,7 @@ import numpy as np
 
 from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.matches import Matches, listed, numbered
-from neelc.runtime.rows.preference import NONE, choice
+from neelc.runtime.rows.preference import NONE, UNDECIDED, choice
 from neelc.runtime.rows.program import ACCEPT
 from neelc.runtime.rows.viability import Viability
 
@@ -23,13 +23,19 @@ ROWS_AT_ONCE = 2_000_000
 
 class Ways(Protocol):
     """How matches go through rows: `starts` are the rows at which one can begin, `begins` the places that
-    take them, ACCEPT for an empty match."""
+    take them, ACCEPT for an empty match, UNDECIDED where that depends on rows that have not come."""
 
     starts: Ints
     begins: Ints
 
     def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
         """The choices after places, at the next rows, of matches from `starts`."""
+
+
+def limit_starts(ways: Ways, first: int, beyond: int) -> None:
+    """Matches begin at the row `first` or later, and before `beyond`."""
+    kept = slice(*np.searchsorted(ways.starts, [first, beyond]).tolist())
+    ways.starts, ways.begins = ways.starts[kept], ways.begins[kept]
 
 
 class ViableWays:
@@ -68,13 +74,14 @@ class ViableWays:
         return found
 
 
-def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> Matches:
-    """Each match starts where `next_start` of the one before says, or later."""
+def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> tuple[Matches, int | None]:
+    """Each match starts where `next_start` of the one before says, or later. The first row from which it is
+    undecided whether one starts; None if there is no such row."""
     tails, states = np.append(heads[1:], len(ways.states)).tolist(), ways.states.tolist()
     start: list[int] = []
     length: list[int] = []
     found: list[int] = []
-    segment, tail, beyond = -1, 0, 0
+    segment, tail, beyond, undecided = -1, 0, 0, None
     for row, place in zip(ways.starts.tolist(), ways.begins.tolist(), strict=True):
         while row >= tail:
             segment += 1
@@ -83,26 +90,39 @@ def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> Matches:
             continue
         places: list[int] = []
         at = row
-        while place != ACCEPT:
+        while place >= 0:
             places.append(place)
             at += 1
             if at == tail:
                 break
             place = ways.choice(place, states[at])
+        if place == UNDECIDED:
+            undecided = row
+            break
         start.append(row)
         length.append(at - row)
         found += places
         beyond = next_start(row, places) if places else row + 1
-    return listed(start, length, found, heads)
+    return listed(start, length, found, heads), undecided
 
 
-def from_every_row(ways: Ways, heads: Ints, count: int) -> Iterator[Matches]:
-    """A match from every row at which one can begin, some at a time; all of these advance together."""
-    number = numbered(ways.starts, heads)
+def from_every_row(ways: Ways, heads: Ints, count: int) -> tuple[Iterator[Matches], int | None]:
+    """A match from every row at which one can begin, up to the first row from which that is undecided; None
+    if there is no such row. All matches advance together."""
     everywhere = np.arange(len(ways.starts))
     lengths = np.zeros(len(ways.starts), dtype=np.int64)
-    for step, matches, _ in _advance(ways, heads, count, everywhere):
+    decided = len(everywhere)
+    for step, matches, places in _advance(ways, heads, count, everywhere):
+        if places.min() == UNDECIDED:
+            decided = min(decided, int(matches[places == UNDECIDED].min()))
         lengths[matches] = step + 1
+    undecided = int(ways.starts[decided]) if decided < len(everywhere) else None
+    return _in_parts(ways, heads, count, everywhere[:decided], lengths[:decided]), undecided
+
+
+def _in_parts(ways: Ways, heads: Ints, count: int, everywhere: Ints, lengths: Ints) -> Iterator[Matches]:
+    """The matches of these numbers, some at a time."""
+    number = numbered(ways.starts, heads)
     piece = np.cumsum(lengths) // ROWS_AT_ONCE
     for part in np.split(everywhere, np.flatnonzero(np.diff(piece)) + 1):
         offsets = np.cumsum(lengths[part]) - lengths[part]
@@ -113,7 +133,8 @@ def from_every_row(ways: Ways, heads: Ints, count: int) -> Iterator[Matches]:
 
 
 def _advance(ways: Ways, heads: Ints, count: int, matches: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-    """Row by row: the number of the row in its match, the matches that have so many, and their places."""
+    """Row by row: the number of the row in its match, the matches that have so many, and their places; those
+    that are UNDECIDED go no further."""
     starts, places = ways.starts[matches], ways.begins[matches]
     tails = np.append(heads[1:], count)[np.searchsorted(heads, starts, side="right") - 1]
     step = 0
@@ -124,6 +145,6 @@ def _advance(ways: Ways, heads: Ints, count: int, matches: Ints) -> Iterator[tup
             return
         yield step, matches, places
         step += 1
-        inside = starts + step < tails
+        inside = (starts + step < tails) & (places != UNDECIDED)
         matches, starts, places, tails = (column[inside] for column in (matches, starts, places, tails))
         places = ways.after(places, starts + step, starts)
