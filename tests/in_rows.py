@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from neelc.bind.findings import Findings
+from neelc.emit.row_order import one_number
 from neelc.errors import NeelError
 from neelc.host.binding import bound_clause
 from neelc.ir import expr as e
@@ -45,12 +46,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def bound(text: str, columns: tuple[Column, ...] = COLUMNS) -> Recognize:
+def bound(text: str, columns: tuple[Column, ...] = COLUMNS, unit: str = "MILLISECOND") -> Recognize:
     """A clause over rows with these columns; `NeelError` if it is wrong."""
     source = Source(f"MATCH_RECOGNIZE ({text})")
     findings = Findings(source)
     parsed = row_match(source, Span(0, len(source.text)))
-    found = bound_clause(parsed, "rows", columns, "MILLISECOND", findings)  # type: ignore[arg-type]
+    found = bound_clause(parsed, "rows", columns, unit, findings)  # type: ignore[arg-type]
     if found is None or findings.diagnostics:
         raise NeelError(findings.diagnostics, source)
     return found
@@ -58,10 +59,12 @@ def bound(text: str, columns: tuple[Column, ...] = COLUMNS) -> Recognize:
 
 @dataclass(frozen=True)
 class Way:
-    """How rows come: so many in a batch, and so many are collected before complete keys are searched."""
+    """How rows come: so many in a batch, and so many are collected before they are searched; sorted by one
+    number with ticks of some `grain`, in which keys are mixed, where the order of the clause allows that."""
 
     batch: int = 1000
     rows_at_once: int = 1000
+    grain: int | None = None
 
 
 def recognized_by_kernel(plan: RowPlan, rows: Sequence[Row], way: Way | None = None) -> Result:
@@ -69,10 +72,13 @@ def recognized_by_kernel(plan: RowPlan, rows: Sequence[Row], way: Way | None = N
     way = way or Way()
     if not rows:
         return Result(plan.query.output, [])
-    batches = iter(as_table(plan, rows).combine_chunks().to_batches(max_chunksize=way.batch))
-    found = [
-        row for batch in recognizer(plan.program, way.rows_at_once)(batches) for row in batch.to_pylist()
-    ]
+    program = plan.program
+    order = one_number(plan)
+    if way.grain is not None and order is not None:
+        program = replace(program, order=replace(order, grain=way.grain))
+    table = by_one_number(as_table(replace(plan, program=program), rows), program)
+    batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
+    found = [row for batch in recognizer(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
     excluded = plan.outputs.get(p.Property("", "EXCLUDED"))
     kept = [row for row in found if excluded is None or not row[excluded]]
     return Result(plan.query.output, [output_row(plan, row, found) for row in kept])
@@ -91,6 +97,23 @@ def as_table(plan: RowPlan, rows: Sequence[Row]) -> pa.Table:
     if plan.program.reach is not None:
         found["time"] = pa.array(times, pa.int64())
     return pa.table(found)
+
+
+def by_one_number(table: pa.Table, program: p.RowProgram) -> pa.Table:
+    """As Spark would sort them, with a hash of two values; rows of one tick come in the wrong order."""
+    if program.order is None:
+        return table
+    order, rows = program.order, table.to_pylist()
+
+    def number(place: int) -> tuple[int, float, int]:
+        key = tuple(str(rows[place][name]) for name in program.keys)
+        at = rows[place][order.column]
+        if at is None:
+            return len("".join(key)) % 2, float("inf") if order.nulls_last else float("-inf"), 0
+        at = ~at if order.descending else at
+        return len("".join(key)) % 2, at // order.grain, -at
+
+    return table.take(sorted(range(len(rows)), key=number))
 
 
 def column(plan: RowPlan, name: str, rows: Sequence[Row]) -> pa.Array:

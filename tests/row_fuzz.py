@@ -73,7 +73,7 @@ def compare(
     query: Recognize, plan: RowPlan, table: Sequence[Row], chance: Random, seen: Counter[str], what: str
 ) -> None:
     """One clause over one table."""
-    way = Way(chance.choice([1, 2, 3, 7]), chance.choice([1, 2, 5, 1000]))
+    way = Way(chance.choice([1, 2, 3, 7]), chance.choice([1, 2, 5, 1000]), chance.choice([None, None, 1, 4]))
     together = chance.choice([0, 1, 3, 100])
     try:
         with patch.object(reference, "MAX_JUDGED", MAX_JUDGED):

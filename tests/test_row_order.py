@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.rows.arriving import complete_keys
-from neelc.runtime.rows.program import Machine, Order, RowProgram
+from neelc.runtime.rows.arriving import Arrived, Progress, Waiting
+from neelc.runtime.rows.program import At, Machine, Order, RowProgram, Value
 
 NOTHING = Machine((), (), (), (), (), ())
 Cell = int | str | None
@@ -46,8 +46,12 @@ def wanted(rows: list[tuple[Cell, Cell]], order: Order) -> dict[Cell, list[Cell]
     return found
 
 
-@pytest.mark.parametrize("seed", range(200))
+Shown = tuple[Cell, Cell, Cell]
+
+
+@pytest.mark.parametrize("seed", range(300))
 def test_rows_are_put_in_order(seed: int) -> None:
+    """And are searched once each, be it in pieces, with the row before them in sight."""
     chance = random.Random(seed)
     order = Order("t", chance.choice((1, 4, 1 << 20)), chance.random() < 0.5, chance.random() < 0.5)
     times = [*range(-9, 10), -(2**63), 2**63 - 1, *[None] * chance.choice((0, 0, 3))]
@@ -55,14 +59,35 @@ def test_rows_are_put_in_order(seed: int) -> None:
     rows: list[tuple[Cell, Cell]] = [
         (chance.choice(keys), chance.choice(times)) for _ in range(chance.randint(1, 60))
     ]
-    program = RowProgram(NOTHING, (), ("key",), (), order=order)
-    found: dict[Cell, list[Cell]] = {}
+    before = Value("before", At(0, shift=-1), "t")
+    program = RowProgram(NOTHING, (), ("key",), (before,), order=order)
     size, at_once = chance.randint(1, 20), chance.randint(1, 20)
-    for piece, heads in complete_keys(program, at_once, in_batches(sorted_by_one_number(rows, order), size)):
-        listed = list(zip(*(piece.column(name).to_pylist() for name in ("key", "t")), strict=True))
-        for begin, end in zip(heads, [*heads[1:], len(listed)], strict=True):
-            key = listed[begin][0]
-            assert key not in found, "a key came in two pieces"
-            found[key] = [time for of, time in listed[begin:end] if of == key]
-            assert len(found[key]) == end - begin
-    assert found == wanted(rows, order)
+    waiting = Waiting(program, at_once)
+    shown: list[Shown] = []
+    for batch in in_batches(sorted_by_one_number(rows, order), size):
+        if waiting.add(batch):
+            for arrived in waiting.complete(is_last=False):
+                shown += searched(arrived, chance)
+            shown += waiting.search_open(lambda arrived: searched(arrived, chance))
+    for arrived in waiting.complete(is_last=True):
+        shown += searched(arrived, chance)
+    expected = [
+        (key, time, before)
+        for key, times in wanted(rows, order).items()
+        for before, time in zip([None, *times[:-1]], times, strict=True)
+    ]
+    found = {key: [row for row in shown if row[0] == key] for key in keys}
+    assert found == {key: [row for row in expected if row[0] == key] for key in keys}
+
+
+def searched(arrived: Arrived, chance: random.Random) -> Generator[Shown, None, Progress]:
+    """The rows, each with the time of the row before it in its partition. Of a key whose end has not come, as
+    many as chance will have it are decided."""
+    rows, progress = arrived.rows.to_pylist(), arrived.progress or Progress()
+    decided = chance.randint(progress.begin, len(rows)) if arrived.is_open else len(rows)
+    for head, tail in zip(arrived.heads.tolist(), [*arrived.heads[1:].tolist(), len(rows)], strict=True):
+        assert len({row["key"] for row in rows[head:tail]}) == 1
+        for row in range(max(head, progress.begin), min(tail, decided)):
+            before = rows[row - 1]["t"] if row > head else None
+            yield rows[row]["key"], rows[row]["t"], before
+    return Progress(progress.before, decided)

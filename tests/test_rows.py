@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from in_rows import Way, as_bag, bound, recognized_by_kernel
+from in_rows import Way, as_bag, as_table, bound, recognized_by_kernel
 from row_fuzz import compared
 
 from neelc.errors import NeelError
@@ -13,10 +16,12 @@ from neelc.ir.logical import Column
 from neelc.ir.types import INT, STRING
 from neelc.plan.program_sentence import program_sentence
 from neelc.plan.row_plan import row_plan
+from neelc.plan.row_sentence import memory_sentence
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
 from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.row_values import Row
 from neelc.runtime.rows import automaton, backtracking
+from neelc.runtime.rows.arriving import Waiting
 from neelc.runtime.rows.bridge import recognizer
 from neelc.runtime.rows.viability import Viability
 
@@ -228,6 +233,56 @@ def test_the_budget_of_conditions_on_the_path(monkeypatch: pytest.MonkeyPatch) -
     assert failure.value.facts.kind == BACKTRACKING
     assert failure.value.facts.limit == 100
     assert "the condition of B depends on the path" in program_sentence(plan.program)
+
+
+LONGEST = "bounded by the longest match"
+
+
+@pytest.mark.parametrize("skip", ["PAST LAST ROW", "TO NEXT ROW", "TO LAST B"])
+@pytest.mark.parametrize(
+    ("clause", "memory"),
+    [
+        (
+            "PATTERN (A B+ C*) DEFINE A AS kind = 'a', B AS kind = 'b'",
+            "grows with the partition: C* takes any",
+        ),
+        ("PATTERN (A B+ C*) WITHIN 20 EVENTS DEFINE A AS kind = 'a'", "bounded by WITHIN 20 EVENTS"),
+        (
+            "PATTERN (A B+? C*) WITHIN 9 SECONDS DEFINE C AS kind <> LAST(B.kind)",
+            "bounded by WITHIN 9 SECONDS",
+        ),
+        ("PATTERN (A B (A | C B){2}) DEFINE A AS kind = 'a'", f"{LONGEST}: 6 rows"),
+        ("PATTERN (A B+) DEFINE A AS kind = 'a', B AS kind = 'b'", f"{LONGEST}: rows are kept while"),
+        ("PATTERN (A B+) DEFINE A AS x > PREV(x, 3), B AS NEXT(x) > x", f"{LONGEST}: rows are kept while"),
+        ("PATTERN (A B+ C??) DEFINE B AS x > A.x AND sum(x) < 60", f"{LONGEST}: rows are kept while"),
+    ],
+)
+def test_what_is_decided_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, skip: str, clause: str, memory: str
+) -> None:
+    """In one partition of 800 rows, of which 40 are searched at once."""
+    shown = f"{MARKED}, NEXT(x, 2) AS y ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP {skip}"
+    query = bound(f"ORDER BY t {shown} {clause}", COLUMNS, "SECOND")
+    chance = np.random.default_rng(5)
+    table = rows("".join(chance.choice(list("abc"), 800)), "".join(map(str, chance.integers(0, 9, 800))))
+    kept: list[int] = []
+    add = Waiting.add
+
+    def watched(waiting: Waiting, batch: pa.RecordBatch) -> bool:
+        kept.append(waiting.count)
+        return add(waiting, batch)
+
+    monkeypatch.setattr(Waiting, "add", watched)
+    plan = row_plan(query)
+    batches = as_table(plan, table).combine_chunks().to_batches(max_chunksize=10)
+    in_pieces = as_tuples(recognizer(plan.program, 40)(iter(batches)))
+    assert memory_sentence(query).startswith(memory)
+    assert (max(kept) > 600) if memory.startswith("grows") else (max(kept) < 120)
+    assert in_pieces == as_tuples(recognizer(plan.program, 800)(iter(batches)))
+
+
+def as_tuples(batches: Iterator[pa.RecordBatch]) -> Counter[tuple[object, ...]]:
+    return Counter(row for batch in batches for row in zip(*batch.to_pydict().values(), strict=True))
 
 
 def test_random_clauses() -> None:

@@ -12,6 +12,7 @@ from neelc.ir.names import bare
 from neelc.ir.recognize import Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.show import show
+from neelc.plan.row_sentence import memory_sentence
 
 LINEAR = "linear: no condition depends on which rows a match has taken, so each row is looked at a few times"
 BACKTRACKING = "backtracking, within a budget of steps that fails the run when it is used up: "
@@ -65,6 +66,7 @@ def _record(one: Recognized) -> dict[str, object]:
         or "none: rows come in any order",
         "rows": _rows(query),
         "runs": _how(one),
+        "memory": memory_sentence(query),
         **({"columns": by_row} if by_row else {}),
         **({"on the path": paths} if paths else {}),
     }

@@ -98,7 +98,10 @@ class Waiting:
         if self.count < least:
             return
         (rows,) = self.batches
-        ordered, heads, order = _in_order(self.program, rows.slice(0, _settled(self.program, rows)))
+        settled = _settled(self.program, rows)
+        if settled < least:
+            return
+        ordered, heads, order = _in_order(self.program, rows.slice(0, settled))
         if order is None:
             order = np.arange(ordered.num_rows)
         kept = np.ones(rows.num_rows, dtype=np.bool_)
@@ -157,15 +160,15 @@ def _end_of_complete(program: RowProgram, rows: pa.RecordBatch) -> int:
 def _settled(program: RowProgram, rows: pa.RecordBatch) -> int:
     """How many rows of an open section have their place: rows of the last tick may come in any order."""
     if program.order is None:
-        return rows.num_rows
+        return int(rows.num_rows)
     ticks = _ticks(program.order, rows)
-    return int(np.searchsorted(ticks, ticks[-1]))
+    return len(ticks) - int(np.count_nonzero(ticks == ticks[-1]))
 
 
 def _in_order(program: RowProgram, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints, Ints | None]:
     """The rows of each key together and in their order, and the rows at which keys begin; and where they were
     before, if they were not in this order."""
-    if program.order is None or not rows.num_rows:
+    if program.order is None:
         return rows, _key_heads(program, rows), None
     ticks = _ticks(program.order, rows)
     keys = [rows.column(name) for name in program.keys]
@@ -174,8 +177,6 @@ def _in_order(program: RowProgram, rows: pa.RecordBatch) -> tuple[pa.RecordBatch
 
 
 def _key_heads(program: RowProgram, rows: pa.RecordBatch) -> Ints:
-    if not rows.num_rows:
-        return np.zeros(0, dtype=np.int64)
     return segments.heads([rows.column(name) for name in program.keys], rows.num_rows)
 
 
