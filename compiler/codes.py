@@ -147,6 +147,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL6004": "a condition that is always or never TRUE",
     "NEEL6005": "an order or a window that no events fit",
     "NEEL6006": "events that meet only at equal times",
+    "NEEL6130": "a negation after a list that does not cover the list",
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
 }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,19 @@ def test_run_finds_its_data_from_any_directory(directory: Path) -> None:
 def test_the_readme_shows_the_query_of_the_demo() -> None:
     shown = re.search(r"```neel\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert shown and shown[1].strip() in Path(SCRIPT).read_text()
+
+
+def test_the_command_lines_of_the_readme_run_as_they_stand(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text()
+    block = re.search(r"^    cd docs/examples/hospital\n((?:    .*\n)+)", text, re.MULTILINE)
+    assert block
+    lines = textwrap.dedent(block[1]).replace("|\n", "|").splitlines()
+    commands = [line.partition("#")[0].strip() for line in lines if "doctor" not in line]
+    assert len(commands) >= 6
+    shutil.copytree(HOSPITAL, tmp_path / "hospital")
+    program = f"{shlex.quote(sys.executable)} -m neelc"
+    for command in filter(None, commands):
+        without_spark = re.sub(r"\bneelc (run|why)\b(.*)", r"neelc \1\2 --engine reference", command)
+        line = re.sub(r"\bneelc (?=[a-z]+ )", f"{program} ", without_spark)
+        done = subprocess.run(line, shell=True, cwd=tmp_path / "hospital", capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout.strip(), f"{command}\n{done.stderr}"

@@ -11,6 +11,7 @@ from neelc.lints.condition_always_true import condition_always_true
 from neelc.lints.conditions_never_true import conditions_never_true
 from neelc.lints.leading_variable_matches_everything import leading_variable_matches_everything
 from neelc.lints.lint import Asked, Lint
+from neelc.lints.negation_after_a_list import negation_after_a_list
 from neelc.lints.nothing_lasts import nothing_lasts
 from neelc.lints.window_missing import window_missing
 from neelc.lints.window_too_short import window_too_short
@@ -24,6 +25,7 @@ LINTS: tuple[Lint, ...] = (
     conditions_never_true,  # NEEL6004
     condition_against_order,  # NEEL6005
     window_too_short,  # NEEL6005
+    negation_after_a_list,  # NEEL6130
 )
 
 
