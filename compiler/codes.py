@@ -125,6 +125,10 @@ CATALOGUE: dict[str, str] = {
     "NEEL4052": "FILTER where it is not supported",
     "NEEL4053": "a query inside an expression where it is not supported",
     "NEEL4060": "MATCH_RECOGNIZE in a statement that is no query",
+    "NEEL4061": "a file, in untrusted text",
+    "NEEL4062": "a table that was not given, in untrusted text",
+    "NEEL4063": "a function that untrusted text may not call",
+    "NEEL4064": "what untrusted text may not do",
     "NEEL4130": "a stream without end",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",

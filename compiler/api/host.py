@@ -20,6 +20,7 @@ from neelc.data.inputs import complete, unit_of
 from neelc.emit.python import python_source
 from neelc.emit.relations import Read, Relations
 from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
 from neelc.host.compiling import HostCompiled, compiled_host
 from neelc.host.explaining import explained
 from neelc.host.inputs import declarations
@@ -108,11 +109,16 @@ class HostBinding:
     script: HostScript
     data: Mapping[str, StreamData]
     arguments: Mapping[str, object]
+    untrusted: bool = False
 
     def query(self) -> HostQuery:
         """The query, compiled; raises `NeelError`."""
         statements = self.script.statements
-        host = compiled_host(statements, self.script.source, self.tables, self.arguments, self.describe)
+        if self.untrusted:
+            check_session(self.spark)
+        host = compiled_host(
+            statements, self.script.source, self.tables, self.arguments, self.describe, self.untrusted
+        )
         read = {let.relation.stream for let in host.compiled.relations.lets if isinstance(let.relation, Read)}
         frames = {name: self._frame(name) for name in self.tables if name in read}
         return HostQuery(self.spark, self.script, host, frames)
@@ -160,6 +166,12 @@ class HostBinding:
                 [Diagnostic("NEEL5005", f"stream `{name}` has no data", place, hint)], self.script.source
             )
         return registered.plain_frame if stream is None else registered.frame(stream)
+
+
+def check_session(spark: Frame) -> None:
+    """Raises `CallError` if Spark would find other tables than those that were judged."""
+    if spark.conf.get("spark.sql.caseSensitive", "false").lower() == "true":
+        raise CallError("untrusted text requires spark.sql.caseSensitive=false, as Spark has it")
 
 
 def described(relations: Relations, spark: Frame, frames: Mapping[str, Frame]) -> Described:

@@ -11,7 +11,8 @@ from neelc.api.errors import NeelQueryError, translated, warn_of
 from neelc.api.host import HostBinding
 from neelc.api.streams import Frame, StreamData, is_frame, names_of, no_frame
 from neelc.errors import Diagnostic, NeelError
-from neelc.host.script import host_script
+from neelc.host.scan import CLAUSE
+from neelc.host.script import HostScript, host_script
 from neelc.ir.names import written
 from neelc.ir.rows import ROWS_PER_MATCH
 from neelc.source import Source, Span
@@ -111,6 +112,7 @@ class _Clause:
         source = Source(f"{self.text}\n)", "match_recognize")
         script = host_script(source)
         assert script is not None
+        self._check_end(script, source)
         try:
             with translated():
                 binding = HostBinding(df.sparkSession, script, {"rows": StreamData(df, unit=unit)}, args)
@@ -120,6 +122,21 @@ class _Clause:
             raise self._explained(error, source) from error.__cause__
         warn_of(query.warnings, source)
         return frame
+
+    def _check_end(self, script: HostScript, source: Source) -> None:
+        """Raises `NeelQueryError` if an argument closes the clause: what follows would be SQL of its own."""
+        tokens = script.statements[0].tokens
+        end = tokens[min(4, len(tokens) - 1)].end
+        if (
+            len(script.statements) == 1
+            and len(tokens) == 5
+            and tokens[4].kind == CLAUSE
+            and end == len(source.text)
+        ):
+            return
+        message = "this ends the clause, of which it can only be a part"
+        error = NeelQueryError([Diagnostic("NEEL1001", message, Span(end - 1, end))], source)
+        raise self._explained(error, source)
 
     def _explained(self, error: NeelError, source: Source) -> NeelQueryError:
         """The error in the text of the argument that it is about, if it is about one."""

@@ -20,9 +20,10 @@ from neelc.bind.agents import registered_agents
 from neelc.bind.registered import registered
 from neelc.data.inputs import complete
 from neelc.files import CallError
-from neelc.host.inputs import used_parameters, used_streams
+from neelc.host.inputs import declarations, used_parameters, used_streams
 from neelc.host.own import own_part
 from neelc.host.script import HostScript, host_script
+from neelc.host.untrusted import refuse_files_and_agents
 from neelc.ir.expr import Parameter
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import walk
@@ -45,6 +46,7 @@ def sql(
     options: Mapping[str, bool] | None = None,
     aggregates: Mapping[str, Aggregate] | None = None,
     agents: Mapping[str, Agent] | None = None,
+    untrusted: bool = False,
     **streams: object,
 ) -> Frame:
     """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
@@ -53,9 +55,10 @@ def sql(
     single decisions of the compiler on or off: `push_in`, `shortcuts`, `chunks`. `aggregates` are functions
     of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
     `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
+    `untrusted`: the text may read these streams and nothing else.
     """
     own = own_arguments(streams, aggregates=aggregates, agents=agents)
-    session = Session(spark)
+    session = Session(spark, untrusted=untrusted)
     for name, given in (own["aggregates"] or {}).items():
         session.register_aggregate(name, given)
     for name, reading in (own["agents"] or {}).items():
@@ -67,15 +70,18 @@ def sql(
         most_rows=most_rows,
         most_matches=most_matches,
         options=options,
+        untrusted=untrusted,
         **streams,
     )
 
 
 class Session:
-    """A Spark session, and the streams and aggregates registered with it."""
+    """A Spark session, and the streams and aggregates registered with it. `untrusted`: the texts of all its
+    queries may read these streams, and those of their call, and nothing else."""
 
-    def __init__(self, spark: Frame) -> None:
+    def __init__(self, spark: Frame, *, untrusted: bool = False) -> None:
         self.spark = spark
+        self.untrusted = untrusted
         self._streams: dict[str, StreamData] = {}
         self._aggregates: dict[str, Aggregate] = {}
         self._agents: dict[str, Agent] = {}
@@ -167,6 +173,7 @@ class Session:
         most_rows: float | None = None,
         most_matches: int | None = None,
         options: Mapping[str, bool] | None = None,
+        untrusted: bool = False,
         **streams: object,
     ) -> Frame:
         """The matches of the script's last query as a DataFrame. Nothing is run yet."""
@@ -177,6 +184,7 @@ class Session:
             most_rows=most_rows,
             most_matches=most_matches,
             options=options,
+            untrusted=untrusted,
             **streams,
         ).to_df()
 
@@ -190,6 +198,7 @@ class Session:
         most_rows: float | None = None,
         most_matches: int | None = None,
         options: Mapping[str, bool] | None = None,
+        untrusted: bool = False,
         **streams: object,
     ) -> Query | HostQuery:
         """The script's last query, compiled; warns of what is valid, but probably not intended. `strategy`
@@ -203,7 +212,7 @@ class Session:
             options=options,
         )
         settings = Settings(own["strategy"], own["most_rows"], own["most_matches"], own["options"] or {})
-        query = self._compiled(text, own["args"], settings, streams)
+        query = self._compiled(text, own["args"], settings, streams, untrusted)
         warn_of(query.warnings, query.text)
         return query
 
@@ -213,14 +222,15 @@ class Session:
         args: Mapping[str, object] | None,
         settings: Settings,
         streams: Mapping[str, object],
+        untrusted: bool = False,
     ) -> Query | HostQuery:
         """The script's last query, without a warning."""
         source = Source(text)
         script = host_script(source)
         with translated():
             if script is not None and script.is_last:
-                return self._host(script, args or {}, settings, streams)
-            bound = self._bound(own_part(source), args or {}, streams)
+                return self._host(script, args or {}, settings, streams, untrusted)
+            bound = self._bound(own_part(source), args or {}, streams, untrusted)
             compiled = compiled_query(bound.program, bound.last, bound.text, settings)
         return Query(self.spark, bound, compiled)
 
@@ -230,13 +240,17 @@ class Session:
         args: Mapping[str, object],
         settings: Settings,
         streams: Mapping[str, object],
+        untrusted: bool = False,
     ) -> HostQuery:
         """A query of Spark's around MATCH_RECOGNIZE."""
+        untrusted = untrusted or self.untrusted
+        if untrusted:
+            refuse_files_and_agents(declarations(script), script.source)
         if settings != Settings():
             raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
         here = {name: as_data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
-        binding = HostBinding(self.spark, script, registered | here, args)
+        binding = HostBinding(self.spark, script, registered | here, args, untrusted)
         declared = [stream.name for stream in binding.streams]
         _refuse_unused("stream", here, [*declared, *used_streams(script, [*here, *registered])])
         _refuse_unused("argument", args, used_parameters(script))
@@ -250,6 +264,7 @@ class Session:
         *,
         mode: str = "simple",
         format: str = "text",
+        untrusted: bool = False,
         **streams: object,
     ) -> Text:
         """Why the script's last query is executed as it is."""
@@ -259,8 +274,8 @@ class Session:
         script = host_script(source)
         with translated():
             if script is not None and script.is_last:
-                return self._host(script, args, Settings(), streams).explain(mode, format)
-            return explanation(self._bound(own_part(source), args, streams), mode, format)
+                return self._host(script, args, Settings(), streams, untrusted).explain(mode, format)
+            return explanation(self._bound(own_part(source), args, streams, untrusted), mode, format)
 
     def why(
         self,
@@ -270,6 +285,7 @@ class Session:
         *,
         key: object = None,
         between: Sequence[object] | None = None,
+        untrusted: bool = False,
         **streams: object,
     ) -> Why:
         """Why the events of a key, between two times, have matches of the script's last query that start with
@@ -281,15 +297,24 @@ class Session:
         with translated():
             if script is not None and script.is_last:
                 raise refusal_of_rows(script.statements[-1].span, source)
-            return why_of(self._bound(own_part(source), args or {}, streams), key, between)
+            return why_of(self._bound(own_part(source), args or {}, streams, untrusted), key, between)
 
-    def _bound(self, text: Source, args: Mapping[str, object], streams: Mapping[str, object]) -> Bound:
+    def _bound(
+        self,
+        text: Source,
+        args: Mapping[str, object],
+        streams: Mapping[str, object],
+        untrusted: bool = False,
+    ) -> Bound:
+        untrusted = untrusted or self.untrusted
         script = read(text)
+        if untrusted:
+            refuse_files_and_agents(script, text)
         here = {name: as_data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         given = registered | here
         given |= dict(declared_paths(script, given))
-        given |= dict(in_catalog(script, given, self.spark))
+        given |= {} if untrusted else dict(in_catalog(script, given, self.spark))
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
         all_streams = {
             name: Registered(name, data, self.spark, find(written(name), declared) is not None)

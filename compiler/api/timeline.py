@@ -70,13 +70,15 @@ def timeline(
     compare_strategies: bool = False,
     most_events: int = MOST_EVENTS,
     why: Why | Iterable[Note] = (),
+    untrusted: bool = False,
 ) -> Timeline:
     """Events on a time line, and the matches of a query among them.
 
     `events` is a DataFrame, or `neelc.stream(...)` of one; the query knows it by `name`. Without a query only
     the events are drawn: a result of `neelc.sql`, from `match_start` to `match_end`, or of a SELECT is drawn
     like that, too. `key` names the columns of the lanes, by default those that the query brings together.
-    `why` is what `neelc.why` tells of start events, or other notes on them.
+    `why` is what `neelc.why` tells of start events, or other notes on them. `untrusted`: the query may read
+    these events and nothing else.
     """
     from neelc.api.session import Session
 
@@ -87,7 +89,7 @@ def timeline(
         raise TypeError(
             "timeline takes a DataFrame; for tables and paths, compile a query and ask it: .timeline()"
         )
-    session = Session(data.data.sparkSession)
+    session = Session(data.data.sparkSession, untrusted=untrusted)
     given: dict[str, Any] = {name: data}
     if query is None:
         # Every event is a match of its stream's name, which is a type: that says all there is to know of it.

@@ -53,12 +53,13 @@ def why(
     *,
     key: object = None,
     between: Sequence[object] | None = None,
+    untrusted: bool = False,
     **streams: object,
 ) -> Why:
     """Why the events of a key have matches that start with them, or have none; see `Session.why`."""
     from neelc.api.session import Session
 
-    return Session(spark).why(text, args, key=key, between=between, **streams)
+    return Session(spark).why(text, args, key=key, between=between, untrusted=untrusted, **streams)
 
 
 def why_of(bound: Bound, key: object, between: Sequence[object] | None) -> Why:

@@ -19,7 +19,8 @@ Sections begin with their word in the first column; `matches none` says that the
 holds the full text of the diagnostics. `warnings` holds the full text of all warnings, `warnings none` says
 that there are none; without it they are not looked at. `fires` and `silent` name rewriting rules that must,
 or must not, be used when the query is rewritten. `aggregates` and `agents` are Python source: functions that
-are decorated there with `aggregate` or `agent` can be called in the query.
+are decorated there with `aggregate` or `agent` can be called in the query. `untrusted` says that the query is
+one that is not trusted: it may read the events of the case and nothing else, and no Python is run.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ SECTIONS = {
     "aggregates": re.compile(r"aggregates"),
     "agents": re.compile(r"agents"),
     "query": re.compile(r"query"),
+    "untrusted": re.compile(r"untrusted"),
     "args": re.compile(r"args\s+\w+\s*=.*"),
     "fires": re.compile(r"fires\s+\w+.*"),
     "silent": re.compile(r"silent\s+\w+.*"),
@@ -88,20 +90,21 @@ class Case:
     warnings: str | None = None
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
     agents: Mapping[str, Agent] = field(default_factory=dict)
+    untrusted: bool = False
 
     def line_of(self, word: str) -> int:
         """The number of the line where a section begins."""
         return next((section.line for section in self.sections if section.word == word), 1)
 
 
-def load(path: Path | str) -> Case:
+def load(path: Path | str, untrusted: bool = False) -> Case:
     """The case in a file; `CaseError` with file and line when the file is malformed."""
     path = Path(path)
-    return parse(decode(read_bytes(path, str(path)), str(path)), path)
+    return parse(decode(read_bytes(path, str(path)), str(path)), path, untrusted)
 
 
-def parse(text: str, path: Path) -> Case:
-    r"""The case of a text.
+def parse(text: str, path: Path, untrusted: bool = False) -> Case:
+    r"""The case of a text. If it is `untrusted`, its Python is not run.
 
     >>> case = parse("# Why\nquery\nPATTERN A a\n\nmatches\na\n1\n", Path("x.case"))
     >>> case.query.text, case.expected
@@ -120,7 +123,13 @@ def parse(text: str, path: Path) -> Case:
     for index, event in enumerate(events):
         if event.name.casefold() in names[:index]:
             raise CaseError(path, event.line, f"a second `events {event.name}`")
-    aggregates, agents = _defined(_all("aggregates", sections) + _all("agents", sections), path)
+    untrusted = untrusted or bool(_all("untrusted", sections))
+    code = _all("aggregates", sections) + _all("agents", sections)
+    if untrusted and code:
+        raise CaseError(
+            path, code[0].line, f"{code[0].word} are Python, which is not run: the case is not trusted"
+        )
+    aggregates, agents = _defined(code, path)
     return Case(
         path,
         comments[0] if comments else "",
@@ -135,6 +144,7 @@ def parse(text: str, path: Path) -> Case:
         warnings=_warnings(_all("warnings", sections), path),
         aggregates=aggregates,
         agents=agents,
+        untrusted=untrusted,
     )
 
 

@@ -14,4 +14,4 @@ def host_prepared(case: Case, backwards: bool = False) -> HostInputs | None:
         return None
     own = declarations(script)
     given = [events.given(own, backwards) for events in case.events]
-    return host_inputs(script, given, case.path.parent, case.arguments)
+    return host_inputs(script, given, case.path.parent, case.arguments, case.untrusted)

@@ -21,6 +21,7 @@ from neelc.errors import NeelError
 from neelc.execute import Tables, execute
 from neelc.files import CallError, write_whole
 from neelc.host.inputs import HostInputs
+from neelc.host.untrusted import refuse_files_and_agents
 from neelc.ir.logical import Program
 from neelc.runtime.reference import Result
 
@@ -70,6 +71,8 @@ def prepared(case: Case, backwards: bool = False) -> Ready | HostInputs | str:
         if hosted is not None:
             return hosted
         script = parse.read(case.query)
+        if case.untrusted:
+            refuse_files_and_agents(script, case.query)
         given = [events.given(script, backwards) for events in case.events]
         found = inputs.complete(script, case.query, given, case.path.parent)
         program = bind(found.script, case.query, found.streams, case.arguments, case.aggregates, case.agents)
@@ -102,9 +105,9 @@ def _error_text(*errors: NeelError) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def update(path: Path | str) -> bool:
+def update(path: Path | str, untrusted: bool = False) -> bool:
     """Write what comes out now into the file, unless it is what the file says; whether it was written."""
-    case = load(path)
+    case = load(path, untrusted)
     ready = prepared(case)
     actual = _actual(ready)
     text = case.text
@@ -112,7 +115,7 @@ def update(path: Path | str) -> bool:
         text = _with_section(case, ("matches", "error"), _section(actual, case.expected))
     found = warnings_of(case, ready.program) if isinstance(ready, Ready) else ""
     if case.warnings not in (None, found):
-        text = _with_section(parse_case(text, case.path), ("warnings",), warnings_section(found))
+        text = _with_section(parse_case(text, case.path, untrusted), ("warnings",), warnings_section(found))
     if text != case.text:
         write_whole(case.path, text)
     return text != case.text

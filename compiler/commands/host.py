@@ -49,7 +49,7 @@ def _inputs(script: HostScript, options: argparse.Namespace) -> HostInputs:
     given = [given_stream(text) for text in options.stream]
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
     arguments = arguments_of(options.arg)
-    found = host_inputs(script, given, directory, arguments)
+    found = host_inputs(script, given, directory, arguments, options.untrusted)
     for name in (one.name for one in given):
         if not used_streams(script, [name]):
             there = ", ".join(stream.name for stream in found.streams) or "none is declared"

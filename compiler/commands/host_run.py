@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neelc.api.host import described, running
+from neelc.api.host import check_session, described, running
 from neelc.api.schemas import columns_of
 from neelc.commands.counts import Tally, counted
 from neelc.commands.host import with_located_streams
@@ -33,6 +33,8 @@ class HostJob(Job):
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
         assert self.host is not None
+        if self.host.untrusted:
+            check_session(spark)
         rows = []
         for place in self.places:
             host = self.host.compiled(place, lambda relations: described(relations, spark, frames))

@@ -34,5 +34,6 @@ def run(options: argparse.Namespace) -> int:
 
     given = [remembered(given_stream(text)) for text in options.stream]
     aggregates, agents = defined_by(options.aggregates)
-    serve(Outside(given, arguments_of(options.arg), aggregates, agents), version("neelc"))
+    arguments = arguments_of(options.arg)
+    serve(Outside(given, arguments, aggregates, agents, options.untrusted), version("neelc"))
     return 0

@@ -25,6 +25,17 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
     )
+    add_untrusted(parser)
+
+
+def add_untrusted(parser: argparse.ArgumentParser) -> None:
+    """Declare `--untrusted`."""
+    parser.add_argument(
+        "--untrusted",
+        action="store_true",
+        help="the script may read the streams that are given here and nothing else: no file that it names, "
+        "no other table, no function outside a list",
+    )
 
 
 def add_aggregates(parser: argparse.ArgumentParser) -> None:

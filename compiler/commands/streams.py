@@ -91,6 +91,7 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     """Parse and bind a script; raises `NeelError` with all that is wrong with it."""
     from neelc import parse
     from neelc.bind import bind
+    from neelc.host.untrusted import refuse_files_and_agents
 
     given = [given_stream(text) for text in options.stream]
     for place, stream in enumerate(given):
@@ -99,7 +100,10 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     arguments = arguments_of(options.arg)
     # Paths in a script are relative to it, so that it can be run from anywhere.
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
-    inputs = complete(parse.read(source), source, given, directory)
+    script = parse.read(source)
+    if options.untrusted:
+        refuse_files_and_agents(script, source)
+    inputs = complete(script, source, given, directory)
     aggregates, agents = defined_by(options.aggregates)
     return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
 

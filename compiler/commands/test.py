@@ -24,6 +24,11 @@ EXAMPLES = """examples:
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a case file, or a directory of them")
     parser.add_argument(
+        "--untrusted",
+        action="store_true",
+        help="queries may read the events of their case and nothing else, and Python in cases is not run",
+    )
+    parser.add_argument(
         "--update", action="store_true", help="write what comes out now into the cases that fail"
     )
 
@@ -37,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
         _progress(f"{number}/{len(paths)}  {path}")
         try:
             if options.update:
-                updated += cases.update(path)
+                updated += cases.update(path, options.untrusted)
                 continue
-            outcome = cases.run_case(cases.load(path))
+            outcome = cases.run_case(cases.load(path, options.untrusted))
             problem = None if outcome.passed else outcome.diff
         except (cases.CaseError, CallError) as error:
             problem = str(error)

@@ -20,16 +20,22 @@ Stamp = tuple[CreateStream, Path, int, int]
 @dataclass(frozen=True)
 class Outside:
     """The streams, arguments, aggregates and agents that a call gives. Columns that were read from a file
-    are remembered in `known` until the file changes: a script is judged at every key."""
+    are remembered in `known` until the file changes: a script is judged at every key. `untrusted`: scripts
+    may name no files and no agents."""
 
     given: Sequence[Given] = ()
     arguments: Mapping[str, object] = field(default_factory=dict)
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
     agents: Mapping[str, Agent] = field(default_factory=dict)
+    untrusted: bool = False
     known: dict[Stamp, CreateStream] = field(default_factory=dict)
 
     def bound(self, script: Script, source: Source, directory: Path) -> Bound:
         """The script with its names resolved; raises `NeelError` if a file that is needed cannot be read."""
+        if self.untrusted:
+            from neelc.host.untrusted import refuse_files_and_agents
+
+            refuse_files_and_agents(script, source)
         statements = tuple(self._completed(s, source, directory) for s in script.statements)
         inputs = complete(replace(script, statements=statements), source, self.given, directory)
         return examine(inputs.script, source, inputs.streams, self.arguments, self.aggregates, self.agents)

@@ -83,7 +83,9 @@ def _of_hosts(document: Document) -> Iterator[Diagnostic]:
 
     outside = document.outside
     try:
-        inputs = host_inputs(document.hosts, outside.given, document.directory, outside.arguments)
+        inputs = host_inputs(
+            document.hosts, outside.given, document.directory, outside.arguments, outside.untrusted
+        )
     except NeelError as error:
         yield from error.diagnostics
         return

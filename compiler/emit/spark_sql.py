@@ -61,7 +61,7 @@ def _statement(tree: Tree) -> Statement | None:
     into = tree.find(exp.Into)
     script = tree.find(exp.QueryTransform)
     more = "INTO" if into is not None else "TRANSFORM" if script is not None else None
-    tables = tuple(_parts(one) for one in tree.find_all(exp.Table) if not _is_defined(one))
+    tables = tuple(_parts(one) for one in tree.find_all(exp.Table) if _is_read(one))
     return Statement(kind, tables, more)
 
 
@@ -88,23 +88,23 @@ def _word(tree: Tree | None) -> str:
 
 
 def _parts(table: exp.Table) -> tuple[str, ...]:
-    """The parts of a table's name; a function in FROM has none that name a table."""
+    """The parts of a table's name."""
     return tuple(part.name for part in table.parts)
 
 
-def _is_defined(table: exp.Table) -> bool:
-    """Whether a WITH around the table defines its name. A definition sees those before it, and itself if
-    they are RECURSIVE."""
-    if len(table.parts) != 1:
+def _is_read(table: exp.Table) -> bool:
+    """Whether it names a table: no function, and no name that a WITH around it defines. A definition sees
+    those before it, and itself if they are RECURSIVE."""
+    if isinstance(table.this, exp.Func):
         return False
-    return any(same_name(table.name, name) for name in _names_around(table))
+    return len(table.parts) != 1 or not any(same_name(table.name, name) for name in _names_around(table))
 
 
 def _names_around(node: Tree) -> Iterator[str]:
     below, here = node, node.parent
     while here is not None:
         if isinstance(here, exp.With):
-            place = here.expressions.index(below)
+            place = next(place for place, one in enumerate(here.expressions) if one is below)
             yield from (one.alias for one in here.expressions[: place + bool(here.args.get("recursive"))])
             below, here = here, here.parent  # the query that has this WITH has been looked at
             if here is None:

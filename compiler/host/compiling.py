@@ -21,6 +21,7 @@ from neelc.host.script import HostStatement
 from neelc.host.simple import understood_columns
 from neelc.host.tables import Describe, Described, Refused, Table, Tables, known
 from neelc.host.texts import Texts
+from neelc.host.untrusted import Judging, without_comments
 from neelc.ir.names import bare, find, written
 from neelc.ir.rows import MatchRecognize
 from neelc.plan.row_plan import RowPlan, row_plan
@@ -62,6 +63,7 @@ class Compiling:
     arguments: Mapping[str, object]
     describe: Describe | None
     findings: Findings
+    untrusted: bool = False
     lets: list[Let] = field(default_factory=list)
     relations: dict[Span | str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: set(TAKEN))
@@ -74,6 +76,10 @@ class Compiling:
         found = clauses(statement.tokens)
         if not is_query(statement, found, self.findings):
             return
+        if self.untrusted:
+            judging = Judging(self.source.text, statement, found, self.tables, self.queries, self.findings)
+            if not judging.is_harmless():
+                return
         for clause in found:
             self._clause(clause, found, statement)
         if any(clause.span not in self.relations for clause in found):
@@ -193,10 +199,12 @@ def compiled_host(
     tables: Tables,
     arguments: Mapping[str, object],
     describe: Describe | None,
+    untrusted: bool = False,
 ) -> HostCompiled:
     """The last of the queries, with those before it that have names; raises `NeelError`."""
     findings = Findings(source)
-    compiling = Compiling(source, dict(tables), arguments, describe, findings)
+    text = without_comments(source, statements) if untrusted else source
+    compiling = Compiling(text, dict(tables), arguments, describe, findings, untrusted)
     *before, last = statements
     for statement in before:
         if statement.name is not None and last.mentions(statement.name):

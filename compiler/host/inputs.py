@@ -19,6 +19,7 @@ from neelc.host.reference import answer
 from neelc.host.script import HostScript
 from neelc.host.simple import NotSimple, SimpleQuery, Understanding
 from neelc.host.tables import Describe, Table, declared_tables
+from neelc.host.untrusted import refuse_files_and_agents
 from neelc.ir.logical import Stream
 from neelc.ir.names import find
 from neelc.ir.script import CreateStream, Script, Unread
@@ -40,6 +41,7 @@ class HostInputs:
     streams: tuple[Stream, ...]
     tables: Mapping[str, Table]
     arguments: Mapping[str, object]
+    untrusted: bool = False
 
     @property
     def source(self) -> Source:
@@ -48,12 +50,14 @@ class HostInputs:
     def compiled(self, place: int, describe: Describe | None = None) -> HostCompiled:
         """One of the queries for Spark; raises `NeelError`."""
         statements = self.script.statements[: place + 1]
-        return compiled_host(statements, self.source, self.tables, self.arguments, describe)
+        return compiled_host(statements, self.source, self.tables, self.arguments, describe, self.untrusted)
 
     def simple(self, place: int) -> SimpleQuery:
         """A query that can be run without Spark; raises `NeelError`."""
         findings = Findings(self.source)
         statement = self.script.statements[place]
+        if self.untrusted:
+            self.compiled(place)  # judges it, for every engine alike
         try:
             found = Understanding(self.source, self.tables, self.arguments, findings).query(statement.span)
         except NotSimple as reason:
@@ -92,10 +96,16 @@ class HostInputs:
 
 
 def host_inputs(
-    script: HostScript, given: Sequence[Given], directory: Path, arguments: Mapping[str, object]
+    script: HostScript,
+    given: Sequence[Given],
+    directory: Path,
+    arguments: Mapping[str, object],
+    untrusted: bool = False,
 ) -> HostInputs:
     """What the queries for Spark need; raises `NeelError` if a declaration is wrong."""
     own = declarations(script)
+    if untrusted:
+        refuse_files_and_agents(own, script.source)
     declared = [s.name for s in own.statements if isinstance(s, CreateStream)]
     ours = [one for one in given if find(one.name, declared) is not None]
     inputs = complete(own, script.source, ours, directory)
@@ -105,7 +115,7 @@ def host_inputs(
         if one not in ours:
             columns = merged(one.open(True))
             tables[one.name] = Table(one.name, columns, Read(one.name), one.unit or "MILLISECOND")
-    return HostInputs(script, replace(inputs, given=tuple(given)), streams, tables, arguments)
+    return HostInputs(script, replace(inputs, given=tuple(given)), streams, tables, arguments, untrusted)
 
 
 def declarations(script: HostScript) -> Script:

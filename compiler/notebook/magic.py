@@ -57,7 +57,9 @@ class NeelMagic:
     def _run(self, text: str, options: argparse.Namespace) -> Rows | Explained | None:
         variables = self.shell.user_ns
         session = session_of(variables, options.session)
-        query = session._compiled(text, arguments(text, variables), Settings(), {})
+        # A text that is not trusted could read every variable of the notebook as a parameter.
+        visible = {} if session.untrusted else variables
+        query = session._compiled(text, arguments(text, visible), Settings(), {})
         frame = query.to_df()
         if not options.explain:  # an explanation has the warnings itself
             _warn(query)

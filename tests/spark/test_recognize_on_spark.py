@@ -203,6 +203,53 @@ def test_spark_itself_takes_a_host_statement_for_nothing_but_a_query(
         neelc.sql(spark, text)
 
 
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("NEEL4063", f"SELECT reflect('java.lang.System', 'lineSeparator') FROM given {V}"),
+        ("NEEL4063", f"SELECT registered(start) FROM given {V}"),
+        ("NEEL4062", f"SELECT * FROM given {V}, text.`{__file__}`"),
+        ("NEEL4062", f"SELECT * FROM ticks {V}, given"),
+        ("NEEL4064", f"SELECT TRANSFORM(symbol) USING 'cat' AS (s) FROM given {V}"),
+        ("NEEL4061", f"CREATE STREAM f (v STRING) TIMESTAMP BY v FROM '{__file__}'; SELECT * FROM given {V}"),
+        ("NEEL2004", "PATTERN A a FROM ticks"),
+        ("NEEL4061", f"CREATE STREAM f (v BIGINT) TIMESTAMP BY v FROM '{__file__}'; PATTERN f a"),
+    ],
+)
+def test_untrusted_text(spark: Any, trades: Any, code: str, text: str) -> None:
+    spark.udf.register("registered", str)
+    given = {"given": trades} if "given" in text else {}
+    for call in (
+        lambda: neelc.sql(spark, text, untrusted=True, **given),
+        lambda: neelc.Session(spark, untrusted=True).explain(text, **given),
+        lambda: neelc.Session(spark).compile(text, untrusted=True, **given),
+    ):
+        with pytest.raises(neelc.NeelQueryError) as caught:
+            call()
+        assert caught.value.getCondition() == code
+
+
+def test_untrusted_text_reads_what_it_is_given(spark: Any, trades: Any) -> None:
+    text = f"SELECT upper(symbol) AS s /* hidden */ FROM given {V} -- , secret\nWHERE start > 7.5"
+    assert [tuple(row) for row in neelc.sql(spark, text, untrusted=True, given=trades).collect()] == [("A",)]
+
+
+def test_untrusted_text_requires_names_in_any_case(spark: Any, trades: Any) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(ValueError, match="caseSensitive"):
+            neelc.sql(spark, f"SELECT * FROM given {V}", untrusted=True, given=trades)
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_the_list_of_functions_has_those_of_spark(spark: Any) -> None:
+    from neelc.host.allowed import ALLOWED
+
+    known = {function.name for function in spark.catalog.listFunctions()}
+    assert sorted(ALLOWED - known - {"cast", "try_cast", "extract", "timestampadd", "timestampdiff"}) == []
+
+
 def test_the_source_can_be_called_without_the_compiler(spark: Any, trades: Any) -> None:
     query = neelc.Session(spark).compile(f"SELECT * FROM given {V} AS m", given=trades)
     assert "linear" in query.explain()
@@ -217,6 +264,14 @@ RISING: dict[str, Any] = {
     "order_by": "ts",
     "partition_by": "symbol",
 }
+
+
+@pytest.mark.parametrize("argument", ["order_by", "after_match", "within"])
+def test_an_argument_cannot_end_the_clause(trades: Any, argument: str) -> None:
+    more = {"order_by": "ts", "after_match": "SKIP PAST LAST ROW", "within": "5"}[argument]
+    given = RISING | {argument: f"{more} PATTERN (A)) m, text.`{__file__}` t MATCH_RECOGNIZE (ORDER BY value"}
+    with pytest.raises(neelc.NeelQueryError, match="ends the clause"):
+        neelc.match_recognize(trades, **given)
 
 
 def test_the_function(trades: Any) -> None:
