@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from neelc.commands.located import located
+from neelc.commands.output import refuse_inputs
 from neelc.commands.streams import arguments_of, given_stream
 from neelc.files import CallError
 from neelc.host.inputs import HostInputs, host_inputs, used_parameters, used_streams
@@ -50,6 +51,7 @@ def _inputs(script: HostScript, options: argparse.Namespace) -> HostInputs:
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
     arguments = arguments_of(options.arg)
     found = host_inputs(script, given, directory, arguments, options.untrusted)
+    refuse_inputs(found.inputs, options)
     for name in (one.name for one in given):
         if not used_streams(script, [name]):
             there = ", ".join(stream.name for stream in found.streams) or "none is declared"

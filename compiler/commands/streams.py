@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
+from neelc.commands.output import refuse_inputs
 from neelc.data import delimited
 from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
 from neelc.data.location import Location
@@ -104,6 +105,7 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     if options.untrusted:
         refuse_files_and_agents(script, source)
     inputs = complete(script, source, given, directory)
+    refuse_inputs(inputs, options)
     aggregates, agents = defined_by(options.aggregates)
     return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
 

@@ -161,3 +161,75 @@ def test_run_writes_no_format_that_it_does_not_know(neelc: Here) -> None:
     assert (done.status, done.out) == (2, "")
     assert "its ending tells no format; say --format, or use .csv, .json, .jsonl, .txt, .parquet" in done.err
     assert not (neelc.directory / "out.xlsx").exists()
+
+
+WRITING = ("--overwrite", "--format", "csv", "-o")
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("trades.csv", "it is trades.csv, the data of stream trades"),
+        ("./parts/../trades.csv", "it is trades.csv, the data of stream trades"),
+        ("link.csv", "it is trades.csv, the data of stream trades"),
+        ("hard.csv", "it is trades.csv, the data of stream trades"),
+        ("parts/more.csv", "it is inside parts, the data of stream Parts"),
+        ("script.neel", "it is script.neel, the script"),
+    ],
+)
+def test_run_does_not_write_over_what_it_reads(neelc: Here, output: str, told: str) -> None:
+    (neelc.directory / "parts").mkdir()
+    neelc.write("parts/1.csv", TRADES)
+    (neelc.directory / "link.csv").symlink_to("trades.csv")
+    (neelc.directory / "hard.csv").hardlink_to(neelc.directory / "trades.csv")
+    neelc.write("script.neel", f"CREATE STREAM Parts FROM 'parts';\n{SCRIPT}")
+    for engine in ("reference", "spark"):
+        done = neelc("run", "script.neel", "--engine", engine, *WRITING, output)
+        assert done == Done(2, "", f"neelc: run -o {output}: {told}\n")
+    assert neelc.read("trades.csv") == TRADES
+
+
+@pytest.mark.parametrize(
+    "query", ["PATTERN A a", "SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"]
+)
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (".", "it contains script.neel, the script"),
+        ("data", "it contains data/parts/1.csv, the data of stream trades"),
+        ("data/parts", "it contains data/parts/1.csv, the data of stream trades"),
+        ("file://{here}/data", "it contains data/parts/1.csv, the data of stream trades"),
+    ],
+)
+def test_run_does_not_replace_a_directory_with_its_data(
+    neelc: Here, query: str, output: str, told: str
+) -> None:
+    (neelc.directory / "data" / "parts").mkdir(parents=True)
+    neelc.write("data/parts/1.csv", TRADES)
+    neelc.write("script.neel", f"CREATE STREAM trades TYPE BY sym FROM 'data/parts/1.csv'; {query}")
+    output = output.format(here=neelc.directory)
+    done = neelc("run", "script.neel", "--format", "parquet", "--overwrite", "-o", output)
+    assert done == Done(2, "", f"neelc: run -o {output}: {told}\n")
+    assert neelc.read("data/parts/1.csv") == TRADES
+
+
+def test_outputs_of_other_commands_are_no_inputs_either(neelc: Here) -> None:
+    neelc.write("page.html", TRADES)
+    neelc.write("given.neel", "PATTERN C a")
+    given = ("given.neel", "--stream", "Trades=page.html,format=csv,type=sym")
+    for call in (
+        ("compile", *given, "-o", "page.html"),
+        ("explain", *given, "-o", "page.html"),
+        ("run", "--engine", "reference", *given, "--report", "page.html"),
+        ("why", "--engine", "reference", *given, "--report", "page.html"),
+        ("why", "--engine", "reference", *given, "-o", "page.html"),
+    ):
+        done = neelc(*call)
+        assert done.status == 2 and "it is page.html, the data of stream Trades" in done.err, call
+    assert neelc.read("page.html") == TRADES
+
+
+def test_run_does_not_write_over_code(neelc: Here) -> None:
+    neelc.write("code.csv", "@aggregate(returns='INT')\ndef f(values): return 1\n")
+    done = neelc(*RUN, "--aggregates", "code.csv", *WRITING, "code.csv")
+    assert done == Done(2, "", "neelc: run -o code.csv: it is code.csv, which --aggregates reads\n")
