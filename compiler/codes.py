@@ -108,7 +108,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3205": "an exclusion where all rows are wanted",
     "NEEL3206": "a function of row patterns out of place",
     "NEEL3207": "a column that is neither grouped nor aggregated",
-    "NEEL3208": "PARTITION BY what is no column",
+    "NEEL3208": "PARTITION BY what cannot divide rows",
     "NEEL3209": "WITHIN without a time in ORDER BY",
     "NEEL3301": "a relation out of place",
     "NEEL3302": "a window that is no whole number of instants",

@@ -207,7 +207,7 @@ def test_columns_of_the_result() -> None:
         ("PATTERN (A B) DEFINE A AS PREV(A.x + B.x) > 1", "NEEL3206"),
         ("PATTERN (A) DEFINE A AS PREV(x, -1) > 1", "NEEL3206"),
         ("PATTERN (A) DEFINE A AS FIRST(1) = 1", "NEEL3206"),
-        ("PARTITION BY x + 1 PATTERN (A)", "NEEL3208"),
+        ("PARTITION BY 1 + 1 PATTERN (A)", "NEEL3208"),
     ],
 )
 def test_what_is_wrong_is_refused(text: str, code: str) -> None:

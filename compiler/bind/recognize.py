@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from neelc.bind.coercion import is_orderable
 from neelc.bind.findings import Findings
 from neelc.bind.output_names import output_name
 from neelc.bind.relations import Relation
@@ -13,11 +14,12 @@ from neelc.bind.row_names import RowNames
 from neelc.bind.typing import typed, typed_condition
 from neelc.bind.windows import bind_window
 from neelc.ir import rows as r
-from neelc.ir.expr import Attribute, Expr, Name, Star
+from neelc.ir.expr import Attribute, Classifier, Expr, MatchNumber, Name, Star
 from neelc.ir.logical import Clock, OutputColumn
 from neelc.ir.names import bare, find, find_variable, variable, written
-from neelc.ir.node import Node, map_children
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.recognize import OMIT, SHOW, UNMATCHED, Recognize, RowDefinition, RowSkip
+from neelc.ir.types import DataType
 
 Variables = Mapping[str, tuple[str, ...]]
 
@@ -38,15 +40,19 @@ def bind_recognize(
         RowDefinition(variable(one.name), _condition(one, defining, findings)) for one in clause.definitions
     )
     measures = _measures(clause.measures, replace(defining, may_be_final=True), findings)
-    partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
+    keys = [_partition_column(one, columns, findings) for one in clause.partition_by]
+    computed = dict.fromkeys(key for key in keys if isinstance(key, OutputColumn))
+    _check_computed(list(computed), clause, findings)
     order = tuple(_sort_item(one, columns, findings) for one in clause.order_by)
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
     if len(findings.diagnostics) > before:
         return None
     unit = (clock.unit if clock else None) or "MILLISECOND"
     return Recognize(
-        source.columns or (), canonical_names(clause.pattern), definitions, partition, order, measures,
-        _all_rows(clause.rows), _skip(clause.skip, variables), within, unit, span=clause.span,
+        source.columns or (), canonical_names(clause.pattern), definitions,
+        tuple(key if isinstance(key, str) else key.name for key in keys), order, measures,
+        _all_rows(clause.rows), _skip(clause.skip, variables), within, unit,
+        tuple(computed), span=clause.span,
     )  # fmt: skip
 
 
@@ -101,15 +107,49 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
     )
 
 
-def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> str:
-    if isinstance(item, Name):
-        found = columns.column(item.parts, item, ())
-        if found is None:
-            return ""  # it has been reported
-        if isinstance(found, Attribute):
-            return bare(found.name)
-    findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery before")
+def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> str | OutputColumn:
+    """The name of a column, or one that is computed."""
+    read = RowNames(columns, {}, findings, may_be_final=False).argument(item)
+    if read is None:
+        return ""  # it has been reported
+    value, kind = typed(read[0], findings.report)
+    if isinstance(value, Attribute) and is_orderable(kind):
+        return bare(value.name)
+    if any(isinstance(part, Classifier | MatchNumber) for part in walk(value)):
+        message, hint = (
+            f"`{item}` belongs to a match, and PARTITION BY divides the rows before there is one",
+            None,
+        )
+    elif not any(isinstance(part, Attribute) for part in walk(value)):
+        message, hint = f"`{item}` is the same for all rows", "leave it out"
+    elif not is_orderable(kind):
+        message, hint = f"PARTITION BY compares values, and those of {kind} cannot be compared", None
+    else:
+        return _computed(item, value, kind, columns, findings)
+    findings.report("NEEL3208", message, item.span, hint)
     return ""
+
+
+def _computed(
+    item: Expr, value: Expr, kind: DataType, columns: RowColumns, findings: Findings
+) -> OutputColumn:
+    """The result calls it as Spark would: by the name of a field, or by the text."""
+    name = bare(item.parts[-1]) if isinstance(item, Name) else output_name(item)
+    if columns.named(written(name)) is not None:
+        message = f"what PARTITION BY computes would be called `{name}`, and there is a column of that name"
+        findings.report("NEEL2222", message, item.span, "compute it in a subquery, under another name")
+    return OutputColumn(name, value, kind)
+
+
+def _check_computed(computed: Sequence[OutputColumn], clause: r.MatchRecognize, findings: Findings) -> None:
+    names = [one.name for one in computed]
+    for one in computed:
+        if names.count(one.name) > 1:
+            message = f"PARTITION BY computes two columns `{one.name}`"
+            findings.report(
+                "NEEL2222", message, findings.at(one.expression, clause), "name them in a subquery"
+            )
+            return
 
 
 def _sort_item(item: r.SortItem, columns: RowColumns, findings: Findings) -> r.SortItem:

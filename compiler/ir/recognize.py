@@ -38,9 +38,10 @@ class RowSkip(Node):
 class Recognize(Node):
     """A bound clause over rows with `columns`.
 
-    `partition` are names of columns, `order` has expressions over a row. `all_rows` is None for ONE ROW PER
-    MATCH, else one of SHOW, OMIT and UNMATCHED. `within` is the most that the first of `order`, a time, may
-    be greater in the last row of a match than in its first; `unit` is that of integers there.
+    `partition` are names of columns, or of `computed` ones: expressions over a row. So are those of `order`.
+    `all_rows` is None for ONE ROW PER MATCH, else one of SHOW, OMIT and UNMATCHED. `within` is the most that
+    the first of `order`, a time, may be greater in the last row of a match than in its first; `unit` is that
+    of integers there.
     """
 
     columns: tuple[Column, ...]
@@ -53,6 +54,7 @@ class Recognize(Node):
     skip: RowSkip = RowSkip()
     within: Window | None = None
     unit: str = "MILLISECOND"
+    computed: tuple[OutputColumn, ...] = ()
 
     @property
     def output(self) -> tuple[Column, ...]:
@@ -67,6 +69,7 @@ class Recognize(Node):
         known = {column.name: column for column in self.columns}
         first = dict.fromkeys((*self.partition, *(self.ordering_columns if self.all_rows else ())))
         rest = [name for name in known if name not in first] if self.all_rows else []
+        known |= {one.name: Column(one.name, one.type) for one in self.computed}
         return tuple(known[name] for name in first), tuple(known[name] for name in rest)
 
     @property

@@ -110,6 +110,9 @@ class _Planner:
         return RowPlan(query, program, columns, numbers, keys, own, order, bits, self.outputs)
 
     def _attribute(self, name: str) -> e.Expr:
+        computed = next((one.expression for one in self.query.computed if one.name == name), None)
+        if computed is not None:
+            return computed
         column = next(column for column in self.query.columns if column.name == name)
         return e.Attribute(e.Variable(ROW), written(name), column.type)
 
@@ -200,6 +203,6 @@ def _has_exclusion(query: Recognize) -> bool:
 def _key(column: e.Expr) -> e.Expr:
     """What rows are partitioned by. A DOUBLE is another column than the one it is made of: zero has two forms
     and NaN has many, and there they are one."""
-    if isinstance(column, e.Attribute) and column.type in (FLOAT, DOUBLE):
+    if type_of(column) in (FLOAT, DOUBLE):
         return e.Cast(column, DOUBLE)
     return column

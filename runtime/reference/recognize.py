@@ -47,9 +47,15 @@ def recognized(query: Recognize, rows: Sequence[Row]) -> Result:
 def in_partitions(query: Recognize, rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of each partition, in order."""
     groups: dict[object, list[Row]] = {}
-    for row in rows:
+    for row in (_with_computed(query, row) for row in rows):
         groups.setdefault(tuple(comparable(row[name]) for name in query.partition), []).append(row)
     return [_in_order(query.order, group) for group in groups.values()]
+
+
+def _with_computed(query: Recognize, row: Row) -> Row:
+    if not query.computed:
+        return row
+    return {**row, **{one.name: _of_row(one.expression, row) for one in query.computed}}
 
 
 def _in_order(items: Sequence[SortItem], rows: Sequence[Row]) -> list[Row]:

@@ -80,7 +80,10 @@ SKIPS = (
     *("", "", "", "PAST LAST ROW", "PAST LAST ROW", "TO NEXT ROW", "TO NEXT ROW", "TO NEXT ROW"),
     *("TO FIRST A", "TO LAST B", "TO B", "TO LAST U"),
 )  # fmt: skip
-PARTITIONS = ("", "PARTITION BY id", "PARTITION BY id, ward", "PARTITION BY y")
+PARTITIONS = (
+    "", "PARTITION BY id", "PARTITION BY id, ward", "PARTITION BY y", "PARTITION BY upper(id)",
+    "PARTITION BY ward, y * -2", "PARTITION BY coalesce(id, kind), x % 2", "PARTITION BY kind = 'a'",
+)  # fmt: skip
 ORDERS = ("t", "t DESC", "t, x", "t NULLS LAST, x DESC", "t, kind DESC NULLS FIRST, x", "x, t", "t + 1, x")
 
 
