@@ -3,30 +3,68 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from neelc.source import Source
+
+MAX_SCRIPT = 16 * 2**20
+"""Bytes of the largest script, case, and file of statistics or of Python that is read. A parser needs a
+thousand times as much memory as its text."""
 
 
 class CallError(Exception):
     """The call is wrong, not the query: exit code 2 and one plain sentence."""
 
 
-def read_bytes(path: Path, name: str) -> bytes:
-    """What the file holds. `name` is how the caller called it, for the sentence when that fails."""
+def read_bytes(path: Path, name: str, most: int | None = MAX_SCRIPT) -> bytes:
+    """What the file holds, `most` bytes. `name` is how the caller called it, for the sentence when that
+    fails. A pipe is read like a file: a shell gives the output of a program so."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read() if most is None else _read_most(file, name, most)
     except FileNotFoundError:
         raise CallError(f"{name}: no such file") from None
     except IsADirectoryError:
         raise CallError(f"{name}: a directory, not a file") from None
     except OSError as error:
         raise CallError(f"{name}: cannot be read: {error.strerror}") from None
+
+
+def _read_most(file: BinaryIO, name: str, most: int) -> bytes:
+    """What a file holds; `CallError` if that is more than `most`, of which no more is read then."""
+    try:
+        size = os.fstat(file.fileno()).st_size
+    except OSError:  # no file of the system
+        size = 0
+    content = b"" if size > most else file.read(most + 1)
+    if max(size, len(content)) > most:
+        raise CallError(f"{name}: larger than MAX_SCRIPT, {most:,} bytes")
+    return content
+
+
+def special_kind(path: Path) -> str | None:
+    """What a path leads to if it is no file and no directory; None if it is one, or is not there.
+
+    >>> special_kind(Path("/dev/null")), special_kind(Path("/nowhere")), special_kind(Path("/"))
+    ('a device', None, None)
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    kinds = {
+        stat.S_ISCHR: "a device",
+        stat.S_ISBLK: "a device",
+        stat.S_ISFIFO: "a pipe",
+        stat.S_ISSOCK: "a socket",
+    }
+    return next((kind for is_kind, kind in kinds.items() if is_kind(mode)), None)
 
 
 def decode(content: bytes, name: str) -> str:
@@ -44,7 +82,8 @@ def decode(content: bytes, name: str) -> str:
 def read_source(name: str) -> Source:
     """The text of a file; `-` is standard input."""
     if name == "-":
-        return Source(decode(sys.stdin.buffer.read(), "standard input"), "<stdin>")
+        content = _read_most(sys.stdin.buffer, "standard input", MAX_SCRIPT)
+        return Source(decode(content, "standard input"), "<stdin>")
     return Source(decode(read_bytes(Path(name), name), name), name)
 
 

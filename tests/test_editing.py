@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -279,3 +280,18 @@ def test_broken_texts_break_nothing(seed: int) -> None:
     definition(document, at)
     symbols(document)
     fixes(document, Span(at, at))
+
+
+def test_a_pipe_is_not_read_while_somebody_types(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    text = "CREATE STREAM S FROM 'pipe.csv'; PATTERN S a WITHIN 5 SECONDS"
+    found = problems(Document(text, directory=tmp_path))
+    assert [one.diagnostic.message for one in found] == ["pipe.csv is a pipe, not a file"]
+
+
+def test_an_untrusted_script_is_told_so_while_somebody_types(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ts,secret\n1,2\n")
+    text = "CREATE STREAM S FROM 'a.csv'; PATTERN S a WITHIN 5 SECONDS"
+    assert problems(Document(text, directory=tmp_path)) == ()
+    found = problems(Document(text, directory=tmp_path, outside=Outside(untrusted=True)))
+    assert [one.diagnostic.code for one in found] == ["NEEL4061"]

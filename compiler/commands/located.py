@@ -36,6 +36,7 @@ def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
             raise no_data(inputs, name)
         if not is_url(location.name) and not location.path.exists():
             location.fail("NEEL5001", f"no such file: {location.name}")
+        location.check_files()
 
 
 def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict[str, Any]:

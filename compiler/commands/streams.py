@@ -13,7 +13,7 @@ from neelc.commands.output import refuse_inputs
 from neelc.data import delimited
 from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
 from neelc.data.location import Location
-from neelc.files import CallError, decode, read_bytes
+from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.expr import Parameter
 from neelc.ir.logical import Program
 from neelc.ir.names import bare, find
@@ -39,6 +39,8 @@ def given_stream(text: str) -> Given:
             raise CallError(f"--stream {text}: no setting {key}; {hint}")
     if not Path(path).exists():
         raise CallError(f"--stream {text}: no such file: {path}")
+    if (kind := special_kind(Path(path))) is not None:
+        raise CallError(f"--stream {text}: {path} is {kind}, not a file")
     unit = unit_of(said["unit"]) if "unit" in said else None
     if "unit" in said and unit is None:
         raise CallError(f"--stream {text}: no unit {said['unit']}; units: {', '.join(UNITS)}")

@@ -76,9 +76,11 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
     outside = _given(statement.name, given)
     if outside is not None:
         statement = _with_settings(statement, outside)
+    location = declared_location(statement, source, directory)
+    if location is not None and (outside is None or outside.location is None):
+        location.check_kind()
     if statement.columns:
         return statement
-    location = declared_location(statement, source, directory)
     if outside is None and location is None:
         return statement
     tables = outside.open(True) if outside else location.tables(True) if location else []

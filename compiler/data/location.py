@@ -13,7 +13,7 @@ from neelc.data import delimited, json_lines
 from neelc.data.parquet import NoArrow, Unreadable, read_parquet
 from neelc.data.table import Table
 from neelc.errors import Diagnostic, NeelError
-from neelc.files import CallError, decode, read_bytes
+from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.names import bare
 from neelc.ir.script import CreateStream
 from neelc.source import Source, Span
@@ -52,18 +52,40 @@ class Location:
         span = Span(at, at + len(words)) if at >= 0 else self.span
         raise NeelError([Diagnostic(code, message, span, hint)], self.source)
 
+    def check_kind(self) -> None:
+        """Fail if the path leads to what would block whoever reads it, or never end: a pipe or a device. It
+        could not be read a second time either, once for the columns and once for the rows."""
+        self._check_kind(self.path)
+
+    def check_files(self) -> None:
+        """The same for what lies in a directory."""
+        self.check_kind()
+        for path in self._inside():
+            self._check_kind(path)
+
+    def _inside(self) -> list[Path]:
+        """What lies in a directory. Spark leaves _SUCCESS and checksums beside the parts."""
+        return sorted(p for p in self.path.iterdir() if p.name[0] not in "._") if self.path.is_dir() else []
+
+    def _check_kind(self, path: Path) -> None:
+        kind = special_kind(path)
+        if kind is not None:
+            name = self._name(path)
+            self.fail("NEEL5001", f"{name} is {kind}, not a file", "write the data to a file first")
+
+    def _name(self, path: Path) -> str:
+        return self.name if path == self.path else f"{self.name.rstrip('/')}/{path.name}"
+
     def tables(self, schema_only: bool = False) -> list[Table]:
         """The tables of all files; without rows if only the schema is asked for and the format knows it."""
-        paths = [self.path]
-        if self.path.is_dir():
-            # Spark leaves _SUCCESS and checksums beside the parts.
-            paths = sorted(p for p in self.path.iterdir() if p.is_file() and p.name[0] not in "._")
+        self.check_files()
+        paths = [p for p in self._inside() if p.is_file()] if self.path.is_dir() else [self.path]
         if not paths or not self.path.exists():
             self.fail("NEEL5001", f"no such file: {self.name}" if paths else f"no files in {self.name}")
         return [self._table(path, schema_only) for path in paths]
 
     def _table(self, path: Path, schema_only: bool) -> Table:
-        name = self.name if path == self.path else f"{self.name.rstrip('/')}/{path.name}"
+        name = self._name(path)
         kind = self._format(path)
         options = self._options(kind)
         if kind == "csv" and path.suffix.lower() == ".tsv":
@@ -71,7 +93,7 @@ class Location:
         try:
             if kind == "parquet":
                 return read_parquet(path, name, schema_only)
-            return _TEXT_FORMATS[kind](Source(decode(read_bytes(path, name), name), name), options)
+            return _TEXT_FORMATS[kind](Source(decode(read_bytes(path, name, None), name), name), options)
         except CallError as error:
             self.fail("NEEL5001", str(error))
         except NoArrow:

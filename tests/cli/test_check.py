@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from threading import Thread
 
+import pytest
 from command_line import SCRIPT, Done, Here, process
+
+from neelc.files import MAX_SCRIPT
 
 
 def test_check_a_good_script(neelc: Here) -> None:
@@ -61,3 +66,56 @@ def test_arguments(neelc: Here) -> None:
     assert neelc("check", "script.neel", "--arg", "w=10 SECONDS").status == 0
     done = neelc("check", "script.neel", "--arg", "10 SECONDS")
     assert done == Done(2, "", "neelc: --arg: '10 SECONDS' is not of the form name=value\n")
+
+
+COMMANDS = (("check",), ("compile",), ("explain",), ("run", "--engine", "reference"), ("run",), ("why",))
+
+
+@pytest.mark.parametrize("columns", ["", "(ts BIGINT) TIMESTAMP BY ts"])
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/dev/zero", "/dev/zero is a device"),
+        ("pipe", "pipe is a pipe"),
+        ("link", "link is a pipe"),
+    ],
+)
+def test_no_command_reads_a_pipe_or_a_device(neelc: Here, path: str, told: str, columns: str) -> None:
+    os.mkfifo(neelc.directory / "pipe")
+    (neelc.directory / "link").symlink_to("pipe")
+    neelc.write("script.neel", f"CREATE STREAM S {columns} FROM '{path}' FORMAT csv; PATTERN S a")
+    for command, *more in COMMANDS:
+        done = neelc(command, "script.neel", *more)
+        assert done.status == (3 if command in ("run", "why") else 1)
+        assert f"error[NEEL5001]: {told}, not a file" in done.err
+        given = neelc(command, "script.neel", *more, "--stream", f"S={path},format=csv")
+        assert given == Done(2, "", f"neelc: --stream S={path},format=csv: {told}, not a file\n")
+
+
+def test_a_pipe_in_a_directory_is_not_read_either(neelc: Here) -> None:
+    (neelc.directory / "data").mkdir()
+    os.mkfifo(neelc.directory / "data" / "b.csv")
+    neelc.write("data/a.csv", "ts\n1\n")
+    neelc.write("script.neel", "CREATE STREAM S (ts BIGINT) TIMESTAMP BY ts FROM 'data'; PATTERN S a")
+    for engine in ("spark", "reference"):
+        done = neelc("run", "script.neel", "--engine", engine)
+        assert done.status == 3 and "data/b.csv is a pipe, not a file" in done.err
+
+
+def test_a_script_may_come_through_a_pipe(neelc: Here) -> None:
+    pipe = neelc.directory / "pipe.neel"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_text(SCRIPT))
+    writer.start()
+    assert neelc("check", "pipe.neel").err == "pipe.neel: fine: 2 queries\n"
+    writer.join()
+
+
+@pytest.mark.parametrize("command", ["check", "fmt", "run", "explain"])
+def test_a_script_that_never_ends(neelc: Here, command: str) -> None:
+    with open(neelc.directory / "huge.neel", "wb") as file:
+        file.truncate(MAX_SCRIPT + 1)
+    for name in ("huge.neel", "/dev/zero"):
+        done = neelc(command, name)
+        assert (done.status, done.out) == (2, "")
+        assert done.err == f"neelc: {name}: larger than MAX_SCRIPT, 16,777,216 bytes\n"
