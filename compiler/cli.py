@@ -94,7 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        print(f"neelc: cannot write the output: {error.strerror}", file=sys.stderr)
+        what = f"{error.filename}: cannot be written" if error.filename else "cannot write the output"
+        print(f"neelc: {what}: {error.strerror}", file=sys.stderr)
         turn_away_output()
         return 3
     except Exception as error:

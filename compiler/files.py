@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -87,13 +88,24 @@ def read_source(name: str) -> Source:
     return Source(decode(read_bytes(Path(name), name), name), name)
 
 
+# A disk that is full or broken: the call is right, what it asks for cannot be done.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+
+
+def not_writable(path: Path, error: OSError) -> Exception:
+    """What to raise if a file or a directory cannot be written: the call is wrong, or the run fails."""
+    if error.errno in _DISK:
+        return OSError(error.errno, error.strerror, str(path))
+    return CallError(f"{path}: cannot be written: {error.strerror}")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write the file at once or not at all: no reader sees half of it, and a failure leaves the old one."""
     try:
         with whole_file(path) as file:
             file.write(text)
     except OSError as error:
-        raise CallError(f"{path}: cannot be written: {error.strerror}") from None
+        raise not_writable(path, error) from None
 
 
 @contextmanager
@@ -106,7 +118,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         else:
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise CallError(f"{path}: cannot be written: {error.strerror}") from None
+        raise not_writable(path, error) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             yield file

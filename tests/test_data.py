@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from neelc.data import cells, layout
 from neelc.data.delimited import read_csv
+from neelc.data.inputs import merged
 from neelc.data.json_lines import read_json
 from neelc.data.location import Location
 from neelc.data.values import Misfit, from_text
@@ -160,7 +161,7 @@ def test_types_are_inferred_from_csv() -> None:
     second = "-2,2.5,FALSE,2024-05-02,2024-05-01T11:00:00Z,1,"
     text = f"a,b,c,d,e,f,g\n{first}\n{second}\n"
     kinds = [str(column.type) for column in read_csv(Source(text), {}).columns()]
-    assert kinds == ["BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "STRING", "STRING"]
+    assert kinds == ["BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "STRING", "VOID"]
 
 
 def test_types_are_inferred_from_json() -> None:
@@ -173,8 +174,9 @@ def test_types_are_inferred_from_json() -> None:
         "b": "ARRAY<DOUBLE>",
         "c": "STRUCT<x: TIMESTAMP>",
         "d": "STRING",
-        "e": "STRING",
+        "e": "VOID",
     }
+    assert str(merged([read_json(Source('{"b": []}'), {})])[0].type) == "ARRAY<STRING>"
 
 
 @pytest.mark.parametrize(
@@ -233,6 +235,23 @@ def test_a_directory_is_all_its_files(tmp_path: Path) -> None:
     (parts / "_SUCCESS").write_text("")
     rows = [row for table in location(parts).tables() for row in table.rows(TRADES)]
     assert rows == [{"ts": 2, "name": "b"}, {"ts": 1, "name": "a"}]
+
+
+def test_types_of_several_files_are_widened(tmp_path: Path) -> None:
+    """A file in which a column has no value says nothing about its type."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kinds = (pyarrow.int32(), pyarrow.int64(), pyarrow.null())
+    for place, (kind, value) in enumerate(zip(kinds, (1, 5_000_000_000, None), strict=True)):
+        schema = pyarrow.schema([("ts", kind), ("x", pyarrow.float32() if place else pyarrow.int16())])
+        table = pyarrow.Table.from_pylist([{"ts": value, "x": 2}], schema)
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        parquet.write_table(table, tmp_path / "parts" / f"{place}.parquet")
+    tables = location(tmp_path / "parts").tables()
+    columns = merged(tables)
+    assert [str(column.type) for column in columns] == ["BIGINT", "DOUBLE"]
+    assert [row["ts"] for table in tables for row in table.rows(columns)] == [1, 5_000_000_000, None]
+    texts = [read_csv(Source(text), {}) for text in ("ts,x\n", "ts,x\n1,2.5\n")]
+    assert [str(column.type) for column in merged(texts)] == ["BIGINT", "DOUBLE"]
 
 
 def test_parquet(tmp_path: Path) -> None:

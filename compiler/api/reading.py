@@ -35,7 +35,34 @@ def read_path(
         # Types of declared columns need no look at the data.
         typed = reader.schema(ddl(columns)) if columns else reader.option("inferTimestamp", "true")
         return _set(typed, options).json(path)
-    return _set(spark.read, options).format(format).load(path)
+    found = _set(spark.read, options).format(format).load(path)
+    schema = _widened(found.schema, columns or ()) if format == "parquet" else None
+    return found if schema is None else _set(spark.read, options).schema(schema).format(format).load(path)
+
+
+# What Spark's reader of Parquet widens, if it is asked to.
+_WIDER = {
+    "byte": ("SMALLINT", "INT", "BIGINT", "DOUBLE"),
+    "short": ("INT", "BIGINT", "DOUBLE"),
+    "integer": ("BIGINT", "DOUBLE"),
+    "float": ("DOUBLE",),
+}
+
+
+def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
+    """The schema for files of which some have wider numbers than the one that Spark has looked at."""
+    known = {written(column.name): column.type for column in columns}
+    fields = schema.jsonValue()["fields"]
+    wider = {}
+    for field in fields:
+        declared = known.get(find(written(field["name"]), known) or "")
+        kind = str(declared) if declared is not None else ""
+        if isinstance(field["type"], str) and kind in _WIDER.get(field["type"], ()):
+            wider[field["name"]] = {"BIGINT": "long", "DOUBLE": "double", "INT": "integer"}.get(kind, "short")
+    if not wider:
+        return None
+    changed = [field | {"type": wider.get(field["name"], field["type"])} for field in fields]
+    return type(schema).fromJson({"type": "struct", "fields": changed})
 
 
 def _set(reader: Frame, options: Mapping[str, str]) -> Frame:

@@ -15,6 +15,7 @@ from neelc.api.schemas import columns_of
 from neelc.commands.counts import Tally, counted
 from neelc.commands.host import with_located_streams
 from neelc.commands.located import check_data
+from neelc.commands.progress import Progress
 from neelc.commands.spark_run import Job, Rows, run_job, settings_of
 from neelc.commands.tables import written
 from neelc.files import write_whole
@@ -86,7 +87,9 @@ def run_host_on_reference(
     host: HostInputs, places: Sequence[int], kind: str, options: argparse.Namespace
 ) -> int:
     start = time.perf_counter()
-    results = [(host.script.statements[place].name, host.answer(place)) for place in places]
+    with Progress(sys.stderr) as progress:
+        progress.begin("finding matches")
+        results = [(host.script.statements[place].name, host.answer(place)) for place in places]
     seconds = time.perf_counter() - start
     text = written(results, kind)
     if options.output:

@@ -111,6 +111,7 @@ def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
 
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.commands.notes import missing_types
+    from neelc.commands.progress import Progress
     from neelc.commands.streams import bound, refuse_unused
     from neelc.commands.tables import written
     from neelc.data.inputs import read
@@ -121,11 +122,15 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
     start = time.perf_counter()
-    tables, failures = read(inputs, program)
+    with Progress(sys.stderr) as progress:
+        progress.begin("reading events")
+        tables, failures = read(inputs, program)
+        if not failures:
+            progress.begin(f"finding matches among {sum(map(len, tables.values())):,} events")
+            everything = execute(inputs, program, tables)
     if failures:
         print(*failures, sep="\n\n", file=sys.stderr)
         return 3
-    everything = execute(inputs, program, tables)
     results = [everything[at] for at in positions]
     seconds = time.perf_counter() - start
     text = written(results, kind)

@@ -11,8 +11,9 @@ from pathlib import Path
 from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
 from neelc.commands.output import refuse_inputs
 from neelc.data import delimited
-from neelc.data.inputs import UNITS, Given, Inputs, complete, unit_of
+from neelc.data.inputs import GUESSES, UNITS, Given, Inputs, complete, unit_of
 from neelc.data.location import Location
+from neelc.errors import NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.expr import Parameter
 from neelc.ir.logical import Program
@@ -106,10 +107,18 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     script = parse.read(source)
     if options.untrusted:
         refuse_files_and_agents(script, source)
-    inputs = complete(script, source, given, directory)
-    refuse_inputs(inputs, options)
     aggregates, agents = defined_by(options.aggregates)
-    return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
+    wrong: list[NeelError] = []
+    for guess in GUESSES:
+        inputs = complete(script, source, given, directory, guess)
+        refuse_inputs(inputs, options)
+        try:
+            return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
+        except NeelError as error:
+            wrong.append(error)
+            if not inputs.is_guessed:
+                break
+    raise min(wrong, key=lambda error: len(error.diagnostics))
 
 
 def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:

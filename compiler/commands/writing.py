@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from neelc.files import CallError
+from neelc.files import CallError, not_writable
 
 FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".txt": "table", ".parquet": "parquet"}
 
@@ -68,7 +68,7 @@ def whole_directory(path: Path) -> Iterator[Path]:
     try:
         beside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     except OSError as error:
-        raise CallError(f"{path}: cannot be written: {error.strerror}") from None
+        raise not_writable(path, error) from None
     try:
         yield beside / "new"
         if target.exists():

@@ -7,6 +7,7 @@ import decimal
 import re
 from collections.abc import Iterable, Sequence
 
+from neelc.bind.coercion import common, is_number
 from neelc.data.values import Misfit, from_text
 from neelc.ir.names import bare, written
 from neelc.ir.types import (
@@ -39,10 +40,10 @@ def type_of_texts(texts: Sequence[str]) -> DataType:
     """The type of a column of texts, NULLs left out.
 
     >>> [str(type_of_texts(t)) for t in (["1", "2"], ["1", "2.5"], ["true"], ["x"], [])]
-    ['BIGINT', 'DOUBLE', 'BOOLEAN', 'STRING', 'STRING']
+    ['BIGINT', 'DOUBLE', 'BOOLEAN', 'STRING', 'VOID']
     """
     if not texts:
-        return STRING
+        return VOID
     fitting = (type for type, form in _CANDIDATES if all(_is_of(text, type, form) for text in texts))
     return next(fitting, STRING)
 
@@ -58,7 +59,7 @@ def _is_of(text: str, type: DataType, form: re.Pattern[str]) -> bool:
 
 
 def type_of_values(values: Iterable[object]) -> DataType:
-    """The type of a column of JSON values.
+    """The type of a column of JSON values, VOID if there is none.
 
     >>> str(type_of_values([{"x": 1}, {"x": 2.5, "y": "a"}, None]))
     'STRUCT<x: DOUBLE, y: STRING>'
@@ -68,7 +69,7 @@ def type_of_values(values: Iterable[object]) -> DataType:
     found: DataType = VOID
     for value in values:
         found = common_type(found, _type_of(value))
-    return _settled(found)
+    return found
 
 
 def _type_of(value: object) -> DataType:
@@ -100,7 +101,12 @@ def _type_of(value: object) -> DataType:
 
 
 def common_type(left: DataType, right: DataType) -> DataType:
-    """The type that holds the values of both; STRING holds everything."""
+    """The type that holds the values of both; STRING holds everything.
+
+    >>> from neelc.ir.types import INT
+    >>> str(common_type(BIGINT, DOUBLE)), str(common_type(INT, BIGINT)), str(common_type(BIGINT, DATE))
+    ('DOUBLE', 'BIGINT', 'STRING')
+    """
     match left, right:
         case _ if left == right or right == VOID:
             return left
@@ -113,17 +119,18 @@ def common_type(left: DataType, right: DataType) -> DataType:
             for field in others:
                 types[field.name] = common_type(types.get(field.name, VOID), field.type)
             return Struct(tuple(StructField(name, type) for name, type in types.items()))
-    return DOUBLE if {left, right} == {BIGINT, DOUBLE} else STRING
+    return (common(left, right) if is_number(left) and is_number(right) else None) or STRING
 
 
-def _settled(type: DataType) -> DataType:
-    """Where no value was seen, STRING."""
+def settled(type: DataType) -> DataType:
+    """Inside of a type, STRING where no value was seen."""
     match type:
         case Array(element):
-            return Array(_settled(element))
+            return Array(STRING if element == VOID else settled(element))
         case Struct(fields):
-            return Struct(tuple(StructField(f.name, _settled(f.type)) for f in fields))
-    return STRING if type == VOID else type
+            known = (StructField(f.name, STRING if f.type == VOID else settled(f.type)) for f in fields)
+            return Struct(tuple(known))
+    return type
 
 
 TIMESTAMP_NAMES = ("ts", "timestamp", "time")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from neelc.data.infer import common_type, likely_timestamp
+from neelc.data.infer import common_type, likely_timestamp, settled
 from neelc.data.location import Location, declared_location, written_span
 from neelc.data.table import Row, Table
 from neelc.errors import Diagnostic, NeelError
@@ -14,7 +15,7 @@ from neelc.files import CallError
 from neelc.ir.logical import Column, Program, Stream
 from neelc.ir.names import find, same, written
 from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
-from neelc.ir.types import STRING
+from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP, VOID, DataType
 from neelc.ir.units import LENGTHS
 from neelc.source import Source, Span
 
@@ -41,13 +42,31 @@ class Given:
 
 @dataclass(frozen=True)
 class Inputs:
-    """A script, completed; the streams it does not declare; and where all data come from."""
+    """A script, completed; the streams it does not declare; and where all data come from. `is_guessed` if the
+    data have no value in a column that nobody declares."""
 
     script: Script
     streams: tuple[Stream, ...]
     given: tuple[Given, ...]
     source: Source
     directory: Path
+    is_guessed: bool = False
+
+
+class Guess(NamedTuple):
+    """The types of columns in which there is no value: of those that are times, and of all others."""
+
+    time: DataType
+    other: DataType
+
+
+GUESSES = (
+    Guess(BIGINT, STRING),
+    Guess(TIMESTAMP, STRING),
+    Guess(BIGINT, DOUBLE),
+    Guess(TIMESTAMP, DOUBLE),
+)
+"""A file with a header and no rows has no matches, whatever its types are. They must only fit the query."""
 
 
 def unit_of(text: str) -> str | None:
@@ -59,15 +78,45 @@ def unit_of(text: str) -> str | None:
     return _SHORT_UNITS.get(text.lower()) or next((u for u in UNITS if word in (u, u + "S")), None)
 
 
-def complete(script: Script, source: Source, given: Sequence[Given], directory: Path) -> Inputs:
+def complete(
+    script: Script, source: Source, given: Sequence[Given], directory: Path, guess: Guess = GUESSES[0]
+) -> Inputs:
     """Fill in what CREATE STREAM leaves to data and caller, and describe the streams it does not name.
 
     Raises `NeelError` if data that tell a schema cannot be read.
     """
-    statements = tuple(_completed(s, source, given, directory) for s in script.statements)
-    declared = [s.name for s in statements if isinstance(s, CreateStream)]
-    streams = tuple(_stream(g) for g in given if find(g.name, declared) is None)
-    return Inputs(replace(script, statements=statements), streams, tuple(given), source, directory)
+    found = tuple(_completed(s, source, given, directory) for s in script.statements)
+    declared = [s.name for s in found if isinstance(s, CreateStream)]
+    read = tuple(_stream(g) for g in given if find(g.name, declared) is None)
+    statements = tuple(_guessed_statement(s, guess) if isinstance(s, CreateStream) else s for s in found)
+    streams = tuple(_guessed_stream(stream, guess) for stream in read)
+    known = replace(script, statements=statements)
+    return Inputs(known, streams, tuple(given), source, directory, (statements, streams) != (found, read))
+
+
+def _guessed_statement(statement: CreateStream, guess: Guess) -> CreateStream:
+    if all(column.type != VOID for column in statement.columns):
+        return statement
+    time = statement.timestamp
+    times = [name for name in (time and time.start, time and time.latest, statement.end) if name]
+    columns = (
+        column
+        if column.type != VOID
+        else replace(column, type=guess.time if find(column.name, times) else guess.other)
+        for column in statement.columns
+    )
+    return replace(statement, columns=tuple(columns))
+
+
+def _guessed_stream(stream: Stream, guess: Guess) -> Stream:
+    times = (stream.start, stream.latest, stream.end)
+    columns = (
+        column
+        if column.type != VOID
+        else replace(column, type=guess.time if column.name in times else guess.other)
+        for column in stream.columns
+    )
+    return replace(stream, columns=tuple(columns))
 
 
 def _completed(statement: Statement, source: Source, given: Sequence[Given], directory: Path) -> Statement:
@@ -154,7 +203,7 @@ def merged(tables: Sequence[Table]) -> tuple[Column, ...]:
         for column in table.columns():
             known = types.get(column.name)
             types[column.name] = column.type if known is None else common_type(known, column.type)
-    return tuple(Column(name, type) for name, type in types.items())
+    return tuple(Column(name, settled(type)) for name, type in types.items())
 
 
 def with_type_column(columns: Sequence[Column], type_by: str | None) -> tuple[Column, ...]:

@@ -25,6 +25,7 @@ from neelc.ir.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    VOID,
     Array,
     DataType,
     Decimal,
@@ -53,7 +54,7 @@ _SIMPLE: dict[str, DataType] = {
     "large_binary": BINARY,
     "date32[day]": DATE,
     "date64[ms]": DATE,
-    "null": STRING,
+    "null": VOID,
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import pytest
 from command_line import SCRIPT, TRADES, UP, Done, Here
 
@@ -233,3 +236,46 @@ def test_run_does_not_write_over_code(neelc: Here) -> None:
     neelc.write("code.csv", "@aggregate(returns='INT')\ndef f(values): return 1\n")
     done = neelc(*RUN, "--aggregates", "code.csv", *WRITING, "code.csv")
     assert done == Done(2, "", "neelc: run -o code.csv: it is code.csv, which --aggregates reads\n")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "PATTERN SEQ(A a, B b) WHERE b.x > a.x WITHIN 10 RETURN a.x, b.x",
+        "PATTERN SEQ(A a, B b) WHERE b.x + 1 > a.x AND hour(a.ts) > 3 WITHIN 10 SECONDS RETURN a.x, b.x",
+        "PATTERN SEQ(A a, B b) WHERE b.ts - a.ts > 5 AND upper(a.x) = 'X' WITHIN 1 HOUR RETURN a.x, b.x",
+    ],
+)
+def test_run_of_a_file_with_a_header_only(query: str, neelc: Here) -> None:
+    """There are no matches, whatever the types would be."""
+    neelc.write("empty.csv", "ts,kind,x\n")
+    neelc.write("q.neel", query)
+    run = ("run", "q.neel", "--engine", "reference", "--stream")
+    done = neelc(*run, "E=empty.csv,timestamp=ts,type=kind")
+    assert (done.status, done.out) == (0, "a_x  b_x\n")
+    neelc.write("q.neel", f"CREATE STREAM E TIMESTAMP BY ts TYPE BY kind FROM 'empty.csv'; {query}")
+    assert neelc(*run[:-1])[:2] == done[:2]
+    neelc.write("q.neel", query.replace("b.x", "c.x"))
+    wrong = neelc(*run, "E=empty.csv,timestamp=ts,type=kind")
+    assert wrong.status == 1 and "error[NEEL2001]" in wrong.err and "NEEL21" not in wrong.err
+
+
+def test_run_on_a_full_disk(neelc: Here) -> None:
+    """The call is right: the run fails. test_run_spark.py has the same on Spark."""
+    done = neelc(*RUN, "-o", "/dev/full", "--format", "csv")
+    assert done == Done(3, "", "neelc: /dev/full: cannot be written: No space left on device\n")
+
+
+def test_progress_of_a_long_run(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neelc import execute
+    from neelc.commands import progress
+
+    slow = execute.execute
+
+    def slowly(*arguments: Any) -> Any:
+        time.sleep(0.3)
+        return slow(*arguments)
+
+    monkeypatch.setattr(progress, "ELSEWHERE", 0.1)
+    monkeypatch.setattr(execute, "execute", slowly)
+    assert "finding matches among 4 events, 0 s\n" in neelc(*RUN).err

@@ -153,3 +153,23 @@ def test_wrong_calls(neelc: Here) -> None:
     neelc.write("script.neel", SCRIPT.replace("c.sym", "x.sym"))
     done = neelc("run", "script.neel")
     assert (done.status, done.out) == (1, "") and done.err.startswith("error[NEEL2")
+
+
+def test_a_file_with_a_header_only(neelc: Here) -> None:
+    neelc.write("empty.csv", "ts,kind,x\n")
+    neelc.write("q.neel", "PATTERN SEQ(A a, B b) WHERE b.x > a.x WITHIN 10 RETURN a.x, b.x")
+    done = neelc("run", "q.neel", "--stream", "E=empty.csv,timestamp=ts,type=kind")
+    assert (done.status, done.out) == (0, "a_x  b_x\n")
+
+
+def test_parquet_files_of_different_integers(neelc: Here) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (neelc.directory / "parts").mkdir()
+    for name, kind, ts in (("a", pyarrow.int32(), 1), ("b", pyarrow.int64(), 5_000_000_000)):
+        schema = pyarrow.schema([("ts", kind), ("x", pyarrow.int32())])
+        rows = pyarrow.Table.from_pylist([{"ts": ts, "x": 1}, {"ts": ts + 1, "x": 2}], schema)
+        parquet.write_table(rows, neelc.directory / "parts" / f"{name}.parquet")
+    neelc.write("q.neel", "PATTERN SEQ(T a, T b) WHERE b.x > a.x WITHIN 10 RETURN a.ts, b.ts")
+    run = ("run", "q.neel", "--stream", "T=parts,timestamp=ts,format=parquet", "--format", "csv")
+    assert neelc(*run, "--engine", "reference").out == "a_ts,b_ts\n1,2\n5000000000,5000000001\n"
+    assert neelc(*run).out == neelc(*run, "--engine", "reference").out
