@@ -34,6 +34,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL2015": "an attribute that not all events concerned have",
     "NEEL2016": "an attribute that cannot be compared between types",
     "NEEL2050": "a measure is named where it is not known",
+    "NEEL2051": "a subquery with several columns where one is expected",
     # 21xx: types and functions
     "NEEL2101": "types that do not go together",
     "NEEL2102": "an operator that is not defined for a type",
@@ -124,6 +125,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4051": "ORDER BY inside an aggregate",
     "NEEL4052": "FILTER where it is not supported",
     "NEEL4053": "a query inside an expression where it is not supported",
+    "NEEL4054": "a subquery of MATCH_RECOGNIZE that cannot be computed before it",
     "NEEL4060": "MATCH_RECOGNIZE in a statement that is no query",
     "NEEL4061": "a file, in untrusted text",
     "NEEL4062": "a table that was not given, in untrusted text",
@@ -144,6 +146,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5101": "a run on Spark failed",
     "NEEL5102": "Spark's workers lack a package",
     "NEEL5103": "Spark's workers have another version of Python or of neelc",
+    "NEEL5050": "a subquery with several rows where one value is expected",
     # 6xxx: warnings; the query is right, but most likely not what is meant
     "NEEL6001": "a leading variable that every event fits",
     "NEEL6002": "a repetition without a limit that every event fits",

@@ -189,6 +189,8 @@ class _Measures:
                     return None
                 values = [value for value in self._values(node) if value is not None]
                 return aggregate(name, values, type, distinct)
+            case e.Given(_, argument):
+                return self.row[self._column(argument)]
         return self._number(self.row)
 
     def _at(self, node: e.AtRow, row: Mapping[str, Any]) -> object:

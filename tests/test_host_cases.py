@@ -11,6 +11,7 @@ from repository import ROOT
 
 from neelc import cases
 from neelc.cases.hosted import host_prepared
+from neelc.host.reference import rows_read
 from neelc.host.simple import SimpleQuery
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.recognize import recognized
@@ -34,7 +35,7 @@ def test_the_kernel_finds_the_same(path: Path) -> None:
     place = len(host.script.statements) - 1
     query = innermost(host.simple(place))
     plan = host.compiled(place).recognized[0].plan
-    (rows,) = host.rows(query).values() if query.recognize == plan.query else ([],)
+    rows = rows_read(query, host.rows(query)) if query.recognize == plan.query else []
     for way in (Way(), Way(batch=2, rows_at_once=1)):
         assert as_rows(recognized_by_kernel(plan, rows, way)) == as_rows(recognized(plan.query, rows))
 

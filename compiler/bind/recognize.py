@@ -11,11 +11,12 @@ from neelc.bind.output_names import output_name
 from neelc.bind.relations import Relation
 from neelc.bind.row_columns import RowColumns
 from neelc.bind.row_names import RowNames
+from neelc.bind.row_queries import RowQueries
 from neelc.bind.typing import typed, typed_condition
 from neelc.bind.windows import bind_window
 from neelc.ir import rows as r
 from neelc.ir.expr import Attribute, Classifier, Expr, MatchNumber, Name, Star
-from neelc.ir.logical import Clock, OutputColumn
+from neelc.ir.logical import Clock, Column, OutputColumn
 from neelc.ir.names import bare, find, find_variable, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.recognize import OMIT, SHOW, UNMATCHED, Recognize, RowDefinition, RowSkip
@@ -25,9 +26,14 @@ Variables = Mapping[str, tuple[str, ...]]
 
 
 def bind_recognize(
-    clause: r.MatchRecognize, source: Relation, clock: Clock | None, findings: Findings
+    clause: r.MatchRecognize,
+    source: Relation,
+    clock: Clock | None,
+    findings: Findings,
+    queries: Mapping[str, tuple[Column, ...]] | None = None,
 ) -> Recognize | None:
     """The clause over rows of `source`, whose times `clock` tells; None, and reports, if it is wrong.
+    `queries` has the columns of those inside of it, by their texts.
 
     `row_patterns.py` has checked the variables; what it reported is not reported again.
     """
@@ -35,7 +41,9 @@ def bind_recognize(
     columns = RowColumns(source, findings)
     variables = variables_of(clause)
     announced = tuple(one.alias for one in clause.measures if one.alias is not None)
-    defining = RowNames(columns, variables, findings, may_be_final=False, announced=announced)
+    taken = tuple(one.name for one in source.columns or ())
+    nested = None if queries is None else RowQueries(queries, taken, findings)
+    defining = RowNames(columns, variables, findings, may_be_final=False, announced=announced, queries=nested)
     definitions = tuple(
         RowDefinition(variable(one.name), _condition(one, defining, findings)) for one in clause.definitions
     )
@@ -52,7 +60,7 @@ def bind_recognize(
         source.columns or (), canonical_names(clause.pattern), definitions,
         tuple(key if isinstance(key, str) else key.name for key in keys), order, measures,
         _all_rows(clause.rows), _skip(clause.skip, variables), within, unit,
-        tuple(computed), span=clause.span,
+        tuple(computed), () if nested is None else tuple(nested.found.values()), span=clause.span,
     )  # fmt: skip
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 
 from neelc.bind.checking import Typed, literal_integer
 from neelc.bind.findings import Findings
-from neelc.bind.functions import aggregated, fit, is_row_aggregate
+from neelc.bind.functions import aggregated, fit, is_row_aggregate, report_foreign
 from neelc.bind.row_columns import RowColumns
+from neelc.bind.row_queries import RowQueries
 from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES
 from neelc.bind.typing import typed, typed_condition
 from neelc.ir import expr as e
 from neelc.ir.names import find, find_variable
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_values import BY_ORDER, BY_VALUE
-from neelc.ir.types import BIGINT, INT, STRING, VOID, Array, DataType, Map
+from neelc.ir.types import BIGINT, BOOLEAN, INT, STRING, VOID, Array, DataType, Map
 
 FORMS = {
     "prev": "PREV(price), PREV(A.price, 2)",
@@ -43,6 +44,7 @@ class RowNames:
     may_be_final: bool
     measures: Mapping[str, e.Expr] = field(default_factory=dict)
     announced: tuple[str, ...] = ()
+    queries: RowQueries | None = None
 
     def bound(self, node: e.Expr) -> e.Expr:
         """The expression with what it says about rows resolved."""
@@ -57,6 +59,11 @@ class RowNames:
                 return self._aggregate(node, False)
             case e.Filtered():
                 return self._filtered(node, False)
+            case e.NestedQuery():
+                found = self.nested(node)
+                return _unknown(node) if found is None else self._given(found)
+            case e.InQuery():
+                return self._in_query(node)
             case e.Call(name, arguments) if name.lower() == "match_number":
                 return e.MatchNumber() if not arguments else self.misused(node)
             case e.Call(name) if name.lower() == "classifier":
@@ -86,6 +93,27 @@ class RowNames:
         for part in parts[1:]:
             value = self.columns.field(value, part, node)
         return value
+
+    def nested(self, node: e.NestedQuery) -> e.Attribute | None:
+        """The column that a query gives each row; None, and a report, if it cannot."""
+        if self.queries is None:
+            report_foreign(node, self.findings.report)
+            return None
+        return self.queries.value(node)
+
+    def _given(self, column: e.Attribute) -> e.Expr:
+        """What is the same at all rows: in DEFINE of the current one, in MEASURES of the match."""
+        return (e.Given if self.may_be_final else e.AtRow)(column.type, column)
+
+    def _in_query(self, node: e.InQuery) -> e.Expr:
+        """`A.x IN (SELECT ...)` is judged at one row, as A.x is."""
+        reader = _Argument(self)
+        column = reader.among(node)
+        if column is None:
+            return _unknown(node)
+        variables = next(iter(reader.qualifiers), None)
+        value = self._given(column) if variables is None else e.AtRow(BOOLEAN, column, variables)
+        return e.Negation(value, span=node.span) if node.negated else replace(value, span=node.span)
 
     def _running_or_final(self, kind: str, operand: e.Expr, node: e.Expr) -> e.Expr:
         final = kind.upper() == "FINAL"
@@ -173,11 +201,15 @@ class RowNames:
         if reader.failed:
             return None
         if len(reader.qualifiers) > 1:
-            names = " and ".join("no variable" if not q else "|".join(q) for q in sorted(reader.qualifiers))
-            message = f"one row is meant here, but this names columns of {names}"
-            self.wrong(message, place, _one_row_hint(reader.qualifiers))
+            self.mixed(reader.qualifiers, place)
             return None
         return found, next(iter(reader.qualifiers), ())
+
+    def mixed(self, qualifiers: set[tuple[str, ...]], place: e.Expr) -> None:
+        """Report that one value is made of rows of several variables."""
+        names = " and ".join("no variable" if not q else "|".join(q) for q in sorted(qualifiers))
+        message = f"one row is meant here, but this names columns of {names}"
+        self.wrong(message, place, _one_row_hint(qualifiers))
 
     def _filtered(self, node: e.Filtered, final: bool) -> e.Expr:
         """An aggregate over the rows that meet a condition."""
@@ -325,6 +357,14 @@ class _Argument:
                 return e.MatchNumber()
             case e.Filtered(call):
                 return self.read(call)
+            case e.NestedQuery():
+                found = self.names.nested(node)
+                self.failed |= found is None
+                return found or _unknown(node)
+            case e.InQuery(negated=negated):
+                found = self.among(node)
+                self.failed |= found is None
+                return e.Negation(found) if found and negated else found or _unknown(node)
             case e.Call(name) if name.lower() in FORMS or is_row_aggregate(node):
                 self.failed = True
                 hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
@@ -339,6 +379,27 @@ class _Argument:
             case e.Member(base, name):
                 return self.names.columns.field(self.read(base), name, node)
         return map_children(node, self._child)
+
+    def among(self, node: e.InQuery) -> e.Attribute | None:
+        """The column that says whether a value of the row is among those of a query."""
+        names = self.names
+        calls = [part for part in walk(node.operand) if isinstance(part, e.Call)]
+        if names.queries is None:
+            report_foreign(node, names.findings.report)
+            return None
+        if any(call.name.lower() in FORMS or is_row_aggregate(call) for call in calls):
+            message = "what stands before IN (SELECT ...) must be a value of one row, made of columns alone"
+            lists = "array_contains((SELECT collect_list(x) FROM t), sum(A.x))"
+            hint = f"FIRST(A.x IN (SELECT ...)) goes to another row; for other values, {lists}"
+            names.findings.report("NEEL4054", message, node.operand.span, hint)
+            return None
+        reader = _Argument(names)
+        operand, _ = typed(reader.read(node.operand), names.findings.report)
+        self.qualifiers |= reader.qualifiers
+        if len(reader.qualifiers) > 1:
+            names.mixed(reader.qualifiers, node.operand)
+        failed = reader.failed or len(reader.qualifiers) > 1
+        return None if failed else names.queries.among(node, operand)
 
     def _child(self, node: Node) -> Node:
         return self.read(node) if isinstance(node, e.Expr) else map_children(node, self._child)

@@ -29,7 +29,8 @@ class RowMeasures:
 
     def sql(self, expression: e.Expr) -> str:
         text = sql(expression, self._value)
-        if self.plan.query.all_rows != UNMATCHED or isinstance(expression, e.RowValue):
+        is_of_match = isinstance(expression, e.RowValue) and not isinstance(expression, e.Given)
+        if self.plan.query.all_rows != UNMATCHED or is_of_match:
             return text
         # A row without a match has no measures, even if this is made of none of its values.
         return f"IF({self._output(p.Property('', 'MATCH_NUMBER'))} IS NULL, NULL, {text})"
@@ -48,6 +49,8 @@ class RowMeasures:
                 return over_list(name, Values(values, type_of(argument)), type, distinct)
             case e.MatchNumber():
                 return self._output(p.Property("", "MATCH_NUMBER"))
+            case e.Given(_, argument):
+                return identifier(self._column(argument))
         return None
 
     def _listed(self, argument: e.Expr, mask: int) -> str:

@@ -44,12 +44,19 @@ def read_clause(
 
 
 def bound_clause(
-    parsed: MatchRecognize, name: str, columns: tuple[Column, ...], unit: str, findings: Findings
+    parsed: MatchRecognize,
+    name: str,
+    columns: tuple[Column, ...],
+    unit: str,
+    findings: Findings,
+    queries: Mapping[str, tuple[Column, ...]] | None = None,
 ) -> Recognize | None:
-    """The clause over rows with `columns`; None, and reports, if it is wrong."""
+    """The clause over rows with `columns`; None, and reports, if it is wrong. `queries` has the columns of
+    those inside of it, by their texts."""
     relation = Relation(name, columns)
     before = len(findings.diagnostics)
-    found = bind_recognize(parsed, relation, _clock(parsed, columns, unit, findings), findings)
+    clock = _clock(parsed, columns, unit, findings)
+    found = bind_recognize(parsed, relation, clock, findings, queries)
     if found is None or len(findings.diagnostics) > before:
         return None
     twice = _twice(found.output)

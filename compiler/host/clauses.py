@@ -39,7 +39,7 @@ class With:
 class Clause:
     """A clause: `span` is from MATCH_RECOGNIZE to its parenthesis, `source` the relation before it, None if
     there is none. `table` are the parts of its name, if it is a name, and `alias` the name it has for the
-    clause. `is_named`: a name for the result follows."""
+    clause. `is_named`: a name for the result follows. `is_inside`: it stands in a query inside another."""
 
     span: Span
     source: Span | None
@@ -47,6 +47,7 @@ class Clause:
     alias: str | None = None
     is_named: bool = False
     visible: tuple[With, ...] = ()
+    is_inside: bool = False
 
     @property
     def name(self) -> str | None:
@@ -83,7 +84,8 @@ def _clause(query: Sequence[Token], at: int) -> Clause:
     table, alias = _table(source)
     after = query[at + 1] if at + 1 < len(query) else None
     is_named = after is not None and not after.says(*BEHIND)
-    return Clause(token.span, source[0].span | source[-1].span, table, alias, is_named, visible)
+    is_inside = end_of_group(query, at) < len(query)
+    return Clause(token.span, source[0].span | source[-1].span, table, alias, is_named, visible, is_inside)
 
 
 def _source_start(query: Sequence[Token], at: int) -> int:

@@ -15,18 +15,33 @@ from neelc.emit.scans import free
 from neelc.errors import NeelError
 from neelc.host.binding import bound_clause, read_clause
 from neelc.host.clauses import Clause, clauses
-from neelc.host.refusals import is_query, refused_at, unknown_columns
+from neelc.host.refusals import is_query, refused_at, unknown_columns, unknown_query
 from neelc.host.scan import Token
 from neelc.host.script import HostStatement
-from neelc.host.simple import understood_columns
+from neelc.host.simple import (
+    SEES_ITS_OWN,
+    NotSimple,
+    Understanding,
+    can_be_computed,
+    nested_queries,
+    understood_columns,
+)
 from neelc.host.tables import Describe, Described, Refused, Table, Tables, known
 from neelc.host.texts import Texts
 from neelc.host.untrusted import Judging, without_comments
+from neelc.ir.expr import NestedQuery
+from neelc.ir.logical import Column
 from neelc.ir.names import bare, find, written
+from neelc.ir.recognize import Recognize
 from neelc.ir.rows import MatchRecognize
 from neelc.plan.row_plan import RowPlan, row_plan
 from neelc.plan.unsupported import Unsupported
 from neelc.source import Source, Span
+
+ALONE = (
+    "what MATCH_RECOGNIZE reads cannot use columns of the query around it, even after LATERAL: "
+    "write PARTITION BY the key, and join the result"
+)
 
 TAKEN = ("spark", "streams", "aggregates", "recognizer", "query", "F", "args", "sqlQuery", "self")
 
@@ -107,7 +122,10 @@ class Compiling:
         columns, unit, reads = described
         if self._columns_are_wrong(clause, parsed, columns):
             return
-        bound = bound_clause(parsed, clause.name or "", columns.columns, unit, self.findings)
+        queries = self._nested(parsed, clause, others, statement)
+        if queries is None:
+            return
+        bound = bound_clause(parsed, clause.name or "", columns.columns, unit, self.findings, queries)
         if bound is None or len(self.findings.diagnostics) > before:
             return
         try:
@@ -116,6 +134,8 @@ class Compiling:
             message = f"not supported yet: {refusal.what}"
             self.findings.report("NEEL4001", message, refusal.span or clause.span, refusal.hint)
             return
+        if bound.nested:
+            reads = self._extended(reads, bound, clause, others, statement)
         name = free(variable_name(_name_behind(clause, statement) or "recognized"), self.taken)
         self.lets += row_relations(plan, reads, name, self.taken)
         self.relations[clause.span] = name
@@ -134,6 +154,53 @@ class Compiling:
         self.lets.append(Let(name, query, "What the clause reads."))
         described = self._described(clause)
         return (described, "MILLISECOND", name) if described.columns else None
+
+    def _nested(
+        self, parsed: MatchRecognize, clause: Clause, others: Sequence[Clause], statement: HostStatement
+    ) -> dict[str, tuple[Column, ...]] | None:
+        """The columns of the queries inside a clause, by their texts; None, and reports, if one is wrong."""
+        found: dict[str, tuple[Column, ...]] = {}
+        before = len(self.findings.diagnostics)
+        for query in nested_queries(parsed):
+            if self.untrusted:
+                message = "a subquery inside MATCH_RECOGNIZE, which untrusted text may not have"
+                self.findings.report("NEEL4064", message, query.span, None)
+            elif query.text not in found and can_be_computed(query, self.findings):
+                found[query.text] = self._nested_columns(query, clause, others, statement)
+        return None if len(self.findings.diagnostics) > before else found
+
+    def _nested_columns(
+        self, query: NestedQuery, clause: Clause, others: Sequence[Clause], statement: HostStatement
+    ) -> tuple[Column, ...]:
+        assert query.place is not None
+        if self.describe is None:
+            understanding = Understanding(self.source, self.tables, self.arguments, self.findings)
+            try:
+                known = understanding.nested(query)
+            except NotSimple:
+                unknown_query(query, self.findings)
+                return ()
+            return () if known is None else known.columns
+        text = self._texts(others, statement).nested(query.place, clause, self._literals())
+        try:
+            described = self.describe(Relations((*self.lets, Let(free("nested", set(self.taken)), text))))
+        except Refused as refusal:
+            refused_at(refusal, query.place, self.findings, SEES_ITS_OWN)
+            return ()
+        for name, kind in described.others:
+            message = f"not supported yet: column `{name}` of type {kind}"
+            self.findings.report("NEEL4001", message, query.span, None)
+        return described.columns
+
+    def _extended(
+        self, reads: str, bound: Recognize, clause: Clause, others: Sequence[Clause], statement: HostStatement
+    ) -> str:
+        """A relation with the columns of queries inside a clause."""
+        texts = self._texts(others, statement)
+        query = texts.extended(reads, bound.nested, clause, self._literals())
+        name = free("nested", self.taken)
+        self.lets.append(Let(name, query, "What queries inside the clause give each row."))
+        return name
 
     def _table(self, clause: Clause) -> Table | None:
         """The stream that a clause reads, if it reads one."""
@@ -155,7 +222,7 @@ class Compiling:
             try:
                 return self.describe(Relations(tuple(self.lets)))
             except Refused as refusal:
-                refused_at(refusal, clause.source, self.findings)
+                refused_at(refusal, clause.source, self.findings, ALONE if clause.is_inside else None)
                 return Described(())
         columns = understood_columns(self.source, clause.source, self.tables, self.arguments)
         if columns is None:

@@ -64,12 +64,17 @@ def _record(one: Recognized) -> dict[str, object]:
         "partition": ", ".join(query.partition) or "none: all rows are one, in one task",
         "order": ", ".join(show(one).replace(f"{ROW}.", "") for one in query.order)
         or "none: rows come in any order",
+        **({"queries": _queries(query)} if query.nested else {}),
         "rows": _rows(query),
         "runs": _how(one),
         "memory": memory_sentence(query),
         **({"columns": by_row} if by_row else {}),
         **({"on the path": paths} if paths else {}),
     }
+
+
+def _queries(query: Recognize) -> dict[str, str]:
+    return {one.name: " ".join(show(one.expression).replace(f"{ROW}.", "").split()) for one in query.nested}
 
 
 def _rows(query: Recognize) -> str:

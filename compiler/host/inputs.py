@@ -15,7 +15,7 @@ from neelc.data.table import Row
 from neelc.emit.relations import Read
 from neelc.errors import Diagnostic, NeelError
 from neelc.host.compiling import HostCompiled, compiled_host
-from neelc.host.reference import answer
+from neelc.host.reference import TooManyRows, answer
 from neelc.host.script import HostScript
 from neelc.host.simple import NotSimple, SimpleQuery, Understanding
 from neelc.host.tables import Describe, Table, declared_tables
@@ -77,16 +77,22 @@ class HostInputs:
         except CannotSkip as failure:
             hint = "skip to a variable of later rows, or write SKIP PAST LAST ROW"
             raise self._error("NEEL5009", str(failure), self._skip(span), hint) from None
+        except TooManyRows as failure:
+            hint = "choose one of its rows, by WHERE or by an aggregate"
+            raise self._error("NEEL5050", str(failure), failure.query.span or span, hint) from None
         except LimitReached as limit:
             hint = "a simpler pattern or fewer rows might help"
             raise self._error("NEEL5007", str(limit), span, hint) from None
 
     def rows(self, query: SimpleQuery) -> dict[str, list[Row]]:
         """The rows of the streams that a query reads."""
+        found: dict[str, list[Row]] = {}
+        for _, nested in query.nested:
+            found |= self.rows(nested)
         if isinstance(query.reads, SimpleQuery):
-            return self.rows(query.reads)
+            return found | self.rows(query.reads)
         table = self.tables[query.reads]
-        return {table.name: rows_of(self.inputs, table.name, table.columns)}
+        return found | {table.name: rows_of(self.inputs, table.name, table.columns)}
 
     def _skip(self, span: Span) -> Span:
         return Findings(self.source).word("SKIP", span)

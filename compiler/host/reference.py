@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from neelc.bind.row_queries import QUERY
 from neelc.host.simple import SimpleQuery
-from neelc.ir.names import written
+from neelc.ir import expr as e
+from neelc.ir.names import bare, written
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.row_values import ROW
+from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, comparable
 from neelc.runtime.reference.recognize import recognized
@@ -16,11 +21,16 @@ Rows = Sequence[Mapping[str, object]]
 
 def answer(query: SimpleQuery, tables: Mapping[str, Rows]) -> Result:
     """The rows of a query; `tables` are those of the streams."""
-    found: list[tuple[object, ...]] = []
-    for row in _rows(query, tables):
-        context = Context({written(query.name): Event("", 0, None, 0, 0, row, (None, None))})
-        if query.where is None or evaluate(query.where, context) is True:
-            found.append(tuple(evaluate(output.expression, context) for output in query.outputs))
+    contexts = [
+        Context({written(query.name): Event("", 0, None, 0, 0, row, (None, None))})
+        for row in _rows(query, tables)
+    ]
+    if query.where is not None:
+        contexts = [one for one in contexts if evaluate(query.where, one) is True]
+    if query.is_aggregate:
+        values = tuple(_aggregated(output.expression, contexts) for output in query.outputs)
+        return Result(query.columns, [values])
+    found = [tuple(evaluate(output.expression, one) for output in query.outputs) for one in contexts]
     if query.distinct:
         found = list({tuple(map(comparable, row)): row for row in found}.values())
     return Result(query.columns, found)
@@ -33,7 +43,77 @@ def _rows(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
 
 def rows_read(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
     """The rows that a query, or its MATCH_RECOGNIZE, reads."""
-    return tables[query.reads] if isinstance(query.reads, str) else _named(answer(query.reads, tables))
+    rows = tables[query.reads] if isinstance(query.reads, str) else _named(answer(query.reads, tables))
+    for column, nested in query.nested:
+        given = _given(column.expression, [row[0] for row in answer(nested, tables).rows])
+        rows = [{**row, column.name: given(row)} for row in rows]
+    return rows
+
+
+class TooManyRows(Exception):
+    """A query inside a clause has several rows, where one value is expected."""
+
+    def __init__(self, query: e.NestedQuery, rows: int) -> None:
+        super().__init__(f"a subquery that is a value must have one row at most, and this one has {rows:,}")
+        self.query = query
+
+
+def _given(expression: e.Expr, values: Sequence[object]) -> Callable[[Mapping[str, object]], object]:
+    """What a query inside a clause gives each row; `values` are those of its column."""
+    match expression:
+        case e.InQuery(operand, item=item):
+            assert item is not None
+            known = [_evaluated(item, QUERY, value) for value in values]
+            among = {comparable(value) for value in known if value is not None}
+            return lambda row: _is_among(_at_row(operand, row), among, bool(known), None in known)
+        case e.NestedQuery(exists=True):
+            return lambda row: bool(values)
+        case e.NestedQuery() if len(values) > 1:
+            raise TooManyRows(expression, len(values))
+    return lambda row: values[0] if values else None
+
+
+def _is_among(value: object, among: set[object], has_rows: bool, has_null: bool) -> bool | None:
+    """`value IN (...)`.
+
+    >>> [_is_among(value, {1}, True, True) for value in (1, 2, None)], _is_among(None, set(), False, False)
+    ([True, None, None], False)
+    """
+    if not has_rows:
+        return False
+    if value is None:
+        return None
+    return True if comparable(value) in among else None if has_null else False
+
+
+def _at_row(expression: e.Expr, row: Mapping[str, object]) -> object:
+    return evaluate(expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+
+
+def _evaluated(item: e.Expr, variable: str, value: object) -> object:
+    """What a value of the query is compared as."""
+    (column,) = {node.name for node in walk(item) if isinstance(node, e.Attribute)}
+    row = {bare(column): value}
+    return evaluate(item, Context({variable: Event("", 0, None, 0, 0, row, (None, None))}))
+
+
+def _aggregated(expression: e.Expr, contexts: Sequence[Context]) -> object:
+    """An expression of aggregates over all rows."""
+
+    def change(node: Node) -> Node:
+        match node:
+            case e.Aggregate(_, None, type):
+                return e.Literal(len(contexts), type)
+            case e.Aggregate(name, argument, type, distinct):
+                assert argument is not None
+                values = [evaluate(argument, one) for one in contexts]
+                known = [value for value in values if value is not None]
+                return e.Literal(aggregate(name, known, type, distinct), type)  # type: ignore[arg-type]
+        return map_children(node, change)
+
+    changed = change(expression)
+    assert isinstance(changed, e.Expr)
+    return evaluate(changed, Context({}))
 
 
 def _named(result: Result) -> Rows:

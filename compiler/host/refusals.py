@@ -11,6 +11,7 @@ from neelc.host.scan import Token
 from neelc.host.script import HostStatement
 from neelc.host.tables import Refused
 from neelc.host.texts import stand_in_text
+from neelc.ir.expr import NestedQuery
 from neelc.source import Span
 
 OPENING = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
@@ -107,12 +108,22 @@ def _after_definitions(tokens: Sequence[Token]) -> int:
     return place
 
 
-def refused_at(refusal: Refused, span: Span, findings: Findings) -> None:
-    """Report what Spark says, at the part of the text that it points at."""
+def unknown_query(query: NestedQuery, findings: Findings) -> None:
+    """Report that the columns of a query inside a clause are not known without Spark."""
+    message = "the columns of this subquery are known to Spark only"
+    hint = "`neelc run` and neelc.sql ask Spark; here, it may choose from a declared stream"
+    findings.report("NEEL2220", message, query.span, hint)
+
+
+def refused_at(refusal: Refused, span: Span, findings: Findings, unresolved: str | None = None) -> None:
+    """Report what Spark says, at the part of the text that it points at; with a hint for names that it does
+    not know."""
     is_missing = "TABLE_OR_VIEW_NOT_FOUND" in refusal.message
     hint = (
         "declare it with CREATE STREAM, or give it: name=DataFrame, --stream name=path"
         if is_missing
+        else unresolved
+        if "cannot be resolved" in refusal.message
         else None
     )
     place = place_of(refusal.fragment, span, findings)

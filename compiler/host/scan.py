@@ -79,6 +79,25 @@ def tokens(text: str, start: int = 0, rules: re.Pattern[str] = SPARK) -> Iterato
             yield Token(kind, text[found.start() : at], found.start(), at)
 
 
+def nested_tokens(clause: Token) -> Iterator[Token]:
+    """The tokens of the queries inside a clause: from `(SELECT` or `(WITH` to the parenthesis.
+
+    >>> (clause,) = tokens("MATCH_RECOGNIZE (DEFINE A AS x IN (SELECT (y) FROM q) AND z)")
+    >>> [token.text for token in nested_tokens(clause)]
+    ['SELECT', '(', 'y', ')', 'FROM', 'q']
+    """
+    depth, begin, before = 0, 0, None
+    for token in tokens(clause.text, 0, OURS):
+        if begin and token.says(")") and depth == begin:
+            begin = 0
+        if not begin and before is not None and before.says("(") and token.says("SELECT", "WITH"):
+            begin = depth
+        depth += token.says("(") - token.says(")")
+        if begin:
+            yield token
+        before = token
+
+
 def _after_comment(text: str, at: int) -> int:
     depth = 0
     for mark in _COMMENT.finditer(text, at):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from neelc.host.scan import CLAUSE, OURS, SPARK, Token, tokens
+from neelc.host.scan import CLAUSE, OURS, SPARK, Token, nested_tokens, tokens
 from neelc.ir.names import bare, same, written
 from neelc.source import Source, Span
 
@@ -27,7 +27,9 @@ class HostStatement:
 
     def mentions(self, name: str) -> bool:
         """Whether a token could be this bare name."""
-        return any(token.is_name and same(token.text, written(name)) for token in self.tokens)
+        inside = (one for token in self.tokens if token.kind == CLAUSE for one in nested_tokens(token))
+        found = (token for token in (*self.tokens, *inside) if token.is_name)
+        return any(same(token.text, written(name)) for token in found)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc import parse
 from neelc.bind.findings import Findings
-from neelc.bind.functions import is_aggregate
 from neelc.bind.output_names import output_name
 from neelc.bind.parameters import with_arguments
 from neelc.bind.relations import Names, Relation
@@ -15,12 +14,12 @@ from neelc.bind.row_patterns import check_row_pattern
 from neelc.bind.typing import typed, typed_condition
 from neelc.errors import NeelError
 from neelc.host.binding import bound_clause
-from neelc.host.scan import tokens
+from neelc.host.scan import CLAUSE, tokens
 from neelc.host.tables import Tables, known
 from neelc.ir import expr as e
 from neelc.ir.logical import Column, OutputColumn
 from neelc.ir.names import bare, same, written
-from neelc.ir.node import walk
+from neelc.ir.node import Node, children, walk
 from neelc.ir.recognize import Recognize
 from neelc.ir.rows import MatchRecognize, Output
 from neelc.ir.script import FromItem, FromQuery, FromStream, Query, RunQuery, Select
@@ -30,7 +29,7 @@ from neelc.source import Source, Span
 @dataclass(frozen=True)
 class SimpleQuery:
     """`reads` is a stream or another query; `name` is that of the rows, after `recognize`, that `where`
-    and `outputs` speak of."""
+    and `outputs` speak of. `nested` are the columns that queries inside of `recognize` give its rows."""
 
     reads: str | SimpleQuery
     recognize: Recognize | None
@@ -38,10 +37,22 @@ class SimpleQuery:
     where: e.Expr | None
     outputs: tuple[OutputColumn, ...]
     distinct: bool = False
+    nested: tuple[tuple[OutputColumn, SimpleQuery], ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(output.name, output.type) for output in self.outputs)
+
+    @property
+    def is_aggregate(self) -> bool:
+        """Whether the result is one row, of aggregates over all rows."""
+        return any(isinstance(node, e.Aggregate) for one in self.outputs for node in walk(one.expression))
+
+
+Read = tuple[str | SimpleQuery, Recognize | None, Relation, tuple[tuple[OutputColumn, SimpleQuery], ...]]
+"""What is read, the clause over it, the rows that come out, and what queries inside the clause give."""
+
+SEES_ITS_OWN = "a subquery in MATCH_RECOGNIZE can name its own tables only, not the rows of the pattern"
 
 
 class NotSimple(Exception):
@@ -77,32 +88,59 @@ class Understanding:
         found = self._source(item)
         if found is None:
             return None
-        reads, recognize, relation = found
+        reads, recognize, relation, nested = found
         names = Names((relation,), self.findings)
         report, before = self.findings.report, len(self.findings.diagnostics)
         where = None if query.where is None else typed_condition(names.resolved(query.where), "WHERE", report)
         outputs = tuple(one for item in query.items for one in self._outputs(item, names, relation))
         if len(self.findings.diagnostics) > before:
             return None
-        return SimpleQuery(reads, recognize, relation.name, where, outputs, query.distinct)
+        simple = SimpleQuery(reads, recognize, relation.name, where, outputs, query.distinct, nested)
+        _check_aggregates(simple)
+        return simple
 
-    def _source(self, item: FromItem) -> tuple[str | SimpleQuery, Recognize | None, Relation] | None:
+    def nested(self, query: e.NestedQuery) -> SimpleQuery | None:
+        """A query inside a clause."""
+        assert query.place is not None
+        findings = Findings(self.source)
+        found = replace(self, findings=findings).query(query.place)
+        for one in findings.diagnostics:
+            hint = SEES_ITS_OWN if one.code == "NEEL2003" else one.hint
+            self.findings.report(one.code, one.message, one.span, hint)
+        return found
+
+    def _source(self, item: FromItem) -> Read | None:
         reads, columns, unit = self._read(item)
         if reads is None:
             return None
         own = item.name if isinstance(item, FromStream) else ""
         relation = Relation(bare(item.alias or own), columns)
         if item.matcher is None:
-            return reads, None, relation
+            return reads, None, relation, ()
         if not isinstance(item.matcher, MatchRecognize) or item.window is not None:
             raise NotSimple("JEPC's windows and matchers inside of this")
         before = len(self.findings.diagnostics)
         check_row_pattern(item.matcher, self.findings)
-        bound = bound_clause(item.matcher, relation.name, columns, unit, self.findings)
+        nested = self._nested(item.matcher)
+        known = {text: one.columns for text, one in nested.items()}
+        bound = bound_clause(item.matcher, relation.name, columns, unit, self.findings, known)
         if bound is None or len(self.findings.diagnostics) > before:
             return None
         name = bare(item.matcher_alias) if item.matcher_alias else relation.name
-        return reads, bound, Relation(name, bound.output)
+        columns_of = tuple((one, nested[query_of(one).text]) for one in bound.nested)
+        return reads, bound, Relation(name, bound.output), columns_of
+
+    def _nested(self, matcher: MatchRecognize) -> dict[str, SimpleQuery]:
+        """The queries inside a clause, by their texts; those that are wrong are reported."""
+        found: dict[str, SimpleQuery] = {}
+        for query in nested_queries(matcher):
+            try:
+                simple = self.nested(query) if can_be_computed(query, self.findings) else None
+            except NotSimple as reason:
+                raise NotSimple(f"{reason}, in a subquery") from None
+            if simple is not None:
+                found[query.text] = simple
+        return found
 
     def _read(self, item: FromItem) -> tuple[str | SimpleQuery | None, tuple[Column, ...], str]:
         match item:
@@ -135,20 +173,58 @@ class Understanding:
 def _check(query: Select) -> None:
     """`NotSimple` if it does more than to choose rows and columns."""
     expressions = [item.expression for item in query.items]
-    aggregates = (n for x in expressions for n in walk(x) if isinstance(n, e.Call) and is_aggregate(n))
+    calls = (n for x in expressions for n in walk(x) if isinstance(n, e.Call))
+    ordered = (n for n in calls if n.name.lower() in ("first", "last", "collect_list", "collect_set"))
     conditions = [] if query.where is None else [query.where]
     nested = (n for x in (*expressions, *conditions) for n in walk(x) if isinstance(n, e.NestedQuery))
+    filtered = (n for x in expressions for n in walk(x) if isinstance(n, e.Filtered))
     for what, is_there in (
         ("joins", len(query.sources) != 1),
         ("GROUP BY", query.group_by),
         ("HAVING", query.having is not None),
-        ("aggregates in SELECT", next(aggregates, None) is not None),
+        ("FILTER in SELECT", next(filtered, None) is not None),
+        ("aggregates of values in an order", next(ordered, None) is not None),
         ("queries inside of expressions", next(nested, None) is not None),
         ("ORDER BY", query.order_by),
         ("LIMIT", query.limit is not None),
     ):
         if is_there:
             raise NotSimple(what)
+
+
+def _check_aggregates(query: SimpleQuery) -> None:
+    """`NotSimple` if there are columns beside aggregates."""
+    if not query.is_aggregate:
+        return
+
+    def columns(node: Node) -> bool:
+        is_column = isinstance(node, e.Attribute)
+        return not isinstance(node, e.Aggregate) and (is_column or any(map(columns, children(node))))
+
+    if any(columns(one.expression) for one in query.outputs):
+        raise NotSimple("columns beside aggregates in SELECT")
+
+
+def nested_queries(matcher: MatchRecognize) -> list[e.NestedQuery]:
+    """The queries inside a clause."""
+    return [node for node in walk(matcher) if isinstance(node, e.NestedQuery)]
+
+
+def query_of(column: OutputColumn) -> e.NestedQuery:
+    """The query that gives a column."""
+    query = column.expression.query if isinstance(column.expression, e.InQuery) else column.expression
+    assert isinstance(query, e.NestedQuery)
+    return query
+
+
+def can_be_computed(query: e.NestedQuery, findings: Findings) -> bool:
+    """Whether Spark can compute a query before the clause; reports if not."""
+    if not any(token.says("MATCH_RECOGNIZE") or token.kind == CLAUSE for token in tokens(query.text)):
+        return True
+    message = "a subquery in MATCH_RECOGNIZE cannot have a MATCH_RECOGNIZE of its own"
+    hint = "name it before: WITH m AS (SELECT ... MATCH_RECOGNIZE (...)) SELECT ..."
+    findings.report("NEEL4054", message, query.span, hint)
+    return False
 
 
 def understood_columns(

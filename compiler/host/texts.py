@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from neelc.bind.row_queries import QUERY
+from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier
 from neelc.emit.relations import SparkQuery
 from neelc.host.clauses import Clause, With
 from neelc.host.scan import Token, tokens
+from neelc.ir import expr as e
+from neelc.ir.logical import OutputColumn
 from neelc.ir.names import bare
 from neelc.source import Span
 
@@ -32,7 +36,43 @@ class Texts:
     def source(self, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
         """What a clause reads, as a query: with the definitions of WITH that it sees."""
         assert clause.source is not None
-        found = f"SELECT * FROM {self._part(clause.source)}"
+        return self._visible(f"SELECT * FROM {self._part(clause.source)}", clause, arguments)
+
+    def nested(self, place: Span, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+        """A query inside a clause, as one of its own."""
+        return self._visible(self._part(place), clause, arguments)
+
+    def extended(
+        self, reads: str, columns: Sequence[OutputColumn], clause: Clause, arguments: Mapping[str, str]
+    ) -> SparkQuery:
+        """The rows that a clause reads, with the columns that the queries inside of it give each."""
+        self.used.append(reads)
+        items = [f"{self._value(one.expression)} AS {identifier(one.name)}" for one in columns]
+        listed = ",\n".join(("*", *items))
+        return self._visible(f"SELECT {listed}\nFROM {{{reads}}}", clause, arguments)
+
+    def _value(self, expression: e.Expr) -> str:
+        match expression:
+            case e.NestedQuery(exists=exists, place=place) if place is not None:
+                return f"{'EXISTS ' if exists else ''}({self._part(place)})"
+            case e.InQuery(operand, query, item=item) if query.place is not None and item is not None:
+                return self._among(_escaped(sql(operand, _column)), self._part(query.place), item)
+        raise AssertionError(f"{expression} is no query")
+
+    def _among(self, operand: str, query: str, item: e.Expr) -> str:
+        """Whether a value is among those of a query. Spark's own IN gives FALSE for UNKNOWN where it is
+        computed and no condition of WHERE."""
+        value = _escaped(sql(item, _column))
+        source = f"FROM ({query}) AS {QUERY}"
+        is_unknown = f"(SELECT count(*) > count({value}) {source})"
+        return (
+            f"CASE WHEN {operand} IN (SELECT {value} {source} WHERE {value} IS NOT NULL) THEN TRUE\n"
+            f"  WHEN {is_unknown} OR ({operand} IS NULL AND EXISTS (SELECT 1 {source})) THEN NULL\n"
+            f"  ELSE FALSE END"
+        )
+
+    def _visible(self, found: str, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+        """A query with the definitions of WITH that a clause sees."""
         for group in reversed(clause.visible):
             inner = f"(\n{found}\n)" if found.startswith("WITH") else found
             found = f"{self._with(group)}\n{inner}"
@@ -102,6 +142,14 @@ def stand_in_text(text: str, found: Sequence[Clause], span: Span) -> str:
     for name in names.values():
         written = written.replace("{" + name + "}", name)
     return written.replace("{{", "{").replace("}}", "}")
+
+
+def _column(node: e.Expr) -> str | None:
+    """A column of the row, or of a query inside the clause."""
+    match node:
+        case e.Attribute(e.Variable(name), column):
+            return f"{QUERY}.{identifier(bare(column))}" if name == QUERY else identifier(bare(column))
+    return None
 
 
 def _escaped(text: str) -> str:

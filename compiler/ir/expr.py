@@ -25,7 +25,7 @@ from neelc.ir.refs import (
     Variable,
     Whole,
 )
-from neelc.ir.row_values import AtRow, Classifier, MatchNumber, OverRows, RowValue
+from neelc.ir.row_values import AtRow, Classifier, Given, MatchNumber, OverRows, RowValue
 from neelc.ir.scalar import (
     ARITHMETIC,
     BITWISE,
@@ -82,6 +82,7 @@ __all__ = [
     "Expr",
     "Extract",
     "Filtered",
+    "Given",
     "Field",
     "InList",
     "InQuery",

@@ -39,9 +39,10 @@ class Recognize(Node):
     """A bound clause over rows with `columns`.
 
     `partition` are names of columns, or of `computed` ones: expressions over a row. So are those of `order`.
-    `all_rows` is None for ONE ROW PER MATCH, else one of SHOW, OMIT and UNMATCHED. `within` is the most that
-    the first of `order`, a time, may be greater in the last row of a match than in its first; `unit` is that
-    of integers there.
+    `nested` are columns that queries inside the clause give each row: they are none of the input, nor of the
+    result. `all_rows` is None for ONE ROW PER MATCH, else one of SHOW, OMIT and UNMATCHED. `within` is the
+    most that the first of `order`, a time, may be greater in the last row of a match than in its first;
+    `unit` is that of integers there.
     """
 
     columns: tuple[Column, ...]
@@ -55,6 +56,7 @@ class Recognize(Node):
     within: Window | None = None
     unit: str = "MILLISECOND"
     computed: tuple[OutputColumn, ...] = ()
+    nested: tuple[OutputColumn, ...] = ()
 
     @property
     def output(self) -> tuple[Column, ...]:

@@ -48,6 +48,14 @@ class OverRows(RowValue):
 
 
 @dataclass(frozen=True)
+class Given(RowValue):
+    """A column that is the same at all rows, and is known even if the match has none: what a query inside the
+    clause gives. For MEASURES: DEFINE is judged at a row."""
+
+    argument: Expr
+
+
+@dataclass(frozen=True)
 class Classifier(RowValue):
     """In an argument: the variable that the row is mapped to, NULL outside of the match."""
 

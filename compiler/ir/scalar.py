@@ -227,11 +227,13 @@ class NestedQuery(Expr):
 
 @dataclass(frozen=True)
 class InQuery(Expr):
-    """`operand [NOT] IN (SELECT ...)`."""
+    """`operand [NOT] IN (SELECT ...)`; after binding, `item` is what the operand is compared with, of each of
+    the query's rows."""
 
     operand: Expr
     query: NestedQuery
     negated: bool = False
+    item: Expr | None = None
 
 
 @dataclass(frozen=True)

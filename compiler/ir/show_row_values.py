@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from neelc.ir.node import Node, transform
 from neelc.ir.refs import Attribute, Name, Variable
-from neelc.ir.row_values import ROW, AtRow, Classifier, MatchNumber, OverRows, RowValue
+from neelc.ir.row_values import ROW, AtRow, Classifier, Given, MatchNumber, OverRows, RowValue
 from neelc.ir.scalar import Expr
 
 
@@ -21,6 +21,8 @@ def show_row_value(node: RowValue) -> str:
     match node:
         case AtRow():
             return _at_row(node)
+        case Given(_, argument):
+            return _argument(argument, ())
         case OverRows(_, name, argument, variables, final, distinct):
             every = f"{'|'.join(variables)}.*" if variables else "*"
             inside = every if argument is None else _argument(argument, variables)

@@ -56,6 +56,7 @@ class _Planner:
     query: Recognize
     columns: RowColumns = field(default_factory=RowColumns)
     outputs: dict[p.Output, str] = field(default_factory=dict)
+    given: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = (node.name for node in walk(self.query.pattern) if isinstance(node, RowVariable))
@@ -91,7 +92,7 @@ class _Planner:
             self.names,
             keys,
             tuple(replace(output, name=name) for output, name in self.outputs.items()),
-            own,
+            (*own, *self.given),
             None if query.all_rows is None else query.all_rows.split()[0 if "EMPTY" in query.all_rows else 1],
             _SKIPS[query.skip.kind],
             self.mask(query.skip.variables) if query.skip.variables else 0,
@@ -149,6 +150,8 @@ class _Planner:
                     self._aggregate(argument, self.mask(variables))
                 case e.MatchNumber():
                     self.output(p.Property("", "MATCH_NUMBER"))
+                case e.Given(_, argument):
+                    self.given.setdefault(self.columns.column(argument))
 
     def _value(self, node: e.AtRow, argument: e.Expr) -> None:
         at = self.at(node)

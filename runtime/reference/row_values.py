@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from neelc.ir.expr import AtRow, Attribute, Classifier, Expr, MatchNumber, OverRows, RowValue, Variable
+from neelc.ir.expr import AtRow, Attribute, Classifier, Expr, Given, MatchNumber, OverRows, RowValue, Variable
 from neelc.ir.node import Node, map_children
 from neelc.ir.row_values import ROW
 from neelc.runtime.reference.aggregates import aggregate
@@ -100,6 +100,8 @@ def _looked_up(value: RowValue, seen: Seen) -> object:
             return aggregate(name, [one for one in values if one is not None], type, value.distinct)
         case MatchNumber():
             return seen.number
+        case Given(_, argument):
+            return _evaluated(argument, seen.rows[0])
     raise AssertionError(f"{value} stands alone")
 
 

@@ -135,6 +135,20 @@ def trades(spark: Any) -> Any:
         ("SELECT count(*) AS n FROM ticks MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))", [(6,)]),
         ("SELECT count(*) AS n FROM ticks MATCH_RECOGNIZE (ALL ROWS PER MATCH PATTERN (A))", [(6,)]),
         ("SELECT 1 AS one FROM ticks MATCH_RECOGNIZE (PATTERN (()))", [(1,)] * 6),
+        (
+            "WITH c AS (SELECT * FROM ticks WHERE price > :least) SELECT * FROM ticks MATCH_RECOGNIZE ("
+            "PARTITION BY symbol ORDER BY ts "
+            "MEASURES (SELECT max(c.price) FROM c JOIN given USING (symbol, ts)) AS m, (SELECT '{') AS b, "
+            "array_contains((SELECT collect_list(price) FROM c), sum(X.price)) AS among "
+            "PATTERN (X+) DEFINE X AS price IN (SELECT price FROM c WHERE price < :least + 4 ORDER BY 1))",
+            [("A", 12.0, "{", False)],
+        ),
+        (
+            "SELECT k.symbol, m.top FROM (VALUES ('A'), ('B')) k(symbol), LATERAL (SELECT * FROM ticks "
+            "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES max(price) AS top PATTERN (X+)) r "
+            "WHERE r.symbol = k.symbol) m WHERE m.top > :least",
+            [("A", 12.0)],
+        ),
     ],
 )
 def test_host_queries(spark: Any, trades: Any, text: str, rows: list[tuple[object, ...]]) -> None:
@@ -144,11 +158,30 @@ def test_host_queries(spark: Any, trades: Any, text: str, rows: list[tuple[objec
     assert sorted(map(tuple, found.collect())) == rows
 
 
+def test_what_is_read_is_alone(spark: Any, trades: Any) -> None:
+    """A clause after LATERAL reads nothing of the query around it; the hint says what to write."""
+    inner = "SELECT * FROM (SELECT * FROM ticks WHERE symbol = k.symbol) MATCH_RECOGNIZE (PATTERN (A))"
+    with pytest.raises(neelc.NeelQueryError) as caught:
+        neelc.sql(spark, f"SELECT * FROM (VALUES ('A')) k(symbol), LATERAL ({inner})")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, "PARTITION BY the key" in str(diagnostic.hint)) == ("NEEL2221", True)
+
+
 @pytest.mark.parametrize(
     ("text", "code", "marked"),
     [
         (f"SELECT * FROM nowhere {V}", "NEEL2221", "nowhere"),
         (f"SELECT nope FROM ticks {V}", "NEEL2221", "nope"),
+        (
+            "SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS ts > (SELECT A.ts FROM ticks))",
+            "NEEL2221",
+            "A.ts",
+        ),
+        (
+            "SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS EXISTS (SELECT * FROM nowhere))",
+            "NEEL2221",
+            "nowhere",
+        ),
         ("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY tss PATTERN (A))", "NEEL2003", "tss"),
         (
             "SELECT * FROM (SELECT *, 1 AS ts FROM ticks) MATCH_RECOGNIZE (ORDER BY price PATTERN (A))",
@@ -208,6 +241,7 @@ def test_spark_itself_takes_a_host_statement_for_nothing_but_a_query(
     [
         ("NEEL4063", f"SELECT reflect('java.lang.System', 'lineSeparator') FROM given {V}"),
         ("NEEL4063", f"SELECT registered(start) FROM given {V}"),
+        ("NEEL4064", "SELECT * FROM given MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS (SELECT true))"),
         ("NEEL4062", f"SELECT * FROM given {V}, text.`{__file__}`"),
         ("NEEL4062", f"SELECT * FROM ticks {V}, given"),
         ("NEEL4064", f"SELECT TRANSFORM(symbol) USING 'cat' AS (s) FROM given {V}"),
