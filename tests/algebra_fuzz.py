@@ -107,13 +107,18 @@ def aggregated(network: Network, random: Random, fired: Counter[str]) -> Iterato
     query = network.program.queries[-1].query
     if len(network.program.queries) > 1 or not isinstance(query, a.Algebra):
         return
+    clock = query.clock
+
+    def read(source: a.Source | a.Relation) -> list[Valid]:
+        return valid_of(source, network.tables, {}, clock)
+
     for node in walk(query.root):
         if isinstance(node, a.Aggregator):
             fired["kernel"] += 1
-            below = events(node.input, lambda source: valid_of(source, network.tables, {}))
+            below = events(node.input, read, clock)
             expected = [
                 (*one.binding[node.variable].attributes.values(), one.start, _end(one))
-                for one in events(node, lambda source: valid_of(source, network.tables, {}))
+                for one in events(node, read, clock)
             ]
             for time, one, other in differences(expected, list(in_kernel(node, below, random))):
                 yield f"kernel: {network.text}\n{network.tables}\nat {time}: {one} expected, {other} found"

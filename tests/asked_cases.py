@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from on_spark import Asking, Question, Refusal, ask
+from on_spark import Asking, Question, Refusal, ask, clock
 from repository import ROOT
 
 from neelc import cases
 from neelc.cases.compare import compare
 from neelc.cases.run import Ready, prepared
+from neelc.ir.moments import in_zone
 from neelc.runtime.reference import Result
 
 CASES = ROOT / "tests" / "cases"
@@ -25,10 +26,11 @@ PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.ca
 def question(path: Path) -> Question | None:
     """None: the case expects an error, or a limit of the reference."""
     case = cases.load(path)
-    ready = prepared(case)
+    with in_zone(case.zone):
+        ready = prepared(case)
     if isinstance(case.expected, str) or not isinstance(ready, Ready):
         return None
-    return Question(str(path.relative_to(CASES)), ready.program, ready.tables)
+    return Question(str(path.relative_to(CASES)), ready.program, ready.tables, case.timezone or "UTC")
 
 
 @dataclass
@@ -43,7 +45,17 @@ class Asked:
 def ask_cases(spark: Any, paths: Iterable[Path], asking: Asking) -> Asked:
     """Compare what the cases expect with what Spark finds."""
     asked = Asked()
-    for one, result in ask(spark, list(questions(paths)), asking):
+    by_zone: dict[str, list[Question]] = {}
+    for one in questions(paths):
+        by_zone.setdefault(one.zone, []).append(one)
+    for zone, some in by_zone.items():
+        with clock(spark, zone):
+            _compare(asked, ask(spark, some, asking))
+    return asked
+
+
+def _compare(asked: Asked, answers: Iterable[tuple[Question, Result | Refusal | str]]) -> None:
+    for one, result in answers:
         match result:
             case Refusal(why):
                 asked.refused[why.partition("`")[0].strip()] += 1
@@ -54,7 +66,6 @@ def ask_cases(spark: Any, paths: Iterable[Path], asking: Asking) -> Asked:
                     asked.problems.append(f"{one.name}\n{outcome.diff}")
             case str():
                 asked.problems.append(f"{one.name}\n{result}")
-    return asked
 
 
 def questions(paths: Iterable[Path]) -> Iterator[Question]:

@@ -20,7 +20,7 @@ from neelc.ir.names import bare
 from neelc.ir.recognize import UNMATCHED, Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.typeof import type_of
-from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType, Struct
+from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, DataType, Struct
 from neelc.ir.units import LENGTHS
 from neelc.parse import row_match
 from neelc.plan.row_arguments import TRUE, columns_at_row, columns_over_rows
@@ -39,6 +39,7 @@ from neelc.source import Source, Span
 
 TYPES: dict[DataType, Any] = {
     INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64(), BOOLEAN: pa.bool_(),
+    TIMESTAMP: pa.timestamp("us", "UTC"),
 }  # fmt: skip
 COLUMNS = (
     Column("id", STRING), Column("ward", INT), Column("t", INT), Column("kind", STRING), Column("x", INT),

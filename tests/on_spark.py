@@ -18,6 +18,7 @@ from neelc.emit.literals import identifier, spark_type
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.logical import Column, Program, Stream
+from neelc.ir.moments import in_zone
 from neelc.ir.names import bare
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.plan.unsupported import Unsupported
@@ -34,6 +35,7 @@ class Question:
     name: str
     program: Program
     tables: Tables
+    zone: str = "UTC"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -80,6 +82,17 @@ def configured(spark: Any, asking: Asking) -> Iterator[None]:
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)
+
+
+@contextmanager
+def clock(spark: Any, zone: str) -> Iterator[None]:
+    """The session, and what is read and compared here, in a time zone."""
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        with in_zone(zone):
+            yield
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def compiled(question: Question, asking: Asking) -> Compiled | Refusal:

@@ -13,6 +13,7 @@ from neelc import cases
 from neelc.cases.hosted import host_prepared
 from neelc.host.reference import rows_read
 from neelc.host.simple import SimpleQuery
+from neelc.ir.moments import in_zone
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.recognize import recognized
 from neelc.runtime.reference.results import Result
@@ -30,7 +31,13 @@ def test_there_are_cases() -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_the_kernel_finds_the_same(path: Path) -> None:
-    host = host_prepared(cases.load(path))
+    case = cases.load(path)
+    with in_zone(case.zone):
+        check_kernel(case)
+
+
+def check_kernel(case: cases.Case) -> None:
+    host = host_prepared(case)
     assert host is not None
     place = len(host.script.statements) - 1
     query = innermost(host.simple(place))

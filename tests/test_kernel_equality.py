@@ -15,6 +15,7 @@ from kernel_fuzz import Different, Tally, check_sample, run_round
 
 from neelc import cases
 from neelc.cases.compare import compare
+from neelc.ir.moments import in_zone
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime import segments
 
@@ -54,10 +55,11 @@ def test_case(path: Path) -> None:
         return  # the case is about an error, or about SELECT
     for seed in range(3):
         try:
-            found = run(asked.program, asked.tables, way(seed))
+            with in_zone(asked.zone):
+                found = run(asked.program, asked.tables, way(seed))
+                outcome = compare(cases.load(path).expected, found)
         except Unsupported as refusal:
             pytest.skip(f"notimpl: {refusal.what.partition('`')[0].strip()}")
-        outcome = compare(cases.load(path).expected, found)
         assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
 
 

@@ -51,7 +51,7 @@ class SparkDrawing:
         subject, drawing = replace(subject, query=found_by.query), replace(self, frames=found_by.frames)
         asked = ways(found_by.query, compare)
         found = [drawing._found(way, compare) for way in asked]
-        events = DrawnEvents(self.spark, found_by.query.streams, found_by.frames)
+        events = DrawnEvents(self.spark, found_by.query.streams, found_by.frames, found_by.query.clock)
         shown = events.shown(subject.keys, _starts(asked, found, subject), most)
         panels = [_panel(way, rows, shown) for way, rows in zip(asked, found, strict=True)]
         return picture(subject, shown, panels, notes)
@@ -60,12 +60,12 @@ class SparkDrawing:
         """The rows of a SELECT, and the events of the streams that it reads itself."""
         read = [stream for stream in query.streams if not stream.is_relation and stream.query is None]
         rows, total = self._rows(query, VALID_FROM)
-        shown = DrawnEvents(self.spark, read, self.frames).shown(subject.keys, {}, most)
+        shown = DrawnEvents(self.spark, read, self.frames, query.clock).shown(subject.keys, {}, most)
         return picture(subject, shown, [rows_panel(query, rows, total)], notes)
 
     def events_only(self, subject: Subject, notes: Iterable[Note], most: int) -> Picture:
         """The events that the query reads."""
-        events = DrawnEvents(self.spark, subject.query.streams, self.frames)
+        events = DrawnEvents(self.spark, subject.query.streams, self.frames, subject.query.clock)
         shown = events.shown(subject.keys, {}, most)
         return picture(replace(subject, name="events", text=""), shown, [Panel("EVENTS", words=None)], notes)
 

@@ -7,25 +7,27 @@ from functools import reduce
 
 from neelc.api.streams import Frame
 from neelc.api.values import values_of
-from neelc.data.cells import scalar
-from neelc.emit.literals import identifier, spark_type
+from neelc.api.why import time_literal
+from neelc.emit.literals import identifier
 from neelc.ir.logical import Clock, Column, Stream
-from neelc.ir.types import BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.ir.types import BIGINT
 from neelc.report.choosing import chosen_part, cut, hashable
 from neelc.report.picture import Lane, Shown
 from neelc.runtime.reference.events import in_order, read_events
 from neelc.runtime.reference.model import Event
-from neelc.runtime.reference.times import moment
 
 COUNT = Column("count", BIGINT)
 
 
 class DrawnEvents:
-    """The streams of a query, as DataFrames that hold their columns."""
+    """The streams of a query, as DataFrames that hold their columns; `clock` is that of the query."""
 
-    def __init__(self, spark: Frame, streams: Sequence[Stream], frames: Mapping[str, Frame]) -> None:
+    def __init__(
+        self, spark: Frame, streams: Sequence[Stream], frames: Mapping[str, Frame], clock: Clock
+    ) -> None:
         self.spark = spark
         self.streams = streams
+        self.clock = clock
         self.frames = {stream.name: _valid(frames[stream.name], stream) for stream in streams}
 
     def shown(self, keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int) -> Shown:
@@ -51,12 +53,14 @@ class DrawnEvents:
         for stream in self.streams:
             frame = frames[stream.name]
             if since is not None:
-                frame = frame.where(f"{identifier(stream.start)} >= {_literal(since, stream)}")
+                frame = frame.where(
+                    f"{identifier(stream.start)} >= {time_literal(since, stream, self.clock)}"
+                )
             if most is not None:
                 frame = frame.orderBy(identifier(stream.start)).limit(most)
             names = [column.name for column in stream.columns]
             rows = [dict(zip(names, row, strict=True)) for row in values_of(frame.collect(), stream.columns)]
-            found += read_events(stream, rows)
+            found += read_events(stream, rows, self.clock)
         return in_order(found)
 
     def _counts(
@@ -119,12 +123,3 @@ def _valid(frame: Frame, stream: Stream) -> Frame:
     start, last = (identifier(name) for name in (stream.start, stream.latest or stream.end or stream.start))
     columns = [identifier(column.name) for column in stream.columns]
     return frame.select(*columns).where(f"{start} <= {last}")
-
-
-def _literal(time: int, stream: Stream) -> str:
-    """A time in nanoseconds as a literal of the stream's timestamp column."""
-    (type,) = (column.type for column in stream.columns if column.name == stream.start)
-    is_temporal = type in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
-    text = scalar(moment(time, Clock(type, None if is_temporal else stream.unit)))
-    zone = "+00:00" if type == TIMESTAMP else ""
-    return f"CAST('{text}{zone}' AS {spark_type(type)})"

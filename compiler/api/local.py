@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from neelc.api.streams import Frame
+from neelc.api.values import TIME_ZONE
 
 # Spark 4 requires this version of Java, or a later one.
 JAVA = 17
@@ -31,7 +32,8 @@ def session(
 ) -> Iterator[Frame]:
     """A session that is stopped at the end, with all that runs in it cancelled if the end is an exception."""
     with tempfile.TemporaryDirectory(prefix="neelc-") as scratch, _unannotated():
-        spark = _connected(remote) if remote else _started(master or "local[*]", settings or {}, scratch)
+        known = settings or {}
+        spark = _connected(remote, known) if remote else _started(master or "local[*]", known, scratch)
         # PySpark's own handler talks to Java in the middle of another talk. Jobs are cancelled below.
         with suppress(ValueError):  # not in the main thread
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -68,12 +70,15 @@ def cancel(spark: Frame) -> None:
         spark.sparkContext.cancelAllJobs()
 
 
-def _connected(remote: str) -> Frame:
+def _connected(remote: str, settings: Mapping[str, str]) -> Frame:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     try:
-        return SparkSession.builder.remote(remote).getOrCreate()
+        spark = SparkSession.builder.remote(remote).getOrCreate()
+        if TIME_ZONE in settings:
+            spark.conf.set(TIME_ZONE, settings[TIME_ZONE])
+        return spark
     except ImportError as error:
         raise NoSpark(
             f"Spark Connect requires more packages: pip install 'pyspark[connect]' ({error})"
@@ -102,12 +107,13 @@ def _started(master: str, settings: Mapping[str, str], scratch: str) -> Frame:
 
 
 def _settings(master: str, scratch: str) -> dict[str, str]:
-    """What suits a run of one script. The reference interpreter reads times as UTC: so does Spark then."""
+    """What suits a run of one script. Its result must not depend on the machine: times are in UTC, unless
+    another zone is asked for."""
     settings = {
         "spark.log.level": "OFF",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
+        TIME_ZONE: "UTC",
         # Batches to the workers: with ten times Spark's default, handing over events takes half the time.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     }

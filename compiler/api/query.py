@@ -112,7 +112,7 @@ class Query:
     def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
         """Why the events of a key, between two times, have matches that start with them, or have none."""
         with translated():
-            return why_of(self.bound, key, between)
+            return why_of(self.spark, self.bound, key, between)
 
     def timeline(
         self,

@@ -297,7 +297,8 @@ class Session:
         with translated():
             if script is not None and script.is_last:
                 raise refusal_of_rows(script.statements[-1].span, source)
-            return why_of(self._bound(own_part(source), args or {}, streams, untrusted), key, between)
+            bound = self._bound(own_part(source), args or {}, streams, untrusted)
+            return why_of(self.spark, bound, key, between)
 
     def _bound(
         self,

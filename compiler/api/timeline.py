@@ -13,6 +13,7 @@ from neelc.api.drawing import SparkDrawing
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.host import HostQuery
 from neelc.api.streams import Frame, StreamData, is_frame, no_frame, stream
+from neelc.api.values import clock_of
 from neelc.errors import Diagnostic
 from neelc.explain.embedded import framed
 from neelc.explain.report import written_queries
@@ -123,9 +124,10 @@ def drawn(
         subject = Subject(bound.text.name, named.name, named.text, asked, wanted)
         drawing = SparkDrawing(query.spark, bound.text, program, place, _frames(query.bound))
         notes = why.notes if isinstance(why, Why) else why
-        if not has_matches:
-            return Timeline(drawing.events_only(subject, notes, most_events))
-        return Timeline(drawing.picture(subject, compare_strategies, notes, most_events))
+        with clock_of(query.spark):
+            if not has_matches:
+                return Timeline(drawing.events_only(subject, notes, most_events))
+            return Timeline(drawing.picture(subject, compare_strategies, notes, most_events))
 
 
 def _frames(bound: Bound) -> dict[str, Frame]:

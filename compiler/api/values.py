@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from neelc.files import CallError
 from neelc.ir.logical import Column
-from neelc.ir.moments import UTC
+from neelc.ir.moments import UTC, in_zone, zone_of
 from neelc.ir.names import bare
 from neelc.ir.types import BINARY, TIMESTAMP, Array, DataType, Map, Struct
+
+TIME_ZONE = "spark.sql.session.timeZone"
+
+
+@contextmanager
+def clock_of(spark: Any) -> Iterator[None]:
+    """What is read, judged and printed inside has the clock of a session of Spark."""
+    name = str(spark.conf.get(TIME_ZONE))
+    try:
+        zone = zone_of(name)
+    except ValueError:
+        raise CallError(f"{TIME_ZONE}={name}: this Python knows no such time zone") from None
+    with in_zone(zone):
+        yield
 
 
 def values_of(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> Iterator[tuple[object, ...]]:

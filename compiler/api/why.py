@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from neelc.api.errors import reading
 from neelc.api.streams import Frame
-from neelc.api.values import values_of
-from neelc.emit.literals import spark_type
+from neelc.api.values import clock_of, values_of
+from neelc.emit.literals import literal, spark_type
 from neelc.ir.logical import Clock, Stream
 from neelc.ir.names import quote
+from neelc.ir.typeof import DATETIMES
 from neelc.ir.types import (
     BIGINT,
     BOOLEAN,
@@ -21,7 +22,6 @@ from neelc.ir.types import (
     SMALLINT,
     STRING,
     TIMESTAMP,
-    TIMESTAMP_NTZ,
     TINYINT,
     DataType,
 )
@@ -62,13 +62,14 @@ def why(
     return Session(spark).why(text, args, key=key, between=between, untrusted=untrusted, **streams)
 
 
-def why_of(bound: Bound, key: object, between: Sequence[object] | None) -> Why:
+def why_of(spark: Frame, bound: Bound, key: object, between: Sequence[object] | None) -> Why:
     """The explanations of a script's last query."""
     refuse(bound.program.queries[bound.last], bound.text)
-    wanted = asked(bound.program, bound.last, key_texts(key), between)
-    for stream, _ in wanted.streams():
-        bound.is_given(stream)
-    return explained(wanted, rows_on_spark(wanted, bound.frame, bound.text), bound.text)
+    with clock_of(spark):
+        wanted = asked(bound.program, bound.last, key_texts(key), between)
+        for stream, _ in wanted.streams():
+            bound.is_given(stream)
+        return explained(wanted, rows_on_spark(wanted, bound.frame, bound.text), bound.text)
 
 
 def key_texts(key: object) -> list[str]:
@@ -120,21 +121,30 @@ def _chosen(frame: Frame, asked: Asked, stream: Stream) -> Frame:
         frame = frame.filter(F.lower(F.col(quote(stream.type_column or ""))).isin(types))
     bounds = _bounds(asked, stream)
     if bounds is not None:
-        frame = frame.filter(F.col(quote(stream.start)).between(*map(F.lit, bounds)))
+        frame = frame.filter(F.col(quote(stream.start)).between(*map(F.expr, bounds)))
     return frame
 
 
-def _bounds(asked: Asked, stream: Stream) -> list[object] | None:
-    """From when to when, as the stream writes times; None where nothing is known, or no time is so late."""
+def _bounds(asked: Asked, stream: Stream) -> list[str] | None:
+    """From when to when, as constants; None where nothing is known, or no time is so late."""
     span = asked.range()
-    type = next(column.type for column in stream.columns if column.name == stream.start)
-    clock = Clock(type, None if type in (DATE, TIMESTAMP, TIMESTAMP_NTZ) else stream.unit)
     try:
-        found = None if span is None else [moment(instant, clock) for instant in span]
+        return None if span is None else [time_literal(time, stream, asked.match.clock) for time in span]
     except OverflowError:
         return None
-    is_countable = all(not isinstance(one, int) or abs(one) < 2**63 for one in found or ())
-    return found if is_countable else None
+
+
+def time_literal(time: int, stream: Stream, clock: Clock) -> str:
+    """A time of a query in nanoseconds as a constant that the stream's timestamp column can be compared with;
+    raises `OverflowError`."""
+    type = next(column.type for column in stream.columns if column.name == stream.start)
+    own = Clock(type, None if type in DATETIMES else stream.unit)
+    if type in DATETIMES and clock.type == TIMESTAMP:
+        own = clock  # Spark casts the column to it, in the time zone of the session
+    found = moment(time, own)
+    if isinstance(found, int) and abs(found) >= 2**63:
+        raise OverflowError
+    return literal(found, BIGINT if isinstance(found, int) else own.type)
 
 
 def _is_one_of(column: str, type: DataType, texts: Sequence[str]) -> Frame:

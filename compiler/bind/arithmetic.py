@@ -21,6 +21,7 @@ from neelc.ir.types import (
     INT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     VOID,
     YEAR_INTERVAL,
     Array,
@@ -139,6 +140,8 @@ def _moments(op: str, left: Typed, right: Typed) -> Sides | None:
     if op == "-" and other in (*DATETIMES, VOID, STRING) and one in (*DATETIMES, VOID, STRING):
         if one == STRING or other == STRING or VOID in (one, other):
             shared: DataType | None = other if one in (STRING, VOID) else one
+        elif {one, other} == {TIMESTAMP, TIMESTAMP_NTZ}:
+            shared = TIMESTAMP_NTZ  # a difference is one of clocks
         else:
             shared = common(one, other)
         return None if shared is None else (shared, shared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from neelc.bind.checking import Report, Typed, wrong
@@ -10,7 +11,7 @@ from neelc.ir.expr import Interval, Literal
 from neelc.ir.intervals import counts_months, interval_value
 from neelc.ir.moments import date_of, timestamp_ntz_of, timestamp_of
 
-_READERS = {
+_READERS: dict[types.DataType, tuple[Callable[[str], object], str]] = {
     types.DATE: (date_of, "DATE '2020-01-31'"),
     types.TIMESTAMP: (timestamp_of, "TIMESTAMP '2020-01-31 12:30:00'"),
     types.TIMESTAMP_NTZ: (timestamp_ntz_of, "TIMESTAMP_NTZ '2020-01-31 12:30:00'"),

@@ -17,7 +17,8 @@
 
 Sections begin with their word in the first column; `matches none` says that there are none, and `error`
 holds the full text of the diagnostics. `warnings` holds the full text of all warnings, `warnings none` says
-that there are none; without it they are not looked at. `fires` and `silent` name rewriting rules that must,
+that there are none; without it they are not looked at. `timezone Europe/Berlin` says in which time zone the
+case runs, else it is UTC. `fires` and `silent` name rewriting rules that must,
 or must not, be used when the query is rewritten. `aggregates` and `agents` are Python source: functions that
 are decorated there with `aggregate` or `agent` can be called in the query. `untrusted` says that the query is
 one that is not trusted: it may read the events of the case and nothing else, and no Python is run.
@@ -25,6 +26,7 @@ one that is not trusted: it may read the events of the case and nothing else, an
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +37,7 @@ from neelc.cases.events import Events, events_of
 from neelc.cases.problem import CaseError
 from neelc.data.layout import split
 from neelc.files import decode, read_bytes
+from neelc.ir.moments import session_zone, zone_of
 from neelc.source import Source
 
 # The whole line, so that a line of a query or of a table is not taken for a section.
@@ -45,6 +48,7 @@ SECTIONS = {
     "query": re.compile(r"query"),
     "untrusted": re.compile(r"untrusted"),
     "args": re.compile(r"args\s+\w+\s*=.*"),
+    "timezone": re.compile(r"timezone\s+\S+"),
     "fires": re.compile(r"fires\s+\w+.*"),
     "silent": re.compile(r"silent\s+\w+.*"),
     "matches": re.compile(r"matches(\s+none)?"),
@@ -91,6 +95,12 @@ class Case:
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
     agents: Mapping[str, Agent] = field(default_factory=dict)
     untrusted: bool = False
+    timezone: str | None = None
+
+    @property
+    def zone(self) -> str | datetime.tzinfo:
+        """The time zone that the case runs in: its own, else that which is in effect."""
+        return self.timezone or session_zone()
 
     def line_of(self, word: str) -> int:
         """The number of the line where a section begins."""
@@ -145,6 +155,7 @@ def parse(text: str, path: Path, untrusted: bool = False) -> Case:
         aggregates=aggregates,
         agents=agents,
         untrusted=untrusted,
+        timezone=_timezone(_all("timezone", sections), path),
     )
 
 
@@ -245,6 +256,20 @@ def _warnings(sections: Sequence[Section], path: Path) -> str | None:
     if body and section.head.endswith("none"):
         raise CaseError(path, section.line + 1, "`warnings none` is followed by text")
     return "\n".join(body)
+
+
+def _timezone(sections: Sequence[Section], path: Path) -> str | None:
+    if not sections:
+        return None
+    *_, last = sections
+    if len(sections) > 1:
+        raise CaseError(path, last.line, "a case has one `timezone` section")
+    name = last.head.removeprefix("timezone").strip()
+    try:
+        zone_of(name)
+    except ValueError:
+        raise CaseError(path, last.line, f"no time zone is called {name}") from None
+    return name
 
 
 def _matches(body: Sequence[str], section: Section, path: Path) -> Matches | None:

@@ -23,6 +23,7 @@ from neelc.files import CallError, write_whole
 from neelc.host.inputs import HostInputs
 from neelc.host.untrusted import refuse_files_and_agents
 from neelc.ir.logical import Program
+from neelc.ir.moments import in_zone
 from neelc.runtime.reference import Result
 
 
@@ -38,6 +39,11 @@ class Ready:
 def run_case(case: Case) -> Outcome:
     """Run a case on the reference interpreter: as written; with its events in reverse, as order never
     matters; and rewritten in every form. All must find what the case expects, by the rules that it names."""
+    with in_zone(case.zone):
+        return _run(case)
+
+
+def _run(case: Case) -> Outcome:
     check_rule_names(case)
     ready = prepared(case)
     program = ready.program if isinstance(ready, Ready) else Program((), ())
@@ -108,6 +114,11 @@ def _error_text(*errors: NeelError) -> str:
 def update(path: Path | str, untrusted: bool = False) -> bool:
     """Write what comes out now into the file, unless it is what the file says; whether it was written."""
     case = load(path, untrusted)
+    with in_zone(case.zone):
+        return _update(case)
+
+
+def _update(case: Case) -> bool:
     ready = prepared(case)
     actual = _actual(ready)
     text = case.text

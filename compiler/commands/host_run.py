@@ -15,6 +15,7 @@ from neelc.api.schemas import columns_of
 from neelc.commands.counts import Tally, counted
 from neelc.commands.host import with_located_streams
 from neelc.commands.located import check_data
+from neelc.commands.options import with_timezone
 from neelc.commands.progress import Progress
 from neelc.commands.spark_run import Job, Rows, run_job, settings_of
 from neelc.commands.tables import written
@@ -65,7 +66,7 @@ def is_ordered(statement: HostStatement) -> bool:
 
 
 def run_host_on_spark(host: HostInputs, places: Sequence[int], kind: str, options: argparse.Namespace) -> int:
-    settings = settings_of(options.conf)
+    settings = with_timezone(settings_of(options.conf), options.timezone)
     host = with_located_streams(host)
     streams = {table.name: _stream(table, host) for table in host.tables.values() if _is_read(table, host)}
     check_data(host.inputs, streams)

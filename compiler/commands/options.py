@@ -78,6 +78,37 @@ def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> N
     )
 
 
+TIME_ZONE = "spark.sql.session.timeZone"
+
+
+def add_timezone(
+    parser: argparse.ArgumentParser, help: str = "the time zone of the session: Europe/Berlin, +02:00 (UTC)"
+) -> None:
+    """Declare `--timezone`."""
+    parser.add_argument("--timezone", metavar="ZONE", type=_time_zone, help=help)
+
+
+def _time_zone(name: str) -> str:
+    from neelc.ir.moments import zone_of
+
+    try:
+        zone_of(name)
+    except ValueError:
+        message = f"{name}: no time zone has this name; such as Europe/Berlin, UTC or +02:00"
+        raise argparse.ArgumentTypeError(message) from None
+    return name
+
+
+def with_timezone(settings: dict[str, str], zone: str | None) -> dict[str, str]:
+    """The settings of Spark with the time zone that is asked for."""
+    if zone is None:
+        return settings
+    said = settings.get(TIME_ZONE, zone)
+    if said != zone:
+        raise CallError(f"--timezone {zone}: --conf {TIME_ZONE}={said} says another one")
+    return {**settings, TIME_ZONE: zone}
+
+
 def add_spark(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Declare `--master`, `--remote` and `--conf`; more may be added to their group."""
     spark = parser.add_argument_group("Spark")

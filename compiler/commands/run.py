@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neelc.commands.counts import Tally, counted, has_starts, unit_of
-from neelc.commands.options import add_inputs, add_spark, add_statistics, add_strategy, refuse_spark
+from neelc.commands.options import (
+    add_inputs,
+    add_spark,
+    add_statistics,
+    add_strategy,
+    add_timezone,
+    refuse_spark,
+)
 from neelc.commands.report import add_report, check_report, refuse_host, wanted_report, write_report
 from neelc.commands.writing import check_output, format_of
 from neelc.errors import NeelError, render_line
@@ -58,6 +65,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the rows of this query (may be repeated)",
     )
+    add_timezone(parser)
     add_report(parser)
     spark = add_spark(parser)
     spark.add_argument("--ship", action="store_true", help="send the runtime to workers that have no neelc")
@@ -76,8 +84,12 @@ def run(options: argparse.Namespace) -> int:
     check_output(options.output, kind, options.overwrite)
     check_report(options)
     source = read_source(options.file)
+    from neelc.ir.moments import in_zone
+
     try:
-        return _run_either(source, kind, options)
+        # On Spark it is the session's, once there is one.
+        with in_zone(options.timezone or "UTC"):
+            return _run_either(source, kind, options)
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.

@@ -17,9 +17,11 @@ from neelc.api.errors import run_error
 from neelc.api.local import NoSpark, session
 from neelc.api.query import run_source
 from neelc.api.shipping import shipped
+from neelc.api.values import clock_of
 from neelc.commands.compile import WAY_OUT
 from neelc.commands.counts import Tally, counted, has_starts, unit_of
 from neelc.commands.located import check_data, frames_of, located
+from neelc.commands.options import with_timezone
 from neelc.commands.progress import Progress, Stages
 from neelc.commands.report import SparkReport, wanted_report, write_report
 from neelc.commands.results import print_rows, write_parquet
@@ -87,7 +89,7 @@ class Job:
 
 
 def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
-    settings = settings_of(options.conf)
+    settings = with_timezone(settings_of(options.conf), options.timezone)
     inputs, program = bound(source, options)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
@@ -178,7 +180,7 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float]:
 
     The session ends before the output: what is removed after a failure must not be written to any more.
     """
-    with _target(job) as target, starting as spark:
+    with _target(job) as target, starting as spark, clock_of(spark):
         start = time.perf_counter()
         progress.begin("finding matches", Stages(spark))
         try:

@@ -12,6 +12,7 @@ from neelc.data import cells
 from neelc.data.layout import aligned
 from neelc.data.order import in_order
 from neelc.ir.logical import Column
+from neelc.ir.moments import UTC, session_zone, zoned
 from neelc.ir.names import bare
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.runtime.reference import Result
@@ -51,7 +52,14 @@ def _csv_field(value: object, type: DataType) -> str:
         return ""
     if isinstance(type, Array | Map | Struct):
         return _csv_text(json_text(value, type))
-    return _csv_text(value if isinstance(value, str) else cells.scalar(value))
+    return _csv_text(value if isinstance(value, str) else cells.scalar(value) + _offset(value))
+
+
+def _offset(value: object) -> str:
+    """What makes the text of an instant one that everybody reads alike; in UTC, it is left out."""
+    if not isinstance(value, datetime.datetime) or value.tzinfo is None or session_zone() is UTC:
+        return ""
+    return zoned(value).isoformat()[-6:]
 
 
 def _csv_text(text: str) -> str:
@@ -98,7 +106,8 @@ def json_text(value: object, type: DataType) -> str:
         case _, str():
             return _json_string(value)
         case _, datetime.datetime():
-            return _json_string(value.isoformat().replace("+00:00", "Z"))
+            shown = zoned(value) if value.tzinfo else value
+            return _json_string(shown.isoformat().replace("+00:00", "Z"))
         case _, float() | datetime.date() | datetime.timedelta():
             return _json_string(cells.scalar(value))
         case _, bytes():

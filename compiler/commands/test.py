@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import indent
 
 from neelc.commands.internal import internal_error
+from neelc.commands.options import add_timezone
 from neelc.files import CallError
 
 DESCRIPTION = """Run case files: a stream, a query and the matches it must find, in one text. Directories are
@@ -31,9 +32,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update", action="store_true", help="write what comes out now into the cases that fail"
     )
+    add_timezone(parser, "the time zone of cases that do not say one: Europe/Berlin, +02:00 (UTC)")
 
 
 def run(options: argparse.Namespace) -> int:
+    from neelc.ir.moments import in_zone
+
+    with in_zone(options.timezone or "UTC"):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     from neelc import cases
 
     paths = case_files(options.paths)

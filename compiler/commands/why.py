@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.commands.options import add_inputs, add_spark, refuse_spark
+from neelc.commands.options import TIME_ZONE, add_inputs, add_spark, add_timezone, refuse_spark
 from neelc.commands.output import STANDARD, check_page, check_target, put
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source
@@ -66,6 +66,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
     add_inputs(parser)
+    add_timezone(parser)
     add_spark(parser)
 
 
@@ -75,8 +76,14 @@ def run(options: argparse.Namespace) -> int:
         refuse_spark("why", options)
     check_target("why --out", options.output, options.file)
     check_page("why --report", options.report, options.file)
+    from neelc.commands.spark_run import settings_of
+    from neelc.ir.moments import in_zone
+
+    # Times that are asked for are read before there is a session.
+    zone = options.timezone or settings_of(options.conf).get(TIME_ZONE) or "UTC"
     try:
-        return _run(source, options)
+        with in_zone(zone):
+            return _run(source, options)
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much to look at, is not the query's fault.
@@ -150,10 +157,11 @@ def _read_by_spark(asked: Asked, inputs: Inputs, program: Program, options: argp
     from neelc.api.local import NoSpark, session
     from neelc.api.why import rows_on_spark
     from neelc.commands.located import check_data, frames_of
+    from neelc.commands.options import with_timezone
     from neelc.commands.progress import Progress
     from neelc.commands.spark_run import settings_of
 
-    settings = settings_of(options.conf)
+    settings = with_timezone(settings_of(options.conf), options.timezone)
     streams: Mapping[str, Any] = {stream.name: stream for stream, _ in asked.streams()}
     check_data(inputs, streams)
     try:

@@ -1,7 +1,8 @@
 """From what a file holds to a value of a Spark type.
 
 Integers, DOUBLE and so on are Python's; TIMESTAMP is an aware datetime in UTC, TIMESTAMP_NTZ a naive one; a
-struct is a dict. A text without a time zone is read as UTC.
+struct is a dict. A text without a time zone is read in that of the session, and so is a date or a time
+without one in a column that holds a TIMESTAMP.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import struct
 from collections.abc import Callable, Mapping
 
 from neelc.ir.intervals import interval_of
-from neelc.ir.moments import UTC, date_of, timestamp_ntz_of, timestamp_of
+from neelc.ir.moments import UTC, date_of, instant, midnight, timestamp_ntz_of, timestamp_of
 from neelc.ir.names import bare
 from neelc.ir.types import Array, DataType, Decimal, Map, Simple, Struct
 
@@ -113,7 +114,7 @@ def _from_scalar(value: object, type: DataType) -> object:
         case Simple("TIMESTAMP_NTZ"), datetime.datetime() if value.tzinfo is None:
             return value
         case Simple("TIMESTAMP"), datetime.date() if not isinstance(value, datetime.datetime):
-            return datetime.datetime(value.year, value.month, value.day, tzinfo=UTC)
+            return midnight(value)
         case Simple("DATE"), datetime.date() if not isinstance(value, datetime.datetime):
             return value
         case _, bool():
@@ -181,7 +182,7 @@ def _float(text: str) -> float:
 
 def _zoned(value: datetime.datetime) -> datetime.datetime:
     try:
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return instant(value) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:  # the first or last day that Python can count, in another zone
         raise Misfit from None
 

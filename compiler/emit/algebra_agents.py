@@ -20,13 +20,15 @@ def emit_agent(emitting: Emitting, agent: Agent, stages: Sequence[Stage]) -> Sta
     for operator, stage in zip(agent.inputs, stages, strict=True):
         items: Items = (
             *((identifier(stage.columns[key_of(one)]), bare(one.name)) for one in operator.payload),
-            (as_time("start", emitting.unit, clock), START),
-            (f"IF(end = {FOREVER}, NULL, {as_time('end', emitting.unit, clock)})", END),
+            (as_time("start", emitting.unit, clock, emitting.clock), START),
+            (f"IF(end = {FOREVER}, NULL, {as_time('end', emitting.unit, clock, emitting.clock)})", END),
         )
         given.append(emitting.let("given", Select(stage.relation, items), f"What {agent.name} is given."))
     made = emitting.let("made", AgentCall(agent.name, tuple(given)), f"The agent {agent.name}.")
     columns = named(agent.payload)
-    start, end = (as_number(name, clock.type, clock.unit or "", emitting.unit) for name in (START, END))
+    start, end = (
+        as_number(name, clock.type, clock.unit or "", emitting.unit, emitting.clock) for name in (START, END)
+    )
     wrong = f"the agent {agent.name} gave an event that is valid at no instant"
     checked = f"IF({START} IS NULL OR {END} <= {START}, raise_error({literal(wrong, STRING)}), {start})"
     items = (

@@ -43,7 +43,7 @@ def algebra_relations(
     as_stream: bool, way: Way,
 ) -> Iterator[Let]:  # fmt: skip
     """The relations of a SELECT, of which `root` is what rewriting made; raises `Unsupported`."""
-    emitting = Emitting(unit, sources, taken, most_matches=way.most_matches)
+    emitting = Emitting(unit, query.clock, sources, taken, most_matches=way.most_matches)
     needed: tuple[Expr, ...] = query.root.payload
     matchers = tuple(node for node in walk(root) if isinstance(node, a.PatternMatcher))
     stage = _Writer(emitting, way, matchers).stage(root, needed)

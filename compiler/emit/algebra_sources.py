@@ -13,7 +13,6 @@ from neelc.ir.algebra import Relation, Source, instant
 from neelc.ir.expr import Attribute, Expr
 from neelc.ir.logical import Stream
 from neelc.ir.names import bare
-from neelc.ir.types import BIGINT
 from neelc.ir.units import LENGTHS
 
 
@@ -73,17 +72,25 @@ def _times(emitting: Emitting, source: Source) -> tuple[str, str, int | None]:
         if stream.end is None:
             return start, f"{start} + {lasting}L", lasting
         return start, f"{_number(emitting, stream, stream.end)} + {lasting}L", None
-    own = emitting.sources.units[stream.query]
-    start, end = (
-        as_number(number_of(name or ""), BIGINT, own, emitting.unit) for name in (stream.start, stream.end)
-    )
+    own, clock = emitting.sources.units[stream.query], emitting.sources.clocks.get(stream.query)
+    begins, ends = number_of(stream.start), number_of(stream.end or "")
+    start = _of_query(emitting, stream.query, begins)
     if not stream.half_open:
-        return start, f"{end} + {lasting}L", None
+        return start, f"{_of_query(emitting, stream.query, ends)} + {lasting}L", None
+    if clock is not None and emitting.sources.is_zoned(stream.query, emitting.clock):
+        # The last instant, and one more: days that the session's clock counts may be longer than others.
+        last = _of_query(emitting, stream.query, f"({ends} - {instant(clock) // LENGTHS[own]}L)")
+        return start, f"IF({ends} = {FOREVER}, {FOREVER}, {last} + {lasting}L)", None
+    end = _of_query(emitting, stream.query, ends)
     if own != emitting.unit:
-        end = f"IF({number_of(stream.end or '')} = {FOREVER}, {FOREVER}, {end})"
+        end = f"IF({ends} = {FOREVER}, {FOREVER}, {end})"
     return start, end, None
+
+
+def _of_query(emitting: Emitting, query: str, number: str) -> str:
+    return emitting.sources.number(number, query, emitting.unit, emitting.clock)
 
 
 def _number(emitting: Emitting, stream: Stream, name: str) -> str:
     type = next(column.type for column in stream.columns if column.name == name)
-    return as_number(identifier(name), type, stream.unit, emitting.unit)
+    return as_number(identifier(name), type, stream.unit, emitting.unit, emitting.clock)

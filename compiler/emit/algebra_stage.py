@@ -16,6 +16,7 @@ from neelc.emit.relations import Items, Let, Relation
 from neelc.emit.scans import Sources, free
 from neelc.ir.algebra import Operator
 from neelc.ir.expr import Attribute, Expr, Variable
+from neelc.ir.logical import Clock
 from neelc.ir.names import bare, written
 from neelc.ir.node import walk
 from neelc.runtime.algebra import program as kernel
@@ -56,9 +57,10 @@ class Stage:
 
 @dataclass
 class Emitting:
-    """The relations of one query, in the making. `unit` is what times are counted in."""
+    """The relations of one query, in the making. `unit` is what times are counted in, by its `clock`."""
 
     unit: str
+    clock: Clock
     sources: Sources
     taken: set[str]
     lets: list[Let] = field(default_factory=list)

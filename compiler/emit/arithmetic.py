@@ -7,7 +7,6 @@ import decimal
 
 from sqlglot import exp
 
-from neelc.emit import moments
 from neelc.emit.literals import constant, interval
 from neelc.emit.syntax import UNARY, Sql, at, binary, call, cast, junction, raw, try_cast, when
 from neelc.emit.written import Constant, Written
@@ -21,7 +20,6 @@ from neelc.ir.types import (
     DOUBLE,
     FLOAT,
     STRING,
-    TIMESTAMP,
     DataType,
 )
 from neelc.ir.types import Decimal as DecimalType
@@ -149,29 +147,11 @@ def _times(op: str, left: Written, right: Written) -> Sql:
     if moment.type == DATE and span.type == DAY_INTERVAL:
         days = span.sql if isinstance(span.value, datetime.timedelta) else cast(span.sql, "INTERVAL DAY")
         return call(TRY[op], moment.sql, days)
-    if moment.type == TIMESTAMP and span.type != DAY_INTERVAL:
-        return moments.instant(call(TRY[op], moments.clock(moment.sql), span.sql))
-    if moment.type == TIMESTAMP and not _is_less_than_a_day(span):
-        microseconds = call(TRY[op], moments.microseconds(moment.sql), _microseconds(span))
-        return call("timestamp_micros", microseconds)
     return call(TRY[op], moment.sql, span.sql)
 
 
-def _is_less_than_a_day(span: Written) -> bool:
-    """Whether an interval means the same in all time zones; it is known if it is constant."""
-    value = span.value
-    return isinstance(value, datetime.timedelta) and abs(value) < datetime.timedelta(days=1)
-
-
-def _microseconds(span: Written) -> Sql:
-    if isinstance(span.value, datetime.timedelta):
-        return constant(span.value // datetime.timedelta(microseconds=1), BIGINT)
-    return binary("DIV", span.sql, raw(moments.MICROSECOND))
-
-
 def _difference(left: Written, right: Written) -> Sql:
-    if left.type != TIMESTAMP:
+    """Of two TIMESTAMPs it is one of clocks, an hour more or less where summer time begins or ends."""
+    if DATE in (left.type, right.type):
         return binary("-", left.sql, right.sql)
-    # Spark's own difference is one of clocks: an hour more or less where summer time begins or ends.
-    passed = call("try_subtract", moments.microseconds(left.sql), moments.microseconds(right.sql))
-    return binary("*", passed, raw(moments.MICROSECOND))
+    return call("try_subtract", left.sql, right.sql)

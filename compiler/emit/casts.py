@@ -1,12 +1,12 @@
-"""CAST as text that cannot fail, in UTC."""
+"""CAST as text that cannot fail. Where a clock is asked for it is, as everywhere in Spark, the session's."""
 
 from __future__ import annotations
 
 import decimal
+from collections.abc import Callable
 
-from neelc.emit import moments
 from neelc.emit.literals import constant, spark_type
-from neelc.emit.syntax import Sql, rlike, try_cast, when
+from neelc.emit.syntax import Sql, try_cast
 from neelc.emit.syntax import cast as plain_cast
 from neelc.emit.written import INTEGERS, Written
 from neelc.ir import decimals
@@ -30,9 +30,11 @@ from neelc.ir.types import (
     Struct,
 )
 
-_READERS = {DATE: date_of, TIMESTAMP: timestamp_of, TIMESTAMP_NTZ: timestamp_ntz_of}
-# A time zone stands after the seconds, and nowhere else.
-_HAS_ZONE = r"(?s):[0-9]{1,2}:[0-9]{1,2}([.][0-9]*)?[\x00-\x20\x7f-\x9f]*[^0-9.\x00-\x20\x7f-\x9f]"
+_READERS: dict[DataType, Callable[[str], object]] = {
+    DATE: date_of,
+    TIMESTAMP: timestamp_of,
+    TIMESTAMP_NTZ: timestamp_ntz_of,
+}
 # Decimals of more places than this are written with an exponent, unless the cast is a strict one.
 _PLAIN_SCALE = 6
 
@@ -45,10 +47,6 @@ def cast(operand: Written, target: DataType, implicit: bool = False) -> Sql:
     folded = _folded(operand, target, implicit)
     if folded is not None:
         return folded
-    if TIMESTAMP in (source, target):
-        moment = _moment(operand.sql, source, target)
-        if moment is not None:
-            return moment
     sql = widest(operand) if source in INTERVALS else operand.sql
     return (plain_cast if is_safe(source, target) else try_cast)(sql, spark_type(target))
 
@@ -65,8 +63,8 @@ def _folded(operand: Written, target: DataType, implicit: bool) -> Sql | None:
     """
     match operand.value, target:
         case str() as value, _ if operand.type == STRING and target in _READERS:
-            known = _READERS[target](value)
-            return constant(known, target)
+            # A text without a zone stays one: it is the running session that says which it is in.
+            return constant(None if _READERS[target](value) is None else value, target)
         case int() as value, Decimal(precision, 0) if _is_integer(value) and abs(value) < 10**precision:
             return constant(decimal.Decimal(value), target)
         case int() as value, _ if not implicit or not _is_integer(value):
@@ -80,23 +78,6 @@ def _folded(operand: Written, target: DataType, implicit: bool) -> Sql | None:
 
 def _is_integer(value: int) -> bool:
     return not isinstance(value, bool)
-
-
-def _moment(sql: Sql, source: DataType, target: DataType) -> Sql | None:
-    """Casts that Spark does in the time zone of the session."""
-    if source == TIMESTAMP and target == TIMESTAMP_NTZ:
-        return moments.clock(sql)
-    if source == TIMESTAMP and target in (DATE, STRING):
-        return plain_cast(moments.clock(sql), spark_type(target))
-    if target == TIMESTAMP and source == DATE:
-        return moments.midnight(sql)
-    if target == TIMESTAMP and source == TIMESTAMP_NTZ:
-        return moments.instant(sql)
-    if target == TIMESTAMP and source == STRING:
-        zoned = rlike(sql, _HAS_ZONE)
-        local = moments.instant(try_cast(sql, "TIMESTAMP_NTZ"))
-        return when((zoned, try_cast(sql, "TIMESTAMP")), otherwise=local)
-    return None
 
 
 def is_safe(source: DataType, target: DataType) -> bool:
@@ -128,8 +109,8 @@ def is_safe(source: DataType, target: DataType) -> bool:
     if source == BOOLEAN or target in (BOOLEAN, BINARY):
         return source != STRING or target == BINARY
     if source == TIMESTAMP:
-        return target == BIGINT
-    return (source, target) in ((DATE, TIMESTAMP_NTZ), (TIMESTAMP_NTZ, DATE))
+        return target in (BIGINT, DATE, TIMESTAMP_NTZ)
+    return source in (DATE, TIMESTAMP_NTZ) and target in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 
 
 def _is_plain(source: DataType) -> bool:

@@ -22,7 +22,7 @@ from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.expr import Aggregate
-from neelc.ir.logical import Column, Match, NamedQuery, Program, Stream
+from neelc.ir.logical import Clock, Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.scalar import Function
@@ -148,6 +148,7 @@ class _Compiling:
     prices: list[tuple[Price, ...]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
+    clocks: dict[str, Clock] = field(default_factory=dict)
     taken: set[str] = field(
         default_factory=lambda: {
             "spark",
@@ -171,7 +172,7 @@ class _Compiling:
         self.lets += self._reads(query)
         unit = unit_of(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
-        sources = Sources(dict(self.names), dict(self.units))
+        sources = Sources(dict(self.names), dict(self.units), dict(self.clocks))
         chosen, push_in = choice.chosen, self.options.push_in
         taken = tuple(one.shortcut for one in chosen.shortcuts if one.taken and self.options.shortcuts)
         refuse_too_many(chosen.estimate, self.options.most_rows, query.pattern.span)
@@ -192,6 +193,7 @@ class _Compiling:
         if named.name is not None:
             self.names[named.name] = name
             self.units[named.name] = unit
+            self.clocks[named.name] = query.clock
 
     def _add_network(self, named: NamedQuery, query: Algebra, is_last: bool) -> None:
         """Add the relations of a SELECT."""
@@ -204,13 +206,14 @@ class _Compiling:
         way = Way(self.statistics, bool(options.chunks), options.push_in, options.most_matches)
         chosen = chosen_network(query.root, self.statistics, is_read=not is_last)
         root = chosen.root if self.options.push_in else query.root
-        sources = Sources(dict(self.names), dict(self.units))
+        sources = Sources(dict(self.names), dict(self.units), dict(self.clocks))
         self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
         self.strategies.append((named.name or "", "algebra"))
         if named.name is not None:
             self.statistics = self.statistics.holding(named.name, valid_events(root, self.statistics))
             self.names[named.name] = name
             self.units[named.name] = unit
+            self.clocks[named.name] = query.clock
 
     def _reads(self, query: Match | Algebra) -> Iterator[Let]:
         for stream in query.streams:

@@ -1,7 +1,7 @@
 """Bound expressions as text of Spark SQL, with the values of the reference interpreter.
 
-Whatever `spark.sql.ansi.enabled` and the time zone of the session are: nothing fails on data, where Spark
-would raise an error there is NULL, and clocks show UTC.
+Whatever `spark.sql.ansi.enabled` is: nothing fails on data, where Spark would raise an error there is NULL.
+Clocks are those of the session that runs the text: no value that depends on its time zone is written into it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from neelc.emit.functions import function
 from neelc.emit.grouped import grouped
 from neelc.emit.implied import implied
 from neelc.emit.literals import constant, field, identifier, interval, literal, spark_type
-from neelc.emit.moments import clock
 from neelc.emit.patterns import like
 from neelc.emit.syntax import Sql, at, call, negation, raw, text, try_cast
 from neelc.emit.written import INTEGERS, Written
@@ -26,7 +25,7 @@ from neelc.ir import expr as e
 from neelc.ir.intervals import interval_value
 from neelc.ir.names import bare
 from neelc.ir.typeof import INTERVALS, type_of
-from neelc.ir.types import BIGINT, TIMESTAMP, VOID, DataType, Map
+from neelc.ir.types import BIGINT, VOID, DataType, Map
 
 __all__ = ["Refs", "field", "identifier", "literal", "spark_type", "sql"]
 
@@ -113,9 +112,7 @@ class _Writer:
     def extract(self, part: str, operand: e.Expr) -> Sql:
         written = self.operand(operand)
         moment = written.sql
-        if written.type == TIMESTAMP:
-            moment = clock(moment)
-        elif written.type in INTERVALS:
+        if written.type in INTERVALS:
             moment = widest(written)
         return exp.Extract(this=raw(part), expression=moment)
 

@@ -10,7 +10,15 @@ from sqlglot import exp
 
 from neelc.emit.syntax import Sql, cast, quoted, raw, string, text
 from neelc.emit.words import KEYWORDS
-from neelc.ir.moments import UTC, Months, date_of, timestamp_ntz_of, timestamp_of, timestamp_text
+from neelc.ir.moments import (
+    Months,
+    date_of,
+    has_zone,
+    instant_text,
+    timestamp_ntz_of,
+    timestamp_of,
+    timestamp_text,
+)
 from neelc.ir.names import bare, quote
 from neelc.ir.scalar import Literal
 from neelc.ir.show_literal import show_literal
@@ -81,8 +89,8 @@ def literal(value: object, type: DataType) -> str:
     >>> from neelc.ir.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP
     >>> print(literal(5, BIGINT), literal(-1.5, DOUBLE), literal("x", STRING), literal(None, INT))
     5L -1.5D 'x' CAST(NULL AS INT)
-    >>> print(literal("2020-01-31 12:00:00+02:00", TIMESTAMP))
-    TIMESTAMP '2020-01-31 10:00:00Z'
+    >>> print(literal("2020-01-31 12:00:00+02:00", TIMESTAMP), literal("2020-1-31", TIMESTAMP))
+    TIMESTAMP '2020-01-31 10:00:00Z' TIMESTAMP '2020-01-31 00:00:00'
     """
     return text(constant(value, type))
 
@@ -118,16 +126,21 @@ def _decimal(value: decimal.Decimal, type: DataType) -> Sql:
 
 
 def _moment(value: object, type: DataType) -> Sql:
-    """A date or a timestamp, given as one or as the text of one; instants are written in UTC."""
+    """A date or a timestamp, given as one or as the text of one. An instant is written in UTC; a text
+    without a zone stays without, so that it is read in that of the session that runs the query."""
     assert isinstance(type, Simple), type
     match type.name, value:
         case "DATE", _:
             date = date_of(value) if isinstance(value, str) else value
             return raw(f"DATE '{date}'")
         case "TIMESTAMP", str() | datetime.datetime():
+            if isinstance(value, str) and not has_zone(value):
+                local = timestamp_ntz_of(value)
+                assert local is not None
+                return raw(f"TIMESTAMP '{timestamp_text(local)}'")
             instant = timestamp_of(value) if isinstance(value, str) else value
             assert instant is not None
-            return raw(f"TIMESTAMP '{timestamp_text(instant.astimezone(UTC))}Z'")
+            return raw(f"TIMESTAMP '{instant_text(instant)}'")
         case "TIMESTAMP_NTZ", str() | datetime.datetime():
             local = timestamp_ntz_of(value) if isinstance(value, str) else value
             assert local is not None

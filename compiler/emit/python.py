@@ -28,11 +28,13 @@ from neelc.emit.relations import (
     functions_of,
 )
 from neelc.emit.values import classes_in_source, source_of
+from neelc.ir.node import Node
+from neelc.ir.zones import is_zoned
 from neelc.runtime.algebra.program import CoalesceProgram, SnapshotProgram
 from neelc.runtime.imprecise_program import Imprecise
 from neelc.runtime.kernels.counting_chain import Counting
 from neelc.runtime.program import Program
-from neelc.runtime.rows.program import RowProgram
+from neelc.runtime.rows.program import Argument, RowProgram
 from neelc.runtime.sequential.program import SequentialProgram
 
 WIDTH = 100
@@ -63,6 +65,8 @@ BRIDGES = {
     SequentialProgram: ("neelc.runtime.sequential.bridge", "sequential"),
 }
 """What runs a program of each kind."""
+
+TIME_ZONE = 'spark.conf.get("spark.sql.session.timeZone")'
 
 AGGREGATING = ("neelc.runtime.aggregating", "aggregated")
 
@@ -224,9 +228,20 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
             limit += ", aggregates=aggregates" if functions_of(program) else ""
+            limit += f", time_zone={TIME_ZONE}" if _is_zoned(program) else ""
             _, run = BRIDGES[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
+
+
+def _is_zoned(program: AnyProgram) -> bool:
+    """Whether workers judge conditions that depend on the time zone of the session that runs the query."""
+    if not isinstance(program, RowProgram):
+        return False
+    judged = [condition.expression for condition in program.conditions]
+    looked = (one.column for condition in program.conditions for one in condition.looked)
+    judged += [column.expression for column in looked if isinstance(column, Argument)]
+    return any(isinstance(one, Node) and is_zoned(one) for one in judged)
 
 
 def _spark_query(relation: SparkQuery) -> str:

@@ -4,7 +4,7 @@ used."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, literal, spark_type
@@ -14,7 +14,16 @@ from neelc.ir.expr import Attribute, EventTime, Expr, Variable
 from neelc.ir.logical import Clock, Match, Member, Stream
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.typeof import DATETIMES
-from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, DataType
+from neelc.ir.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+)
 from neelc.plan.event_columns import EVENT, NUMBER, EventColumn
 from neelc.plan.event_roles import renamed
 from neelc.plan.kernel_plan import KeyColumn
@@ -41,11 +50,25 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where streams come from: the relation of each, and the unit in which the times of earlier queries
-    are."""
+    """Where streams come from: the relation of each, and the unit and the clock in which the times of earlier
+    queries are."""
 
     names: Mapping[str, str]
     units: Mapping[str, str]
+    clocks: Mapping[str, Clock] = field(default_factory=dict)
+
+    def number(self, text: str, query: str, unit: str, clock: Clock) -> str:
+        """A time of an earlier query, which comes as a number, for a query with another unit and clock."""
+        own = self.units[query]
+        if self.is_zoned(query, clock):
+            before = self.clocks[query]
+            return as_number(as_time(text, own, before), before.type, "", unit, clock)
+        return as_number(text, BIGINT, own, unit)
+
+    def is_zoned(self, query: str, clock: Clock) -> bool:
+        """Whether times of an earlier query become instants only by the time zone of the session."""
+        own = self.clocks.get(query, clock)
+        return clock.type == TIMESTAMP and own.type in (DATE, TIMESTAMP_NTZ)
 
 
 def scans(wanted: Wanted, sources: Sources, taken: set[str]) -> Iterator[Let]:
@@ -239,7 +262,10 @@ class _Events:
                 if self.stream.query is not None:
                     unit = None if type in DATETIMES else self.stream.unit
                     own = self.sources.units[self.stream.query]
-                    shown = as_time(self._number(column_name), own, Clock(type, unit))
+                    clock = Clock(type, unit)
+                    if self.sources.is_zoned(self.stream.query, clock):
+                        clock = self.sources.clocks[self.stream.query]
+                    shown = _as_type(as_time(self._number(column_name), own, clock), clock.type, type)
                     if self._is_open(column_name):
                         return f"IF({number_of(column_name)} = {FOREVER}L, NULL, {shown})"
                     return shown
@@ -258,13 +284,13 @@ class _Events:
         return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
 
     def _time(self, name: str) -> str:
+        clock = self.wanted.query.clock
         if self.stream.query is not None:  # a query's own times come as numbers already
-            own = self.sources.units[self.stream.query]
-            number = as_number(self._number(name), BIGINT, own, self.wanted.unit)
+            number = self.sources.number(self._number(name), self.stream.query, self.wanted.unit, clock)
             if self._is_open(name):
                 return f"IF({number_of(name)} = {FOREVER}L, {LONGEST}L, {number})"
             return number
-        return as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit)
+        return as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit, clock)
 
 
 def role_bit(roles: Sequence[Role], name: str) -> str:

@@ -10,15 +10,22 @@ from neelc.ir.units import LENGTHS
 _NTZ_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
-def as_number(text: str, type: DataType, unit: str, wanted: str) -> str:
+def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | None = None) -> str:
     """A time as a whole number of `wanted` units; `unit` is that of integers.
+
+    Of a query whose `clock` is a TIMESTAMP all times are instants: a DATE and a TIMESTAMP_NTZ are times of
+    the session's clock then.
 
     >>> from neelc.ir.types import BIGINT
     >>> as_number("ts", BIGINT, "SECOND", "SECOND"), as_number("ts", TIMESTAMP, "", "MICROSECOND")
     ('CAST(ts AS BIGINT)', 'unix_micros(ts)')
     >>> as_number("ts", DATE, "", "DAY")
     'CAST(unix_date(ts) AS BIGINT)'
+    >>> as_number("day", DATE, "", "MICROSECOND", Clock(TIMESTAMP))
+    'unix_micros(CAST(day AS TIMESTAMP))'
     """
+    if clock is not None and clock.type == TIMESTAMP and type in (DATE, TIMESTAMP_NTZ):
+        return as_number(f"CAST({text} AS TIMESTAMP)", TIMESTAMP, unit, wanted)
     numbers: dict[DataType, tuple[str, str]] = {
         TIMESTAMP: (f"unix_micros({text})", "MICROSECOND"),
         TIMESTAMP_NTZ: (f"timestampdiff(MICROSECOND, {_NTZ_EPOCH}, {text})", "MICROSECOND"),
@@ -33,12 +40,14 @@ def as_number(text: str, type: DataType, unit: str, wanted: str) -> str:
     return f"nvl2({text}, coalesce(try_multiply({number}, {factor}L), {overflow}), NULL)"
 
 
-def as_time(text: str, unit: str, clock: Clock) -> str:
-    """A whole number of `unit` as the clock writes times.
+def as_time(text: str, unit: str, clock: Clock, counted: Clock | None = None) -> str:
+    """A whole number of `unit` as the clock writes times; `counted` is the clock that it is a time of.
 
     >>> as_time("match_start", "MICROSECOND", Clock(TIMESTAMP))
     'timestamp_micros(match_start)'
     """
+    if counted is not None and counted.type == TIMESTAMP and clock.type in (DATE, TIMESTAMP_NTZ):
+        return f"CAST({as_time(text, unit, counted)} AS {spark_type(clock.type)})"
     if clock.unit is not None:
         number = in_unit(text, unit, clock.unit)
         return f"CAST({number} AS {spark_type(clock.type)})"

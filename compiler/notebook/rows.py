@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from neelc.api.schemas import type_of
 from neelc.api.streams import Frame
-from neelc.api.values import value_of
+from neelc.api.values import clock_of, value_of
 from neelc.data import cells
 from neelc.data.layout import aligned
 from neelc.explain.tags import escape, tag
@@ -61,8 +61,9 @@ def first_rows(frame: Frame, most: int) -> Rows:
     """Up to `most` rows: Spark runs what it needs for them, and for one more to know whether it exists."""
     found = frame.limit(most + 1).collect()
     types = [type_of(field["type"]) for field in frame.schema.jsonValue()["fields"]]
-    texts = (tuple(map(_text, row, types)) for row in found[:most])
-    return Rows(tuple(frame.columns), tuple(texts), len(found) <= most, frame)
+    with clock_of(frame.sparkSession):
+        texts = tuple(tuple(map(_text, row, types)) for row in found[:most])
+    return Rows(tuple(frame.columns), texts, len(found) <= most, frame)
 
 
 def _text(value: object, type: DataType | None) -> str:

@@ -12,7 +12,7 @@ from neelc.ir.node import Node, children
 from neelc.ir.parts import all_parts, targets
 from neelc.ir.pattern import Event, Pattern, Repeat
 from neelc.ir.typeof import DATETIMES, type_of
-from neelc.ir.types import DataType, Struct, StructField
+from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
 from neelc.ir.words import RESERVED
 from neelc.plan import steps as s
 from neelc.plan.event_columns import PLAIN_NAME, EventColumns
@@ -37,6 +37,8 @@ def is_start(reference: Expr, types: tuple[str, ...], query: Match, unit: str) -
     if not isinstance(reference, Attribute | EventTime) or any(stream.query for stream in streams):
         return False
     wanted, kind = bare(reference.name).casefold(), type_of(reference)
+    if kind in (DATE, TIMESTAMP_NTZ) and query.clock.type == TIMESTAMP:
+        return False  # two times of a clock may be one instant, where the clock is set forward
     return bool(streams) and all(
         wanted == ("ts" if isinstance(reference, EventTime) else stream.start.casefold())
         and _time_type(stream) == kind

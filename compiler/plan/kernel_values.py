@@ -22,6 +22,7 @@ from neelc.ir.types import (
     TIMESTAMP_NTZ,
     Decimal,
 )  # fmt: skip
+from neelc.ir.zones import is_zoned
 from neelc.plan.event_columns import CODE, NUMBER, PLAIN, EventColumns
 from neelc.plan.list_folds import NUMBERS, ListFold, NotInKernel, has_lists, list_fold
 from neelc.runtime.program import Apply, Column, Constant, Total, Value
@@ -48,7 +49,7 @@ class KernelValues:
         if has_lists(expression):
             return self._operation(expression)
         if not names:
-            return _constant(evaluate(expression, Context({})), expression)
+            return _constant(known(expression, Context({})), expression)
         if len(names) == 1 and type_of(expression) in (*NUMBERS, BOOLEAN, *TIMES):
             return self._column(expression, next(iter(names)))
         return self._operation(expression)
@@ -58,7 +59,7 @@ class KernelValues:
         found = Column(variable, self.columns.column(expression, variable, form).name)
         if variable not in self.absent:
             return found
-        missing = _constant(evaluate(expression, Context({variable: None})), expression)
+        missing = _constant(known(expression, Context({variable: None})), expression)
         if missing == Constant(None):
             return found
         there = self.columns.column(e.Literal(True, BOOLEAN), variable).name
@@ -105,7 +106,7 @@ class KernelValues:
         kind = type_of(node)
         match node:
             case e.Binary("-", left, right) if kind == DAY_INTERVAL and _are_instants(left, right):
-                return Apply("-", self._all((left, right)), "bigint")
+                return Apply("-", self._all(map(_clock, (left, right))), "bigint")
             case e.Binary(op, left, right) if op in e.ARITHMETIC and kind in NUMBERS:
                 return Apply(op, self._all((left, right)), NUMBERS[kind])
             case e.Unary("-", operand) if kind in NUMBERS:
@@ -152,6 +153,22 @@ def _not(value: Value) -> Value:
 
 def _are_instants(left: e.Expr, right: e.Expr) -> bool:
     return type_of(left) == type_of(right) and type_of(left) in (TIMESTAMP, TIMESTAMP_NTZ)
+
+
+def _clock(operand: e.Expr) -> e.Expr:
+    """What is subtracted: as in Spark, what the session's clock shows, which Spark then tells the kernel."""
+    return e.Cast(operand, TIMESTAMP_NTZ, implicit=True) if type_of(operand) == TIMESTAMP else operand
+
+
+def known(expression: e.Expr, context: Context) -> object:
+    """The value of an expression without events, or of one whose event is missing.
+
+    The kernel is not told the session's time zone: what depends on it must be a column.
+    """
+    found = evaluate(expression, context)
+    if found is not None and is_zoned(expression):
+        raise NotInKernel(str(expression))
+    return found
 
 
 def _constant(value: object, expression: e.Expr) -> Constant:

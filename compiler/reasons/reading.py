@@ -113,7 +113,7 @@ def _time(match: Match, value: object) -> int:
     clock = match.clock
     try:
         read = from_text(value, clock.type) if isinstance(value, str) else value
-        found = nanoseconds(read, clock.unit or "NANOSECOND")
+        found = nanoseconds(read, clock.unit or "NANOSECOND", clock)
     except (Misfit, TypeError):
         found = None
     if found is None or (isinstance(value, int) and clock.unit is None):

@@ -46,7 +46,8 @@ def _time(value: object, beside: Event | None) -> str:
     text = shown(value)
     other = beside.times[0] if beside is not None else None
     if isinstance(value, datetime.datetime) and isinstance(other, datetime.datetime):
-        return text.partition(" ")[2] if value.date() == other.date() else text
+        day, _, time = text.partition(" ")
+        return time if shown(other).startswith(day) else text
     return text
 
 

@@ -7,23 +7,31 @@ const STEPS = [
 ];
 
 class Clock {
-  constructor({ kind, unit, first }) {
+  // `offsets`: how far the clock of the session is ahead of UTC, and from when on, in microseconds.
+  constructor({ kind, unit, first, offsets = [] }) {
     this.kind = kind;
     this.unit = unit;
     this.first = BigInt(first);
+    this.offsets = offsets.map(([since, ahead]) => [BigInt(since), BigInt(ahead)]);
     this.length = kind === "date" ? DAY : 1; // of a tick, in microseconds, where it is not a unit of the stream's own
   }
 
   text(tick) {
     const at = this.first + BigInt(Math.round(tick));
     if (this.kind === "number") return at.toString();
-    const micros = at * BigInt(this.length), part = ((micros % 1000000n) + 1000000n) % 1000000n;
+    const micros = at * BigInt(this.length) + this.ahead(at), part = ((micros % 1000000n) + 1000000n) % 1000000n;
     const date = new Date(Number((micros - part) / 1000n));
     if (Number.isNaN(date.getTime())) return at.toString(); // further away than a browser counts
     const [day, time] = date.toISOString().replace(/^\+0*/, "").split("T");
     if (this.kind === "date") return day;
     const rest = String(part).padStart(6, "0").replace(/0+$/, "");
     return `${day} ${time.slice(0, 8)}${rest ? "." + rest : ""}`;
+  }
+
+  ahead(at) {
+    let found = this.offsets.length ? this.offsets[0][1] : 0n;
+    for (const [since, ahead] of this.offsets) if (since <= at) found = ahead;
+    return found;
   }
 
   // "41 min 20 s": the two largest units.
@@ -55,7 +63,8 @@ class Clock {
   // Where the axis has marks between two times, at most `count` of them, and what stands there.
   marks(from, to, count) {
     const step = this.step((to - from) / Math.max(1, count));
-    const shift = Number(((this.first % BigInt(step)) + BigInt(step)) % BigInt(step));
+    const shown = this.first + this.ahead(this.first + BigInt(Math.round(from)));
+    const shift = Number(((shown % BigInt(step)) + BigInt(step)) % BigInt(step));
     const first = Math.ceil((from + shift) / step), marks = [];
     // Counted: far from the first tick a step may be too small to change a number.
     for (let place = 0; place <= Math.max(1, count); place += 1) {

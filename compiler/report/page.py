@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from neelc.explain.document import document, page_header
 from neelc.explain.tags import escape, tag
+from neelc.ir.moments import in_zone
 from neelc.report.controls import tools
 from neelc.report.picture import Panel, Picture
 from neelc.report.record import record
@@ -36,8 +37,11 @@ EMPTY = '<p class="hint">Point at an event or an arc; click to keep it here.</p>
 
 def report_page(pictures: Sequence[Picture]) -> str:
     """The whole page: an article for each picture."""
-    records = [record(picture) for picture in pictures]
-    articles = [_article(picture, place) for place, picture in enumerate(pictures)]
+    records, articles = [], []
+    for place, picture in enumerate(pictures):
+        with in_zone(picture.zone):
+            records.append(record(picture))
+            articles.append(_article(picture, place))
     links = [tag("a", escape(one.name), href=f"#picture-{place}") for place, one in enumerate(pictures)]
     nav = tag("nav", *links, aria_label="queries") if len(links) > 1 else ""
     title = pictures[0].file

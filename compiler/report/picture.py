@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from neelc.ir.logical import Clock, Column
+from neelc.ir.moments import session_zone
 from neelc.runtime.reference.model import Binding, Event
 
 MOST_EVENTS = 50_000
@@ -121,6 +123,8 @@ class Picture:
     panels: tuple[Panel, ...]
     remarks: tuple[Remark, ...] = ()
     is_partial: bool = False
+    zone: datetime.tzinfo = field(default_factory=session_zone)
+    """The time zone of the session, whose clock the page shows."""
 
     def lane(self, event: Event) -> Lane:
         return lane_of(event, self.keys)

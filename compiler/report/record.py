@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from neelc.ir.moments import UTC, offsets
+from neelc.ir.types import TIMESTAMP
 from neelc.report.choosing import hashable
 from neelc.report.numbering import LaneNumbers, Names, Ticks
 from neelc.report.picture import Lane, Picture
@@ -11,6 +14,7 @@ from neelc.report.record_matches import Around, panel_record
 from neelc.report.texts import text_of
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.reading import ENDLESS
+from neelc.runtime.reference.times import EPOCH, MICROSECOND, moment
 
 
 def record(picture: Picture) -> dict[str, Any]:
@@ -22,7 +26,12 @@ def record(picture: Picture) -> dict[str, Any]:
     lanes = LaneNumbers(_lanes(picture))
     around = Around(picture, ticks, lanes, {event: number for number, event in enumerate(events)})
     return {
-        "clock": {"kind": ticks.kind, "unit": ticks.unit, "first": str(ticks.first)},
+        "clock": {
+            "kind": ticks.kind,
+            "unit": ticks.unit,
+            "first": str(ticks.first),
+            "offsets": _offsets(picture, times),
+        },
         "key": [*next(iter(picture.keys.values()), ())],
         "streams": [[name, [c.name for c in columns]] for name, columns in picture.columns.items()],
         "events": _events(picture, ticks, lanes),
@@ -30,6 +39,16 @@ def record(picture: Picture) -> dict[str, Any]:
         "notes": [[lanes.place(one.lane), ticks.of(one.time), one.text] for one in picture.remarks],
         "lanes": lanes.texts,
     }
+
+
+def _offsets(picture: Picture, times: Sequence[int]) -> list[tuple[int, int]]:
+    """What the session's clock is ahead of UTC, in microseconds, and from which one on."""
+    if picture.clock.type != TIMESTAMP or picture.zone is UTC:
+        return []
+    lasts = (event.end for event in picture.shown.events if event.end < ENDLESS)
+    first, last = min(times, default=0), max((*times, *lasts), default=0)
+    found = offsets(*(moment(time, picture.clock) for time in (first, last)))  # type: ignore[arg-type]
+    return [((at - EPOCH) // MICROSECOND, offset // MICROSECOND) for at, offset in found]
 
 
 def _lanes(picture: Picture) -> list[Lane]:

@@ -30,7 +30,7 @@ def first_starts(rows: Iterable[Row], match: Match, keys: Mapping[str, Sequence[
     unit = match.clock.unit or "MILLISECOND"
     starts: dict[Lane, int] = {}
     for row in rows:
-        start = nanoseconds(row[len(parts)], unit) or 0
+        start = nanoseconds(row[len(parts)], unit, match.clock) or 0
         for part, value in zip(parts, row, strict=False):
             for type, struct in _structs(part, value):
                 lane = hashable(_lane(struct, types[type], keys))

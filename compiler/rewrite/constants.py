@@ -7,9 +7,10 @@ import decimal
 
 from neelc.ir import expr as e
 from neelc.ir import types as t
-from neelc.ir.moments import timestamp_text
+from neelc.ir.moments import UTC, in_zone, instant_text, timestamp_text
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.typeof import type_of
+from neelc.ir.zones import is_zoned
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
 
@@ -27,14 +28,34 @@ _GROWING = ("lpad", "repeat", "rpad")
 def is_constant(expression: e.Expr) -> bool:
     """Whether an expression has the same value for all events, and one that can be computed now.
 
-    Every function that neelc knows is determined by its arguments: there is no `rand()` and no `now()`.
+    Every function that neelc knows is determined by its arguments: there is no `rand()` and no `now()`. But
+    what depends on the session's time zone is known only where the query runs.
 
     >>> from neelc.rewrite.examples import query
     >>> sides = query("A a WHERE a.x = 1 + 1").pattern.where
     >>> is_constant(sides.left), is_constant(sides.right)
     (False, True)
+    >>> is_constant(e.Literal("2024-03-31", t.TIMESTAMP))
+    False
     """
-    return not any(isinstance(node, _OPEN) or _grows(node) for node in walk(expression))
+    return not is_zoned(expression) and not _is_open(expression)
+
+
+def _is_open(expression: e.Expr) -> bool:
+    return any(isinstance(node, _OPEN) or _grows(node) for node in walk(expression))
+
+
+def nearly(term: e.Expr) -> datetime.datetime | None:
+    """The instant of a constant that depends on the session's time zone, as it would be in UTC.
+
+    >>> print(nearly(e.Literal("2024-03-31", t.TIMESTAMP)), nearly(e.Literal("2024-03-31Z", t.TIMESTAMP)))
+    2024-03-31 00:00:00+00:00 None
+    """
+    if type_of(term) != t.TIMESTAMP or not is_zoned(term) or _is_open(term):
+        return None
+    with in_zone(UTC):
+        found = evaluate(term, NOWHERE)
+    return found if isinstance(found, datetime.datetime) else None
 
 
 def _grows(node: Node) -> bool:
@@ -58,7 +79,7 @@ def as_literal(value: object, type: t.DataType) -> e.Literal | None:
     """
     match value:
         case datetime.datetime():
-            value = timestamp_text(value) + ("Z" if type == t.TIMESTAMP else "")
+            value = instant_text(value) if type == t.TIMESTAMP else timestamp_text(value)
         case datetime.date():
             value = value.isoformat()
     if value is None or isinstance(value, bool | int | float | str | bytes | decimal.Decimal):

@@ -12,7 +12,7 @@ from neelc.ir.logical import Stream
 from neelc.ir.names import bare, same
 from neelc.ir.node import walk
 from neelc.ir.parts import inner_parts
-from neelc.ir.types import DataType
+from neelc.ir.types import TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.rewrite.claims import AtMost
 from neelc.rewrite.facts import Facts
 
@@ -85,6 +85,8 @@ def _places(part: p.Pattern) -> dict[str, Place]:
 
 def _time(term: e.EventTime | e.Attribute, places: Mapping[str, Place], facts: Facts) -> Time | None:
     """Which time of which event a term is, if it is one."""
+    if term.type == TIMESTAMP_NTZ and facts.query.clock.type == TIMESTAMP:
+        return None  # where the session's clock is set forward, a later time of it may be an earlier instant
     place = places.get(_names(term.event)[-1])
     match place and place.part:
         case p.Event(type) | p.Repeat(p.Event(type)):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from neelc.ir import expr as e
 from neelc.ir import types as t
 from neelc.ir.typeof import type_of
 from neelc.rewrite.claims import AtMost, Differ
-from neelc.rewrite.constants import is_constant, value_of
+from neelc.rewrite.constants import is_constant, nearly, value_of
 from neelc.runtime.reference.evaluate import compared
 
 _BITS = {t.TINYINT: 8, t.SMALLINT: 16, t.INT: 32, t.BIGINT: 64}
@@ -26,6 +27,9 @@ _ENDS: dict[t.DataType, tuple[e.Value, e.Value]] = {
     t.DOUBLE: (-math.inf, math.nan),
 }
 """The least and the greatest value of types that have them."""
+
+_FARTHEST = datetime.timedelta(hours=36)
+"""No two time zones differ by more: each is at most 18 hours from UTC."""
 
 Edges = dict[e.Expr, list[e.Expr]]
 
@@ -80,13 +84,28 @@ def _ends(term: e.Expr) -> Iterator[AtMost]:
         yield AtMost(term, e.Literal(greatest, type))
 
 
-def _ascending(terms: Iterable[e.Expr]) -> list[AtMost]:
+def _ascending(terms: Sequence[e.Expr]) -> list[AtMost]:
     """The order of those terms that are constants, each type for itself."""
     groups: dict[t.DataType, dict[e.Expr, object]] = defaultdict(dict)
     for term in terms:
         if is_constant(term):
             groups[type_of(term)][term] = value_of(term)
-    return [claim for values in groups.values() for claim in _sorted(values)]
+    known = [claim for values in groups.values() for claim in _sorted(values)]
+    return [*known, *_days_apart(terms, groups[t.TIMESTAMP])]
+
+
+def _days_apart(terms: Iterable[e.Expr], known: Mapping[e.Expr, object]) -> Iterator[AtMost]:
+    """The order of instants that holds in all time zones, where some depend on the session's.
+
+    >>> dates = [e.Literal(text, t.TIMESTAMP) for text in ("2024-03-30", "2024-03-01", "2024-03-31")]
+    >>> [f"{claim.left} < {claim.right}" for claim in _ascending(dates)]
+    ["TIMESTAMP '2024-03-01' < TIMESTAMP '2024-03-31'"]
+    """
+    zoned = {term: about for term in terms if (about := nearly(term)) is not None}
+    exact = {term: at for term, at in known.items() if isinstance(at, datetime.datetime)}
+    for (low, one), (high, other) in permutations((zoned | exact).items(), 2):
+        if (low in zoned or high in zoned) and other - one > _FARTHEST:
+            yield AtMost(low, high, strict=True)
 
 
 def _sorted(values: dict[e.Expr, object]) -> Iterator[AtMost]:

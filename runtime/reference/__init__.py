@@ -34,8 +34,9 @@ def events_read(program: Program, place: int, tables: Tables) -> list[Event]:
     known: dict[str, Answer] = {}
     before = replace(program, queries=program.queries[:place])
     deque(_answers(before, tables, known), maxlen=0)
-    streams = (stream for stream in program.queries[place].query.streams if not stream.is_relation)
-    return [event for stream in streams for event in events_of(stream, tables, known)]
+    query = program.queries[place].query
+    streams = (stream for stream in query.streams if not stream.is_relation)
+    return [event for stream in streams for event in events_of(stream, tables, known, query.clock)]
 
 
 def _answers(
@@ -56,7 +57,10 @@ def _answers(
 def _answer(query: Match | Algebra, tables: Tables, known: Answers) -> Answer:
     if isinstance(query, Match):
         return Answer(query, rows=rows_of(query, find_matches(query, read(query, tables, known))))
-    return Answer(query, valid=events(query.root, lambda source: valid_of(source, tables, known)))
+    clock = query.clock
+    return Answer(
+        query, valid=events(query.root, lambda source: valid_of(source, tables, known, clock), clock)
+    )
 
 
 def matches(match: Match, tables: Tables) -> list[Binding]:
@@ -67,4 +71,4 @@ def matches(match: Match, tables: Tables) -> list[Binding]:
 def read(match: Match, tables: Tables, known: Answers) -> Iterator[Event]:
     """The events of the FROM streams; those of a named query are its rows."""
     for stream in match.streams:
-        yield from events_of(stream, tables, known)
+        yield from events_of(stream, tables, known, match.clock)

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from neelc.ir import algebra as a
 from neelc.ir.expr import Expr
-from neelc.ir.logical import OutputColumn
+from neelc.ir.logical import Clock, OutputColumn
 from neelc.runtime.reference.agents import agent_rows
 from neelc.runtime.reference.algebra_windows import count_window, time_window
 from neelc.runtime.reference.evaluate import evaluate
@@ -30,9 +30,9 @@ Read = Callable[[a.Source | a.Relation], list[Valid]]
 """The events of a source."""
 
 
-def events(operator: a.Operator, read: Read) -> list[Valid]:
-    """The event stream that an operator stands for."""
-    below = [events(one, read) for one in a.inputs_of(operator)]
+def events(operator: a.Operator, read: Read, clock: Clock) -> list[Valid]:
+    """The event stream that an operator stands for; `clock` is that of the whole SELECT."""
+    below = [events(one, read, clock) for one in a.inputs_of(operator)]
     match operator:
         case a.Source():
             return read(operator)
@@ -55,7 +55,7 @@ def events(operator: a.Operator, read: Read) -> list[Valid]:
         case a.PatternMatcher():
             return list(matched(operator, below[0]))
         case a.Agent():
-            return agent_rows(operator, below)
+            return agent_rows(operator, below, clock)
     raise AssertionError(f"{type(operator).__name__} has no meaning")
 
 

@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 
 from neelc.ir.intervals import day_interval
-from neelc.ir.moments import Months
+from neelc.ir.moments import Months, clock, instant, zoned
 from neelc.runtime.reference.values import EXACT, half_up
 
 MICROSECOND = datetime.timedelta(microseconds=1)
@@ -140,18 +140,26 @@ def _times(op: str, left: object, right: object) -> object:
         case "-", (datetime.date() | datetime.timedelta()), (datetime.timedelta() | Months() | int()):
             return later(left, negative(right))
         case "-", datetime.date(), datetime.date():
-            return left - right
+            return _clock(left) - _clock(right)
     raise ValueError(op)
+
+
+def _clock(moment: datetime.date) -> datetime.date:
+    """What is subtracted from each other: of instants, as in Spark, what the session's clock shows."""
+    return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
 
 
 def later(moment: datetime.date | datetime.timedelta, span: object) -> object:
     """What comes `span` after a date, a timestamp or an interval; an integer counts days.
 
-    The last day of a month stands for days it does not have.
+    The last day of a month stands for days it does not have. Months and whole days after an instant are those
+    of the session's clock, which shows the same time then; the rest of an interval is time that passes.
 
     >>> later(datetime.date(2020, 1, 31), Months(1))
     datetime.date(2020, 2, 29)
     """
+    if isinstance(moment, datetime.datetime) and moment.tzinfo:
+        return _later_instant(moment, span)
     match span:
         case Months(count) if isinstance(moment, datetime.date):
             months = moment.year * 12 + moment.month - 1 + count
@@ -163,6 +171,17 @@ def later(moment: datetime.date | datetime.timedelta, span: object) -> object:
         case datetime.timedelta():
             return moment + span
     raise ValueError("no such sum")
+
+
+def _later_instant(moment: datetime.datetime, span: object) -> datetime.datetime:
+    whole, rest = span, datetime.timedelta(0)
+    if isinstance(span, datetime.timedelta):
+        whole = quotient(span // MICROSECOND, 86_400_000_000)
+        rest = span - datetime.timedelta(days=whole)
+    # No whole days: an instant in the hour that the clock shows twice stays what it is.
+    shown = later(clock(moment), whole) if whole != 0 else None
+    assert shown is None or isinstance(shown, datetime.datetime)
+    return (moment if shown is None else instant(shown, zoned(moment).utcoffset())) + rest
 
 
 def negative(value: object) -> object:

@@ -9,7 +9,17 @@ import re
 from collections.abc import Callable
 
 from neelc.ir.intervals import day_interval, interval_of
-from neelc.ir.moments import BLANKS, UTC, Months, date_of, timestamp_ntz_of, timestamp_of
+from neelc.ir.moments import (
+    BLANKS,
+    UTC,
+    Months,
+    clock,
+    date_of,
+    instant,
+    midnight,
+    timestamp_ntz_of,
+    timestamp_of,
+)
 from neelc.ir.names import bare
 from neelc.ir.types import Array, DataType, Map, Simple, Struct
 from neelc.ir.types import Decimal as DecimalType
@@ -141,14 +151,14 @@ def to_boolean(value: object) -> bool:
 
 
 def to_timestamp(value: object) -> datetime.datetime | None:
-    """Numbers count seconds since 1970; a time without a zone is in UTC."""
+    """Numbers count seconds since 1970; a time without a zone is one of the session's clock."""
     match value:
         case str():
             return timestamp_of(value)
         case datetime.datetime():
-            return value.replace(tzinfo=UTC)
+            return value if value.tzinfo else instant(value)
         case datetime.date():
-            return datetime.datetime(value.year, value.month, value.day, tzinfo=UTC)
+            return midnight(value)
         case bool():
             raise ValueError(value)
         case int() | float() | decimal.Decimal():
@@ -157,10 +167,15 @@ def to_timestamp(value: object) -> datetime.datetime | None:
 
 
 def _to_timestamp_ntz(value: object) -> datetime.datetime | None:
-    if isinstance(value, str):
-        return timestamp_ntz_of(value)
+    match value:
+        case str():
+            return timestamp_ntz_of(value)
+        case datetime.datetime():
+            return clock(value) if value.tzinfo else value
+        case datetime.date():
+            return datetime.datetime(value.year, value.month, value.day)
     moment = to_timestamp(value)
-    return None if moment is None else moment.replace(tzinfo=None)
+    return None if moment is None else clock(moment)
 
 
 def to_date(value: object) -> datetime.date | None:
@@ -168,7 +183,7 @@ def to_date(value: object) -> datetime.date | None:
         case str():
             return date_of(value)
         case datetime.datetime():
-            return value.date()
+            return (clock(value) if value.tzinfo else value).date()
         case datetime.date():
             return value
     raise ValueError(value)

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from neelc.ir.expr import At, Conjunction, Each, EventRef, Expr, Index, Inner, Same, Variable
+from neelc.ir.logical import Clock
 from neelc.ir.node import walk
+from neelc.ir.types import TIMESTAMP
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Binding, Context, Event, attribute, comparable
 from neelc.runtime.reference.times import nanoseconds
@@ -124,12 +126,17 @@ def agree(attributes: Iterable[str], events: Iterable[Event]) -> bool:
     """
     events = tuple(events)
     for name in attributes:
-        values = {comparable(as_number(attribute(event, name))) for event in events}
+        values = set(map(comparable, as_numbers([attribute(event, name) for event in events])))
         if None in values or len(values) > 1:
             return False
     return True
 
 
-def as_number(value: object) -> object:
-    """A DATE equals the TIMESTAMP of its midnight: events of different streams may have either."""
-    return nanoseconds(value, "DAY") if isinstance(value, datetime.date) else value
+def as_numbers(values: Sequence[object]) -> list[object]:
+    """A DATE equals the TIMESTAMP of its midnight, a TIMESTAMP_NTZ that of the session's clock: events of
+    different streams may have either."""
+    zoned = any(isinstance(value, datetime.datetime) and value.tzinfo for value in values)
+    clock = Clock(TIMESTAMP) if zoned else None
+    return [
+        nanoseconds(value, "DAY", clock) if isinstance(value, datetime.date) else value for value in values
+    ]

@@ -6,18 +6,20 @@ zero) there is NULL, as from its try_ functions. Truth has three values; NULL is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 
 from neelc.ir import expr as e
 from neelc.ir.intervals import interval_value
 from neelc.ir.many import is_array_of_path, is_many, lists
-from neelc.ir.moments import date_of, timestamp_ntz_of, timestamp_of
+from neelc.ir.moments import date_of, in_zone, timestamp_ntz_of, timestamp_of
 from neelc.ir.names import bare
 from neelc.ir.typeof import type_of
 from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
 from neelc.runtime.reference import arithmetic
 from neelc.runtime.reference.aggregates import aggregate, as_python
-from neelc.runtime.reference.casts import cast
+from neelc.runtime.reference.casts import cast, to_timestamp
 from neelc.runtime.reference.functions_of_times import extract
 from neelc.runtime.reference.model import Context, Event, attribute
 from neelc.runtime.reference.patterns import is_like
@@ -26,7 +28,16 @@ from neelc.runtime.reference.scalar_functions import call, value_of
 from neelc.runtime.reference.values import FAILURES, fit, order
 from neelc.runtime.registered import called
 
-_READERS = {DATE: date_of, TIMESTAMP: timestamp_of, TIMESTAMP_NTZ: timestamp_ntz_of}
+_READERS: dict[DataType, Callable[[str], object]] = {
+    DATE: date_of,
+    TIMESTAMP: timestamp_of,
+    TIMESTAMP_NTZ: timestamp_ntz_of,
+}
+
+
+def by_clock_of(zone: str) -> AbstractContextManager[None]:
+    """What is evaluated inside has the clock of this time zone."""
+    return in_zone(zone)
 
 
 def evaluate(expression: e.Expr, context: Context) -> object:
@@ -81,9 +92,11 @@ def _path(path: e.Expr, context: Context) -> object:
             event = event_of(reference, context)
             value = None if event is None else attribute(event, name)
             return fit(value, type) if type == FLOAT else value
-        case e.EventTime(reference, name):
+        case e.EventTime(reference, name, type):
             event = event_of(reference, context)
-            return None if event is None else event.times[bare(name).lower() == "te"]
+            time = None if event is None else event.times[bare(name).lower() == "te"]
+            # Of a union of streams, some may have a DATE where others have a TIMESTAMP.
+            return to_timestamp(time) if type == TIMESTAMP and isinstance(time, datetime.date) else time
         case e.Whole(reference, type):
             return _whole(meaning(reference, context), type)
         case e.Field(base, name):

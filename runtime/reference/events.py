@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from neelc.ir.logical import EventType, Member, Stream
+from neelc.ir.logical import Clock, EventType, Member, Stream
 from neelc.ir.names import bare, is_quoted
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.times import nanoseconds
@@ -12,15 +12,16 @@ from neelc.runtime.reference.times import nanoseconds
 Row = Mapping[str, object]
 
 
-def read_events(stream: Stream, rows: Sequence[Row]) -> Iterator[Event]:
+def read_events(stream: Stream, rows: Sequence[Row], clock: Clock | None = None) -> Iterator[Event]:
     """ "An event is a row with attributes, a type, and a valid time `[ts, te]`; for a point event `te = ts`."
 
     A row without a time, or that ends before it starts, is valid at no instant: it is no event. An imprecise
-    event stands here with all its time, from the earliest instant to the latest: see worlds.py.
+    event stands here with all its time, from the earliest instant to the latest: see worlds.py. `clock` is
+    that of the query.
     """
     last = stream.latest or stream.end or stream.start
     for number, row in enumerate(rows):
-        start, end = nanoseconds(row[stream.start], stream.unit), nanoseconds(row[last], stream.unit)
+        start, end = (nanoseconds(row[name], stream.unit, clock) for name in (stream.start, last))
         if start is not None and end is not None and start <= end:
             attributes = {column.name: row[column.name] for column in stream.columns}
             times = (row[stream.start], row[last])

@@ -6,8 +6,10 @@ import datetime
 import decimal
 import re
 from collections.abc import Callable
+from typing import Any
 
-from neelc.ir.moments import UTC, Months, timestamp_of
+from neelc.ir.moments import UTC, Months, clock, instant, timestamp_of, zoned
+from neelc.ir.moments import midnight as start_of
 from neelc.ir.typeof import extract_field
 from neelc.runtime.reference.arithmetic import MICROSECOND, later, quotient
 from neelc.runtime.reference.casts import EPOCH, to_timestamp
@@ -31,8 +33,13 @@ def extract(name: str, value: object) -> object:
         case datetime.timedelta():
             return _interval_field(field, value // MICROSECOND)
         case datetime.date() if field in FIELDS:
-            return FIELDS[field](value)
+            return FIELDS[field](_shown(value))
     raise ValueError(name)
+
+
+def _shown(moment: Any) -> Any:
+    """A date or a clock: of an instant, that of the session's time zone."""
+    return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
 
 
 def _interval_field(field: str | None, microseconds: int) -> object:
@@ -86,6 +93,15 @@ def date_trunc(name: str, moment: datetime.datetime) -> datetime.datetime | None
     unit = _UNITS.get(name.upper())
     if unit is None:
         return None
+    if moment.tzinfo is None:
+        return _truncated(unit, moment)
+    found = _truncated(unit, clock(moment))
+    if unit == "DAY" or unit in _LENGTHS:
+        return instant(found, zoned(moment).utcoffset())
+    return start_of(found.date())
+
+
+def _truncated(unit: str, moment: datetime.datetime) -> datetime.datetime:
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in _LENGTHS:
         passed = (moment - midnight) // MICROSECOND
@@ -103,7 +119,7 @@ def date_trunc(name: str, moment: datetime.datetime) -> datetime.datetime | None
 
 
 def microseconds(moment: datetime.datetime) -> int:
-    """Microseconds since 1970, in UTC."""
+    """Microseconds since 1970; of a TIMESTAMP_NTZ, as if it were in UTC: so counts Spark."""
     return (moment.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
@@ -114,6 +130,8 @@ def unix_timestamp(value: object) -> int:
     """Seconds since 1970, cut towards it; a string must be of the form `yyyy-MM-dd HH:mm:ss`."""
     if isinstance(value, str):
         value = timestamp_of(value) if _SECONDS.match(value) else None
+    elif isinstance(value, datetime.datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
     moment = to_timestamp(value)
     if moment is None:
         raise ValueError(value)
@@ -127,6 +145,10 @@ def timestamp_seconds(value: object) -> datetime.datetime | None:
     return to_timestamp(value)
 
 
+def _of_clock(field: str) -> Function:
+    return lambda moment: FIELDS[field](_shown(moment))
+
+
 TIMES: dict[str, Function] = {
     "date_add": later,
     "date_diff": lambda end, start: (end - start).days,
@@ -137,11 +159,11 @@ TIMES: dict[str, Function] = {
     "dayofmonth": FIELDS["DAY"],
     "dayofweek": FIELDS["DAYOFWEEK"],
     "dayofyear": FIELDS["DOY"],
-    "hour": FIELDS["HOUR"],
-    "minute": FIELDS["MINUTE"],
+    "hour": _of_clock("HOUR"),
+    "minute": _of_clock("MINUTE"),
     "month": FIELDS["MONTH"],
     "quarter": FIELDS["QUARTER"],
-    "second": lambda moment: moment.second,
+    "second": lambda moment: _shown(moment).second,
     "timestamp_millis": lambda value: EPOCH + value * 1_000 * MICROSECOND,
     "timestamp_seconds": timestamp_seconds,
     "to_date": lambda date: date,

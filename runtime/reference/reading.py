@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from neelc.ir import algebra as a
-from neelc.ir.logical import Match, Stream
+from neelc.ir.logical import Clock, Match, Stream
 from neelc.ir.names import bare
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import Event
 from neelc.runtime.reference.results import Result, Row, as_events, result
-from neelc.runtime.reference.times import moment
+from neelc.runtime.reference.times import by_clock, moment
 from neelc.runtime.reference.valid import FOREVER, Valid, named
 
 Tables = Mapping[str, Sequence[Mapping[str, object]]]
@@ -45,24 +45,27 @@ def _row(event: Valid, query: a.Algebra) -> tuple[object, ...]:
     return (*values, moment(int(event.start), query.clock), end)
 
 
-def events_of(stream: Stream, tables: Tables, known: Answers) -> Iterator[Event]:
-    """The events of a stream with the last instants at which they are valid."""
+def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> Iterator[Event]:
+    """The events of a stream with the last instants at which they are valid, as a query of that clock counts
+    them."""
     if stream.query is None:
-        yield from read_events(stream, rows_of_stream(stream, tables))
+        yield from read_events(stream, rows_of_stream(stream, tables), clock)
         return
     answer = known[stream.query]
     if isinstance(answer.query, Match):
-        yield from as_events(stream, answer.query, answer.rows)
+        yield from as_events(stream, answer.query, answer.rows, clock)
         return
     for number, one in enumerate(answer.valid):
         (of,) = one.binding.values()
-        start, clock = int(one.start), answer.query.clock
-        last = ENDLESS if one.end == FOREVER else int(one.end) - a.instant(clock)
-        times = (moment(start, clock), None if last == ENDLESS else moment(last, clock))
-        yield Event(stream.name, number, stream.name, start, last, of.attributes, times)
+        start, own = int(one.start), answer.query.clock
+        last = ENDLESS if one.end == FOREVER else int(one.end) - a.instant(own)
+        times = (moment(start, own), None if last == ENDLESS else moment(last, own))
+        last = last if last == ENDLESS else by_clock(last, own, clock)
+        counted = by_clock(start, own, clock)
+        yield Event(stream.name, number, stream.name, counted, last, of.attributes, times)
 
 
-def valid_of(source: a.Source | a.Relation, tables: Tables, known: Answers) -> list[Valid]:
+def valid_of(source: a.Source | a.Relation, tables: Tables, known: Answers, clock: Clock) -> list[Valid]:
     """The events of a source: "every external event (p, t) is mapped to the internal event (p, t, t + 1)"."""
     stream = source.stream
     if isinstance(source, a.Relation):
@@ -71,7 +74,7 @@ def valid_of(source: a.Source | a.Relation, tables: Tables, known: Answers) -> l
     length = a.instant(source.clock)
     return [
         Valid({source.variable: event}, event.start, FOREVER if event.end == ENDLESS else event.end + length)
-        for event in events_of(stream, tables, known)
+        for event in events_of(stream, tables, known, clock)
     ]
 
 

@@ -11,7 +11,7 @@ from neelc.ir.many import is_many
 from neelc.ir.node import Node, children
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, bound_events, comparable
-from neelc.runtime.reference.times import moment
+from neelc.runtime.reference.times import by_clock, moment
 from neelc.runtime.reference.worlds import Found
 
 
@@ -103,13 +103,15 @@ def distinct(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def as_events(stream: Stream, match: Match, rows: Sequence[Row]) -> Iterator[Event]:
+def as_events(stream: Stream, match: Match, rows: Sequence[Row], clock: Clock) -> Iterator[Event]:
     """ "A named query is a stream for the statements after it: its `ts` is `match_start` and its `te` is
-    `match_end`." A row that stands for no match has no time: it is no event."""
+    `match_end`." A row that stands for no match has no time: it is no event. `clock` is that of the query
+    that reads them."""
     names = [output.name for output in match.outputs]
     for number, row in enumerate(rows):
         if row.events:
             start, end = min(event.start for event in row.events), max(event.end for event in row.events)
+            start, end = (by_clock(time, match.clock, clock) for time in (start, end))
             values = dict(zip(names, row.values, strict=True))
             attributes = {column.name: values[column.name] for column in stream.columns}
             yield Event(

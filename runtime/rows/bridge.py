@@ -27,14 +27,19 @@ ROWS_AT_ONCE = 250_000
 ROWS_IN_BATCH = 50_000
 
 
-def recognizer(program: RowProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callable[[Batches], Batches]:
-    """The function that finds the matches of one of Spark's partitions."""
-    return partial(_run, program, rows_at_once)
+def recognizer(
+    program: RowProgram, rows_at_once: int = ROWS_AT_ONCE, time_zone: str | None = None
+) -> Callable[[Batches], Batches]:
+    """The function that finds the matches of one of Spark's partitions.
+
+    `time_zone` is that of the session, for conditions that depend on it and are judged here.
+    """
+    return partial(_run, program, rows_at_once, time_zone)
 
 
-def _run(program: RowProgram, rows_at_once: int, batches: Batches) -> Batches:
+def _run(program: RowProgram, rows_at_once: int, time_zone: str | None, batches: Batches) -> Batches:
     waiting = Waiting(program, rows_at_once)
-    search = partial(_searched, program)
+    search = partial(_searched, program, time_zone)
     for batch in batches:
         if waiting.add(batch):
             for arrived in waiting.complete(is_last=False):
@@ -44,7 +49,9 @@ def _run(program: RowProgram, rows_at_once: int, batches: Batches) -> Batches:
         yield from search(arrived)
 
 
-def _searched(program: RowProgram, arrived: Arrived) -> Generator[pa.RecordBatch, None, Progress]:
+def _searched(
+    program: RowProgram, time_zone: str | None, arrived: Arrived
+) -> Generator[pa.RecordBatch, None, Progress]:
     """The rows of the result, and how far a key has been searched."""
     rows, heads, before = arrived.rows, arrived.heads, arrived.progress or Progress()
     count = rows.num_rows
@@ -52,7 +59,7 @@ def _searched(program: RowProgram, arrived: Arrived) -> Generator[pa.RecordBatch
     number, matched = before.number, before.matched
     is_done = np.zeros(count, dtype=np.bool_)
     is_done[: max(before.begin, matched)] = True
-    with _explained(program, columns):
+    with _explained(program, columns), _clock(time_zone):
         if arrived.progress is None:
             matches, decided = recognize(program, columns, heads, count), count
         else:
@@ -144,6 +151,17 @@ def _values(found: Found, views: Views, variables: int, column: pa.Array | None)
     else:
         values = column.take(pa.array(found.taken[chosen]))
     return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+@contextmanager
+def _clock(time_zone: str | None) -> Iterator[None]:
+    if time_zone is None:
+        yield
+        return
+    from neelc.runtime.reference.evaluate import by_clock_of
+
+    with by_clock_of(time_zone):
+        yield
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What is written for Spark has the type and value of the reference, strict or not, in any time zone."""
+"""What is written for Spark has the type and value of the reference, strict or not, in the session's zone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from neelc.emit.expressions import identifier, literal, sql
 from neelc.emit.expressions import spark_type as ddl
 from neelc.ir import expr as e
 from neelc.ir import types as t
+from neelc.ir.moments import in_zone
 from neelc.ir.names import quote
 from neelc.ir.node import Node, map_children
 from neelc.ir.typeof import type_of
@@ -66,7 +67,8 @@ def differences(spark: Any, expressions: Sequence[e.Expr]) -> list[str]:
         expected = spark_type(type_of(expression))
         if type != expected:
             found.append(f"{expression} is {expected}, but {text} is {type}")
-        ours = [evaluate(expression, context(number)) for number in range(len(ROWS))]
+        with in_zone(spark.conf.get("spark.sql.session.timeZone")):
+            ours = [evaluate(expression, context(number)) for number in range(len(ROWS))]
         if not all(map(same, ours, theirs)):
             found.append(f"{expression} is {ours!r}, but {text} is {theirs!r}")
     return found
@@ -101,7 +103,8 @@ def test_aggregates_have_the_values_of_the_reference(events: Any) -> None:
     found = values(events, [over_rows(expression) for expression in over_lists])
     for expression, (text, type, theirs) in zip(over_lists, found, strict=True):
         assert type == spark_type(type_of(expression)), text
-        ours = evaluate(expression, context())
+        with in_zone(events.conf.get("spark.sql.session.timeZone")):
+            ours = evaluate(expression, context())
         if text.startswith("collect_set"):
             ours, theirs = sorted(ours), [sorted(theirs[0])]  # type: ignore[call-overload]
         assert same(ours, theirs[0]), f"{expression} is {ours!r}, but {text} is {theirs[0]!r}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from on_spark import answered, frame_of
+from on_spark import answered, clock, frame_of
 from repository import ROOT
 
 import neelc
@@ -41,13 +41,28 @@ class Asked:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_cases(spark: Any, part: int) -> None:
     with configured(spark):
-        asked = [built(spark, path) for path in PATHS[::SHARE][part::PARTS]]
-        problems = [
+        some = PATHS[::SHARE][part::PARTS]
+        zones = dict.fromkeys(cases.load(path).timezone or "UTC" for path in some)
+        assert [problem for zone in zones for problem in problems_in(spark, zone, some)] == []
+
+
+def test_cases_in_time_zones(spark: Any) -> None:
+    some = [path for path in PATHS if cases.load(path).timezone]
+    assert some
+    with configured(spark):
+        zones = dict.fromkeys(cases.load(path).timezone or "" for path in some)
+        assert [problem for zone in zones for problem in problems_in(spark, zone, some)] == []
+
+
+def problems_in(spark: Any, zone: str, paths: list[Path]) -> list[str]:
+    """What is wrong with those of the cases that are in this time zone."""
+    with clock(spark, zone):
+        asked = [built(spark, path) for path in paths if (cases.load(path).timezone or "UTC") == zone]
+        return [
             problem
             for one, result in answered(asked)  # type: ignore[arg-type]
             for problem in differences(one, result)  # type: ignore[arg-type]
         ]
-    assert problems == []
 
 
 def built(spark: Any, path: Path) -> tuple[Asked, Any]:
