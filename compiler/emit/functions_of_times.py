@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from neelc.emit.literals import MICROSECOND, NTZ_EPOCH
 from neelc.emit.syntax import Sql, binary, call, raw, rlike, try_cast, when
 from neelc.emit.written import Written
-from neelc.ir.types import BIGINT, STRING, DataType, Decimal
+from neelc.ir.types import BIGINT, STRING, TIMESTAMP_NTZ, DataType, Decimal
 
 Arguments = tuple[Written, ...]
 
@@ -14,6 +15,15 @@ Arguments = tuple[Written, ...]
 def _same(_: str, arguments: Arguments, __: DataType) -> Sql:
     """to_date and to_timestamp: the binder's cast of the argument has done it."""
     return arguments[0].sql
+
+
+def _unix(name: str, arguments: Arguments, _: DataType) -> Sql:
+    """unix_seconds and its kin: before 4.3, Spark does not count those of a TIMESTAMP_NTZ, as if in UTC."""
+    (moment,) = arguments
+    if moment.type != TIMESTAMP_NTZ:
+        return call(name, moment.sql)
+    since = binary("-", moment.sql, raw(NTZ_EPOCH))
+    return call(name, call("timestamp_micros", binary("DIV", since, raw(MICROSECOND))))
 
 
 def _unix_timestamp(name: str, arguments: Arguments, _: DataType) -> Sql:
@@ -48,5 +58,8 @@ TIMES: dict[str, Callable[[str, Arguments, DataType], Sql]] = {
     "timestamp_seconds": _timestamp_seconds,
     "to_date": _same,
     "to_timestamp": _same,
+    "unix_micros": _unix,
+    "unix_millis": _unix,
+    "unix_seconds": _unix,
     "unix_timestamp": _unix_timestamp,
 }

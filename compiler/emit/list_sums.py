@@ -5,12 +5,11 @@ The lambdas speak of their own parameters only, so that no column can be hidden 
 
 from __future__ import annotations
 
-from neelc.emit.literals import spark_type
+from neelc.emit.literals import MICROSECOND, spark_type
 from neelc.ir.typeof import INTERVALS
 from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, DataType, Decimal
 from neelc.plan.unsupported import Unsupported
 
-MICROSECOND = "INTERVAL '0.000001' SECOND"
 # No list is long enough for a sum of 64-bit numbers to need more digits.
 _EXACT = Decimal(38, 0)
 _COUNT = Decimal(10, 0)

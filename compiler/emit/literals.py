@@ -25,6 +25,8 @@ from neelc.ir.show_literal import show_literal
 from neelc.ir.types import Array, DataType, Map, Simple, Struct
 from neelc.ir.types import Decimal as DecimalType
 
+MICROSECOND = "INTERVAL '0.000001' SECOND"
+NTZ_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z", re.ASCII)
 
 

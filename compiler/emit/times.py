@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from neelc.emit.literals import spark_type
+from neelc.emit.literals import MICROSECOND, NTZ_EPOCH, spark_type
 from neelc.ir.logical import Clock
 from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.ir.units import LENGTHS
-
-_NTZ_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
 def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | None = None) -> str:
@@ -28,7 +26,8 @@ def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | 
         return as_number(f"CAST({text} AS TIMESTAMP)", TIMESTAMP, unit, wanted)
     numbers: dict[DataType, tuple[str, str]] = {
         TIMESTAMP: (f"unix_micros({text})", "MICROSECOND"),
-        TIMESTAMP_NTZ: (f"timestampdiff(MICROSECOND, {_NTZ_EPOCH}, {text})", "MICROSECOND"),
+        # Not timestampdiff, which would cast it to a TIMESTAMP, in the time zone of the session.
+        TIMESTAMP_NTZ: (f"({text} - {NTZ_EPOCH}) DIV {MICROSECOND}", "MICROSECOND"),
         DATE: (f"CAST(unix_date({text}) AS BIGINT)", "DAY"),
     }
     number, own = numbers.get(type, (f"CAST({text} AS BIGINT)", unit))
@@ -55,7 +54,7 @@ def as_time(text: str, unit: str, clock: Clock, counted: Clock | None = None) ->
         return f"date_from_unix_date(CAST({in_unit(text, unit, 'DAY')} AS INT))"
     number = in_unit(text, unit, "MICROSECOND")
     if clock.type == TIMESTAMP_NTZ:
-        return f"timestampadd(MICROSECOND, {number}, {_NTZ_EPOCH})"
+        return f"timestampadd(MICROSECOND, {number}, {NTZ_EPOCH})"
     return f"timestamp_micros({number})"
 
 

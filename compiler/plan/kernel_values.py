@@ -5,7 +5,7 @@ what combines them is left to the kernel, and that is numbers, truth values and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -25,6 +25,7 @@ from neelc.ir.types import (
 from neelc.ir.zones import is_zoned
 from neelc.plan.event_columns import CODE, NUMBER, PLAIN, EventColumns
 from neelc.plan.list_folds import NUMBERS, ListFold, NotInKernel, has_lists, list_fold
+from neelc.rewrite.missing import without
 from neelc.runtime.program import Apply, Column, Constant, Total, Value
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
@@ -42,26 +43,49 @@ class KernelValues:
     absent: frozenset[str]
     coded: list[tuple[str, ...]] = field(default_factory=list)
     folds: dict[str, ListFold] = field(default_factory=dict)
+    anchor: str | None = None
+    """While a condition is translated: one of its variables that has an event for sure."""
 
     def value(self, expression: e.Expr) -> Value:
         """The expression as operations; raises `NotInKernel`."""
         names = names_in(expression)
+        if self.anchor is not None or has_lists(expression):
+            return self._value(expression, names)
+        self.anchor = next((name for name in sorted(names) if name not in self.absent), None)
+        try:
+            return self._value(expression, names)
+        finally:
+            self.anchor = None
+
+    def _value(self, expression: e.Expr, names: Collection[str]) -> Value:
         if has_lists(expression):
             return self._operation(expression)
         if not names:
-            return _constant(known(expression, Context({})), expression)
+            return self._constant(expression)
         if len(names) == 1 and type_of(expression) in (*NUMBERS, BOOLEAN, *TIMES):
             return self._column(expression, next(iter(names)))
         return self._operation(expression)
+
+    def _constant(self, expression: e.Expr) -> Value:
+        """The kernel is not told the session's time zone: what depends on it is a column, too."""
+        if not is_zoned(expression):
+            return _constant(evaluate(expression, Context({})), expression)
+        if self.anchor is None or type_of(expression) not in (*NUMBERS, BOOLEAN, *TIMES):
+            raise NotInKernel(str(expression))
+        form = NUMBER if type_of(expression) in TIMES else PLAIN
+        return Column(self.anchor, self.columns.column(expression, self.anchor, form).name)
 
     def _column(self, expression: e.Expr, variable: str) -> Value:
         form = NUMBER if type_of(expression) in TIMES else PLAIN
         found = Column(variable, self.columns.column(expression, variable, form).name)
         if variable not in self.absent:
             return found
-        missing = _constant(known(expression, Context({variable: None})), expression)
-        if missing == Constant(None):
+        if evaluate(expression, Context({variable: None})) is None:
             return found
+        alone = without(expression, [variable])
+        if alone is None:
+            raise NotInKernel(str(expression))
+        missing = self._constant(alone)
         there = self.columns.column(e.Literal(True, BOOLEAN), variable).name
         return Apply("case", (Apply("isnotnull", (Column(variable, there),)), found, missing))
 
@@ -158,17 +182,6 @@ def _are_instants(left: e.Expr, right: e.Expr) -> bool:
 def _clock(operand: e.Expr) -> e.Expr:
     """What is subtracted: as in Spark, what the session's clock shows, which Spark then tells the kernel."""
     return e.Cast(operand, TIMESTAMP_NTZ, implicit=True) if type_of(operand) == TIMESTAMP else operand
-
-
-def known(expression: e.Expr, context: Context) -> object:
-    """The value of an expression without events, or of one whose event is missing.
-
-    The kernel is not told the session's time zone: what depends on it must be a column.
-    """
-    found = evaluate(expression, context)
-    if found is not None and is_zoned(expression):
-        raise NotInKernel(str(expression))
-    return found
 
 
 def _constant(value: object, expression: e.Expr) -> Constant:
