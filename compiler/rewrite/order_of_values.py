@@ -97,9 +97,12 @@ def _ascending(terms: Sequence[e.Expr]) -> list[AtMost]:
 def _days_apart(terms: Iterable[e.Expr], known: Mapping[e.Expr, object]) -> Iterator[AtMost]:
     """The order of instants that holds in all time zones, where some depend on the session's.
 
-    >>> dates = [e.Literal(text, t.TIMESTAMP) for text in ("2024-03-30", "2024-03-01", "2024-03-31")]
-    >>> [f"{claim.left} < {claim.right}" for claim in _ascending(dates)]
-    ["TIMESTAMP '2024-03-01' < TIMESTAMP '2024-03-31'"]
+    >>> texts = ("2024-03-01", "2024-03-31", "2024-03-30 00:00:00Z")
+    >>> dates = [e.Literal(text, t.TIMESTAMP) for text in texts]
+    >>> for claim in _ascending(dates):
+    ...     print(claim.left, "<", claim.right)
+    TIMESTAMP '2024-03-01' < TIMESTAMP '2024-03-31'
+    TIMESTAMP '2024-03-01' < TIMESTAMP '2024-03-30 00:00:00Z'
     """
     zoned = {term: about for term in terms if (about := nearly(term)) is not None}
     exact = {term: at for term, at in known.items() if isinstance(at, datetime.datetime)}

@@ -279,3 +279,35 @@ def test_progress_of_a_long_run(neelc: Here, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(progress, "ELSEWHERE", 0.1)
     monkeypatch.setattr(execute, "execute", slowly)
     assert "finding matches among 4 events, 0 s\n" in neelc(*RUN).err
+
+
+ZONED = """CREATE STREAM log (ts TIMESTAMP, kind STRING) TIMESTAMP BY ts TYPE BY kind FROM 'log.csv';
+PATTERN A a WHERE hour(a.ts) = 2 RETURN a.ts, hour(a.ts) AS h"""
+LOG = "ts,kind\n2024-10-27 02:30:00,A\n2024-10-27T01:30:00Z,A\n2024-10-27 00:30:00+02:00,A\n"
+
+
+def test_the_time_zone_of_the_session(neelc: Here) -> None:
+    neelc.write("script.neel", ZONED)
+    neelc.write("log.csv", LOG)
+    run = (*RUN, "--timezone", "Europe/Berlin", "--format")
+    shown = "2024-10-27 02:30:00"
+    assert neelc(*run, "table").out == f"a_ts                 h\n{shown}  2\n{shown}  2\n"
+    # Two instants that one clock shows: files tell them apart.
+    assert neelc(*run, "csv").out == f"a_ts,h\n{shown}+02:00,2\n{shown}+01:00,2\n"
+    json = "".join(f'{{"a_ts": "2024-10-27T02:30:00{zone}", "h": 2}}\n' for zone in ("+02:00", "+01:00"))
+    assert neelc(*run, "json").out == json
+
+
+def test_without_a_time_zone_it_is_utc(neelc: Here) -> None:
+    neelc.write("script.neel", ZONED)
+    neelc.write("log.csv", LOG)
+    assert neelc(*RUN, "--format", "csv").out == "a_ts,h\n2024-10-27 02:30:00,2\n"
+    assert neelc(*RUN, "--format", "json").out == '{"a_ts": "2024-10-27T02:30:00Z", "h": 2}\n'
+
+
+def test_a_time_zone_that_is_none(neelc: Here) -> None:
+    done = neelc(*RUN, "--timezone", "Europe/Bonn")
+    assert done.status == 2
+    assert (
+        "argument --timezone: Europe/Bonn: no time zone has this name; such as Europe/Berlin, UTC" in done.err
+    )

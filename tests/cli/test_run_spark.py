@@ -18,6 +18,10 @@ from command_line import SCRIPT, TRADES, process
 
 pytest.importorskip("pyspark.sql")
 
+ZONED = """CREATE STREAM log (ts TIMESTAMP, kind STRING) TIMESTAMP BY ts TYPE BY kind FROM 'log.csv';
+PATTERN A a WHERE hour(a.ts) = 2 RETURN a.ts, hour(a.ts) AS h"""
+LOG = "ts,kind\n2024-10-27 02:30:00,A\n2024-10-27T01:30:00Z,A\n2024-10-27 00:30:00+02:00,A\n"
+
 PROGRESS = ("starting Spark", "finding matches", "writing the rows", "stopping Spark")
 
 
@@ -29,6 +33,17 @@ def test_rows_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
     said = [line for line in done.err.splitlines() if not line.startswith(PROGRESS)]
     assert len(said) == 1 and said[0].startswith("1 match in "), "Spark's own lines are kept away"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["script.neel", "trades.csv"]
+
+
+def test_the_time_zone_of_the_session(tmp_path: Path) -> None:
+    (tmp_path / "script.neel").write_text(ZONED)
+    (tmp_path / "log.csv").write_text(LOG)
+    for format in ("table", "json"):
+        run = ("run", "script.neel", "--timezone", "Europe/Berlin", "--format", format)
+        done = process(*run, "--master", "local[1]", directory=tmp_path)
+        reference = process(*run, "--engine", "reference", directory=tmp_path)
+        assert done.status == 0, done.err
+        assert done.out == reference.out
 
 
 def heard(terminal: int) -> Iterator[str]:
