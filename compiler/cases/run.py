@@ -126,7 +126,8 @@ def _update(case: Case) -> bool:
         text = _with_section(case, ("matches", "error"), _section(actual, case.expected))
     found = warnings_of(case, ready.program) if isinstance(ready, Ready) else ""
     if case.warnings not in (None, found):
-        text = _with_section(parse_case(text, case.path, untrusted), ("warnings",), warnings_section(found))
+        again = parse_case(text, case.path, case.untrusted)
+        text = _with_section(again, ("warnings",), warnings_section(found))
     if text != case.text:
         write_whole(case.path, text)
     return text != case.text

@@ -48,8 +48,10 @@ def _is_open(expression: e.Expr) -> bool:
 def nearly(term: e.Expr) -> datetime.datetime | None:
     """The instant of a constant that depends on the session's time zone, as it would be in UTC.
 
-    >>> print(nearly(e.Literal("2024-03-31", t.TIMESTAMP)), nearly(e.Literal("2024-03-31 00:00:00Z", t.TIMESTAMP)))
-    2024-03-31 00:00:00+00:00 None
+    >>> for text in ("2024-03-31", "2024-03-31 00:00:00Z"):
+    ...     print(nearly(e.Literal(text, t.TIMESTAMP)))
+    2024-03-31 00:00:00+00:00
+    None
     """
     if type_of(term) != t.TIMESTAMP or not is_zoned(term) or _is_open(term):
         return None
