@@ -26,8 +26,16 @@ def aggregate(
         return _registered(node, arguments, report, typed)
     name = name.lower()
     if name == "count" and (not arguments or isinstance(arguments[0], Star)) and len(arguments) < 2:
+        if distinct:
+            message = "DISTINCT is for aggregates of values; `count` of all has none"
+            report("NEEL2109", message, node.span, "name an attribute: count(DISTINCT a.x)")
+            return wrong(node)
         if _stands_alone(name, (), inside, node, report):
-            return Aggregate(name, None, BIGINT, distinct, span=node.span), BIGINT
+            return Aggregate(name, None, BIGINT, span=node.span), BIGINT
+        return wrong(node)
+    if distinct and name in NEED_ORDER:
+        message = f"DISTINCT is for aggregates of values; `{name}` takes one element"
+        report("NEEL2109", message, node.span, "leave it out")
         return wrong(node)
     if len(arguments) != 1:
         form = f"its form is {AGGREGATE_SIGNATURES[name].text}"

@@ -168,6 +168,9 @@ class RowNames:
         if not 1 <= len(node.arguments) <= 2:
             self.misused(node)
             return None
+        if node.distinct:
+            self.without_distinct(node, "takes the value of one row")
+            return None
         distance = literal_integer(node.arguments[1]) if len(node.arguments) == 2 else usual
         if distance is None or distance < 0:
             message = f"the distance of `{node.name}` is a number that is written down, 0 or more"
@@ -252,10 +255,11 @@ class RowNames:
         found = None if variables is None else self._arguments(conditions, node, variables)
         if found is None:
             return _unknown(node)
+        if node.distinct:
+            return self.without_distinct(node, "counts rows here", "for example count(DISTINCT A.price)")
         tests, variables = found
         argument = self._if(tests, e.Literal(1, INT)) if tests else None
-        distinct = node.distinct and argument is None
-        return e.OverRows(BIGINT, "count", argument, variables, final, distinct, span=node.span)
+        return e.OverRows(BIGINT, "count", argument, variables, final, span=node.span)
 
     def _by(
         self, node: e.Call, arguments: tuple[Typed, ...], tests: list[e.Expr], variables: tuple[str, ...],
@@ -263,6 +267,8 @@ class RowNames:
     ) -> e.Expr:  # fmt: skip
         """max_by and min_by: an aggregate of one argument, a value and what it is chosen by. Rows where the
         latter is NULL are not chosen."""
+        if node.distinct:
+            return self.without_distinct(node, "takes the value of one row")
         name = node.name.lower()
         fitted = fit(ROW_AGGREGATE_SIGNATURES[name], arguments, node.span, self.findings.report)
         if fitted is None:
@@ -329,6 +335,12 @@ class RowNames:
         self.findings.report("NEEL2050", message, self.findings.word(name, node), hint)
         return True
 
+    def without_distinct(self, node: e.Call, what: str, hint: str = "leave it out") -> e.Expr:
+        """DISTINCT leaves out values that an aggregate has seen: of anything else it says nothing."""
+        message = f"DISTINCT is for aggregates of values; `{node.name}` {what}"
+        self.findings.report("NEEL2109", message, node.span, hint)
+        return _unknown(node)
+
     def misused(self, node: e.Call) -> e.Expr:
         return self.wrong(
             f"`{node.name}` takes something else", node, f"for example {FORMS[node.name.lower()]}"
@@ -351,7 +363,10 @@ class _Argument:
         match node:
             case e.Name(parts):
                 return self._column(parts, node)
-            case e.Call(name, arguments) if name.lower() == "classifier":
+            case e.Call(name, arguments, distinct) if name.lower() == "classifier":
+                if distinct:
+                    self.failed = True
+                    return self.names.without_distinct(node, "takes the value of one row")
                 return self._classifier(arguments, node)
             case e.Call(name, ()) if name.lower() == "match_number":
                 return e.MatchNumber()

@@ -86,8 +86,9 @@ class Texts:
         """The text at a place. Braces are doubled, as those of names are not."""
         found, at = "", span.start
         for clause in self._outermost(span):
-            found += _escaped(self.text[at : clause.whole.start]) + self._named(clause)
+            before = self.text[at : clause.whole.start]
             at = clause.span.end
+            found += _escaped(before) + _apart(before[-1:], self._named(clause), self.text[at : at + 1])
         return found + _escaped(self.text[at : span.end])
 
     def _outermost(self, span: Span) -> list[Clause]:
@@ -150,6 +151,17 @@ def _column(node: e.Expr) -> str | None:
         case e.Attribute(e.Variable(name), column):
             return f"{QUERY}.{identifier(bare(column))}" if name == QUERY else identifier(bare(column))
     return None
+
+
+def _apart(before: str, name: str, after: str) -> str:
+    """A name with blanks where it would run into what stands beside it. A parenthesis of a clause, or of what
+    the clause reads, needs none: `FROM(SELECT ...)MATCH_RECOGNIZE(...)AS m`.
+
+    >>> _apart("M", "{t}", "A"), _apart("(", "{t}", ")"), _apart(" ", "{t}", "")
+    (' {t} ', '{t}', '{t}')
+    """
+    left, right = (" " if one.isalnum() or one in ("_", "`", '"') else "" for one in (before, after))
+    return f"{left}{name}{right}"
 
 
 def _escaped(text: str) -> str:

@@ -220,6 +220,8 @@ def _called(name: str, arguments: Any, span: Span) -> e.Expr:
     if arguments.FROM():
         if bare(name).upper() != "EXTRACT" or len(given) != 2 or not isinstance(given[0], e.Name):
             fail("NEEL1001", "FROM stands only in EXTRACT(field FROM value)", arguments.FROM())
+        if arguments.DISTINCT():
+            fail("NEEL1001", "EXTRACT has no DISTINCT", arguments.DISTINCT(), "leave it out")
         return e.Extract(given[0].parts[0].upper(), given[1], span=span)
     if arguments.STAR():
         given = (e.Star(span=span_of(arguments.STAR())),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,8 @@ class RowColumns:
         >>> columns, price = RowColumns(), e.Attribute(e.Variable("row"), "price", INT)
         >>> columns.column(price), columns.column(e.Unary("-", price)), columns.column(price)
         ('price', 'value_1', 'price')
+        >>> columns.column(e.Attribute(e.Variable("row"), "`unit.price`", INT))
+        'unit_price'
         """
         plain = without_spans(expression)
         for name, known in self.columns.items():
@@ -34,7 +37,9 @@ class RowColumns:
                 return name
         name = f"value_{len(self.columns)}"
         if isinstance(plain, e.Attribute) and not is_number:
-            name = bare(plain.name) + ("_" if bare(plain.name).lower().startswith(RESERVED) else "")
+            # `mapInArrow` looks its columns up by their names, and takes them apart at dots.
+            name = re.sub("[.`]", "_", bare(plain.name))
+            name += "_" if name.lower().startswith(RESERVED) else ""
         taken = {*map(str.lower, self.columns), "bits", "time"}
         while name.lower() in taken:
             name = f"{name}_"

@@ -164,6 +164,16 @@ def trades(spark: Any) -> Any:
             "WHERE r.symbol = k.symbol) m WHERE m.top > :least",
             [("A", 12.0)],
         ),
+        (f"SELECT MR.start FROM ticks {V}MR WHERE MR.start > 7", [(10.0,)]),
+        (f"SELECT MR.start FROM ticks {V}AS MR WHERE MR.start > 7", [(10.0,)]),
+        (f"SELECT `m r`.start FROM ticks {V}`m r`WHERE `m r`.start > 7", [(10.0,)]),
+        (f"SELECT start FROM ticks {V}WHERE start > 7", [(10.0,)]),
+        (f"SELECT b.start FROM ticks {V}AS a JOIN(SELECT * FROM ticks){V}b ON a.start < b.start", [(10.0,)]),
+        (
+            f"SELECT n, ticks.start FROM ticks {V}JOIN(SELECT 1 AS n) ON n < start UNION ALL "
+            f"SELECT*FROM(SELECT 2 AS n, 3 AS x)MATCH_RECOGNIZE(ORDER BY n MEASURES n AS n, 1.5 AS x PATTERN(A))",
+            [(1, 5.0), (1, 10.0), (2, 1.5)],
+        ),
     ],
 )
 def test_host_queries(spark: Any, trades: Any, text: str, rows: list[tuple[object, ...]]) -> None:
