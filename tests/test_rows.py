@@ -14,6 +14,8 @@ from row_fuzz import compared
 from neelc.errors import NeelError
 from neelc.ir.logical import Column
 from neelc.ir.types import INT, STRING
+from neelc.ir.words import FREE_IN_ROWS, RESERVED
+from neelc.parse.words import KEYWORDS
 from neelc.plan.program_sentence import program_sentence
 from neelc.plan.row_plan import row_plan
 from neelc.plan.row_sentence import memory_sentence
@@ -214,6 +216,52 @@ def test_what_is_wrong_is_refused(text: str, code: str) -> None:
     with pytest.raises(NeelError) as error:
         bound(text, COLUMNS)
     assert [one.code for one in error.value.diagnostics] == [code]
+
+
+WORDS = sorted(FREE_IN_ROWS | (set(KEYWORDS) - RESERVED))
+IN_ALL_PLACES = (
+    "PARTITION BY {w} MEASURES x AS m PATTERN (A)",
+    "ORDER BY {w} MEASURES {w} AS m, A.{w} AS {w}, count({w}) AS c, -{w} + {w} AS d, count(*) AS n "
+    "PATTERN (A) DEFINE A AS {w} > 1",
+    "MEASURES x AS m ORDER BY {w} DESC, {w} PATTERN (A {w}) SUBSET u = (a, {w}) "
+    "DEFINE {w} AS PREV({w}) >= {w} OR NOT {w} IN (1, {w}), A AS {w} = {w}",
+    "ORDER BY {w} PARTITION BY {w}, x WITHIN 2 EVENTS PATTERN ({w} {w}) "
+    "MEASURES {w}.{w} AS e, CASE WHEN {w} > 1 THEN {w} ELSE {w} END AS f AFTER MATCH SKIP TO LAST {w} "
+    "DEFINE {w} AS {w} NOT BETWEEN {w} AND {w} AND rows.{w} NOT IN ({w}) AND {w} IS NOT NULL",
+)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_the_language_as_names(word: str) -> None:
+    columns = (Column(word, INT), Column("x", INT))
+    for text in IN_ALL_PLACES:
+        assert bound(text.format(w=word), columns) == bound(text.format(w=f"`{word}`"), columns)
+        bound(text.format(w=word.lower()), columns)
+
+
+@pytest.mark.parametrize("word", sorted(RESERVED - FREE_IN_ROWS))
+def test_words_that_are_names_behind_a_dot_only(word: str) -> None:
+    columns = (Column(word, INT), Column("x", INT))
+    text = "ORDER BY x MEASURES A.{w} AS m PATTERN (A)"
+    assert bound(text.format(w=word), columns) == bound(text.format(w=f"`{word}`"), columns)
+    with pytest.raises(NeelError):
+        bound(f"PATTERN ({word})", columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ORDER BY x, PATTERN (A)", "PATTERN"),
+        ("ORDER BY x, MEASURES x AS y PATTERN (A)", "MEASURES"),
+        ("ORDER BY PARTITION BY x PATTERN (A)", "PARTITION"),
+        ("MEASURES x AS y, DEFINE A AS x > 1 PATTERN (A)", "DEFINE"),
+        ("PATTERN (A) DEFINE A AS x > WITHIN 5 EVENTS", "WITHIN"),
+    ],
+)
+def test_words_that_begin_a_clause_too_early(text: str, found: str) -> None:
+    with pytest.raises(NeelError) as caught:
+        bound(text)
+    assert f"found `{found}`" in caught.value.diagnostics[0].message
 
 
 @pytest.mark.parametrize("pattern", [" ".join(["A?"] * 30) + " B", "A* A* A* B", "((A+)+)+ B"])

@@ -15,6 +15,7 @@ from neelc.host.scan import CLAUSE
 from neelc.host.script import HostScript, host_script
 from neelc.ir.names import written
 from neelc.ir.rows import ROWS_PER_MATCH
+from neelc.ir.words import FREE_IN_ROWS, RESERVED
 from neelc.source import Source, Span
 
 Texts = str | Sequence[str]
@@ -86,7 +87,7 @@ class _Clause:
             raise TypeError(f"{argument} maps names to texts, and is not a {type(given).__name__}")
         for place, (name, text) in enumerate(given.items()):
             self.text += f"\n  {word} " if place == 0 else ",\n    "
-            known = name if name.startswith("`") else written(_text(argument, name))
+            known = name if name.startswith("`") else written(_text(argument, name), RESERVED - FREE_IN_ROWS)
             self.text += f"{known} AS " if word == "DEFINE" else ""
             self._add(f"{argument}[{name!r}]", _expression(f"{argument}[{name!r}]", text))
             self.text += f" AS {known}" if word == "MEASURES" else ""

@@ -10,7 +10,7 @@ from neelc.bind.suggest import did_you_mean, variable_meant
 from neelc.bind.typing import typed
 from neelc.ir import expr as e
 from neelc.ir.logical import Column
-from neelc.ir.names import bare, find, same, written
+from neelc.ir.names import bare, meant, same, written
 from neelc.ir.row_values import ROW
 from neelc.ir.types import VOID, Struct
 
@@ -24,19 +24,22 @@ class RowColumns:
 
     def named(self, name: str) -> Column | None:
         columns = self.source.columns or ()
-        found = find(name, [written(column.name) for column in columns])
-        return next((column for column in columns if written(column.name) == found), None)
+        found = meant(name, [column.name for column in columns])
+        return next((column for column in columns if column.name == found), None)
 
     def can_mean(self, parts: tuple[str, ...]) -> bool:
         """Whether a name is that of a column, or begins with that of the input."""
-        is_called = len(parts) > 1 and self.source.name and same(parts[0], written(self.source.name))
-        return bool(is_called) or self.named(parts[0]) is not None
+        is_called = len(parts) > 1 and self._is_source(parts[0])
+        return is_called or self.named(parts[0]) is not None
+
+    def _is_source(self, name: str) -> bool:
+        return bool(self.source.name) and meant(name, [self.source.name]) is not None
 
     def column(self, parts: tuple[str, ...], node: e.Expr, variables: tuple[str, ...]) -> e.Expr | None:
         """A column, or a field of one, of the row an argument is evaluated at; None, and a report, if there
         is none of that name. `variables` could have stood before the dot."""
         if len(parts) > 1 and self.named(parts[0]) is None:
-            if not (self.source.name and same(parts[0], written(self.source.name))):
+            if not self._is_source(parts[0]):
                 self.unknown_qualifier(parts[0], node, variables)
                 return None
             parts = parts[1:]

@@ -14,7 +14,7 @@ from neelc.errors import NeelError
 from neelc.host.clauses import Clause
 from neelc.ir.expr import Name
 from neelc.ir.logical import Clock, Column
-from neelc.ir.names import find, written
+from neelc.ir.names import find, meant, written
 from neelc.ir.recognize import Recognize
 from neelc.ir.rows import MatchRecognize
 from neelc.ir.types import TIMESTAMP
@@ -104,8 +104,8 @@ def _clock(
         return None
     first = parsed.order_by[0].expression
     if isinstance(first, Name):
-        name = find(first.parts[-1], [written(column.name) for column in columns])
-        column = next((one for one in columns if written(one.name) == name), None)
+        name = meant(first.parts[-1], [column.name for column in columns])
+        column = next((one for one in columns if one.name == name), None)
         clock = None if column is None else clock_of(column.type, unit)
         if column is not None and clock is None:
             message = (

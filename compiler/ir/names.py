@@ -7,7 +7,7 @@ follow the standard's rule instead, as CLASSIFIER() shows them: a plain name is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from neelc.ir.words import RESERVED
 
@@ -39,13 +39,13 @@ def quote(text: str) -> str:
     return "`" + text.replace("`", "``") + "`"
 
 
-def written(text: str) -> str:
+def written(text: str, reserved: Collection[str] = RESERVED) -> str:
     """The source form of a bare name: quoted only where it must be.
 
     >>> written("price"), written("unit price"), written("select")
     ('price', '`unit price`', '`select`')
     """
-    return text if _PLAIN.match(text) and text.upper() not in RESERVED else quote(text)
+    return text if _PLAIN.match(text) and text.upper() not in reserved else quote(text)
 
 
 def same(left: str, right: str) -> bool:
@@ -57,6 +57,17 @@ def same(left: str, right: str) -> bool:
     if is_quoted(left) or is_quoted(right):
         return bare(left) == bare(right)
     return left.casefold() == right.casefold()
+
+
+def meant(name: str, texts: Iterable[str]) -> str | None:
+    """The bare text that a name in source form means, or None.
+
+    >>> meant("pattern", ["id", "Pattern"]), meant("`pattern`", ["id", "Pattern"])
+    ('Pattern', None)
+    """
+    if is_quoted(name):
+        return next((text for text in texts if text == bare(name)), None)
+    return next((text for text in texts if text.casefold() == name.casefold()), None)
 
 
 def find(name: str, candidates: Iterable[str]) -> str | None:

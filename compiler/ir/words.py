@@ -10,3 +10,13 @@ RESERVED = frozenset(
     WITHIN
     """.split()
 )
+
+FREE_IN_ROWS = frozenset(
+    """
+    AND_NEG BETWEEN BY CREATE DEFINE EXISTS GROUP HAVING INTERVAL LIKE LIMIT MATCH_RECOGNIZE
+    MATCH_RECOGNIZE_SEQUENTIAL MATCH_RECOGNIZE_TEMPORAL MEASURES ORDER PARTITION PATTERN RETURN SEQ SEQ_NEG
+    TRY_CAST USING WHERE WINDOW WITHIN
+    """.split()
+)
+"""Reserved words that may be names inside of MATCH_RECOGNIZE, where a value is expected. The others have a
+meaning there, or begin a subquery."""

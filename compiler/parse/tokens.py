@@ -10,6 +10,7 @@ from antlr4 import InputStream, Token
 
 from neelc.errors import Diagnostic
 from neelc.grammar.generated.NeelLexer import NeelLexer
+from neelc.parse.row_words import with_names
 from neelc.source import Span
 
 # The generated parser recurses: about eight frames of Python for each level of parentheses.
@@ -47,6 +48,7 @@ def tokens_of(text: str) -> list[Any]:
     lexer = NeelLexer(InputStream(text))
     lexer.removeErrorListeners()
     found: list[Any] = lexer.getAllTokens()
+    with_names(found)
     return found
 
 

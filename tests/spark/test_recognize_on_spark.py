@@ -164,6 +164,13 @@ def trades(spark: Any) -> Any:
             "WHERE r.symbol = k.symbol) m WHERE m.top > :least",
             [("A", 12.0)],
         ),
+        (
+            "SELECT pattern, `m.m`, `n.n` "
+            "FROM (SELECT ts AS `n.n`, ts AS n_n, symbol AS `order`, price AS seq FROM ticks) "
+            "MATCH_RECOGNIZE (PARTITION BY order ORDER BY `n.n` MEASURES A.seq AS pattern, LAST(seq) AS `m.m` "
+            "ALL ROWS PER MATCH PATTERN (A define) DEFINE define AS seq > PREV(seq) AND n_n = `n.n`)",
+            [(4.0, 4.0, 2), (4.0, 6.0, 3), (9.0, 9.0, 2), (9.0, 12.0, 3)],
+        ),
         (f"SELECT MR.start FROM ticks {V}MR WHERE MR.start > 7", [(10.0,)]),
         (f"SELECT MR.start FROM ticks {V}AS MR WHERE MR.start > 7", [(10.0,)]),
         (f"SELECT `m r`.start FROM ticks {V}`m r`WHERE `m r`.start > 7", [(10.0,)]),
@@ -171,7 +178,7 @@ def trades(spark: Any) -> Any:
         (f"SELECT b.start FROM ticks {V}AS a JOIN(SELECT * FROM ticks){V}b ON a.start < b.start", [(10.0,)]),
         (
             f"SELECT n, ticks.start FROM ticks {V}JOIN(SELECT 1 AS n) ON n < start UNION ALL "
-            f"SELECT*FROM(SELECT 2 AS n, 3 AS x)MATCH_RECOGNIZE(ORDER BY n MEASURES n AS n, 1.5 AS x PATTERN(A))",
+            "SELECT*FROM(SELECT 2 AS n)MATCH_RECOGNIZE(ORDER BY n MEASURES n AS n, 1.5 AS x PATTERN(A))",
             [(1, 5.0), (1, 10.0), (2, 1.5)],
         ),
     ],
