@@ -227,6 +227,8 @@ class RowNames:
         conditions = () if condition is None else (condition,)
         if name == "count" and len(node.arguments) <= 1 and all(map(_is_star, node.arguments)):
             return self._number_of_rows(node, final, conditions)
+        if node.distinct and name in ROW_AGGREGATE_SIGNATURES:
+            return self.without_distinct(node, "takes the value of one row")
         signature = AGGREGATE_SIGNATURES.get(name) or ROW_AGGREGATE_SIGNATURES[name]
         if not signature.accepts(len(node.arguments)):
             message = f"`{node.name}` takes {signature.count_text()}, not {len(node.arguments)}"
@@ -267,8 +269,6 @@ class RowNames:
     ) -> e.Expr:  # fmt: skip
         """max_by and min_by: an aggregate of one argument, a value and what it is chosen by. Rows where the
         latter is NULL are not chosen."""
-        if node.distinct:
-            return self.without_distinct(node, "takes the value of one row")
         name = node.name.lower()
         fitted = fit(ROW_AGGREGATE_SIGNATURES[name], arguments, node.span, self.findings.report)
         if fitted is None:

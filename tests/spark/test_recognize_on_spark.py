@@ -167,8 +167,9 @@ def trades(spark: Any) -> Any:
         (
             "SELECT pattern, `m.m`, `n.n` "
             "FROM (SELECT ts AS `n.n`, ts AS n_n, symbol AS `order`, price AS seq FROM ticks) "
-            "MATCH_RECOGNIZE (PARTITION BY order ORDER BY `n.n` MEASURES A.seq AS pattern, LAST(seq) AS `m.m` "
-            "ALL ROWS PER MATCH PATTERN (A define) DEFINE define AS seq > PREV(seq) AND n_n = `n.n`)",
+            "MATCH_RECOGNIZE (PARTITION BY order ORDER BY `n.n` "
+            "MEASURES A.seq AS pattern, LAST(seq) AS `m.m` ALL ROWS PER MATCH "
+            "PATTERN (A define) DEFINE define AS seq > PREV(seq) AND n_n = `n.n`)",
             [(4.0, 4.0, 2), (4.0, 6.0, 3), (9.0, 9.0, 2), (9.0, 12.0, 3)],
         ),
         (f"SELECT MR.start FROM ticks {V}MR WHERE MR.start > 7", [(10.0,)]),
