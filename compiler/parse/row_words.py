@@ -1,8 +1,8 @@
 """Words of the language that are names inside of MATCH_RECOGNIZE: what stands beside them decides.
 
-The query around the clause is Spark's, where `pattern`, `define` or `window` are plain names of columns. A word
-is a name where a value or a name is expected, if what follows can follow one: in `ORDER BY measures MEASURES
-x AS y` the first is a name and the second begins a clause.
+The query around the clause is Spark's, where `pattern`, `define` or `window` are plain names of columns. A
+word is a name where a value or a name is expected, if what follows can follow one: in `ORDER BY measures
+MEASURES x AS y` the first is a name and the second begins a clause.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _SIGNS = frozenset({
     L.LT, L.LE, L.GT, L.GE, L.NULL_SAFE, L.COMMA,
 })  # fmt: skip
 _BEFORE_VALUE = _SIGNS | {
-    L.LPAREN, L.LBRACKET, L.COLON, L.AND, L.AS, L.BETWEEN, L.BY, L.CASE, L.DEFINE, L.DISTINCT, L.DIV, L.ELSE, L.FROM,
-    L.IN, L.IS, L.LIKE, L.ILIKE, L.MEASURES, L.NOT, L.OR, L.RLIKE, L.SUBSET, L.THEN, L.TO, L.WHEN,
+    L.LPAREN, L.LBRACKET, L.COLON, L.AND, L.AS, L.BETWEEN, L.BY, L.CASE, L.DEFINE, L.DISTINCT, L.DIV, L.ELSE,
+    L.FROM, L.IN, L.IS, L.LIKE, L.ILIKE, L.MEASURES, L.NOT, L.OR, L.RLIKE, L.SUBSET, L.THEN, L.TO, L.WHEN,
 }  # fmt: skip
 _BEHIND_VALUE = _SIGNS - {L.TILDE} | {
     L.RPAREN, L.LBRACKET, L.RBRACKET, L.DOT, L.DOTDOT, L.AND, L.OR, L.NOT, L.AS, L.ASC, L.DESC, L.NULLS, L.IS,
@@ -37,9 +37,9 @@ def with_names(tokens: Sequence[Any]) -> None:
     """Make names of the words that are names inside of MATCH_RECOGNIZE clauses.
 
     >>> from neelc.parse.tokens import tokens_of
-    >>> text = "MATCH_RECOGNIZE (ORDER BY measures, seq MEASURES A.order AS pattern PATTERN (A define+) DEFINE"
+    >>> text = "MATCH_RECOGNIZE (ORDER BY measures MEASURES A.order AS pattern PATTERN (A define+) DEFINE"
     >>> [token.text for token in tokens_of(text) if token.type == L.IDENTIFIER]
-    ['measures', 'seq', 'A', 'order', 'pattern', 'A', 'define']
+    ['measures', 'A', 'order', 'pattern', 'A', 'define']
     """
     visible = [token for token in tokens if token.channel == Token.DEFAULT_CHANNEL]
     for at, token in enumerate(visible):
