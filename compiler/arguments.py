@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, overload
 
+_MAX_DIGITS = 1000
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
@@ -32,10 +33,12 @@ def argument_value(text: str) -> object:
     (1000.0, True, "it's", "it's")
     """
     if re.fullmatch(r"[+-]?[0-9]+", text):
+        if len(text) > _MAX_DIGITS:
+            raise ValueError(f"a number of {len(text):,} digits; the longest has {_MAX_DIGITS:,}")
         return int(text)
     if re.fullmatch(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+)", text):
         return decimal.Decimal(text)
-    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+", text):
+    if re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+", text):
         return float(text)
     if re.fullmatch(r"'([^']|'')*'", text):
         return text[1:-1].replace("''", "'")

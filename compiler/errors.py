@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import string
 import traceback
 import unicodedata
 from collections.abc import Iterable
@@ -13,6 +14,11 @@ from pathlib import Path
 
 from neelc.codes import CATALOGUE, SQL_STATES
 from neelc.source import Source, Span
+
+ALPHANUMERIC = string.ascii_letters + string.digits + "_"
+
+# A word of a message that nobody reads to its end: a number of a thousand digits, a name as long as a page.
+_LONG_WORD = re.compile(r"(\S{60})\S{140,}(?<=(\S\S))")
 
 # Wider lines than this are cut when they are shown.
 MAX_LINE = 120
@@ -35,11 +41,17 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         assert self.code in CATALOGUE, f"{self.code} is not in the catalogue"
+        object.__setattr__(self, "message", _LONG_WORD.sub(_cut, self.message))
 
     @property
     def severity(self) -> str:
         """`warning` for a query that can be run as it is, else `error`."""
         return "warning" if self.code.startswith("NEEL6") else "error"
+
+
+def _cut(word: re.Match[str]) -> str:
+    """The beginning of a long word, with the marks that close it."""
+    return word[1] + "..." + word[2].lstrip(ALPHANUMERIC)
 
 
 class NeelError(Exception):

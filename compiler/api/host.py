@@ -208,6 +208,8 @@ class refusing:
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
         if error is not None and type(error).__name__ in _REFUSALS and not isinstance(error, NeelError):
             raise Refused(_sentence(error), _fragment(error)) from error
+        if type(error).__name__ == "Py4JJavaError" and "java.lang.StackOverflowError" in str(error):
+            raise Refused("the query is nested too deeply for its parser") from error
 
 
 def _sentence(error: BaseException) -> str:

@@ -77,8 +77,11 @@ def _object(line: str, start: int, source: Source) -> Mapping[str, object]:
         # Python's sentence begins with a capital letter; ours do not.
         message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         raise NeelError([_malformed(message, start + error.pos)], source) from None
-    except (RecursionError, ValueError):
+    except RecursionError:
         raise NeelError([_malformed("not JSON that can be read: nested too deeply", start)], source) from None
+    except ValueError:  # Python reads integers of 4,300 digits
+        message = "not JSON that can be read: a number of thousands of digits"
+        raise NeelError([_malformed(message, start)], source) from None
     if not isinstance(value, dict):
         raise NeelError([_malformed("a line is not a JSON object", start)], source)
     return value

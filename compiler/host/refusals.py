@@ -18,6 +18,8 @@ OPENING = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 """What a query of Spark's can begin with."""
 
 ONE_STATEMENT = "MATCH_RECOGNIZE can only be used in a query, which is one statement"
+MAX_NESTING = 100
+"""Levels of parentheses. Spark's parser has no stack for more than 100 to 200 subqueries."""
 NAME = "MATCH_RECOGNIZE can only be used in a query; if this is a name, put backticks around it"
 
 
@@ -40,12 +42,30 @@ def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
 def is_query(statement: HostStatement, found: Sequence[Clause], findings: Findings) -> bool:
     """Whether a statement asks for rows and does nothing else; a report if not. Spark executes others as it
     reads them: a DataFrame of an INSERT is one that has been executed."""
+    deep = _too_deep(statement.tokens)
+    if deep is not None:
+        message = f"nested too deeply: more than {MAX_NESTING} levels"
+        findings.report("NEEL1003", message, deep.span, "name inner parts with WITH, and use those names")
+        return False
     refused = _not_a_query(statement, stand_in_text(findings.source.text, found, statement.span))
     if refused is None:
         return True
     token, message, hint = refused
     findings.report("NEEL4060", message, token.span, hint)
     return False
+
+
+def _too_deep(tokens: Sequence[Token]) -> Token | None:
+    """The token that opens one level too many."""
+    depth = types = 0
+    for place, token in enumerate(tokens):
+        if token.says("<") and place > 0 and tokens[place - 1].says("ARRAY", "MAP", "STRUCT"):
+            types += 1
+        types = max(0, types - token.says(">"))
+        depth = max(0, depth + token.says("(", "[", "CASE") - token.says(")", "]", "END"))
+        if depth + types > MAX_NESTING:
+            return token
+    return None
 
 
 def _not_a_query(statement: HostStatement, text: str) -> tuple[Token, str, str] | None:

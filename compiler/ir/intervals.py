@@ -61,6 +61,10 @@ def interval_value(interval: Interval) -> datetime.timedelta | Months:
     return day_interval(total)
 
 
+_LONGEST = 100
+"""Characters of a quantity: a BIGINT of microseconds has 19 digits, and its parts have no more than that."""
+
+
 def day_interval(microseconds: int) -> datetime.timedelta:
     """That many microseconds, if INTERVAL DAY TO SECOND can hold them."""
     if not -(2**63) <= microseconds < 2**63:
@@ -71,6 +75,8 @@ def day_interval(microseconds: int) -> datetime.timedelta:
 def _part(part: IntervalPart) -> int:
     """Months or microseconds."""
     text = part.quantity.strip(BLANKS)
+    if len(text) > _LONGEST:
+        raise ValueError(f"the interval is too long: a quantity of {len(text):,} characters")
     if part.to is not None:
         return _range(text, part.unit, part.to)
     if part.unit == "SECOND":

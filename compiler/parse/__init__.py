@@ -19,7 +19,7 @@ from neelc.parse.syntax import parse_tree
 from neelc.parse.tokens import (
     declared_name,
     has_type_clause,
-    nesting_problem,
+    limit_problem,
     statements_of,
     stray_tokens,
     tokens_of,
@@ -102,9 +102,9 @@ def _single(text: str, rule: str, build: Callable[[Any], T]) -> T:
 
 
 def _built(tokens: list[Any], rule: str, build: Callable[[Any], T]) -> T:
-    deep = nesting_problem(tokens)
-    if deep is not None:
-        raise Problem(deep)
+    too_much = limit_problem(tokens)
+    if too_much is not None:
+        raise Problem(too_much)
     if not tokens:
         raise Problem(Diagnostic("NEEL1001", "there is nothing here", Span(0, 1)))
     return build(parse_tree(tokens, rule, tokens[-1].stop + 1))

@@ -9,7 +9,7 @@ from neelc.ir.script import Statement
 from neelc.parse import statements
 from neelc.parse.problem import Problem
 from neelc.parse.syntax import attempt
-from neelc.parse.tokens import nesting_problem, stray_tokens, tokens_of
+from neelc.parse.tokens import limit_problem, stray_tokens, tokens_of
 
 
 def statement_or_none(text: str) -> Statement | None:
@@ -22,7 +22,7 @@ def statement_or_none(text: str) -> Statement | None:
     """
     tokens = tokens_of(text)
     visible = [token for token in tokens if token.channel == 0]
-    if stray_tokens(tokens) or nesting_problem(visible) is not None or not visible:
+    if stray_tokens(tokens) or limit_problem(visible) is not None or not visible:
         return None
     try:
         return statements.statement(attempt(visible, "singleStatement", PredictionMode.SLL).statement())

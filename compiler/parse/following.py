@@ -16,7 +16,7 @@ from antlr4.atn.Transition import RuleTransition
 
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.parse.expected import is_word, spelling
-from neelc.parse.tokens import nesting_problem, tokens_of
+from neelc.parse.tokens import limit_problem, tokens_of
 
 # A place in the network: the state, and the states to go on with after the rules around it.
 Way = tuple[int, Any]
@@ -41,7 +41,7 @@ def following(text: str) -> Following:
     True
     """
     tokens = [token for token in tokens_of(text) if token.channel == 0]
-    if nesting_problem(tokens) is not None:
+    if limit_problem(tokens) is not None:
         return Following()
     ways = _reached([(NeelParser.atn.ruleToStartState[NeelParser.RULE_singleStatement].stateNumber, None)])
     for token in tokens:

@@ -16,6 +16,9 @@ from neelc.source import Span
 # The generated parser recurses: about eight frames of Python for each level of parentheses.
 MAX_NESTING = 60
 
+# Characters of a number. A DECIMAL has 38 digits, the largest DOUBLE 309; Python reads 4,300.
+MAX_DIGITS = 1000
+
 # Text of another kind, a binary file say, has an error at every character; the first ones say it all.
 MAX_STRAY = 20
 
@@ -23,6 +26,9 @@ _OPENING = {NeelLexer.LPAREN, NeelLexer.LBRACKET, NeelLexer.LBRACE, NeelLexer.EX
 _CLOSING = {NeelLexer.RPAREN, NeelLexer.RBRACKET, NeelLexer.RBRACE, NeelLexer.EXCLUDE_CLOSE}
 _BEGINNING = {NeelLexer.CREATE, NeelLexer.PATTERN, NeelLexer.SELECT}
 _PREFIX = {NeelLexer.BANG, NeelLexer.NOT, NeelLexer.MINUS, NeelLexer.PLUS, NeelLexer.TILDE, NeelLexer.EXISTS}
+
+_NESTING_TYPES = ("ARRAY", "MAP", "STRUCT")
+_NOT_IN_TYPES = {NeelLexer.AND, NeelLexer.OR, NeelLexer.SEMI, NeelLexer.WHERE, NeelLexer.WITHIN}
 
 # Signs of papers and word processors, and those of other languages.
 _SPELLINGS = {
@@ -92,23 +98,43 @@ def _instead_of(character: str) -> str | None:
     return f"write {_SPELLINGS[character]}" if character in _SPELLINGS else _OTHER.get(character)
 
 
-def nesting_problem(tokens: Sequence[Any]) -> Diagnostic | None:
-    """A diagnostic if the tokens nest deeper than `MAX_NESTING`."""
-    depth = run = 0
+def limit_problem(tokens: Sequence[Any]) -> Diagnostic | None:
+    """A diagnostic if the tokens nest deeper than `MAX_NESTING`, or a number is longer than `MAX_DIGITS`:
+    before anything is made of them."""
+    depth = run = types = 0
+    before = None
     for token in tokens:
         run = run + 1 if token.type in _PREFIX else 0
+        types = _depth_of_types(types, token, before)
         if token.type in _OPENING:
             depth += 1
         elif token.type in _CLOSING or token.type == NeelLexer.END:
             depth = max(0, depth - 1)
-        if depth + run > MAX_NESTING:
-            return Diagnostic(
-                "NEEL1003",
-                f"nested too deeply: more than {MAX_NESTING} levels",
-                Span(token.start, token.stop + 1),
-                "leave out parentheses, or name inner parts with CREATE QUERY and use those names",
-            )
+        if depth + run + types > MAX_NESTING:
+            return _too_deep(token, None if types else NESTED)
+        if token.type == NeelLexer.NUMBER and token.stop - token.start >= MAX_DIGITS:
+            count = token.stop - token.start + 1
+            message = f"a number of {count:,} characters; the longest has {MAX_DIGITS:,}"
+            return Diagnostic("NEEL1005", message, Span(token.start, token.stop + 1))
+        before = token
     return None
+
+
+def _depth_of_types(depth: int, token: Any, before: Any) -> int:
+    """How many of ARRAY<, MAP< and STRUCT< are open behind a token. Elsewhere, < compares."""
+    if token.type == NeelLexer.LT and before is not None and before.text.upper() in _NESTING_TYPES:
+        return depth + 1
+    if token.type == NeelLexer.GT:
+        return max(0, depth - 1)
+    return depth if token.type not in _NOT_IN_TYPES else 0
+
+
+NESTED = "leave out parentheses, or name inner parts with CREATE QUERY and use those names"
+
+
+def _too_deep(token: Any, hint: str | None) -> Diagnostic:
+    message = f"nested too deeply: more than {MAX_NESTING} levels"
+    return Diagnostic("NEEL1003", message, Span(token.start, token.stop + 1), hint)
 
 
 def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
