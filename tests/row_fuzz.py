@@ -100,6 +100,7 @@ def compare(
     seen["with rows"] += bool(expected)
     seen["skips that lead nowhere"] += expected == NO_SKIP
     seen["with conditions on the path"] += bool(plan.program.conditions)
+    seen["with conditions on the first row"] += bool(plan.program.starting)
     if found != expected:
         raise Different(
             f"{what}\n{list(table)}\n{way}, together {together}\n"

@@ -114,6 +114,15 @@ def test_empty_matches() -> None:
     assert len(both(text.format("ALL ROWS PER MATCH SHOW EMPTY MATCHES"), table)) == 4
 
 
+def test_empty_matches_in_windows() -> None:
+    """A pattern that takes no row at all, with a window, and many partitions."""
+    text = f"PARTITION BY kind ORDER BY t {MARKED} {{}} PATTERN (()) WITHIN 3 EVENTS"
+    for skip in ("", "AFTER MATCH SKIP TO NEXT ROW"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(automaton, "FEW", 0)
+            assert len(both(text.format(skip), rows("aab"))) == 3
+
+
 def test_unmatched_rows_have_no_measures() -> None:
     text = f"ORDER BY t {MARKED}, coalesce(A.x, -1) AS c ALL ROWS PER MATCH WITH UNMATCHED ROWS "
     text += "PATTERN (A B) DEFINE A AS kind = 'a'"
@@ -331,6 +340,48 @@ def test_what_is_decided_is_forgotten(
 
 def as_tuples(batches: Iterator[pa.RecordBatch]) -> Counter[tuple[object, ...]]:
     return Counter(row for batch in batches for row in zip(*batch.to_pydict().values(), strict=True))
+
+
+FIRST_ROWS = [
+    # How many conditions are left on the path, and whether 10,000 rows have a match.
+    ("A+ B", "B AS FIRST(x) < 0", 0, 0),
+    ("A+ B", "B AS FIRST(A.x) >= 0", 0, 1),
+    ("A B* C", "C AS A.x < 0 AND A.kind = 'a'", 0, 0),
+    ("A B* C", "B AS PREV(A.x, 2) IS NULL, C AS NEXT(A.x) > A.x", 0, 1),
+    ("A+ B", "B AS x < FIRST(x)", 1, 0),
+    ("A B* C", "C AS A.x > C.x", 1, 0),
+]
+
+
+@pytest.mark.parametrize(("pattern", "define", "left", "matches"), FIRST_ROWS)
+def test_conditions_on_the_first_row_are_not_tried_row_by_row(
+    pattern: str, define: str, left: int, matches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`x` rises: nothing comes that is less than the first row. To try all rows behind each row would take
+    50 million attempts."""
+    query = bound(f"ORDER BY t MEASURES count(*) AS n PATTERN ({pattern}) DEFINE {define}", COLUMNS)
+    plan = row_plan(query)
+    assert len(plan.program.conditions) == left
+    for table in (rows("abab", "1203"), rows("baba", "2221"), rows("aaa", "100")):
+        both(f"ORDER BY t MEASURES count(*) AS n PATTERN ({pattern}) DEFINE {define}", table)
+    monkeypatch.setattr(backtracking, "MOST_TRIED", 10_000)
+    monkeypatch.setattr(backtracking, "MOST_TRIED_EACH", 1)
+    table = [{"t": t, "kind": "a", "x": t} for t in range(10_000)]
+    batches = as_table(plan, table).combine_chunks().to_batches(max_chunksize=1000)
+    for at_once in (10_000, 3_000):
+        found = sum(batch.num_rows for batch in recognizer(plan.program, at_once)(iter(batches)))
+        assert (found > 0) == (matches > 0)
+
+
+def test_the_budget_of_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row alone takes many attempts, but all together do."""
+    monkeypatch.setattr(backtracking, "MOST_TRIED", 1_000)
+    monkeypatch.setattr(backtracking, "MOST_TRIED_EACH", 2)
+    plan = row_plan(bound(f"ORDER BY t {MARKED} PATTERN (A+ B) DEFINE B AS x + FIRST(x) < 0", COLUMNS))
+    with pytest.raises(KernelFailure) as failure:
+        recognized_by_kernel(plan, rows("a" * 200, "1" * 200))
+    assert failure.value.facts.kind == BACKTRACKING
+    assert "attempts to match in vain, up to row 3 of a partition" in failure.value.facts.message
 
 
 def test_random_clauses() -> None:

@@ -13,9 +13,15 @@ from neelc.ir.recognize import Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.show import show
 from neelc.plan.row_sentence import memory_sentence
+from neelc.runtime.rows.starting import depends_on_start_only
 
 LINEAR = "linear: no condition depends on which rows a match has taken, so each row is looked at a few times"
-BACKTRACKING = "backtracking, within a budget of steps that fails the run when it is used up: "
+FIRST_ROW = (
+    "linear: conditions of {} on the first row of a match are known where it begins, others depend on no path"
+)
+BACKTRACKING = "backtracking{}, within a budget of steps that fails the run when it is used up: "
+QUADRATIC = ", at worst quadratic in the rows of a partition"
+EXPONENTIAL = ", at worst exponential in the rows of a partition"
 
 
 def explained(queries: Sequence[HostCompiled], format: str = "text", mode: str = "simple") -> str:
@@ -85,9 +91,17 @@ def _rows(query: Recognize) -> str:
 
 
 def _how(one: Recognized) -> str:
+    program = one.plan.program
     if one.strategy == "linear":
-        return LINEAR
-    reasons = [f"the condition of {bare(name)} depends on the path" for name in one.plan.depends_on_path]
+        names = " and ".join(
+            bare(program.names[v]) for v in sorted({one.variable for one in program.starting})
+        )
+        return FIRST_ROW.format(names) if program.starting else LINEAR
+    start_only = depends_on_start_only(program)
+    on = "the first row of the match" if start_only else "the path"
+    reasons = [f"the condition of {bare(name)} depends on {on}" for name in one.plan.depends_on_path]
+    worst = QUADRATIC if start_only else EXPONENTIAL
     if one.plan.query.within is not None:
+        worst = worst.replace("partition", "window")
         reasons.append("WITHIN depends on where the match began")
-    return BACKTRACKING + "; ".join(reasons)
+    return BACKTRACKING.format(worst) + "; ".join(reasons)

@@ -4,7 +4,7 @@ and what depends on the path that the match has taken."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from neelc.ir import expr as e
@@ -16,7 +16,12 @@ from neelc.plan.event_columns import NUMBER, PLAIN, EventColumn, EventColumns
 from neelc.plan.kernel_values import KernelValues, groups
 from neelc.plan.list_folds import NotInKernel
 from neelc.plan.row_columns import RowColumns, changed, without_spans
-from neelc.runtime.rows.program import Nearby
+from neelc.runtime.program import Column
+from neelc.runtime.rows.program import At, Machine, Nearby
+from neelc.runtime.rows.starting import is_first_row
+
+MOST_STARTING = 4
+"""So many variables may have conditions on the first row: rows are read once for each way these can hold."""
 
 
 @dataclass
@@ -24,12 +29,15 @@ class Conditions:
     """The conditions of the variables `names`, sorted by who judges them.
 
     `bits` are for each variable conditions that Spark judges: of the row alone, or with functions that the
-    kernel does not have. `nearby` the kernel judges before it looks for matches. `path` are the rest."""
+    kernel does not have. `nearby` the kernel judges before it looks for matches. `starting` are conditions
+    on the first row of the match: judged for each row as if it was that. `path` are the rest."""
 
     names: tuple[str, ...]
     columns: RowColumns
+    machine: Machine
     bits: list[list[e.Expr]] = field(default_factory=list)
     nearby: list[Nearby] = field(default_factory=list)
+    starting: list[Nearby] = field(default_factory=list)
     coded: list[tuple[str, ...]] = field(default_factory=list)
     path: dict[str, e.Expr] = field(default_factory=dict)
 
@@ -38,29 +46,59 @@ class Conditions:
 
     def add(self, variable: str, condition: e.Expr) -> None:
         path = []
+        number = self.names.index(variable)
         for conjunct in map(without_spans, conjuncts(condition)):
-            if not is_of_row(conjunct, variable):
+            if is_of_row(conjunct, variable):
+                if distances(conjunct) <= {0} or not self._nearby(number, conjunct, self.nearby):
+                    self.bits[number].append(conjunct)
+            elif not self._starting(number, conjunct):
                 path.append(conjunct)
-            elif distances(conjunct) <= {0}:
-                self.bits[self.names.index(variable)].append(conjunct)
-            else:
-                self._nearby(variable, conjunct)
         rest = conjoin(path)
         if rest is not None:
             self.path[variable] = rest
 
-    def _nearby(self, variable: str, conjunct: e.Expr) -> None:
+    def _nearby(self, variable: int, conjunct: e.Expr, conditions: list[Nearby]) -> bool:
+        """Adds what the kernel judges of rows at distances; False if it cannot."""
         at = _AtDistances(self.columns)
         absent = frozenset(str(distance) for distance in distances(conjunct) - {0})
         values = KernelValues(at, absent)
         try:
-            found = Nearby(self.names.index(variable), values.value(at.leaves(conjunct)))
+            found = Nearby(variable, values.value(at.leaves(conjunct)))
         except NotInKernel:
-            self.bits[self.names.index(variable)].append(conjunct)
-            return
-        self.nearby.append(found)
+            return False
+        conditions.append(found)
         self.coded += values.coded
         at.keep()
+        return True
+
+    def _starting(self, variable: int, conjunct: e.Expr) -> bool:
+        """Adds a condition on the first row of the match; False if it is another, or one too many."""
+        known = {one.variable for one in self.starting} | {variable}
+        if len(known) > MOST_STARTING or not self._is_of_first_row(conjunct):
+            return False
+
+        def change(node: Node) -> Node | None:
+            return replace(node, variables=(), anchor="LAST") if isinstance(node, e.AtRow) else None
+
+        of_row = changed(conjunct, change)
+        if distances(of_row) <= {0}:
+
+            def value(node: Node) -> Node | None:
+                return node.argument if isinstance(node, e.AtRow) else None
+
+            self.starting.append(Nearby(variable, Column("0", self.columns.column(changed(of_row, value)))))
+            return True
+        return self._nearby(variable, of_row, self.starting)
+
+    def _is_of_first_row(self, conjunct: e.Expr) -> bool:
+        values = [node for node in walk(conjunct) if isinstance(node, e.RowValue)]
+        return all(isinstance(one, e.AtRow) and self._is_first_row(one) for one in values)
+
+    def _is_first_row(self, node: e.AtRow) -> bool:
+        asked = node.variables or self.names
+        mask = sum(1 << self.names.index(name) for name in asked)
+        at = At(mask, node.anchor == "LAST", node.place, node.shift)
+        return not depends_on_match(node.argument) and is_first_row(at, self.machine)
 
     def keep_columns(self) -> None:
         """Where Spark judges conditions about other rows, it does so once rows are in order: the columns that

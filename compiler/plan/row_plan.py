@@ -71,7 +71,8 @@ class _Planner:
         first, rest = query.own_columns
         own = tuple(self.columns.column(self._attribute(column.name)) for column in (*first, *rest))
         order = tuple(self.columns.column(item.expression) for item in query.order)
-        conditions = Conditions(self.names, self.columns)
+        machine = machine_of(query.pattern, self.names)
+        conditions = Conditions(self.names, self.columns, machine)
         for definition in query.definitions:
             if definition.variable in self.names:
                 conditions.add(definition.variable, definition.condition)
@@ -88,7 +89,7 @@ class _Planner:
             self.output(p.Property("", "ROW"))  # a batch without any column has no rows
         reach, rows = self._window()
         program = p.RowProgram(
-            machine_of(query.pattern, self.names),
+            machine,
             self.names,
             keys,
             tuple(replace(output, name=name) for output, name in self.outputs.items()),
@@ -102,6 +103,7 @@ class _Planner:
             path,
             reach,
             rows,
+            starting=tuple(conditions.starting),
             label=str(query.pattern),
         )
         if reach is None and not p.columns_read(program):

@@ -37,6 +37,8 @@ def _search(program: RowProgram) -> str:
     if program.skip != "PAST":
         linear += " and in those of all matches"
     passes = "two passes over them, back and forth"
+    if program.starting:
+        passes += ", for each way in which conditions on the first row of a match can hold"
     if has_window:
         passes, linear = (
             "how early a match can end, then the matches",

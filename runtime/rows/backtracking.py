@@ -16,11 +16,16 @@ from neelc.runtime.rows.failing import RowFailure
 from neelc.runtime.rows.judging import Judge, Path
 from neelc.runtime.rows.matches import Matches, listed
 from neelc.runtime.rows.program import ACCEPT, Choices, RowProgram
+from neelc.runtime.rows.starting import depends_on_start_only
 from neelc.runtime.rows.viability import Viability
 from neelc.runtime.rows.walking import NextStart
 
 MOST_STEPS = 1_000_000
 """So many rows may be tried for a match from one row."""
+
+MOST_TRIED, MOST_TRIED_EACH = 5_000_000, 100
+"""So many rows may be tried in vain in a partition, or in a piece of a long one, and so many more for each of
+its rows."""
 
 UNDECIDED = [-1]
 """In place of a match's places: what the preferred match is depends on rows that have not come."""
@@ -34,7 +39,8 @@ START, FIRST = -1, -2
 
 class Search:
     """Looks for matches in rows whose states are known. In an open partition, more rows may come after them.
-    `before` says how many rows of the partition came before them."""
+    `before` says how many rows of the partition came before them, `offset` where the states of matches from
+    each row begin, if there are several kinds."""
 
     def __init__(
         self,
@@ -44,9 +50,12 @@ class Search:
         judge: Judge,
         times: Sequence[int] | None,
         before: int = 0,
+        offset: Ints | None = None,
     ) -> None:
         self.program = program
         self.before = before
+        self.offset = None if offset is None else offset.tolist()
+        self.shift = 0
         self.is_open = viability.is_open
         self.machine = viability.machine
         self.sets = viability.sets
@@ -54,11 +63,14 @@ class Search:
         self.judge = judge
         self.times = times
         self.known: dict[tuple[int, int], list[int]] = {}
+        self.remembers = depends_on_start_only(program)
+        self.tried = 0
 
     def matches(self, heads: Ints, next_start: NextStart) -> Matches:
         """The matches of all partitions."""
         found: list[Match] = []
-        tails = np.append(heads[1:], len(self.states)).tolist()
+        count = len(self.states) if self.offset is None else len(self.offset)
+        tails = np.append(heads[1:], count).tolist()
         for head, tail in zip(heads.tolist(), tails, strict=True):
             self._collect(Path(head, tail, 1, tail), range(head, tail), next_start, found)
         return _listed(found, heads)
@@ -73,10 +85,13 @@ class Search:
     def _collect(self, path: Path, rows: range, next_start: NextStart, found: list[Match]) -> int:
         row = rows.start
         while row < rows.stop:
+            self.shift = 0 if self.offset is None else self.offset[row]
             can_begin = self._viable(FIRST if row == path.head else START, row)
             places = self._first(path, row) if can_begin else None
             if places is UNDECIDED:
                 return row
+            if self.tried > MOST_TRIED + MOST_TRIED_EACH * (row - rows.start):
+                raise RowFailure(_tried_in_vain(row - rows.start, row - path.head + self.before), row)
             if places is None:
                 row += 1
                 continue
@@ -102,15 +117,15 @@ class Search:
                     judge.pop(path)
                 continue
             if choice == ACCEPT:
-                return places
+                break
+            at = row + len(places)
+            if self.remembers and (choice, at) in failed:
+                continue
             steps += 1
             if steps > MOST_STEPS:
                 if self.is_open:
                     return UNDECIDED  # rows to come may show that nothing had to be tried
                 raise RowFailure(_hard_to_find(row - path.head + self.before), row)
-            at = row + len(places)
-            if not self.program.conditions and (choice, at) in failed:
-                continue  # without conditions, only the window tells ways apart, and it is the same for all
             judge.push(path, at, machine.variables[choice])
             if not self._reaches(row, at) or not judge.holds(path):
                 judge.pop(path)
@@ -121,15 +136,16 @@ class Search:
             elif self.is_open:
                 return places if machine.after[choice][:1] == (ACCEPT,) else UNDECIDED
             elif machine.ends[choice]:
-                return places
+                break
             else:
                 places.pop()
                 judge.pop(path)
-        return None
+        self.tried += steps - len(places)
+        return places if waiting else None
 
     def _viable(self, place: int, row: int) -> list[int]:
         """The choices after a place that can be completed, if they take a row."""
-        key = (place, self.states[row])
+        key = (place, self.states[row + self.shift])
         found = self.known.get(key)
         if found is None:
             viable, choices = self.sets[key[1]].possible, self._choices(place)
@@ -162,3 +178,12 @@ def _hard_to_find(row: int) -> Facts:
         "of this pattern depend on the path, so that each way is tried"
     )
     return Facts(BACKTRACKING, message, limit=MOST_STEPS, number=MOST_STEPS + 1)
+
+
+def _tried_in_vain(rows: int, row: int) -> Facts:
+    limit = MOST_TRIED + MOST_TRIED_EACH * rows
+    message = (
+        f"more than {limit} attempts to match in vain, up to row {row + 1} of a partition: conditions of "
+        "this pattern depend on the path, so that the rows behind each row are tried again"
+    )
+    return Facts(BACKTRACKING, message, limit=limit, number=limit + 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,26 +14,68 @@ from neelc.runtime.coding import coded
 from neelc.runtime.kernels.events import Events, Numbers
 from neelc.runtime.kernels.operations import holds
 from neelc.runtime.rows.automaton import Ints
-from neelc.runtime.rows.program import RowProgram, nearby_columns
+from neelc.runtime.rows.program import Nearby, RowProgram, nearby_columns
+from neelc.runtime.rows.starting import usable
 
 BITS = "bits"
 """The column whose bits say which variables' conditions a row meets, as far as they concern it alone."""
 
 
-def masks(program: RowProgram, columns: Mapping[str, pa.Array], heads: Ints, count: int) -> Ints:
-    """For each of `count` rows the variables whose conditions it meets, as bits."""
+class Reading(NamedTuple):
+    """Which variables rows can be mapped to, as bits. Where that depends on the first row of the match, rows
+    are there several times, one time after the other: once for each of `kinds` of first rows. `kind` is that
+    of each row as a first row; None if there is but one. Partitions begin at `heads`."""
+
+    masks: Ints
+    heads: Ints
+    kind: Ints | None = None
+    kinds: int = 1
+
+
+def reading(
+    program: RowProgram,
+    columns: Mapping[str, pa.Array],
+    heads: Ints,
+    count: int,
+    known: int | None = None,
+) -> Reading:
+    """What can be read of `count` rows; of the first `known` of them, if more rows may come."""
     if program.flagged:
-        found = np.asarray(columns[BITS].fill_null(0)).astype(np.int64)
+        masks = np.asarray(columns[BITS].fill_null(0)).astype(np.int64)
     else:
-        found = np.full(count, (1 << len(program.names)) - 1, dtype=np.int64)
-    if not program.nearby:
-        return found
-    values = {name: columns[name] for name in nearby_columns(program)}
-    nothing = np.zeros(0, dtype=np.int64)
-    events = Events(nothing, nothing, nothing, {}, coded(values, program.codings), (nothing, nothing))
-    rows = Rows(heads, count)
-    for one in program.nearby:
-        met = holds(one.condition, rows.at_distance, events, count)
+        masks = np.full(count, (1 << len(program.names)) - 1, dtype=np.int64)
+    allowed: list[Ints] = []
+    if program.nearby or program.starting:
+        values = {name: columns[name] for name in nearby_columns(program)}
+        nothing = np.zeros(0, dtype=np.int64)
+        events = Events(nothing, nothing, nothing, {}, coded(values, program.codings), (nothing, nothing))
+        rows = Rows(heads, count)
+        masks = masks & _met(program.nearby, rows, events)
+        if program.starting:
+            allowed.append(_met(program.starting, rows, events))
+    if known is None and program.conditions:
+        found = usable(program, columns, masks, heads)
+        allowed += [] if found is None else [found]
+    read = masks[:known]
+    return _by_kind(read, heads, reduce(np.bitwise_and, allowed)[:known]) if allowed else Reading(read, heads)
+
+
+def _by_kind(masks: Ints, heads: Ints, allowed: Ints) -> Reading:
+    """Rows that can be mapped to variables as `masks` say, as far as the first row of the match allows."""
+    kinds, kind = np.unique(allowed, return_inverse=True)
+    return Reading(
+        np.concatenate([masks & one for one in kinds.tolist()]),
+        np.concatenate([heads + len(masks) * number for number in range(len(kinds))]),
+        kind.astype(np.int64, copy=False),
+        len(kinds),
+    )
+
+
+def _met(conditions: Sequence[Nearby], rows: Rows, events: Events) -> Ints:
+    """For each row the variables whose conditions it meets, as bits."""
+    found = np.full(len(rows.own), -1, dtype=np.int64)
+    for one in conditions:
+        met = holds(one.condition, rows.at_distance, events, len(rows.own))
         found &= np.where(met, -1, ~(1 << one.variable))
     return found
 

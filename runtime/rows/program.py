@@ -153,8 +153,8 @@ class RowProgram:
     """A clause. `names` are those of the variables; `keys` the columns that partition the rows.
 
     A row meets the condition of variable v if it has bit v in the column `bits`, where there is one
-    (`flagged`), and meets what `nearby` and `conditions` say of v. `codings` are columns that are compared
-    with each other.
+    (`flagged`), and meets what `nearby` and `conditions` say of v; and if the first row of its match meets
+    what `starting` says of v. `codings` are columns that are compared with each other.
 
     `all_rows` is None for one row per match, else SHOW, OMIT or UNMATCHED; `skip` is PAST, NEXT, FIRST or
     LAST, the last two of the rows mapped to `skip_to`. A match holds at most `rows` rows, and the column
@@ -176,6 +176,7 @@ class RowProgram:
     reach: int | None = None
     rows: int | None = None
     order: Order | None = None
+    starting: tuple[Nearby, ...] = ()
     label: str = field(default="", compare=False)
 
 
@@ -190,7 +191,7 @@ def nearby_columns(program: RowProgram) -> tuple[str, ...]:
 
 
 def _nearby(program: RowProgram) -> Iterator[Column]:
-    pending = [one.condition for one in program.nearby]
+    pending = [one.condition for one in (*program.nearby, *program.starting)]
     while pending:
         match pending.pop():
             case Column() as column:

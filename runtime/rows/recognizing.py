@@ -14,7 +14,7 @@ from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.backtracking import Search
 from neelc.runtime.rows.judging import Judge, Path
 from neelc.runtime.rows.lanes import matches_in_lanes
-from neelc.runtime.rows.letters import letters, masks
+from neelc.runtime.rows.letters import letters, reading
 from neelc.runtime.rows.matches import Matches
 from neelc.runtime.rows.preference import matches_past_last_row
 from neelc.runtime.rows.program import RowProgram, looked_columns, sight
@@ -36,28 +36,35 @@ HEAD = np.zeros(1, dtype=np.int64)
 
 def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Iterator[Matches]:
     """The matches in `count` rows, sorted, whose partitions begin at `heads`; in one or more pieces."""
-    bits = masks(program, columns, heads, count)
+    read = reading(program, columns, heads, count)
     has_window = program.reach is not None or program.rows is not None
     many = len(heads) > automaton.FEW
-    if has_window and not program.conditions and len(program.machine.after) * count < LARGEST_TABLE:
+    if has_window and not program.conditions and _is_small(program, len(read.masks)):
         limits = _limits(program, columns, heads, count)
         if many or (program.skip == "NEXT" and are_short(limits)):
-            yield from _together(program, WindowedWays(program.machine, bits, heads, limits), heads, count)
+            yield from _together(program, WindowedWays(program.machine, read, heads, limits), heads, count)
             return
-    alphabet, read = letters(bits)
+    alphabet, masks = letters(read.masks)
     viability = Viability(program.machine, alphabet)
-    states = viability.states(read, heads, backwards=True)
+    states = viability.states(masks, read.heads, backwards=True)
+    offset = None if read.kind is None else read.kind * count
     if has_window or program.conditions:
-        search = _search(program, columns, viability, states)
+        search = _search(program, columns, viability, states, offset=offset)
         yield search.matches(heads, next_start_of(program))
-    elif len(viability.sets) * len(program.machine.after) > LARGEST_TABLE:
-        yield one_by_one(ViableWays(viability, states, heads), heads, next_start_of(program))[0]
-    elif program.skip == "PAST":
+        return
+    is_small = _is_small(program, len(viability.sets))
+    if program.skip == "PAST" and is_small and offset is None:
         yield matches_past_last_row(viability, states, heads)[0]
-    elif program.skip == "NEXT" or many:
-        yield from _together(program, ViableWays(viability, states, heads), heads, count)
+        return
+    ways = ViableWays(viability, states, heads, offset)
+    if is_small and (program.skip == "NEXT" or many):
+        yield from _together(program, ways, heads, count)
     else:
-        yield one_by_one(ViableWays(viability, states, heads), heads, next_start_of(program))[0]
+        yield one_by_one(ways, heads, next_start_of(program))[0]
+
+
+def _is_small(program: RowProgram, count: int) -> bool:
+    return len(program.machine.after) * count <= LARGEST_TABLE
 
 
 def _together(program: RowProgram, ways: Ways, heads: Ints, count: int) -> Iterator[Matches]:
@@ -106,11 +113,12 @@ class _Recognized:
     def __post_init__(self) -> None:
         self.has_window = self.program.reach is not None or self.program.rows is not None
         self.next_start = next_start_of(self.program)
-        self.bits = masks(self.program, self.columns, HEAD, self.piece.count)[: self.known]
+        known = self.known if self.piece.is_open else None
+        self.read = reading(self.program, self.columns, HEAD, self.piece.count, known)
 
     @cached_property
     def letters(self) -> tuple[list[int], Ints]:
-        return letters(self.bits)
+        return letters(self.read.masks)
 
     def windowed(self) -> tuple[Iterator[Matches], int]:
         """A start is decided once a row has come that is outside of its window. No more than the rows inside
@@ -120,9 +128,9 @@ class _Recognized:
         decided = int(np.searchsorted(limits, known - 1)) if self.piece.is_open else known
         if decided <= begin:
             return iter(()), begin
-        is_small = len(program.machine.after) * known < LARGEST_TABLE
+        is_small = _is_small(program, len(self.read.masks))
         if program.skip == "NEXT" and not program.conditions and is_small and are_short(limits):
-            ways = WindowedWays(program.machine, self.bits, HEAD, limits)
+            ways = WindowedWays(program.machine, self.read, HEAD, limits)
             limit_starts(ways, begin, decided)
             return from_every_row(ways, HEAD, known)[0], decided
         return self._searched(Viability(program.machine, self.letters[0]), decided)
@@ -132,39 +140,48 @@ class _Recognized:
         viability = Viability(program.machine, self.letters[0], self.piece.is_open)
         if program.conditions:
             return self._searched(viability, known)
-        states = self._states(viability)
-        if self.piece.is_open:
-            states = np.append(states, 0)  # anything may come
-        is_small = len(viability.sets) * len(program.machine.after) <= LARGEST_TABLE
-        if program.skip == "PAST" and is_small:
+        states, kind = self._states(viability), self.read.kind
+        count = known
+        if self.piece.is_open:  # behind the last row anything may come
+            states = np.pad(states.reshape(self.read.kinds, known), ((0, 0), (0, 1))).ravel()
+            kind = None if kind is None else np.append(kind, 0)
+            count += 1
+        is_small = _is_small(program, len(viability.sets))
+        if program.skip == "PAST" and is_small and kind is None:
             matches, decided = matches_past_last_row(viability, states[begin:], HEAD)
             return iter((replace(matches, start=matches.start + begin),)), begin + decided
-        ways = ViableWays(viability, states, HEAD)
+        ways = ViableWays(viability, states, HEAD, None if kind is None else kind * count)
         limit_starts(ways, begin, known)
         if program.skip == "NEXT" and is_small:
-            several, undecided = from_every_row(ways, HEAD, len(states))
+            several, undecided = from_every_row(ways, HEAD, count)
         else:
             matches, undecided = one_by_one(ways, HEAD, self.next_start)
             several = iter((matches,))
         return several, known if undecided is None else undecided
 
     def _states(self, viability: Viability) -> Ints:
-        return viability.states(self.letters[1], HEAD, backwards=True)
+        return viability.states(self.letters[1], self.read.heads, backwards=True)
 
     def _searched(self, viability: Viability, beyond: int) -> tuple[Iterator[Matches], int]:
-        piece = self.piece
-        search = _search(self.program, self.columns, viability, self._states(viability), piece.before)
+        piece, kind = self.piece, self.read.kind
+        offset = None if kind is None else kind * self.known
+        search = _search(self.program, self.columns, viability, self._states(viability), piece.before, offset)
         path = Path(0, piece.count, piece.number + 1, self.known)
         matches, decided = search.matches_from(path, range(piece.begin, beyond), self.next_start)
         return iter((matches,)), decided
 
 
 def _search(
-    program: RowProgram, columns: Columns, viability: Viability, states: Ints, before: int = 0
+    program: RowProgram,
+    columns: Columns,
+    viability: Viability,
+    states: Ints,
+    before: int = 0,
+    offset: Ints | None = None,
 ) -> Search:
     judge = Judge(program, {name: columns[name].to_pylist() for name in looked_columns(program)})
     times = columns[TIME].to_pylist() if program.reach is not None else None
-    return Search(program, viability, states, judge, times, before)
+    return Search(program, viability, states, judge, times, before, offset)
 
 
 def _limits(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Ints:

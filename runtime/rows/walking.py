@@ -39,14 +39,17 @@ def limit_starts(ways: Ways, first: int, beyond: int) -> None:
 
 
 class ViableWays:
-    """The ways through rows that have these states of `viability`; partitions begin at `heads`."""
+    """The ways through rows that have these states of `viability`; partitions begin at `heads`. Matches from
+    rows of different kinds go through different states: `offset` says where those of each row begin."""
 
-    def __init__(self, viability: Viability, states: Ints, heads: Ints) -> None:
-        self.machine, self.sets, self.states = viability.machine, viability.sets, states
+    def __init__(self, viability: Viability, states: Ints, heads: Ints, offset: Ints | None = None) -> None:
+        self.machine, self.sets, self.states, self.offset = viability.machine, viability.sets, states, offset
         begin = np.array([choice(self.machine.start, places) for places in self.sets])
         begin_first = np.array([choice(self.machine.first, places) for places in self.sets])
-        begins = begin[states]
-        begins[heads] = begin_first[states[heads]]
+        own = states if offset is None else states[np.arange(len(offset)) + offset]
+        self.count = len(own)
+        begins = begin[own]
+        begins[heads] = begin_first[own[heads]]
         self.starts = np.flatnonzero(begins != NONE)
         self.begins = begins[self.starts]
         self.choices: dict[tuple[int, int], int] = {}
@@ -56,7 +59,7 @@ class ViableWays:
         width = len(self.sets)
         if not len(self.table):
             self.table = np.full(len(self.machine.after) * width, 2 * NONE, dtype=np.int64)
-        asked = places * width + self.states[rows]
+        asked = places * width + self.states[rows if self.offset is None else rows + self.offset[starts]]
         found: Ints = self.table[asked]
         unknown = found == 2 * NONE
         if unknown.any():
@@ -77,12 +80,14 @@ class ViableWays:
 def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> tuple[Matches, int | None]:
     """Each match starts where `next_start` of the one before says, or later. The first row from which it is
     undecided whether one starts; None if there is no such row."""
-    tails, states = np.append(heads[1:], len(ways.states)).tolist(), ways.states.tolist()
+    tails, states = np.append(heads[1:], ways.count).tolist(), ways.states.tolist()
+    offset = np.zeros(ways.count, dtype=np.int64) if ways.offset is None else ways.offset
     start: list[int] = []
     length: list[int] = []
     found: list[int] = []
     segment, tail, beyond, undecided = -1, 0, 0, None
-    for row, place in zip(ways.starts.tolist(), ways.begins.tolist(), strict=True):
+    columns = (ways.starts, ways.begins, offset[ways.starts])
+    for row, place, shift in zip(*(column.tolist() for column in columns), strict=True):
         while row >= tail:
             segment += 1
             tail = tails[segment]
@@ -95,7 +100,7 @@ def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> tuple[Ma
             at += 1
             if at == tail:
                 break
-            place = ways.choice(place, states[at])
+            place = ways.choice(place, states[at + shift])
         if place == UNDECIDED:
             undecided = row
             break

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neelc.runtime.rows.automaton import Ints
+from neelc.runtime.rows.letters import Reading
 from neelc.runtime.rows.preference import NONE
 from neelc.runtime.rows.program import ACCEPT, Choices, Machine
 
@@ -25,17 +26,24 @@ PIECES = 24
 
 
 class WindowedWays:
-    """The ways through rows with masks of variables. A match from row s ends at row `limit[s]` or before."""
+    """The ways through rows that can be read so. A match from row s ends at row `limit[s]` or before."""
 
-    def __init__(self, machine: Machine, masks: Ints, heads: Ints, limit: Ints) -> None:
+    def __init__(self, machine: Machine, read: Reading, heads: Ints, limit: Ints) -> None:
         self.machine, self.limit = machine, limit
         if are_short(limit):
-            self.earliest = earliest_in_pieces(machine, masks, heads, widest(limit))
+            found = earliest_in_pieces(machine, read.masks, read.heads, widest(limit))
         else:
-            self.earliest = earliest(machine, masks, heads)
+            found = earliest(machine, read.masks, read.heads)
+        count = len(limit)
+        for number in range(1, read.kinds):
+            part = found[number * count : (number + 1) * count]
+            part[part != NEVER] -= number * count
+        self.earliest = found
+        self.offset = None if read.kind is None else read.kind * count
         most = max((len(ways) for ways in machine.after), default=0)
-        self.choices = np.array([[*ways, *[NONE] * (most - len(ways))] for ways in machine.after])
-        rows = np.arange(len(masks))
+        padded = [[*ways, *[NONE] * (most - len(ways))] for ways in machine.after]
+        self.choices = np.array(padded, dtype=np.int64).reshape(len(machine.after), most)
+        rows = np.arange(count)
         begins = self._first(machine.start, rows)
         begins[heads] = self._first(machine.first, heads)
         self.starts = np.flatnonzero(begins != NONE)
@@ -43,21 +51,30 @@ class WindowedWays:
 
     def _first(self, choices: Choices, rows: Ints) -> Ints:
         """The preferred choice at each row for a match that begins there."""
-        found = np.full(len(rows), NONE, dtype=np.int64)
+        found, limit, read = (
+            np.full(len(rows), NONE, dtype=np.int64),
+            self.limit[rows],
+            self._read(rows, rows),
+        )
         for one in reversed(choices):
-            found[self._is_possible(np.full(len(rows), one), rows, self.limit[rows])] = one
+            found[self._is_possible(np.full(len(rows), one), read, limit)] = one
         return found
 
     def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
         found, limit = np.full(len(places), ACCEPT, dtype=np.int64), self.limit[starts]
+        read = self._read(rows, starts)
         for column in reversed(range(self.choices.shape[1])):
             one = self.choices[places, column]
-            possible = self._is_possible(one, rows, limit)
+            possible = self._is_possible(one, read, limit)
             found[possible] = one[possible]
         return found
 
-    def _is_possible(self, choice: Ints, rows: Ints, limit: Ints) -> NDArray[np.bool_]:
-        reached: NDArray[np.bool_] = self.earliest[rows, np.maximum(choice, 0)] <= limit
+    def _read(self, rows: Ints, starts: Ints) -> Ints:
+        """Where rows are read, by matches from `starts`."""
+        return rows if self.offset is None else rows + self.offset[starts]
+
+    def _is_possible(self, choice: Ints, read: Ints, limit: Ints) -> NDArray[np.bool_]:
+        reached: NDArray[np.bool_] = self.earliest[read, np.maximum(choice, 0)] <= limit
         possible: NDArray[np.bool_] = (choice == ACCEPT) | ((choice >= 0) & reached)
         return possible
 
@@ -70,7 +87,9 @@ def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
     [[2, 2147483647], [2, 2147483647], [2147483647, 2]]
     """
     count = len(masks)
-    found = np.full((count, len(machine.after)), NEVER, dtype=np.int32)
+    found = np.full((count, max(len(machine.after), 1)), NEVER, dtype=np.int32)
+    if not machine.after:  # all matches are empty
+        return found
     tails = np.append(heads[1:], count)
     order = np.argsort(heads - tails, kind="stable")
     active = len(heads) - np.cumsum(np.bincount(tails - heads))

@@ -54,6 +54,11 @@ PATH = (
     "max_by(A.x, A.y) <= x", "min_by(CLASSIFIER(), x) = 'A'", "size(array_agg(x)) < 3",
     "any_value(kind) FILTER (WHERE x IS NULL) IS NULL",
 )  # fmt: skip
+STARTING = (
+    "FIRST(x) > 1", "upper(FIRST(kind)) = 'A'", "A.x < 2", "FIRST(A.x) = 1", "NEXT(FIRST(x)) >= 1",
+    "PREV(FIRST(x), 2) < FIRST(x)", "FIRST(B.y) > 0 OR FIRST(B.x) IS NULL", "FIRST(x) < x",
+    "FIRST(U.x) + 1 > x", "LAST(x, 1) < FIRST(x)", "count(*) < FIRST(x)",
+)  # fmt: skip
 MEASURES = (
     "A.x", "x", "FIRST(x)", "LAST(B.x)", "FINAL LAST(x)", "RUNNING LAST(A.x, 1)",
     "FINAL FIRST(B.kind, 1)", "PREV(x)", "NEXT(x, 2)", "PREV(FIRST(A.x, 1), 2)",
@@ -115,7 +120,9 @@ def clause(chance: Random) -> str:
     text = text or pattern(chance, chance.choice([1, 2, 2, 3]), "UNMATCHED" not in rows)
     used = [name for name in VARIABLES if name in text.replace("PERMUTE", "")]
     missing = "".join(f" {name}{{,1}}" for name in VARIABLES if name not in used)
-    kinds = chance.choice([(PLAIN,), (PLAIN, NEARBY), (PLAIN, NEARBY), (PLAIN, NEARBY, PATH)])
+    kinds = chance.choice(
+        [(PLAIN,), (PLAIN, NEARBY), (PLAIN, NEARBY), (PLAIN, NEARBY, PATH), (PLAIN, STARTING)]
+    )
     defined = [name for name in VARIABLES if chance.random() < 0.7]
     conditions = ", ".join(f"{name} AS {condition(chance, name, kinds)}" for name in defined)
     measures = chance.sample(MEASURES, chance.choice([1, 2, 3]))
