@@ -29,7 +29,7 @@ from neelc.runtime.failures import SKIP, KernelFailure
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.row_values import Row
-from neelc.runtime.rows import automaton, walking, windowed
+from neelc.runtime.rows import automaton, starting, walking, windowed
 
 TABLES = 4
 ROUND = 100
@@ -89,6 +89,7 @@ def compare(
             patch.object(automaton, "LONG", chance.choice([2, 4, 100])),
             patch.object(automaton, "PATIENCE", chance.choice([0, 1, 50])),
             patch.object(windowed, "PIECES", chance.choice([0, 1, 24])),
+            patch.object(starting, "LONG", chance.choice([0, 3, 1000])),
             patch.object(walking, "ROWS_AT_ONCE", 1 + 5 * together),
         ):
             found = as_bag(recognized_by_kernel(plan, table, way))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,9 @@ from neelc.runtime.rows.starting import usable
 
 BITS = "bits"
 """The column whose bits say which variables' conditions a row meets, as far as they concern it alone."""
+
+
+MOST_KINDS = 16
 
 
 class Reading(NamedTuple):
@@ -44,7 +46,7 @@ def reading(
         masks = np.asarray(columns[BITS].fill_null(0)).astype(np.int64)
     else:
         masks = np.full(count, (1 << len(program.names)) - 1, dtype=np.int64)
-    allowed: list[Ints] = []
+    allowed = None
     if program.nearby or program.starting:
         values = {name: columns[name] for name in nearby_columns(program)}
         nothing = np.zeros(0, dtype=np.int64)
@@ -52,12 +54,19 @@ def reading(
         rows = Rows(heads, count)
         masks = masks & _met(program.nearby, rows, events)
         if program.starting:
-            allowed.append(_met(program.starting, rows, events))
+            allowed = _met(program.starting, rows, events)[:known]
     if known is None and program.conditions:
-        found = usable(program, columns, masks, heads)
-        allowed += [] if found is None else [found]
-    read = masks[:known]
-    return _by_kind(read, heads, reduce(np.bitwise_and, allowed)[:known]) if allowed else Reading(read, heads)
+        allowed = _also(allowed, usable(program, columns, masks, heads))
+    return Reading(masks[:known], heads) if allowed is None else _by_kind(masks[:known], heads, allowed)
+
+
+def _also(allowed: Ints | None, usable: Ints | None) -> Ints | None:
+    """What is both allowed and usable, unless there would be too many kinds: what is not usable is not found
+    in any case, only later."""
+    if usable is None:
+        return allowed
+    both = usable if allowed is None else allowed & usable
+    return both if len(np.unique(both)) <= MOST_KINDS else allowed
 
 
 def _by_kind(masks: Ints, heads: Ints, allowed: Ints) -> Reading:

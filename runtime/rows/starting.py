@@ -79,14 +79,14 @@ def usable(program: RowProgram, columns: Mapping[str, pa.Array], masks: Ints, he
     ]
     for condition in program.conditions if long else ():
         for operation, first, current in _comparisons(program, condition):
-            values = _numbers(columns[current]), _numbers(columns[first])
-            if values[0] is None or values[1] is None:
+            ours, theirs = _numbers(columns[current]), _numbers(columns[first])
+            if ours is None or theirs is None:
                 continue
             found = np.full(len(masks), -1, dtype=np.int64) if found is None else found
             for head, tail in long:
                 own = slice(head, tail)
                 takes = (masks[own] >> condition.variable & 1).astype(np.bool_)
-                met = _is_met_later(operation, *(_part(one, own) for one in values), takes)
+                met = _is_met_later(operation, _part(ours, own), _part(theirs, own), takes)
                 found[own][~met] &= ~(1 << condition.variable)
     return found
 
