@@ -139,6 +139,40 @@ def test_malformed_messages_do_not_end_it(server: Client) -> None:
     assert changed_after_opening(server) == []
 
 
+@pytest.mark.parametrize(
+    "length",
+    [
+        b"9" * 30,
+        b"9" * 5000,
+        b"999999999999",
+        b"4294967296",
+        b"-1",
+        b"-0",
+        b"0",
+        b"many",
+        b"1e3",
+        b"0x10",
+        b"",
+        b"1 2",
+    ],
+)
+def test_an_absurd_length_does_not_end_it(server: Client, length: bytes) -> None:
+    body = b'{"jsonrpc": "2.0", "method": "initialized", "params": {}}'
+    for message in (b"", body, body + b"\r\n"):
+        server.input.write(b"Content-Length: " + length + b"\r\n\r\n" + message)
+        assert changed_after_opening(server) == []
+
+
+def test_headers_of_other_forms(server: Client) -> None:
+    body = b'{"jsonrpc": "2.0", "id": "x", "method": "textDocument/dance", "params": {}}'
+    server.input.write(b"X" * 200_000 + b"\r\n")
+    server.input.write(b"content-length:%d\r\nContent-Type: application/json\r\n\r\n" % len(body) + body)
+    server.input.flush()
+    while (message := server.next()).get("id") != "x":
+        pass
+    assert message["error"]["code"] == -32601
+
+
 def changed_after_opening(server: Client) -> list[dict[str, Any]]:
     opened(server, "")
     return changed(server, "-- still there")

@@ -6,11 +6,13 @@ Texts come whole at every change: scripts are short, and so no place can be coun
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -34,13 +36,49 @@ from neelc.source import Span
 # the last answer took.
 PAUSE = 0.15
 
+MAX_MESSAGE = 128 * 2**20
+"""Bytes of the longest message: a script of `MAX_SCRIPT` bytes, each of them escaped, and more."""
+
+MAX_HEADER = 2**16
+"""Bytes of the longest line of headers; a longer one comes in pieces."""
+
+# Wherever it stands in a line: the body of a message that was left out ends without a line break.
+_LENGTH = re.compile(rb"Content-Length:[ \t]*([^\r\n]*?)[ \t]*\r?\n\Z", re.IGNORECASE)
+
 
 def serve(outside: Outside, version: str) -> None:
     """Answer until the client says that it is enough."""
     output = sys.stdout.buffer
     # What anything prints would be taken for an answer.
     sys.stdout = sys.stderr
-    NeelServer(outside, version).start_io(sys.stdin.buffer, output)
+    NeelServer(outside, version).start_io(cast(BinaryIO, Messages(sys.stdin.buffer)), output)
+
+
+class Messages:
+    """What a client sends, as pygls reads it: headers line by line, and bodies.
+
+    pygls takes every length for true: one that no memory has ends it, and so does one that is no number of
+    the machine's. A header with such a length is left out. What follows, up to the next `Content-Length`, is
+    no message then, and is left out with it.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+
+    def readline(self) -> bytes:
+        """The next line of headers."""
+        line = self.stream.readline(MAX_HEADER)
+        found = _LENGTH.search(line)
+        if found is None:
+            return line
+        digits = found[1]
+        if digits.isdigit() and len(digits) <= len(str(MAX_MESSAGE)) and int(digits) <= MAX_MESSAGE:
+            return b"Content-Length: %d\r\n" % int(digits)
+        logging.getLogger("neelc").warning("a message of an impossible length was left out: %r", digits[:40])
+        return b"Left-Out: 1\r\n"
+
+    def read(self, length: int) -> bytes:
+        return self.stream.read(length)
 
 
 class AnsweringProtocol(LanguageServerProtocol):
