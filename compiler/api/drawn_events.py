@@ -8,7 +8,7 @@ from functools import reduce
 from neelc.api.streams import Frame
 from neelc.api.values import values_of
 from neelc.api.why import time_literal
-from neelc.emit.literals import identifier
+from neelc.emit.literals import alias, identifier
 from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.types import BIGINT
 from neelc.report.choosing import chosen_part, cut, hashable
@@ -57,7 +57,7 @@ class DrawnEvents:
                     f"{identifier(stream.start)} >= {time_literal(since, stream, self.clock)}"
                 )
             if most is not None:
-                frame = frame.orderBy(identifier(stream.start)).limit(most)
+                frame = frame.orderBy(alias(stream.start)).limit(most)
             names = [column.name for column in stream.columns]
             rows = [dict(zip(names, row, strict=True)) for row in values_of(frame.collect(), stream.columns)]
             found += read_events(stream, rows, self.clock)
@@ -89,8 +89,8 @@ class DrawnEvents:
 
         known = self._lanes(grouped, names, list(matched))
         joined = grouped.join(known, _same(grouped, known, names), "left")
-        return joined.orderBy(F.col("lane_is").isNull(), *map(identifier, names)).select(
-            *map(identifier, grouped.columns)
+        return joined.orderBy(F.col("lane_is").isNull(), *map(alias, names)).select(
+            *map(alias, grouped.columns)
         )
 
     def _of_lanes(self, name: str, lanes: Sequence[Lane], names: Sequence[str]) -> Frame:
@@ -114,12 +114,12 @@ class DrawnEvents:
 
 def _same(left: Frame, right: Frame, names: Sequence[str]) -> Frame:
     """NULL is a key like others."""
-    pairs = (left[identifier(name)].eqNullSafe(right[f"lane_{place}"]) for place, name in enumerate(names))
+    pairs = (left[alias(name)].eqNullSafe(right[f"lane_{place}"]) for place, name in enumerate(names))
     return reduce(lambda one, other: one & other, pairs)
 
 
 def _valid(frame: Frame, stream: Stream) -> Frame:
     """The columns of the stream; rows without a time, or that end before they start, are no events."""
     start, last = (identifier(name) for name in (stream.start, stream.latest or stream.end or stream.start))
-    columns = [identifier(column.name) for column in stream.columns]
+    columns = [alias(column.name) for column in stream.columns]
     return frame.select(*columns).where(f"{start} <= {last}")

@@ -6,7 +6,7 @@ from neelc.api.schemas import columns_of
 from neelc.api.streams import Frame
 from neelc.bind.coercion import is_number
 from neelc.data.delimited import CellTable
-from neelc.emit.literals import identifier, spark_type
+from neelc.emit.literals import alias, identifier, spark_type
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.logical import Column, Stream
 from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, Simple
@@ -44,7 +44,7 @@ def fitted(frame: Frame, stream: Stream) -> Frame:
 def _expression(column: Column, found: Column) -> str:
     text = identifier(found.name)
     value = text if column.type == found.type else f"CAST({text} AS {spark_type(column.type)})"
-    return f"{value} AS {identifier(column.name)}"
+    return f"{value} AS {alias(column.name)}"
 
 
 def _misfit(column: Column, found: Column, table: CellTable) -> Diagnostic:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from neelc.api.schemas import ddl
 from neelc.api.streams import Frame
 from neelc.emit.file_values import csv_options, value_of
-from neelc.emit.literals import identifier
+from neelc.emit.literals import alias
 from neelc.ir.logical import Column
 from neelc.ir.names import bare, find, written
 from neelc.ir.types import STRING
@@ -87,7 +87,7 @@ def _read_csv(
     there = [(column, text) for column, text in zip(columns, found, strict=True) if text is not None]
     # A column that is missing is told by whoever compares the columns: there it is the same for all formats.
     return texts.selectExpr(
-        *(f"{value_of(text, column.type, name)} AS {identifier(column.name)}" for column, text in there)
+        *(f"{value_of(text, column.type, name)} AS {alias(column.name)}" for column, text in there)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neelc.emit.expressions import sql
 from neelc.emit.kernel_relations import ordered_events
-from neelc.emit.literals import identifier, literal, spark_type
+from neelc.emit.literals import alias, identifier, literal, spark_type
 from neelc.emit.relations import Aggregate, Items, Kernel, Let, Select
 from neelc.emit.results import Matches
 from neelc.emit.scans import Sources, free
@@ -80,8 +80,8 @@ def _schema(found: AggregatePlan) -> str:
     """The columns that the kernel gives back, as Spark writes a schema."""
     types = _types(found.planned)
     columns = [
-        f"{identifier(output.name)} STRUCT<"
-        + ", ".join(f"{identifier(field)}: {types[column]}" for field, column in output.fields)
+        f"{alias(output.name)} STRUCT<"
+        + ", ".join(f"{alias(field)}: {types[column]}" for field, column in output.fields)
         + ">"
         for output in found.program.outputs
     ]

@@ -21,7 +21,7 @@ def emit_agent(emitting: Emitting, agent: Agent, stages: Sequence[Stage]) -> Sta
         items: Items = (
             *((identifier(stage.columns[key_of(one)]), bare(one.name)) for one in operator.payload),
             (as_time("start", emitting.unit, clock, emitting.clock), START),
-            (f"IF(end = {FOREVER}, NULL, {as_time('end', emitting.unit, clock, emitting.clock)})", END),
+            (f"IF(`end` = {FOREVER}, NULL, {as_time('`end`', emitting.unit, clock, emitting.clock)})", END),
         )
         given.append(emitting.let("given", Select(stage.relation, items), f"What {agent.name} is given."))
     made = emitting.let("made", AgentCall(agent.name, tuple(given)), f"The agent {agent.name}.")

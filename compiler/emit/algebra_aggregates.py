@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from neelc.emit.algebra_stage import Emitting, Stage, key_of, named
 from neelc.emit.expressions import sql
-from neelc.emit.literals import identifier, spark_type
+from neelc.emit.literals import alias, identifier, spark_type
 from neelc.emit.relations import Call, Called, Extend, Items, Kernel, Select, Sorted
 from neelc.emit.times import floor_divided
 from neelc.ir.algebra import Aggregator, Coalesced
@@ -54,7 +54,7 @@ def emit_aggregator(emitting: Emitting, aggregator: Aggregator, stage: Stage, ch
     types += [("chunk", "BIGINT")] if chunk is not None else []
     types += [("start", "BIGINT"), ("end", "BIGINT")]
     types += [(one.name, _given_type(node, one)) for node, one in columns.folded.items()]
-    schema = ", ".join(f"{identifier(name)} {type}" for name, type in types)
+    schema = ", ".join(f"{alias(name)} {type}" for name, type in types)
     found = emitting.let(
         "at_instants", Kernel(read, program, schema), f"{_label(aggregator)}, at every instant."
     )
@@ -128,8 +128,8 @@ def emit_coalesced(emitting: Emitting, operator: Coalesced, stage: Stage) -> Sta
     )
     read = emitting.let("payloads", Select(stage.relation, items), "Equal payloads are equal keys.")
     read = emitting.let("ordered", _sorted(read, keys), _order_comment(keys))
-    schema = ", ".join(f"{identifier(name)} {spark_type(types[key])}" for key, name in stage.columns.items())
-    schema += f"{', ' if schema else ''}start BIGINT, end BIGINT"
+    schema = ", ".join(f"{alias(name)} {spark_type(types[key])}" for key, name in stage.columns.items())
+    schema += f"{', ' if schema else ''}start BIGINT, `end` BIGINT"
     program = CoalesceProgram(keys)
     name = emitting.let("longest", Kernel(read, program, schema), "Equal payloads that meet are one event.")
     return Stage(name, stage.columns)
@@ -142,7 +142,7 @@ def _sorted(source: str, keys: tuple[str, ...]) -> Sorted:
 
 def _chunks(chunk: int) -> str:
     """The chunks of time in which an event is valid."""
-    first, last = floor_divided("start", chunk), floor_divided("(end - 1L)", chunk)
+    first, last = floor_divided("start", chunk), floor_divided("(`end` - 1L)", chunk)
     return f"explode(sequence({first}, {last}))"
 
 

@@ -56,13 +56,13 @@ def _join(
     columns = _columns(left, right)
 
     def refs(node: Expr) -> str | None:
-        return left.reference(node, "l.") if _is_of(node, left) else right.reference(node, "r.")
+        return left.reference(node, "l") if _is_of(node, left) else right.reference(node, "r")
 
     on = [f"({sql(one, refs)})" for one in ready]
     items: list[tuple[str, str]] = [
         (text, columns[key])
-        for stage, prefix in ((left, "l."), (right, "r."))
-        for key, (text, _) in zip(stage.columns, stage.items(prefix), strict=True)
+        for stage, of in ((left, "l"), (right, "r"))
+        for key, (text, _) in zip(stage.columns, stage.items(of), strict=True)
     ]
     said = " AND ".join(map(str, ready))
     comment = f"Correlated where {said}." if said else "Correlated: all pairs of one time."
@@ -72,7 +72,7 @@ def _join(
             (left.relation, "l"), (right.relation, "r"), " AND ".join(on) or "TRUE", items=(*items, *times)
         )
         return Stage(emitting.let("correlated", relation, comment), columns, left.length, left.timeless)
-    begin, end = "greatest(l.start, r.start)", "least(l.end, r.end)"
+    begin, end = "greatest(l.start, r.start)", "least(l.`end`, r.`end`)"
     names = [_in_buckets(emitting, one, width, extent) for one in (left, right)]
     size = "l.width" if extent is not None else f"{width}L"
     bucket = _floor(begin, size)
@@ -112,18 +112,18 @@ def _floor(text: str, width: str) -> str:
 def _in_buckets(emitting: Emitting, stage: Stage, width: int, extent: str | None) -> str:
     """The events of a stage in all buckets in which they are valid."""
     if extent is None:
-        first, last = floor_divided("start", width), floor_divided("(end - 1L)", width)
+        first, last = floor_divided("start", width), floor_divided("(`end` - 1L)", width)
         buckets = f"explode(sequence({first}, {last}))" if (stage.length or 2) > 1 else first
         comment = "Events in the buckets of time in which they are valid."
         return emitting.let("in_buckets", Extend(stage.relation, ((buckets, "bucket"),)), comment)
     times: Items = (("e.start", "start"), ("e.`end`", "end"), ("x.width", "width"), ("x.last", "last"))
     sized = emitting.let(
         "sized",
-        Join((stage.relation, "e"), (extent, "x"), "TRUE", items=(*stage.items("e."), *times)),
+        Join((stage.relation, "e"), (extent, "x"), "TRUE", items=(*stage.items("e"), *times)),
         "One row tells how long a bucket is.",
     )
     # Nothing begins after the last start, so no pair is found in a later bucket.
-    end = "greatest(start, least(end - 1L, last))"
+    end = "greatest(start, least(`end` - 1L, last))"
     buckets = f"explode(sequence({_floor('start', 'width')}, {_floor(end, 'width')}))"
     comment = "Events in the buckets of time in which they are valid."
     return emitting.let("in_buckets", Extend(sized, ((buckets, "bucket"),)), comment)
@@ -134,7 +134,7 @@ def _extent(emitting: Emitting, stages: Sequence[Stage]) -> str:
     times: Items = (("start", "start"), ("`end`", "end"))
     parts = [emitting.let("times", Select(one.relation, times)) for one in stages]
     source = emitting.let("times", Union(tuple(parts)), "How long events are valid, on average.")
-    open_ = f"end = {FOREVER}"
+    open_ = f"`end` = {FOREVER}"
     sums = emitting.let(
         "lasting",
         Aggregate(
@@ -143,7 +143,7 @@ def _extent(emitting: Emitting, stages: Sequence[Stage]) -> str:
             (
                 ("max(start)", "last"),
                 ("count(*)", "place"),
-                (f"sum(IF({open_}, 0D, double(end) - double(start)))", "passed"),
+                (f"sum(IF({open_}, 0D, double(`end`) - double(start)))", "passed"),
                 (f"sum(IF({open_}, double(start), 0D))", "start"),
                 (f"sum(IF({open_}, 1D, 0D))", "next"),
             ),

@@ -49,10 +49,10 @@ def algebra_relations(
     stage = _Writer(emitting, way, matchers).stage(root, needed)
     times: Items = (
         (as_time("start", unit, query.clock), a.START),
-        (f"IF(end = {FOREVER}, NULL, {as_time('end', unit, query.clock)})", a.END),
+        (f"IF(`end` = {FOREVER}, NULL, {as_time('`end`', unit, query.clock)})", a.END),
     )
     if as_stream:
-        times = (("start", f"{a.START}_number"), ("end", f"{a.END}_number"))
+        times = (("start", f"{a.START}_number"), ("`end`", f"{a.END}_number"))
     columns = [(column.name, one) for column, one in zip(query.columns, query.root.payload, strict=False)]
     items: Items = tuple((identifier(stage.columns[key_of(one)]), column) for column, one in columns)
     emitting.lets.append(Let(name, Select(stage.relation, (*items, *times)), "SELECT"))

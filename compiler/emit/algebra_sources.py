@@ -28,7 +28,7 @@ def emit_source(emitting: Emitting, source: Source, needed: Iterable[Expr]) -> S
         Select(
             emitting.sources.names[stream.name],
             (*items, (start, "start"), (end, "end")),
-            having="start < end",
+            having="start < `end`",
         ),
         _comment(stream),
     )

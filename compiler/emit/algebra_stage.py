@@ -19,6 +19,7 @@ from neelc.ir.expr import Attribute, Expr, Variable
 from neelc.ir.logical import Clock
 from neelc.ir.names import bare, written
 from neelc.ir.node import walk
+from neelc.plan.event_columns import PLAIN_NAME
 from neelc.runtime.algebra import program as kernel
 
 FOREVER = f"{kernel.FOREVER}L"
@@ -40,15 +41,15 @@ class Stage:
     length: int | None = None
     timeless: bool = False
 
-    def items(self, prefix: str = "") -> Items:
+    def items(self, of: str = "") -> Items:
         """The columns of the payload, of a relation with a name or of the only one."""
-        return tuple((f"{prefix}{identifier(name)}", name) for name in self.columns.values())
+        return tuple((identifier(name, of), name) for name in self.columns.values())
 
-    def reference(self, node: Expr, prefix: str = "") -> str | None:
+    def reference(self, node: Expr, of: str = "") -> str | None:
         """The column of an attribute; None for what is none."""
         match node:
             case Attribute(Variable(), _):
-                return f"{prefix}{identifier(self.columns[key_of(node)])}"
+                return identifier(self.columns[key_of(node)], of)
         return None
 
     def sql(self, expression: Expr) -> str:
@@ -84,12 +85,13 @@ def used(payload: Iterable[Attribute], needed: Iterable[Expr]) -> tuple[Attribut
 
 
 def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
-    """Columns for attributes: named like them, with the variable where two have one name.
+    """Columns for attributes: named like them if that is a plain word, with the variable where two have one
+    name.
 
     >>> from neelc.ir.types import INT
-    >>> several = [Attribute(Variable(v), c, INT) for v, c in (("a", "x"), ("b", "X"), ("b", "end"))]
-    >>> list(named(several).values())
-    ['a_x', 'b_X', 'end_2']
+    >>> names = (("a", "x"), ("b", "X"), ("b", "end"), ("b", "`unit price`"))
+    >>> list(named(Attribute(Variable(variable), name, INT) for variable, name in names).values())
+    ['a_x', 'b_X', 'end_2', 'value']
     """
     keys = [key_of(one) for one in attributes]
     columns = [name.lower() for _, name in keys]
@@ -97,6 +99,7 @@ def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
     found: dict[Key, str] = {}
     for variable, name in keys:
         wish = name if columns.count(name.lower()) == 1 else f"{bare(variable)}_{name}"
+        wish = wish if PLAIN_NAME.match(wish) else "value"
         number, column = 1, wish
         while column.lower() in taken:
             number += 1

@@ -17,7 +17,7 @@ def emit_time_window(emitting: Emitting, window: a.TimeWindow, stage: Stage) -> 
     its multiples."""
     size, _ = width_of(window.size, emitting.unit)
     instant = a.instant(window.clock) // LENGTHS[emitting.unit]
-    start, end = "start", f"end + {size - instant}L"
+    start, end = "start", f"`end` + {size - instant}L"
     length = None if stage.length is None else stage.length + size - instant
     comment = f"Each event is valid for {window.size}."
     if window.jump is not None:
@@ -26,9 +26,9 @@ def emit_time_window(emitting: Emitting, window: a.TimeWindow, stage: Stage) -> 
         length = None if length is None else length + jump
         comment = f"Each event is valid for {window.size}, in steps of {window.jump}."
     if stage.length is None:
-        end = f"IF(end = {FOREVER}, {FOREVER}, {end})"
+        end = f"IF(`end` = {FOREVER}, {FOREVER}, {end})"
     items: Items = (*stage.items(), (start, "start"), (end, "end"))
-    having = None if window.jump is None else "start < end"
+    having = None if window.jump is None else "start < `end`"
     name = emitting.let("windowed", Select(stage.relation, items, having=having), comment)
     return Stage(name, stage.columns, length)
 
@@ -104,7 +104,7 @@ def _jumping(
             (placed, "e"),
             (instants, "i"),
             _at("passed", window.jump, keys),
-            items=(*stage.items("e."), ("i.next", "start"), ("e.passed", "passed")),
+            items=(*stage.items("e"), ("i.next", "start"), ("e.passed", "passed")),
         ),
         "When each event comes into the window.",
     )
@@ -115,11 +115,13 @@ def _jumping(
             (instants, "i"),
             _at(f"passed + {window.size}L", window.jump, keys),
             "LEFT OUTER",
-            (*stage.items("e."), ("e.start", "start"), (f"coalesce(i.next, {FOREVER})", "end")),
+            (*stage.items("e"), ("e.start", "start"), (f"coalesce(i.next, {FOREVER})", "end")),
         ),
         "When it leaves.",
     )
-    return emitting.let("windowed", Where(left, "start < end"), "Who comes and goes at once is never in it.")
+    return emitting.let(
+        "windowed", Where(left, "start < `end`"), "Who comes and goes at once is never in it."
+    )
 
 
 def _at(place: str, jump: int, keys: tuple[str, ...]) -> str:

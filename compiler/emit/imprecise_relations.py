@@ -74,15 +74,15 @@ def _chunks(program: Imprecise, wanted: Wanted, events: str, taken: set[str]) ->
     event is in more than a few."""
     assert program.reach is not None
     widest = free("widest", taken)
-    width = f"greatest({CHUNK * max(1, program.reach)}L, max(end - start))"
+    width = f"greatest({CHUNK * max(1, program.reach)}L, max(`end` - start))"
     yield Let(
         widest,
-        Aggregate(events, (), (("max(end - start)", "span"), (width, CHUNK_WIDTH))),
+        Aggregate(events, (), (("max(`end` - start)", "span"), (width, CHUNK_WIDTH))),
         "How imprecise the times are at most.",
     )
     joined = free("with_width", taken)
     items = (
-        *((f"e.{identifier(column)}", column) for column in columns(wanted)),
+        *((identifier(column, "e"), column) for column in columns(wanted)),
         ("w.span", "span"),
         (f"w.{CHUNK_WIDTH}", CHUNK_WIDTH),
     )
@@ -101,7 +101,7 @@ def _numbers(program: Imprecise) -> str:
     as times are imprecise, and if the pattern looks back, by a window more."""
     steps = [step for step in program.steps if isinstance(step, Weigh)]
     later = f" + span{f' + {program.reach}L' if program.looks_back else ''}" if steps[-1].negations else ""
-    first, last = _floor(f"(start - {program.reach}L)"), _floor(f"(end{later})")
+    first, last = _floor(f"(start - {program.reach}L)"), _floor(f"(`end`{later})")
     return f"explode(sequence({first}, {last}))"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from neelc.emit.expressions import sql
-from neelc.emit.literals import identifier, spark_type
+from neelc.emit.literals import field, spark_type
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable
 from neelc.ir.typeof import type_of
 from neelc.plan.steps import Between, Bounds, Take, Within
@@ -27,7 +27,7 @@ class Naming:
         return f"{self.events[variable]}.start"
 
     def end(self, variable: str) -> str:
-        return f"{self.events[variable]}.{'end' if self.lasting else 'start'}"
+        return f"{self.events[variable]}.{'`end`' if self.lasting else 'start'}"
 
     def bound(self, names: tuple[str, ...]) -> list[str]:
         return [name for name in names if name in self.events]
@@ -40,7 +40,7 @@ class Naming:
             case Attribute(Variable(name)) | EventTime(Variable(name)):
                 if name not in self.events:
                     return f"CAST(NULL AS {spark_type(type_of(node))})"
-                return f"{self.events[name]}.{identifier(self.field(node, name))}"
+                return field(self.events[name], self.field(node, name))
         return None
 
 
@@ -66,7 +66,7 @@ def bounds(variable: str, limits: Bounds, naming: Naming) -> Iterator[str]:
 def _within(variable: str, window: Within, naming: Naming) -> Iterator[str]:
     others = naming.bound(window.events)
     event = naming.events[variable]
-    first, last = ("first", "beyond") if window.counted else ("start", "end" if naming.lasting else "start")
+    first, last = ("first", "beyond") if window.counted else ("start", "`end`" if naming.lasting else "start")
     if window.member:
         yield f"{event}.{last} - {event}.{first} <= {window.width}"
     if others:

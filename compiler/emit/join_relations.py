@@ -12,7 +12,7 @@ from dataclasses import replace
 from neelc.bind.coercion import is_orderable
 from neelc.emit.join_conditions import Naming, conditions
 from neelc.emit.joining import Joining, Partial, begun, complete, ended
-from neelc.emit.literals import identifier
+from neelc.emit.literals import field
 from neelc.emit.relations import Items, Join, Let, Select, Union, Where
 from neelc.emit.scans import Sources, has_role
 from neelc.emit.times import floor_divided
@@ -62,7 +62,7 @@ def run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Par
 def _rename(joining: Joining, partial: Partial, variable: str, new: str) -> Partial:
     """The struct of one variable as that of another; it has the fields that the other one needs."""
     old, column = joining.column(variable), joining.column(new)
-    fields = ", ".join(f"'{name}', {old}.{identifier(name)}" for name, _, _ in joining.planned.fields(new))
+    fields = ", ".join(f"'{name}', {field(old, name)}" for name, _, _ in joining.planned.fields(new))
     others = [name for name in partial.variables if name != variable]
     kept = ((joining.column(name), joining.column(name)) for name in others)
     items: Items = (*joining.key_items(), *kept, (f"named_struct({fields})", column))
@@ -113,7 +113,7 @@ def _take(joining: Joining, partial: Partial | None, step: Take) -> Partial:
         )
         return Partial(name, (step.variable,))
     items = (
-        *joining.key_items("m."),
+        *joining.key_items("m"),
         *((f"m.{joining.column(name)}", joining.column(name)) for name in partial.variables),
         ("e.event", column),
     )
@@ -169,7 +169,7 @@ def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partia
     same = [f"m.{key} <=> h.{key}" for key in joining.keys]
     for name in outer:
         column = joining.column(name)
-        same += [f"m.{column}.{identifier(f)} <=> h.{column}.{identifier(f)}" for f, _, _ in fields[name]]
+        same += [f"{field(f'm.{column}', one)} <=> {field(f'h.{column}', one)}" for one, _, _ in fields[name]]
     joined = Join((partial.name, "m"), (hit, "h"), " AND ".join(same), kind)
     return replace(partial, name=joining.let("checked", joined, _what(step)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from neelc.emit.join_conditions import Naming, least
-from neelc.emit.literals import identifier
+from neelc.emit.literals import alias, identifier
 from neelc.emit.relations import Extend, Items, Let, Relation, Select, Union
 from neelc.emit.results import Matches, results
 from neelc.emit.scans import Sources, Wanted, free, scans
@@ -40,9 +40,9 @@ class Joining:
     def keys(self) -> tuple[str, ...]:
         return tuple(identifier(key.name) for key in self.planned.keys)
 
-    def key_items(self, prefix: str = "") -> Items:
+    def key_items(self, of: str = "") -> Items:
         """The keys as columns, of a relation with a name or of the only one."""
-        return tuple((f"{prefix}{identifier(key.name)}", key.name) for key in self.planned.keys)
+        return tuple((identifier(key.name, of), key.name) for key in self.planned.keys)
 
     def column(self, variable: str) -> str:
         return self.planned.structs[variable]
@@ -80,7 +80,7 @@ def _number(joining: Joining) -> None:
         items.append((f"count(*) OVER ({by}ORDER BY start RANGE UNBOUNDED PRECEDING)", "beyond"))
     if joining.planned.numbered:
         order = ", ".join(("roles", *(identifier(c.name) for c in joining.planned.ordered)))
-        last = "end, " if joining.planned.plan.lasting else ""
+        last = "`end`, " if joining.planned.plan.lasting else ""
         items.append(
             (
                 f"row_number() OVER (PARTITION BY {keys}{', ' if keys else ''}start ORDER BY {last}{order})",
@@ -110,7 +110,7 @@ def complete(joining: Joining, partial: Partial) -> str:
 
 def _struct_type(joining: Joining, variable: str) -> str:
     fields = [(name, kind) for name, _, kind in joining.planned.fields(variable)]
-    return "STRUCT<" + ", ".join(f"{identifier(name)}: {kind}" for name, kind in fields) + ">"
+    return "STRUCT<" + ", ".join(f"{alias(name)}: {kind}" for name, kind in fields) + ">"
 
 
 def ended(query: Match, joining: Joining, ways: list[str], name: str, as_stream: bool) -> list[Let]:

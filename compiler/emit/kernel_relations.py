@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from neelc.emit.literals import identifier, spark_type
+from neelc.emit.literals import alias, identifier, spark_type
 from neelc.emit.relations import Extend, Join, Kernel, Let, Select, Sorted, Where
 from neelc.emit.results import Matches, results
 from neelc.emit.scans import Sources, Wanted, free, has_role, role_bit, scans
@@ -99,10 +99,10 @@ def _cut(
         f"The values of {column} that can be met.",
     )
     kept, bit = free("kept", taken), role_bit(planned.plan.roles, cut.outer)
-    names = [identifier(name) for name in columns(wanted) if name != "roles"]
+    names = [name for name in columns(wanted) if name != "roles"]
     roles = f"IF(v.value IS NULL, e.roles & ~{bit}, e.roles)"
-    on = f"e.{identifier(cut.outer_column)} = v.value"
-    items = (*((f"e.{name}", name) for name in names), (roles, "roles"))
+    on = f"{identifier(cut.outer_column, 'e')} = v.value"
+    items = (*((identifier(name, "e"), name) for name in names), (roles, "roles"))
     joined = free("looked_up", taken)
     yield Let(
         joined,
@@ -156,12 +156,12 @@ def kernel_schema(planned: KernelPlan) -> str:
     }
     types[START] = spark_type(BIGINT)
     named = (output for output in planned.program.outputs if output.name)
-    columns = [f"{identifier(output.name)} {_type(output, types)}" for output in named]
+    columns = [f"{alias(output.name)} {_type(output, types)}" for output in named]
     return ", ".join([*columns, "match_start BIGINT", "match_end BIGINT"])
 
 
 def _type(output: Output, types: Mapping[str, str]) -> str:
-    fields = [f"{identifier(field)}: {types[column]}" for field, column in output.fields]
-    fields += [f"{identifier(inner.name)}: {_type(inner, types)}" for inner in output.inner if inner.name]
+    fields = [f"{alias(field)}: {types[column]}" for field, column in output.fields]
+    fields += [f"{alias(inner.name)}: {_type(inner, types)}" for inner in output.inner if inner.name]
     struct = f"STRUCT<{', '.join(fields)}>"
     return f"ARRAY<{struct}>" if output.listed else struct

@@ -30,15 +30,16 @@ NTZ_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z", re.ASCII)
 
 
-def identifier(name: str) -> str:
-    r"""A bare name, quoted unless it is a plain word that means nothing else.
+def alias(name: str) -> str:
+    r"""A bare name where one is given, after AS and in types: quoted, unless it is a plain word that means
+    nothing else.
 
-    >>> print(identifier("price"), identifier("Price"), identifier("select"), identifier("a` --"))
+    >>> print(alias("price"), alias("Price"), alias("select"), alias("a` --"))
     price `Price` `select` `a`` --`
 
     Spark replaces `${env:HOME}` and the like in a text before it reads it, quoted or not.
 
-    >>> print(identifier("${env:HOME}"))
+    >>> print(alias("${env:HOME}"))
     IDENTIFIER('`$\{env:HOME}`')
     """
     if _PLAIN.match(name) and name not in KEYWORDS:
@@ -48,18 +49,49 @@ def identifier(name: str) -> str:
     return text(exp.to_identifier(name, quoted=True))
 
 
+def identifier(name: str, of: str = "") -> str:
+    """The column of that bare name, of the relation `of` or of the only one.
+
+    >>> print(identifier("price"), identifier("Price", "l"), identifier("end"), identifier("größe"))
+    price l.`Price` `end` `größe`
+
+    With spark.sql.parser.quotedRegexColumnNames, what is not made of letters and digits is a regular
+    expression between backticks, wherever a column can stand.
+
+    >>> print(identifier("unit price"), identifier("x.y", "l"))
+    IDENTIFIER('`unit price`') IDENTIFIER('l.`x.y`')
+    """
+    prefix = f"{of}." if of else ""
+    if _is_word(name):
+        return f"{prefix}{alias(name)}"
+    return f"IDENTIFIER({quoted(prefix + quote(name))})"
+
+
+def with_alias(text: str, name: str) -> str:
+    """An expression as the column of that bare name.
+
+    >>> print(with_alias("x + 1", "y"), with_alias("y", "y"), with_alias("`Y`", "Y"), sep=", ")
+    x + 1 AS y, y, `Y`
+    """
+    return text if text == alias(name) == identifier(name) else f"{text} AS {alias(name)}"
+
+
 def field(base: str, name: str) -> str:
     r"""The field of that bare name in the struct that an atom stands for.
 
-    >>> print(field("r", "price"), field("r", "unit price"), field("r", "${env:HOME}"))
-    r.price r.`unit price` r['$\{env:HOME}']
+    >>> print(field("r", "price"), field("r", "end"), field("r", "unit price"), field("r", "${env:HOME}"))
+    r.price r.`end` r['unit price'] r['$\{env:HOME}']
     """
-    # After a dot, IDENTIFIER(...) would be a function.
-    return f"{base}[{quoted(name)}]" if _is_replaced(name) else f"{base}.{identifier(name)}"
+    return f"{base}.{alias(name)}" if _is_word(name) else f"{base}[{quoted(name)}]"
+
+
+def _is_word(name: str) -> bool:
+    """Whether Spark takes a name for one even where backticks hold regular expressions."""
+    return all(c <= "\uffff" and (c.isalpha() or c.isdecimal() or c == "_") for c in name)
 
 
 def _is_replaced(name: str) -> bool:
-    """Whether backticks do not keep a name as it is: see `identifier`; or it is no text at all."""
+    """Whether backticks do not keep a name as it is: see `alias`; or it is no text at all."""
     return "${" in name or any("\ud800" <= character <= "\udfff" for character in name)
 
 
@@ -80,7 +112,7 @@ def spark_type(type: DataType) -> str:
         case Map(key, value):
             return f"MAP<{spark_type(key)}, {spark_type(value)}>"
         case Struct(fields):
-            inside = ", ".join(f"{identifier(bare(f.name))}: {spark_type(f.type)}" for f in fields)
+            inside = ", ".join(f"{alias(bare(f.name))}: {spark_type(f.type)}" for f in fields)
             return f"STRUCT<{inside}>"
     raise AssertionError(f"{type} has no text")
 

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from neelc.emit.literals import identifier
+from neelc.emit.literals import with_alias
 from neelc.emit.relations import (
     AgentCall,
     Aggregate,
@@ -216,7 +216,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("agg", _columns(items)) if items else ".agg()"
         case Sorted(source, keys, order):
             yield source
-            yield f".repartition({', '.join(map(quoted, keys)) or 1})"
+            yield f".repartition({', '.join(map(_by, keys)) or 1})"
             if order:
                 yield _call("sortWithinPartitions", map(_by, order))
         case Called():
@@ -270,8 +270,7 @@ def _by(text: str) -> str:
 
 
 def _aliased(items: Items) -> Iterator[str]:
-    for text, name in items:
-        yield text if text == identifier(name) else f"{text} AS {identifier(name)}"
+    return (with_alias(text, name) for text, name in items)
 
 
 def _columns(items: Items) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from neelc.emit.expressions import sql
-from neelc.emit.literals import identifier, spark_type
+from neelc.emit.literals import alias, identifier, spark_type
 from neelc.emit.relations import Extend, Items, Kernel, Let, Select, Sorted, Where
 from neelc.emit.row_measures import RowMeasures, named
 from neelc.emit.row_order import one_number, row_sort_number
@@ -156,7 +156,7 @@ class _Relations:
 
     def _schema(self) -> str:
         plan = self.plan
-        fields = [f"{identifier(name)} {spark_type(type_of(plan.columns[name]))}" for name in _own(plan)]
+        fields = [f"{alias(name)} {spark_type(type_of(plan.columns[name]))}" for name in _own(plan)]
         fields += [f"{one.name} {self._type(one)}" for one in plan.program.outputs]
         return ", ".join(fields)
 

@@ -113,7 +113,7 @@ def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
     on = _Events(wanted, stream, sources)
     having = ["start IS NOT NULL"]
     if wanted.lasting:
-        having.append("start <= end")
+        having.append("start <= `end`")
     if not wanted.everything:
         having += ["roles <> 0"] if on.may_have_no_role() else []
     return Select(

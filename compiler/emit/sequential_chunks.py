@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from neelc.emit.algebra_stage import Emitting
+from neelc.emit.literals import alias
 from neelc.emit.relations import Extend, Where
 from neelc.emit.times import floor_divided
 from neelc.runtime.sequential.program import TIME, SequentialProgram, Taken
@@ -19,6 +20,9 @@ WINDOWS = 8
 
 CHUNK, FOUND = "chunk", "found_in"
 """The column of an event's chunk, and that of a match."""
+
+MOMENT = alias(TIME)
+"""The column of an event's time, as text."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class Chunks:
 
     def events(self, emitting: Emitting, judged: str) -> str:
         """The relation of the events, each in its chunk and, if it is close enough to it, in the next."""
-        first, last = floor_divided(TIME, self.width), floor_divided(f"({TIME} + {self.reach}L)", self.width)
+        first = floor_divided(MOMENT, self.width)
+        last = floor_divided(f"({MOMENT} + {self.reach}L)", self.width)
         chunk = f"explode(sequence({first}, {last}))"
         comment = "No partitions: time is cut into chunks, each with the events of one window before it."
         return emitting.let("chunked", Extend(judged, ((chunk, CHUNK),)), comment)
@@ -40,7 +45,7 @@ class Chunks:
         return replace(program, keys=(CHUNK,), outputs=(*program.outputs, Taken(FOUND, None, CHUNK)))
 
     def matches(self, emitting: Emitting, found: str) -> str:
-        own = f"{floor_divided(TIME, self.width)} = {FOUND}"
+        own = f"{floor_divided(MOMENT, self.width)} = {FOUND}"
         return emitting.let("own", Where(found, own), "A match belongs to the chunk of its last event.")
 
 

@@ -8,7 +8,7 @@ from neelc.emit.algebra_stage import Emitting, Stage, key_of, named
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, spark_type
 from neelc.emit.relations import Kernel, Select, Sorted
-from neelc.emit.sequential_chunks import CHUNK, chunks_of
+from neelc.emit.sequential_chunks import CHUNK, MOMENT, chunks_of
 from neelc.emit.times import as_number
 from neelc.ir.algebra import PatternMatcher, instant
 from neelc.ir.expr import AtRow, Attribute, Expr
@@ -31,7 +31,7 @@ def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: St
     if chunks is not None:
         judged, program = chunks.events(emitting, judged), chunks.program(program)
     keys = tuple(map(identifier, program.keys))
-    ordered = emitting.let("ordered", Sorted(judged, keys, (*keys, TIME)), _order(program))
+    ordered = emitting.let("ordered", Sorted(judged, keys, (*keys, MOMENT)), _order(program))
     kernel = Kernel(ordered, program, writer.schema(program), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
     if chunks is not None:
@@ -42,7 +42,7 @@ def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: St
         (sql(measure.expression, writer.taken), names[key_of(attribute)])
         for measure, attribute in zip(operator.clause.measures, operator.payload, strict=True)
     ]
-    times = ((TIME, "start"), (f"{TIME} + {lasting}L", "end"))
+    times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))
     result = emitting.let("matched", Select(matches, (*measures, *times)), "MEASURES")
     return Stage(result, names, lasting)
 
@@ -95,7 +95,7 @@ class _Events:
             for column in self.plan.columns
         }
         fields = [f"{one.name} {types[one.column]}" for one in program.outputs]
-        return ", ".join((*fields, f"{TIME} BIGINT"))
+        return ", ".join((*fields, f"{MOMENT} BIGINT"))
 
     def taken(self, node: Expr) -> str | None:
         """The output of the program for a value of a match."""

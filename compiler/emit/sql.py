@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from neelc.emit.literals import identifier
+from neelc.emit.literals import alias, with_alias
 from neelc.emit.relations import (
     AgentCall,
     Aggregate,
@@ -56,7 +56,7 @@ def sql_text(relations: Relations) -> str:
 def _query(relation: Relation) -> exp.Select:
     match relation:
         case Read(stream):
-            return _select(["*"], identifier(stream))
+            return _select(["*"], alias(stream))
         case Select(source, items, where, having, distinct):
             found = _select(_aliased(items), source, where, distinct)
             return found if having is None else _select(["*"], found.subquery(), having)
@@ -91,4 +91,4 @@ def _select(
 
 
 def _aliased(items: Items) -> list[str]:
-    return [text if text == identifier(name) else f"{text} AS {identifier(name)}" for text, name in items]
+    return [with_alias(text, name) for text, name in items]

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from neelc.bind.row_queries import QUERY
 from neelc.emit.expressions import sql
-from neelc.emit.literals import identifier
+from neelc.emit.literals import alias
 from neelc.emit.relations import SparkQuery
 from neelc.host.clauses import Clause, With
 from neelc.host.scan import Token, tokens
@@ -103,11 +103,7 @@ class Texts:
         """Without a name of its own, the result is called like what the clause reads."""
         self.used.append(self.relations[clause.span])
         name = "{" + self.relations[clause.span] + "}"
-        return (
-            name
-            if clause.is_named or clause.name is None
-            else f"{name} AS {_escaped(identifier(clause.name))}"
-        )
+        return name if clause.is_named or clause.name is None else f"{name} AS {_escaped(alias(clause.name))}"
 
     def _finished(self, text: str, arguments: Mapping[str, str]) -> SparkQuery:
         found = list(tokens(text))
@@ -118,7 +114,7 @@ class Texts:
         streams = {name: self.relations[name] for name in self.streams if name.casefold() in names}
         if streams:
             defined = ",\n".join(
-                f"{_escaped(identifier(name))} AS (SELECT * FROM {{{relation}}})"
+                f"{_escaped(alias(name))} AS (SELECT * FROM {{{relation}}})"
                 for name, relation in streams.items()
             )
             text = f"WITH {defined}\n{text}"

@@ -31,7 +31,15 @@ RESERVED = (
     "match_end",
     "copy",
     "bucket",
+    "event",
+    "events",
+    "first",
+    "beyond",
 )
+"""Names that relations of events have for columns of their own."""
+
+NUMBERED = re.compile(r"(events|near)_[0-9]+\Z", re.IGNORECASE)
+"""More of them."""
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 """What can stand in any generated text as it is."""
@@ -92,5 +100,7 @@ class EventColumns:
 def _wish(expression: Expr, form: str) -> str:
     match expression:
         case Attribute(name=name) | EventTime(name=name) if PLAIN_NAME.match(bare(name)):
+            if NUMBERED.match(bare(name)):
+                return "value"
             return bare(name) if form != NUMBER else f"{bare(name)}_number"
     return "value"

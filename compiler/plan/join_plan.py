@@ -45,7 +45,7 @@ class JoinPlan:
     def fields(self, variable: str) -> list[tuple[str, str, str]]:
         """The fields of a variable's struct: name, text and type."""
         own = ["start", *(["end"] if self.plan.lasting else [])]
-        found = [(name, name, str(BIGINT)) for name in own]
+        found = [(name, f"`{name}`" if name == "end" else name, str(BIGINT)) for name in own]
         if self.plan.counted:
             found += [(name, f"CAST({name} AS BIGINT)", str(BIGINT)) for name in ("first", "beyond")]
         if self.numbered:
@@ -83,7 +83,7 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
         plan,
         tuple(columns.all()),
         key_columns,
-        struct_names(tuple(columns.type_of_variable)),
+        struct_names(tuple(columns.type_of_variable), tuple(key.name for key in key_columns)),
         {variable: tuple(names) for variable, names in used.items()},
         numbered,
     )

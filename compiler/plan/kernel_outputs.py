@@ -90,14 +90,18 @@ SPECIAL_WORDS = frozenset(
 """Words that Spark SQL does not take for names, though neelc does."""
 
 
-def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
-    """A column name for each variable: its own where that is a plain word. Spark does not tell cases apart.
+def struct_names(variables: tuple[str, ...], others: tuple[str, ...] = ()) -> dict[str, str]:
+    """A column name for each variable: its own where that is a plain word, and not one of `others`, the
+    columns beside it. Spark does not tell cases apart.
 
     >>> struct_names(("a", "`A`", "`x y`", "match_start"))
     {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
+    >>> struct_names(("id", "b"), others=("ID", "event_1"))
+    {'id': 'event_1_2', 'b': 'b'}
     """
     found: dict[str, str] = {}
     taken = {
+        *(name.casefold() for name in others),
         "match_start",
         "match_end",
         "confidence",
@@ -108,6 +112,8 @@ def struct_names(variables: tuple[str, ...]) -> dict[str, str]:
         plain = bare(name)
         if not PLAIN_NAME.match(plain) or plain.casefold() in taken:
             plain = f"event_{number}"
+            while plain in taken:
+                plain += "_2"
         taken.add(plain.casefold())
         found[name] = plain
     return found
