@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from neelc.bind.row_queries import QUERY
 from neelc.emit.expressions import sql
-from neelc.emit.literals import alias
+from neelc.emit.literals import alias, identifier
 from neelc.emit.relations import SparkQuery
 from neelc.host.clauses import Clause, With
 from neelc.host.scan import Token, tokens
@@ -47,7 +47,7 @@ class Texts:
     ) -> SparkQuery:
         """The rows that a clause reads, with the columns that the queries inside of it give each."""
         self.used.append(reads)
-        items = [f"{self._value(one.expression)} AS {identifier(one.name)}" for one in columns]
+        items = [f"{self._value(one.expression)} AS {alias(one.name)}" for one in columns]
         listed = ",\n".join(("*", *items))
         return self._visible(f"SELECT {listed}\nFROM {{{reads}}}", clause, arguments)
 
@@ -145,7 +145,7 @@ def _column(node: e.Expr) -> str | None:
     """A column of the row, or of a query inside the clause."""
     match node:
         case e.Attribute(e.Variable(name), column):
-            return f"{QUERY}.{identifier(bare(column))}" if name == QUERY else identifier(bare(column))
+            return identifier(bare(column), QUERY if name == QUERY else "")
     return None
 
 

@@ -28,7 +28,7 @@ def test_the_settings_are_what_they_seem(spark: Any) -> None:
     """Else the tests below would say nothing."""
     frame = spark.createDataFrame([(1, 2)], "`end` INT, `unit price` INT")
     for text in ("end > 0", "`unit price` > 0"):
-        with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR|INVALID_USAGE_OF_STAR_OR_REGEX"):
+        with pytest.raises(Exception, match=r"PARSE_SYNTAX_ERROR|INVALID_USAGE_OF_STAR_OR_REGEX"):
             frame.where(text).collect()
 
 
