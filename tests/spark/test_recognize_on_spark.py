@@ -159,6 +159,13 @@ def trades(spark: Any) -> Any:
             [("A", 12.0, "{", False)],
         ),
         (
+            f"CREATE QUERY v AS SELECT * FROM ticks {V}; WITH w AS (SELECT start FROM ticks {V} z) "
+            "SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY price DESC "
+            "MEASURES (SELECT max(start) FROM v) AS m "
+            "PATTERN (^ X) DEFINE X AS price > (SELECT min(start) FROM w))",
+            [(10.0,)],
+        ),
+        (
             "SELECT k.symbol, m.top FROM (VALUES ('A'), ('B')) k(symbol), LATERAL (SELECT * FROM ticks "
             "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES max(price) AS top PATTERN (X+)) r "
             "WHERE r.symbol = k.symbol) m WHERE m.top > :least",
