@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from neelc.bind.components import Named, parts_of
 from neelc.ir.expr import Name
-from neelc.ir.names import find, same
+from neelc.ir.names import bare, find, same
 from neelc.ir.node import walk
 from neelc.ir.pattern import Event, Exists, Not, Optional, Or, Pattern, Repeat
 
@@ -51,8 +52,24 @@ class Scopes:
     made: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Declared | None:
-        found = find(name, [v.name for v in self.variables])
-        return next((v for v in self.variables if v.name == found), None)
+        return next((v for v in self._alike(name) if same(name, v.name)), None)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Declared]]:
+        """The variables by what they can be called, without regard to case and backticks."""
+        found: dict[str, list[Declared]] = {}
+        for variable in self.variables:
+            names = {variable.name, variable.type or variable.name}
+            for name in {bare(name).casefold() for name in names}:
+                found.setdefault(name, []).append(variable)
+        return found
+
+    @cached_property
+    def _made(self) -> frozenset[str]:
+        return frozenset(self.made)
+
+    def _alike(self, name: str) -> list[Declared]:
+        return self._by_name.get(bare(name).casefold(), [])
 
     def meant(self, name: str, at: Path) -> list[Declared]:
         """The variables that `name` could mean there: more than one if it is ambiguous.
@@ -60,15 +77,14 @@ class Scopes:
         A component without a variable is called by its type. If several are, those in the part the name
         stands in come first: in `OR(SEQ(A, B; A.id = B.id), SEQ(A, C))` the first `A` is meant.
         """
-        found = [
-            v for v in self.variables if same(name, v.type if v.name in self.made and v.type else v.name)
-        ]
+        alike = self._alike(name)
+        found = [v for v in alike if same(name, v.type if v.name in self._made and v.type else v.name)]
         found = [v for v in found if v.name == name and name in self.explicit] or found
         for end in range(len(at), -1, -1):
             inside = [v for v in found if is_below(v.path, at[:end])]
             if inside:
                 return inside
-        return found or [v for v in self.variables if same(name, v.name)]
+        return found or [v for v in alike if same(name, v.name)]
 
     def inner(self, closure: Declared, name: str) -> Declared | None:
         """A variable of the body of a composite closure."""

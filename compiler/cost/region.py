@@ -7,7 +7,7 @@ names is bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from neelc.cost.agreement import Term, classes, equal_terms
@@ -54,6 +54,51 @@ class Judged:
     comparisons: float = 0.0
 
 
+class Pending:
+    """Conditions that wait until all variables of the region that they name are bound."""
+
+    def __init__(self, conditions: Sequence[e.Expr], own: Set[str], bound: Set[str]) -> None:
+        self._conditions = dict(enumerate(conditions))
+        self._missing = {place: set(names_in(one) & own - bound) for place, one in self._conditions.items()}
+        self._free = [place for place, names in self._missing.items() if not names]
+        self._waiting: dict[str, list[int]] = {}
+        for place, names in self._missing.items():
+            for name in names:
+                self._waiting.setdefault(name, []).append(place)
+
+    def bind(self, variables: Iterable[str]) -> list[e.Expr]:
+        """Those that can be judged now, in the order they are written."""
+        for name in variables:
+            for place in self._waiting.pop(name, ()):
+                self._missing[place].discard(name)
+                if not self._missing[place]:
+                    self._free.append(place)
+        ready, self._free = sorted(self._free), []
+        return [self._conditions.pop(place) for place in ready]
+
+    def rest(self) -> list[e.Expr]:
+        """All that are left."""
+        found, self._conditions, self._free = [*self._conditions.values()], {}, []
+        return found
+
+
+class Class:
+    """Terms that are equal, and those of them whose variables are bound."""
+
+    def __init__(self, terms: frozenset[Term], bound: Set[str]) -> None:
+        self.terms = terms
+        self.bound = [term for term in terms if term[0] in bound]
+        self.of: dict[str, list[Term]] = {}
+        for term in terms:
+            self.of.setdefault(term[0], []).append(term)
+
+    def among(self, variables: Iterable[str]) -> list[Term]:
+        return [term for name in dict.fromkeys(variables) for term in self.of.get(name, ())]
+
+    def bind(self, variables: Iterable[str]) -> None:
+        self.bound = [*dict.fromkeys((*self.bound, *self.among(variables)))]
+
+
 @dataclass
 class Region:
     """A part, what of it is bound so far, and the logarithm of the share that its conditions left so far.
@@ -70,7 +115,6 @@ class Region:
     log: float = 0.0
     filters: list[tuple[p.Pattern, Gap, frozenset[str]]] = field(default_factory=list)
     necessary: list[float] = field(default_factory=list)
-    pending: list[e.Expr] = field(default_factory=list)
     late: Judged = Judged()
 
     def __post_init__(self) -> None:
@@ -78,6 +122,7 @@ class Region:
         self.bound = {*self.outer, AROUND} if self.outer else set()
         alike = [[(AROUND, name), *((variable, name) for variable in self.own)] for name in sorted(self.same)]
         equal: list[tuple[Term, Term]] = []
+        pending: list[e.Expr] = []
         for part in own_parts(self.part):
             for conjunct in conjuncts(part.where):
                 if isinstance(conjunct, e.Same):
@@ -85,18 +130,17 @@ class Region:
                 elif (pair := equal_terms(conjunct)) and self.setting.ledger.declared(conjunct) is None:
                     equal.append(pair)
                 else:
-                    self.pending.append(conjunct)
+                    pending.append(conjunct)
         self.alike = frozenset(term for group in alike for term in group)
-        self.classes = classes([*alike, *equal])
+        self.classes = [Class(terms, self.bound) for terms in classes([*alike, *equal])]
+        self.pending = Pending(pending, self.own, self.bound)
 
     def bind(self, *variables: str, composite: bool = False, listed: bool = False) -> Judged:
         """What binding these variables, all at once, lets be judged. With `composite` they come from parts
         that have judged the `[id]`s around them themselves; with `listed` each is a list of events."""
         found = self._agreed(variables, composite, listed)
         self.bound.update(variables)
-        ready = [c for c in self.pending if names_in(c) & self.own <= self.bound]
-        self.pending = [c for c in self.pending if c not in ready]
-        found = self._judged(found, ready, variables)
+        found = self._judged(found, self.pending.bind(variables), variables)
         if self.setting.push_in:
             return found
         once = Share(0.0, self.late.once.after + found.once.both)
@@ -105,26 +149,27 @@ class Region:
 
     def rest(self) -> Judged:
         """What is judged at the end."""
-        found = self._judged(self.late, self.pending, ())
-        self.pending, self.late = [], Judged()
+        found = self._judged(self.late, self.pending.rest(), ())
+        self.late = Judged()
         return found
 
     def _agreed(self, variables: tuple[str, ...], composite: bool, listed: bool) -> Judged:
         """Equal attributes: each class once for each variable, given what of it is bound already."""
         once, first, comparisons = Share(), Share(), 0.0
         for group in self.classes:
-            bound = [term for term in group if term[0] in self.bound]
-            for term in sorted(group):
-                if term[0] not in variables or (composite and term in self.alike):
+            bound = list(group.bound)
+            for term in sorted(group.among(variables)):
+                if composite and term in self.alike:
                     continue
                 is_key = term in self.setting.keys
                 once = once.plus(logarithm(1 - self.setting.ledger.nulls(*term)), True)
                 if bound or listed:
-                    share = logarithm(self.setting.agreement(term, group, bound))
+                    share = logarithm(self.setting.agreement(term, group.terms, bound))
                     once = once.plus(share, is_key)
                     first = first if bound else first.plus(share, is_key)
                     comparisons += 0.0 if is_key else 1.0
                 bound.append(term)
+            group.bind(variables)
         each = once if listed else Share()
         return Judged(Share() if listed else once, each, first if listed else Share(), comparisons)
 

@@ -110,14 +110,19 @@ class Setting:
         """Bindings in the whole input; never more than a number that can be reckoned with."""
         return Ways(min(MOST, ways.log + logarithm(self.windows(ways.events)))).number
 
-    def spread(self, terms: Collection[Term]) -> Spread:
+    def spread(self, terms: frozenset[Term]) -> Spread:
         """The values of attributes that are equal: those of one are among those of the others, and a value is
         only as common as in the attribute in which it is rarest."""
-        known = [term for term in terms if term[0] in self.ledger.types]
-        if not known:
-            return Spread(1.0)
-        values = max(self.ledger.distinct(*term) for term in known)
-        return Spread(values, min(self.ledger.most_frequent(*term) for term in known))
+        if terms not in self._spreads:
+            known = [term for term in terms if term[0] in self.ledger.types]
+            values = max((self.ledger.distinct(*term) for term in known), default=1.0)
+            common = min((self.ledger.most_frequent(*term) for term in known), default=0.0)
+            self._spreads[terms] = Spread(values, common)
+        return self._spreads[terms]
+
+    @cached_property
+    def _spreads(self) -> dict[frozenset[Term], Spread]:
+        return {}
 
     def left_by_shortcuts(self, variable: str) -> float:
         """The share of a variable's events that the shortcuts leave."""
@@ -127,7 +132,7 @@ class Setting:
         """The share of matches for which a negation of these variables must be checked."""
         return prod(cut.share for cut in self.cuts if cut.inner[0] in names and cut.negative)
 
-    def agreement(self, term: Term, group: Collection[Term], bound: Collection[Term]) -> float:
+    def agreement(self, term: Term, group: frozenset[Term], bound: Collection[Term]) -> float:
         """How often an event has the same value of `term` as those of `bound`; both in a group of equals.
 
         What a shortcut has dropped cannot be dropped again by the equality that it anticipates.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from neelc.cost.sharing_expression import Constraint, Expression
 from neelc.cost.sharing_surroundings import Around, foreign_names, neutral, own_names
@@ -30,12 +31,12 @@ class Taken:
     single: dict[int, list[Expr]] = field(default_factory=dict)
     dropped: dict[int, list[Expr]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def places(self) -> dict[str, int]:
         """The component that declares a variable."""
         return {name: place for place, part in enumerate(self.kept) for name in own_names(part)}
 
-    @property
+    @cached_property
     def holes(self) -> dict[str, int]:
         """The gap in which a variable is dropped."""
         return {name: gap for gap, parts in enumerate(self.gaps) for part in parts for name in targets(part)}
@@ -159,9 +160,9 @@ def _contents(parts: list[p.Pattern], conditions: list[Expr]) -> list[p.Pattern]
 def _constraint(taken: Taken, node: Node, needs: Iterable[int], gap: int | None, text: str) -> Constraint:
     ordered = tuple(sorted(needs))
     outer = {
-        name: f"{ordered.index(place) + 1}{_inner(taken.kept[place], name)}"
-        for name, place in taken.places.items()
-        if place in ordered
+        name: f"{number}{_inner(taken.kept[place], name)}"
+        for number, place in enumerate(ordered, 1)
+        for name in own_names(taken.kept[place])
     }
     around = taken.around
     return Constraint(neutral(node, outer), ordered, gap, around.members(node), text, node, around.query)

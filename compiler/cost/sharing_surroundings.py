@@ -10,7 +10,7 @@ from neelc.ir import pattern as p
 from neelc.ir.conjuncts import conjoin, conjuncts, names_in
 from neelc.ir.expr import Binary, Expr, Same
 from neelc.ir.logical import Match, Member
-from neelc.ir.node import Node, transform, walk
+from neelc.ir.node import Node, remembered, transform, walk
 from neelc.ir.parts import all_parts, declared
 from neelc.rewrite.facts import ANY_MATCH
 from neelc.rewrite.names import renamed
@@ -69,6 +69,7 @@ class Around:
         return Component(replace(part, where=where), self.members(said), self.context, text, said, self.query)
 
 
+@remembered
 def own_names(part: p.Pattern) -> tuple[str, ...]:
     """The names declared in a part, in order."""
     found = (node.variable for node in all_parts(part) if isinstance(node, p.Event | p.Repeat))

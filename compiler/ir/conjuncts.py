@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from neelc.ir.expr import Conjunction, Expr, Same, Variable
-from neelc.ir.node import Node, walk
+from neelc.ir.node import Node, remembered, walk
 
 
 def conjuncts(where: Expr | None) -> tuple[Expr, ...]:
@@ -42,8 +42,11 @@ def conjoin(conditions: Iterable[Expr | None]) -> Expr | None:
 
 def names_in(node: Node | None) -> frozenset[str]:
     """The variables an expression names."""
-    if node is None:
-        return frozenset()
+    return frozenset() if node is None else _names_in(node)
+
+
+@remembered
+def _names_in(node: Node) -> frozenset[str]:
     return frozenset(found.name for found in walk(node) if isinstance(found, Variable))
 
 

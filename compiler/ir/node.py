@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from neelc.source import Span
 
 N = TypeVar("N", bound="Node")
+V = TypeVar("V")
+A = TypeVar("A")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,18 @@ class Node:
     """An immutable value. Children are nodes in fields, or in tuples of nodes; equality ignores the span."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        # A method of the class itself, so that `dataclass` does not put its own in its place.
+        cls.__hash__ = Node.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        """The hash of a tree is asked for over and over, and takes a walk over all of it: it is kept."""
+        kept: int | None = self.__dict__.get("_hash")
+        if kept is None:
+            kept = hash((type(self), *(getattr(self, slot) for slot in _compared(type(self)))))
+            self.__dict__["_hash"] = kept
+        return kept
 
     def __str__(self) -> str:
         from neelc.ir.show import show  # the printer knows every node, so it is imported last
@@ -32,6 +48,32 @@ def _slots(node: Node) -> tuple[str, ...]:
     if kind not in _SLOTS:
         _SLOTS[kind] = tuple(slot.name for slot in fields(kind) if slot.name != "span")
     return _SLOTS[kind]
+
+
+_COMPARED: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _compared(kind: type[Node]) -> tuple[str, ...]:
+    """The fields that tell nodes apart."""
+    if kind not in _COMPARED:
+        _COMPARED[kind] = tuple(slot.name for slot in fields(kind) if slot.compare)
+    return _COMPARED[kind]
+
+
+def remembered(question: Callable[Concatenate[V, P], A]) -> Callable[Concatenate[V, P], A]:
+    """A question about a value that is answered once for the same further arguments: nodes and plans do not
+    change, and keep the answer."""
+    name = f"{question.__module__}.{question.__qualname__}"
+
+    @wraps(question)
+    def answer(value: V, /, *args: P.args, **named: P.kwargs) -> A:
+        kept: dict[object, A] = value.__dict__.setdefault(name, {})
+        key = (args, *named.items())
+        if key not in kept:
+            kept[key] = question(value, *args, **named)
+        return kept[key]
+
+    return answer
 
 
 def children(node: Node) -> Iterator[Node]:

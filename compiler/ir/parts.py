@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.ir import pattern as p
-from neelc.ir.node import children, walk
+from neelc.ir.node import children, remembered, walk
 
 Listing = p.Seq | p.And | p.AndNeg | p.Or
 LISTS = (p.Seq, p.And, p.AndNeg, p.Or)
@@ -26,6 +26,7 @@ def all_parts(part: p.Pattern) -> Iterator[p.Pattern]:
             yield node
 
 
+@remembered
 def targets(part: p.Pattern) -> tuple[str, ...]:
     """The variables a part binds, in order, each once. Those inside a closure are the closure's own.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Expr
@@ -50,14 +51,22 @@ class Item:
     same: tuple[tuple[int, str], ...] = ()
     loop: Loop | None = None
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Items are looked up often, and may know of very many variables. Equal ones have the same hash."""
+        return hash((self.variable, self.type, self.when, self.scope))
+
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """The types of its events."""
         if self.loop is not None:
             return tuple(item.type for item in self.loop.body.items)
         return (self.type,) if self.type else ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The variable, and what is bound beside it: the first and the last element of a list."""
         loop = self.loop
@@ -162,4 +171,4 @@ def implies(one: When, other: When) -> bool:
     >>> implies((("m", 1), ("n", 0)), (("m", 1),)), implies((), (("m", 1),))
     (True, False)
     """
-    return set(other) <= set(one)
+    return not other or set(other) <= set(one)

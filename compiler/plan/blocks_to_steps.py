@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 
 from neelc.plan.agreements import agreements
 from neelc.plan.blocks import Block, Item
@@ -44,7 +46,7 @@ def _steps(order: Order) -> list[Step]:
             choose(order, item.when)
             is_list = item.loop is not None
             order.steps.append(repeat_step(order, item, _steps) if is_list else _take(order, item))
-            order.taken.add(item)
+            order.take(item)
         judge(order)
         if place == 0 and block.wanted is None and order.postpones:
             order.steps += feasible(order.bound(()), block.items, order.roles, order.known)
@@ -63,15 +65,29 @@ def _events(order: Order, variables: tuple[str, ...]) -> tuple[str, ...]:
 def _in_order(items: list[Item], postpones: bool) -> list[Item]:
     """The order of the text, but what must lie around other events comes after them: they do not know of
     it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
-    left, ordered = list(items), list[Item]()
-    while left:
-        waiting = {item.variable for item in left}
-        free = [item for item in left if not waiting & set(_looked_at(item))]
-        free.sort(key=lambda item: postpones and item.loop is not None)
-        assert free, "windows are nested, so there is an order"
-        ordered.append(free[0])
-        left.remove(free[0])
+    left = Counter(item.variable for item in items)
+    waits_for = [{name for name in _looked_at(item) if name in left} for item in items]
+    waiting: dict[str, list[int]] = {}
+    for place, names in enumerate(waits_for):
+        for name in names:
+            waiting.setdefault(name, []).append(place)
+    free = [_rank(items, place, postpones) for place, names in enumerate(waits_for) if not names]
+    heapify(free)
+    ordered = list[Item]()
+    while free:
+        item = items[heappop(free)[1]]
+        ordered.append(item)
+        left[item.variable] -= 1
+        for place in waiting.get(item.variable, ()) if not left[item.variable] else ():
+            waits_for[place].remove(item.variable)
+            if not waits_for[place]:
+                heappush(free, _rank(items, place, postpones))
+    assert len(ordered) == len(items), "windows are nested, so there is an order"
     return ordered
+
+
+def _rank(items: list[Item], place: int, postpones: bool) -> tuple[bool, int]:
+    return postpones and items[place].loop is not None, place
 
 
 def _looked_at(item: Item) -> Iterator[str]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from neelc.ir import expr as e
 from neelc.ir import pattern as p
+from neelc.ir.conjuncts import names_in
 from neelc.ir.logical import EventType, Match
-from neelc.ir.node import Node, children
+from neelc.ir.node import Node, children, remembered
 from neelc.ir.parts import inner_parts
 
 
@@ -48,7 +49,7 @@ class Component:
         >>> [found.is_alone_in(c) for found in components(match) for c in match.pattern.where.operands]
         [False, False, False, True, False, False]
         """
-        named = list(_events_named(condition))
+        named = _events_named(condition) if len(names_in(condition)) == 1 else ()
         return bool(named) and all(self._is(event) for event in named)
 
     def _is(self, event: e.EventRef) -> bool:
@@ -62,12 +63,11 @@ class Component:
         return False
 
 
-def _events_named(node: Node) -> Iterator[e.EventRef]:
+@remembered
+def _events_named(node: Node) -> tuple[e.EventRef, ...]:
     if isinstance(node, e.EventRef):
-        yield node
-        return
-    for child in children(node):
-        yield from _events_named(child)
+        return (node,)
+    return tuple(event for child in children(node) for event in _events_named(child))
 
 
 def components(query: Match) -> tuple[Component, ...]:

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from neelc.ir.logical import Match
 from neelc.plan.kernel_outputs import closures_of, is_start, references
-from neelc.plan.picks import uses
-from neelc.plan.steps import Plan, Rename, Step, Take
+from neelc.plan.picks import with_later_uses
+from neelc.plan.steps import Plan, Take
 from neelc.plan.steps_within import types_of_variables
 from neelc.runtime.program import EARLIEST
 
@@ -35,9 +35,11 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     fixed |= set(_told_apart(plan, query))
     steps = tuple(
         replace(step, pick=EARLIEST)
-        if isinstance(step, Take) and step.variable not in fixed and _leads_on(step, plan.steps[place + 1 :])
+        if isinstance(step, Take)
+        and step.variable not in fixed
+        and later[step.variable] <= {"after"}  # all that comes later only has to start after the event
         else step
-        for place, step in enumerate(plan.steps)
+        for step, later in with_later_uses(plan.steps)
     )
     return replace(plan, steps=steps)
 
@@ -49,10 +51,3 @@ def _told_apart(plan: Plan, query: Match) -> Iterator[str]:
         for variable, reference in references(output.expression, bodies):
             if reference and not is_start(reference, types.get(variable, ()), query, plan.unit):
                 yield variable
-
-
-def _leads_on(step: Take, later: tuple[Step, ...]) -> bool:
-    """Whether all that comes later only has to start after the event."""
-    found = {use for one in later for use in uses(step.variable, one)}
-    is_renamed = any(isinstance(one, Rename) and one.variable == step.variable for one in later)
-    return found <= {"after"} and not is_renamed

@@ -7,7 +7,7 @@ A condition `f(a) op g(b)` becomes two columns and one comparison.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from neelc.ir.conjuncts import names_in
@@ -63,11 +63,16 @@ class EventColumn:
         return type_of(self.expression)
 
 
+def plain_columns(columns: Iterable[EventColumn]) -> dict[Expr, str]:
+    """The names of the columns that are written as they are, by what they hold."""
+    return {column.expression: column.name for column in columns if column.form == PLAIN}
+
+
 @dataclass
 class EventColumns:
     """The columns that were asked for, in the order they were."""
 
-    type_of_variable: dict[str, tuple[str, ...]]
+    type_of_variable: Mapping[str, tuple[str, ...]]
     columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
     names: set[str] = field(default_factory=lambda: set(RESERVED))
 

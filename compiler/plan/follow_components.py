@@ -74,12 +74,16 @@ class Branch:
 
     def begin(self, names: Sequence[str]) -> tuple[int, int]:
         """The component, and the part of it, that the first of some variables stands at."""
-        found = [(self.places[name], 0) for name in names if name in self.places]
+        return min((self._begins[name] for name in names if name in self._begins), default=(0, 0))
+
+    @cached_property
+    def _begins(self) -> Mapping[str, tuple[int, int]]:
+        """The component, and the part of it, that each variable stands at first."""
+        found = [(name, (place, 0)) for name, place in self.places.items()]
         for place, component in enumerate(self.components):
             if component.is_list:
-                own = [part.item.variable for part in component.parts]
-                found += [(place, own.index(name)) for name in names if name in own]
-        return min(found, default=(0, 0))
+                found += [(part.item.variable, (place, n)) for n, part in enumerate(component.parts)]
+        return dict(sorted(found, key=lambda one: one[1], reverse=True))
 
     @cached_property
     def marks(self) -> Mapping[str, tuple[int, int | None]]:

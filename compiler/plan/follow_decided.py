@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neelc.ir.expr import At, Each, Expr, Index, Inner, Variable
-from neelc.ir.node import Node, children
+from neelc.ir.node import Node, children, remembered
 from neelc.plan.blocks import Condition
 from neelc.plan.follow_components import Branch, Component
 from neelc.plan.list_names import CURRENT, LAST, inner_of, lag, list_of, place_of, ranges
@@ -95,10 +95,16 @@ def _references(node: Node) -> Iterator[Reference]:
                 yield from _references(child)
 
 
+@remembered
+def _begin(question: Question, branch: Branch) -> tuple[int, int]:
+    """Where the part begins that a condition stands at."""
+    return branch.begin(question.condition.home)
+
+
 def is_decided(question: Question, at: Position, branch: Branch, of_earlier: bool = False) -> bool:
     """Whether a condition can be judged when a run is there; in a closure, for the iteration that the run is
     in, or `of_earlier` ones."""
-    if (at.component, at.part) < branch.begin(question.condition.home) and not of_earlier:
+    if (at.component, at.part) < _begin(question, branch) and not of_earlier:
         return False  # "a part that was begun, so that its conditions must hold"
     if question.body is not None and at.component < question.body:
         return False

@@ -52,12 +52,14 @@ def _checks(block: Block) -> Iterator[Block]:
 
 def _told_apart(questions: list[Question], branch: Branch) -> dict[str, int]:
     """Up to which number conditions tell the elements of each list apart."""
-    found: dict[str, int] = {}
+    found = dict.fromkeys(branch.places, 1) if questions else {}
     for question in questions:
-        for name in branch.places:
-            lag = question.lag if name == question.ranged else 1
-            numbers = (int(place) for place in question.places_of(name) if place.isdigit())
-            found[name] = max(found.get(name, 1), lag, *numbers)
+        places = [(one.variable, one.place) for one in question.references if one.place]
+        numbers = [(name, int(place)) for name, place in places if place.isdigit()]
+        lags = [(question.ranged, question.lag)] if question.ranged is not None else []
+        for name, number in (*numbers, *lags):
+            if name in found:
+                found[name] = max(found[name], number)
     return found
 
 

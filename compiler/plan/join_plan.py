@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from neelc.bind.coercion import is_orderable
 from neelc.ir.expr import Expr
 from neelc.ir.logical import Match
 from neelc.ir.types import BIGINT
 from neelc.plan import steps as s
-from neelc.plan.event_columns import EVENT, PLAIN, EventColumn, EventColumns
+from neelc.plan.event_columns import EVENT, EventColumn, EventColumns, plain_columns
 from neelc.plan.event_roles import renamed
 from neelc.plan.kernel_outputs import references, struct_names
 from neelc.plan.kernel_plan import KeyColumn, key_column
@@ -40,7 +41,11 @@ class JoinPlan:
 
     def field(self, reference: Expr, variable: str) -> str:
         plain = renamed(reference, variable, EVENT)
-        return next(c.name for c in self.columns if c.expression == plain and c.form == PLAIN)
+        return self._fields[plain]
+
+    @cached_property
+    def _fields(self) -> dict[Expr, str]:
+        return plain_columns(self.columns)
 
     def fields(self, variable: str) -> list[tuple[str, str, str]]:
         """The fields of a variable's struct: name, text and type."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from neelc.ir.expr import Aggregate, Attribute, EventTime, Expr, Variable, Whole
 from neelc.ir.logical import Match, Stream
 from neelc.ir.names import bare
-from neelc.ir.node import Node, children
+from neelc.ir.node import Node, children, remembered
 from neelc.ir.parts import all_parts, targets
 from neelc.ir.pattern import Event, Pattern, Repeat
 from neelc.ir.typeof import DATETIMES, type_of
@@ -123,6 +123,7 @@ Bodies = Mapping[str, tuple[str, ...]]
 """The closures of composites, and the variables that an iteration of each binds."""
 
 
+@remembered
 def closures_of(pattern: Pattern) -> Bodies:
     """
     >>> from neelc.parse import pattern

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Expr
@@ -14,7 +15,7 @@ from neelc.ir.typeof import type_of
 from neelc.ir.types import DOUBLE, FLOAT, DataType
 from neelc.plan import steps as s
 from neelc.plan.earliest import with_earliest
-from neelc.plan.event_columns import EVENT, PLAIN, PLAIN_NAME, EventColumn, EventColumns
+from neelc.plan.event_columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
 from neelc.plan.event_roles import renamed
 from neelc.plan.furthest_of import furthest_of
 from neelc.plan.kernel_outputs import START, is_start, outputs_of
@@ -69,12 +70,20 @@ class KernelPlan:
 
     def struct(self, variable: str) -> str:
         """The column of a variable's event."""
-        return next(output.name for output in self.program.outputs if output.variable == variable)
+        return self._structs[variable]
+
+    @cached_property
+    def _structs(self) -> dict[str, str]:
+        return {output.variable: output.name for output in reversed(self.program.outputs)}
 
     def inner(self, closure: str, variable: str) -> str:
         """The field of an iteration that holds a variable of the closure's body."""
-        found = (inner for output in self.program.outputs for inner in output.inner)
-        return next(inner.name for inner in found if inner.variable == f"{closure}.{variable}")
+        return self._inner[f"{closure}.{variable}"]
+
+    @cached_property
+    def _inner(self) -> dict[str, str]:
+        found = [inner for output in self.program.outputs for inner in output.inner]
+        return {inner.variable: inner.name for inner in reversed(found)}
 
     def field(self, reference: Expr, variable: str) -> str:
         """The field of the variable's struct that holds an attribute: START if it is the start of the
@@ -82,8 +91,11 @@ class KernelPlan:
         if is_start(reference, types_of_variables(self.plan)[variable], self.query, self.plan.unit):
             return START
         plain = renamed(reference, variable, EVENT)
-        found = (c.name for c in self.columns if c.expression == plain and c.form == PLAIN)
-        return next(found)
+        return self._fields[plain]
+
+    @cached_property
+    def _fields(self) -> dict[Expr, str]:
+        return plain_columns(self.columns)
 
 
 Change = Callable[[s.Plan], s.Plan]

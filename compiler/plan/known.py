@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from neelc.ir.expr import Attribute, Cast
 from neelc.ir.names import bare
@@ -26,10 +28,22 @@ class Known:
 
     def is_sure(self, variable: str, when: When) -> bool:
         """Whether the variable is bound, once it is taken, in every row with these choices."""
-        return list_of(variable) is None and any(
-            implies(when, item.when) and (item.loop is None or item.loop.least > 0)
-            for item in self.items[variable]
-        )
+        return variable in self.sure(when)
+
+    def sure(self, when: When) -> frozenset[str]:
+        """The variables that are bound, once they are taken, in every row with these choices."""
+        if when not in self._sure:
+            self._sure[when] = frozenset(
+                variable
+                for variable, items in self.items.items()
+                if list_of(variable) is None
+                and any(implies(when, one.when) and (one.loop is None or one.loop.least > 0) for one in items)
+            )
+        return self._sure[when]
+
+    @cached_property
+    def _sure(self) -> dict[When, frozenset[str]]:
+        return {}
 
     def is_list(self, variable: str) -> bool:
         return any(item.loop is not None for item in self.items[variable])
@@ -52,9 +66,26 @@ class Known:
 
     def is_after(self, later: str, earlier: str) -> bool:
         """Whether the event of `later`, where both are bound, always starts after that of `earlier` ended."""
-        return all(earlier in item.after for item in self.items[later]) or all(
-            later in item.before for item in self.items[earlier]
-        )
+        return earlier in self.earlier[later]
+
+    @cached_property
+    def earlier(self) -> Mapping[str, AbstractSet[str]]:
+        """For each variable those whose event, where both are bound, always ended before its event starts.
+        All items of one of the two must say so."""
+        found = {name: _in_all(item.after for item in items) for name, items in self.items.items()}
+        for name, items in self.items.items():
+            for later in _in_all(item.before for item in items):
+                found.setdefault(later, set()).add(name)
+        return found
+
+    @cached_property
+    def later(self) -> Mapping[str, AbstractSet[str]]:
+        """The same, the other way round."""
+        found: dict[str, set[str]] = {name: set() for name in self.items}
+        for later, names in self.earlier.items():
+            for name in names:
+                found.setdefault(name, set()).add(later)
+        return found
 
     def can_be_one_event(self, item: Item, variable: str) -> bool:
         """Whether an event could be bound to both in one row."""
@@ -64,6 +95,11 @@ class Known:
             and any(self.facts.may_overlap(item.type, type) for type in other.types)
             for other in self.items[variable]
         )
+
+
+def _in_all(told: Iterable[Iterable[str]]) -> set[str]:
+    first, *others = told
+    return set(first).intersection(*others) if others else set(first)
 
 
 def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
@@ -99,6 +135,8 @@ def exclude_each_other(one: When, other: When) -> bool:
     >>> exclude_each_other((("m", 0),), (("m", 1),)), exclude_each_other((("m", 0),), (("n", 1),))
     (True, False)
     """
+    if not one or not other:
+        return False
     choices = dict(one)
     return any(choices.get(mark, number) != number for mark, number in other)
 

@@ -26,7 +26,9 @@ def is_settled(check: Block, closure: Item, order: Order, around: frozenset[str]
     body = closure.loop.body
     inside = {one.variable for one in body.items if one.loop is None and implies(check.when, one.when)}
     before = inside | {name for name in around if order.known.is_sure(name, check.when)}
-    waiting = [one.variable for one in order.block.items if one.loop and one not in order.taken | {closure}]
+    waiting = [
+        one.variable for one in order.block.items if one.loop and one not in order.taken and one != closure
+    ]
     for item in check.all_items():
         is_between = item.between or (inside & set(item.before) and before & set(item.after))
         if not is_between or any(_can_be_in(item, name, order) for name in waiting):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from neelc.ir.expr import At, Each, EventRef, Expr, Index, Inner, Variable
-from neelc.ir.node import Node, map_children, walk
+from neelc.ir.node import Node, map_children, remembered, walk
 from neelc.runtime.program import Between, Bounds
 
 FIRST, LAST, CURRENT, BEFORE = "1", "last", "i", "i-1"
@@ -157,6 +157,7 @@ def _unnamed(node: Node) -> Node:
     return map_children(node, _unnamed)
 
 
+@remembered
 def looks_back(expression: Expr) -> bool:
     """Whether a condition about `b[i]` looks at earlier elements: it holds for the first by definition."""
     return any(_lag(node) > 0 for node in walk(expression))
@@ -183,6 +184,7 @@ def _lag(node: Node) -> int:
     return 0
 
 
+@remembered
 def ranges(expression: Expr) -> frozenset[str]:
     """The lists whose elements, one by one, a condition is about: those of its `i`."""
     names = (_ranged(node) for node in walk(expression))

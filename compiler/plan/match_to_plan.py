@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.logical import Match
+from neelc.ir.node import remembered
 from neelc.ir.parts import targets
 from neelc.plan.blocks import Block
 from neelc.plan.blocks_to_steps import blocks_to_steps
@@ -41,7 +42,13 @@ def match_to_plan(
     >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
     ('a', 9, False, ['A', 'd', 'B', 'C'])
     """
-    follows = follows and query.strategy != ANY_MATCH
+    return _planned(query, keys, unit, contiguous, postpones, follows and query.strategy != ANY_MATCH)
+
+
+@remembered  # joins and kernels most often ask for the same plan
+def _planned(
+    query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool, postpones: bool, follows: bool
+) -> Plan:
     _refuse(query, contiguous, follows)
     block, repeats = pattern_to_blocks(query, unit)
     block = without_key_equalities(block, keys)

@@ -40,16 +40,39 @@ class Order:
     late: list[Condition] = field(default_factory=list)
     taken: set[Item] = field(default_factory=set)
 
+    def take(self, item: Item) -> None:
+        """Note that the events of an item are taken."""
+        self.taken.add(item)
+        self._settled.clear()
+        if item in self._waiting:
+            del self._waiting[item]
+
+    @cached_property
+    def _waiting(self) -> dict[Item, None]:
+        """The items that are not taken."""
+        return dict.fromkeys(item for item in self.block.items if item not in self.taken)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are items that are not taken."""
+        return bool(self._waiting)
+
+    @cached_property
+    def _settled(self) -> dict[When, frozenset[str]]:
+        return {}
+
     def bound(self, when: When) -> frozenset[str]:
         """The variables that are settled in rows with these choices: their events are taken, or they have
         none. Branches of an OR may share a variable, which is then taken in each."""
-        waiting = {
-            name
-            for item in self.block.items
-            if item not in self.taken and not exclude_each_other(item.when, when)
-            for name in item.names
-        }
-        return self.around | (self.own - waiting)
+        if when not in self._settled:
+            waiting = {
+                name
+                for item in self._waiting
+                if not exclude_each_other(item.when, when)
+                for name in item.names
+            }
+            self._settled[when] = self.around | (self.own - waiting)
+        return self._settled[when]
 
     @cached_property
     def own(self) -> frozenset[str]:
@@ -153,7 +176,8 @@ def share(order: Order, when: When) -> None:
         if shared:
             choose(order, (*choice.when, (mark, 0)))
         for items in shared:
-            order.taken |= set(items)
+            for item in items:
+                order.take(item)
             order.steps += [
                 Rename(items[0].variable, item.variable, item.when)
                 for item in items[1:]
@@ -165,11 +189,8 @@ def differs_of(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ..
     """The bound variables whose event an item could be, but must not be."""
     names = (
         name
-        for name in sorted(bound)
-        if place_of(name) in (None, CURRENT)
-        and name not in item.after
-        and name not in item.before
-        and order.known.can_be_one_event(item, name)
+        for name in sorted(bound.difference(item.after, item.before))
+        if place_of(name) in (None, CURRENT) and order.known.can_be_one_event(item, name)
     )
     return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))
 
@@ -180,8 +201,7 @@ def bounds_of(order: Order, item: Item, bound: frozenset[str]) -> Bounds:
 
 def _can_choose(order: Order, when: When) -> bool:
     """Choices are made as late as possible: not for a check alone, while there are variables to take."""
-    left = any(item not in order.taken for item in order.block.items)
-    return not left or all(mark in order.chosen or not _is_own(order, mark) for mark, _ in when)
+    return not order.is_waiting or all(mark in order.chosen or not _is_own(order, mark) for mark, _ in when)
 
 
 def _is_own(order: Order, mark: str) -> bool:

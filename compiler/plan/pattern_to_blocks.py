@@ -6,7 +6,7 @@ scope themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -49,21 +49,38 @@ def _tell_both(block: Block) -> None:
     """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
     drops is not named outside of it, but may be looked for together with what comes after it."""
     items = list(block.items)
+    of: dict[str, list[Item]] = {}
+    before: dict[str, list[Item]] = {}
+    after: dict[str, list[Item]] = {}
+    for item in items:
+        of.setdefault(item.variable, []).append(item)
+        for name in item.before:
+            before.setdefault(name, []).append(item)
+        for name in item.after:
+            after.setdefault(name, []).append(item)
     for number, item in enumerate(items):
-        others: dict[str, list[Item]] = {}
-        for one in items:
-            if not exclude_each_other(one.when, item.when):
-                others.setdefault(one.variable, []).append(one)
-        # Branches may share a variable: only what holds in all of them is told.
-        after = (name for name, told in others.items() if all(item.variable in one.before for one in told))
-        before = (name for name, told in others.items() if all(item.variable in one.after for one in told))
+        is_after = _told(before.get(item.variable, []), item, of)
+        is_before = _told(after.get(item.variable, []), item, of)
         block.items[number] = replace(
             item,
-            after=tuple(dict.fromkeys((*item.after, *after))),
-            before=tuple(dict.fromkeys((*item.before, *before))),
+            after=tuple(dict.fromkeys((*item.after, *is_after))),
+            before=tuple(dict.fromkeys((*item.before, *is_before))),
         )
     for check in block.checks:
         _tell_both(check)
+
+
+def _told(tellers: list[Item], item: Item, of: Mapping[str, list[Item]]) -> list[str]:
+    """The variables of those who say something of an item. Branches may share a variable: only what holds in
+    all of them that can be there with the item is told."""
+    known = {id(teller) for teller in tellers}
+    tellers = [one for one in tellers if not item.when or not exclude_each_other(one.when, item.when)]
+    return [
+        teller.variable
+        for teller in tellers
+        if len(of[teller.variable]) == 1
+        or all(id(one) in known or exclude_each_other(one.when, item.when) for one in of[teller.variable])
+    ]
 
 
 def place(walk: Walk, part: p.Pattern, at: Place) -> None:
@@ -77,10 +94,12 @@ def place(walk: Walk, part: p.Pattern, at: Place) -> None:
         case p.Event(type, variable):
             _place_event(type, variable or "", inside)
         case p.Seq(parts):
-            for number, inner in enumerate(parts):
-                after = _names(parts[:number])
-                before = _names(parts[number + 1 :])
-                place(walk, inner, replace(inside, after=inside.after + after, before=inside.before + before))
+            after, before = inside.after, _names(parts) + inside.before
+            for inner in parts:
+                own = targets(inner)
+                before = before[len(own) :]
+                place(walk, inner, replace(inside, after=after, before=before))
+                after += own
         case p.And(parts):
             for inner in parts:
                 place(walk, inner, inside)

@@ -19,8 +19,11 @@ class Window:
     counted: bool
 
     def around(self, variable: str) -> Within:
-        others = tuple(name for name in self.variables if name != variable)
-        return Within(others, self.width, self.counted, variable in self.variables)
+        if variable not in self.variables:
+            return Within(self.variables, self.width, self.counted)
+        place = self.variables.index(variable)
+        others = self.variables[:place] + self.variables[place + 1 :]
+        return Within(others, self.width, self.counted, member=True)
 
 
 Scope = tuple[int, ...]

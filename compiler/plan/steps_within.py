@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from neelc.ir.node import remembered
 from neelc.plan import steps as s
 from neelc.plan.list_names import BEFORE, CURRENT, FIRST, LAST, element, inner_of
 
 
-def types_of_variables(plan: s.Plan) -> dict[str, tuple[str, ...]]:
+@remembered
+def types_of_variables(plan: s.Plan) -> Mapping[str, tuple[str, ...]]:
     """The types of the events of each variable: several where branches share it."""
     types = {role.name: role.type for role in plan.roles}
     found: dict[str, tuple[str, ...]] = {}

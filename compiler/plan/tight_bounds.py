@@ -5,6 +5,7 @@ a check looks at, the sooner it can be made, and the more rows share its answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from neelc.plan.blocks import Item
@@ -14,26 +15,28 @@ from neelc.runtime.program import Bounds, Within
 
 def tight_bounds(item: Item, bound: frozenset[str], known: Known) -> Bounds:
     """The bounds of an item in terms of the variables in `bound`; those of other branches have no event."""
-    bound = frozenset(name for name in bound if known.can_be_together(name, item.when))
+    if item.when:
+        bound = frozenset(name for name in bound if known.can_be_together(name, item.when))
     after, before = in_bound(item.after, bound), in_bound(item.before, bound)
     within = (_tight_window(window, item, after, before, bound, known) for window in item.within)
+    sure = known.sure(item.when)
     between = tuple(dict.fromkeys(item.between))
     return Bounds(
-        tuple(name for name in after if not _follows(name, after, item, known, later=True)),
-        tuple(name for name in before if not _follows(name, before, item, known, later=False)),
+        _latest(after, [name for name in reversed(after) if name in sure], known),
+        _earliest(before, [name for name in before if name in sure], known),
         tuple(dict.fromkeys(window for window in within if window is not None)),
         between,
     )
 
 
-def _follows(name: str, names: tuple[str, ...], item: Item, known: Known, later: bool) -> bool:
-    """Whether another of the names, surely bound, lies between the item and this one."""
-    return any(
-        known.is_sure(other, item.when)
-        and (known.is_after(other, name) if later else known.is_after(name, other))
-        for other in names
-        if other != name
-    )
+def _latest(names: Iterable[str], others: Iterable[str], known: Known) -> tuple[str, ...]:
+    """The names that lie before none of the others."""
+    return tuple(name for name in names if known.later[name].isdisjoint(others))
+
+
+def _earliest(names: Iterable[str], others: Iterable[str], known: Known) -> tuple[str, ...]:
+    """The names that lie after none of the others."""
+    return tuple(name for name in names if known.earlier[name].isdisjoint(others))
 
 
 def _tight_window(
@@ -50,15 +53,14 @@ def _tight_window(
     latest end. An event strictly between two events of the window lies in what the window leaves around
     them."""
     events = in_bound(window.events, bound)
-    sure = [name for name in events if known.is_sure(name, item.when)]
-    if not window.member and any(name in after for name in sure) and any(name in before for name in sure):
+    earlier, later, surely = frozenset(after), frozenset(before), known.sure(item.when)
+    sure = [name for name in events if name in surely]
+    if not window.member and not earlier.isdisjoint(sure) and not later.isdisjoint(sure):
         return None
-    needed = tuple(
-        name
-        for name in events
-        if not (name in after and any(known.is_after(name, other) for other in sure if other != name))
-        and not (name in before and any(known.is_after(other, name) for other in sure if other != name))
-    )
+    first = _earliest((name for name in events if name in earlier), sure, known)
+    last = _latest((name for name in events if name in later), sure[::-1], known)
+    needless = earlier.difference(first) | later.difference(last)
+    needed = tuple(name for name in events if name not in needless)
     measured = window.counted or known.lasting
     if not needed and not (window.member and measured):
         return None

@@ -50,11 +50,15 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: bool) -> 
     sure = tuple(sure_roles(part, known.roles))
     key = _spread(key, known, frozenset(role.variable for role in sure), timed)
     found: Terms = {}
+    terms: dict[frozenset[str], list[Expr]] = {}
+    for term in key:
+        terms.setdefault(names_in(term), []).append(term)
     for role in sure:
-        term = _term_of(role, key)
-        if term is None:
+        mine = terms.get(frozenset({role.variable}))
+        if not mine:
             return Loose(role.variable)
-        found[role] = term
+        # Of several terms, one of the same name as the first term of the key.
+        found[role] = next((term for term in mine if is_alike(term, key[0])), mine[0])
     for container in _containers(part):
         inside = _cover_inside(container, key, known, timed)
         if isinstance(inside, Loose):
@@ -147,12 +151,6 @@ def _is_earlier(one: Expr, other: Expr, roles: Roles) -> bool:
     return bool(names and others) and max(map(roles.order.__getitem__, names)) < min(
         map(roles.order.__getitem__, others)
     )
-
-
-def _term_of(role: Role, key: tuple[Expr, ...]) -> Expr | None:
-    """The term of the role; if there are several, one of the same name as the first term of the key."""
-    mine = [term for term in key if names_in(term) == {role.variable}]
-    return next((term for term in mine if is_alike(term, key[0])), mine[0] if mine else None)
 
 
 def is_alike(one: Expr, other: Expr) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from neelc.ir import expr as e
 from neelc.ir import pattern as p
-from neelc.ir.node import walk
+from neelc.ir.node import remembered, walk
 from neelc.ir.parts import inner_parts
 from neelc.rewrite.constants import TRUE
 from neelc.rewrite.facts import Facts
@@ -21,6 +21,7 @@ Range = tuple[e.EventRef | None, int]
 NEXT_MATCH = "SKIP TILL NEXT MATCH"
 
 
+@remembered
 def range_of(conjunct: e.Expr) -> Range:
     """What a conjunct ranges over.
 
@@ -42,6 +43,7 @@ def place_of(reference: e.At | e.Each) -> e.Index | None:
     return reference.index if isinstance(reference, e.At) else reference.upper
 
 
+@remembered
 def events_of(condition: e.Expr) -> frozenset[e.EventRef]:
     """The events a condition speaks of: it can be judged as soon as it is clear which they are.
 

@@ -55,9 +55,11 @@ def is_impossible_order(order: Sequence[AtMost], apart: Sequence[Differ]) -> boo
     above: Edges = defaultdict(list)
     for claim in known:
         above[claim.left].append(claim.right)
-    return any(claim.strict and _reaches(above, claim.right, claim.left) for claim in known) or any(
-        _reaches(above, claim.left, claim.right) and _reaches(above, claim.right, claim.left)
-        for claim in apart
+    equal = _equals(above)
+    unequal: list[AtMost | Differ] = [*(claim for claim in known if claim.strict), *apart]
+    return any(
+        claim.left == claim.right or (claim.left in equal and equal[claim.left] == equal.get(claim.right))
+        for claim in unequal
     )
 
 
@@ -123,14 +125,36 @@ def _sorted(values: dict[e.Expr, object]) -> Iterator[AtMost]:
             yield AtMost(high, low)
 
 
-def _reaches(above: Edges, start: e.Expr, goal: e.Expr) -> bool:
-    """Whether `goal` is known to be at least `start`."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        term = waiting.pop()
-        if term == goal:
-            return True
-        more = [other for other in above.get(term, ()) if other not in seen]
-        seen.update(more)
-        waiting.extend(more)
-    return False
+def _equals(above: Edges) -> dict[e.Expr, int]:
+    """A number for each term; those have the same that are known to be at least one another: the strongly
+    connected components of the order, found in two walks (Kosaraju)."""
+    below: Edges = defaultdict(list)
+    for term, others in above.items():
+        for other in others:
+            below[other].append(term)
+    numbers: dict[e.Expr, int] = {}
+    for number, start in enumerate(reversed(_left(above))):
+        waiting = [start] if start not in numbers else []
+        while waiting:
+            term = waiting.pop()
+            numbers[term] = number
+            waiting.extend(other for other in below.get(term, ()) if other not in numbers)
+    return numbers
+
+
+def _left(above: Edges) -> list[e.Expr]:
+    """The terms in the order in which a walk that goes as deep as it can leaves them."""
+    found: list[e.Expr] = []
+    seen: set[e.Expr] = set()
+    for start in list(above):
+        waiting = [(start, iter(above[start]))] if start not in seen else []
+        seen.add(start)
+        while waiting:
+            others = waiting[-1][1]
+            other = next((one for one in others if one not in seen), None)
+            if other is None:
+                found.append(waiting.pop()[0])
+            else:
+                seen.add(other)
+                waiting.append((other, iter(above.get(other, ()))))
+    return found

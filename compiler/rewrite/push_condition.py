@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from neelc.ir import pattern as p
 from neelc.ir.conjuncts import conjoin, conjuncts, names_in
 from neelc.ir.expr import Expr, Same
+from neelc.ir.node import remembered
 from neelc.ir.parts import inner_parts, targets
 from neelc.rewrite.facts import Facts
 from neelc.rewrite.regions import TOGETHER, is_member, with_condition
@@ -49,9 +51,12 @@ def push_condition(part: p.Pattern, facts: Facts) -> p.Pattern | None:
     if not pushed:
         return None
     kept = conjoin(c for c in conjuncts(part.where) if c not in pushed)
+    received_by: dict[int, list[Expr]] = {}
+    for conjunct, home in pushed.items():
+        received_by.setdefault(id(home), []).append(conjunct)
 
     def received(inner: p.Pattern) -> p.Pattern:
-        mine = [c for c, home in pushed.items() if home is inner]
+        mine = received_by.get(id(inner))
         return with_condition(inner, *mine) if mine else inner
 
     match part:
@@ -70,6 +75,18 @@ def _home(conjunct: Expr, part: p.Pattern) -> p.Pattern | None:
         return part.part
     if not isinstance(part, (*TOGETHER, p.Exists)):
         return None
-    names = names_in(conjunct).intersection(targets(part))
-    homes = (inner for inner in inner_parts(part) if is_member(inner) and names.issubset(targets(inner)))
-    return next(homes, None) if names else None
+    binding = _binding(part)
+    names = [name for name in names_in(conjunct) if name in binding]
+    homes = binding[names[0]] if names else ()
+    return next((one for one in homes if is_member(one) and {*names}.issubset(targets(one))), None)
+
+
+@remembered
+def _binding(part: p.Pattern) -> Mapping[str, Sequence[p.Pattern]]:
+    """For each variable of a part the parts directly below it that bind the variable."""
+    found: dict[str, list[p.Pattern]] = {name: [] for name in targets(part)}
+    for inner in inner_parts(part):
+        for name in targets(inner):
+            if name in found:
+                found[name].append(inner)
+    return found
