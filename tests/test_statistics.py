@@ -278,4 +278,4 @@ def test_a_bound_stream_says_what_it_is_told() -> None:
 
 
 def test_origins_are_told_from_best_to_worst() -> None:
-    assert ORIGINS == ("declared", "file", "metadata", "assumed")
+    assert ORIGINS == ("declared", "file", "metadata", "counted", "assumed")

@@ -11,6 +11,7 @@ from neelc.cost.statistics_file import statistics_in
 from neelc.cost.statistics_known import Known, known
 from neelc.data.inputs import Inputs
 from neelc.data.parquet_statistics import metadata_of
+from neelc.data.small_files import counted_in
 from neelc.files import decode, read_bytes
 from neelc.ir.logical import Program, Stream
 
@@ -27,6 +28,7 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
     for stream in streams.values():
         found = metadata_of(inputs, stream)
         metadata += known(stream.name, found.said, "metadata")
+        metadata += known(stream.name, counted_in(inputs, stream), "counted")
         notes = (*notes, *found.notes)
     statistics = Statistics((*from_file, *metadata), notes)
     return Statistics(statistics.known, (*notes, *_unused(statistics, program)))

@@ -18,6 +18,9 @@ from neelc.rewrite.rule import Step
 
 TIE = 1e-9
 """Works that differ by less are equal: what is left are errors of rounding."""
+LITTLE = 10_000.0
+"""Rows to read in some milliseconds. Where a form saves less work than that, the simplest form is taken: on a
+handful of events, any does."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream
     for alternative in alternatives[1:]:
         if alternative.estimate.work < chosen.estimate.work * (1 - TIE):
             chosen = alternative
+    if alternatives[0].estimate.work - chosen.estimate.work < LITTLE:
+        chosen = alternatives[0]
     named = [(one.form.name, one.estimate) for one in alternatives]
     why = reason(named, chosen.form.name)
     compared = baselines(query, statistics, rows) if compare else ()

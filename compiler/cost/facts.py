@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ORIGINS = ("declared", "file", "metadata", "assumed")
-"""WITH STATS in the script, a JSON file, the metadata of Parquet files, or a default of ours."""
+ORIGINS = ("declared", "file", "metadata", "counted", "assumed")
+"""WITH STATS in the script, a JSON file, the metadata of Parquet files, what was counted in small files, or a
+default of ours."""
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,10 @@ class Ledger:
         """All events of a stream, whatever their types."""
         return self.note(self.statistics.total(*self._whole(stream)))
 
+    def origin_of_events(self, stream: Stream) -> str:
+        """Where the number of all events of a stream comes from."""
+        return self.statistics.total(*self._whole(stream)).origin
+
     def stream_rate(self, stream: Stream) -> float:
         """All events of a stream in a second of event time."""
         return self.note(self.statistics.rate(*self._whole(stream)))

@@ -23,6 +23,8 @@ def reason(alternatives: Sequence[Named], chosen: str) -> str:
     The normal form needs 3.1x less work than the simplified query, because of "check": 90 instead of 300.
     >>> print(reason([form("simplified", 10, 90), form("normal form", 10, 90)], "simplified"))
     The simplified query needs as much work as the normal form, and it was there first.
+    >>> print(reason([form("simplified", 10, 90), form("normal form", 10, 40)], "simplified"))
+    The simplified query is kept: the normal form would save too little work to matter.
     >>> print(reason([form("simplified", 10, 90)], "simplified"))
     No rule offers another form than the simplified query.
     """
@@ -35,6 +37,8 @@ def reason(alternatives: Sequence[Named], chosen: str) -> str:
     best = known[chosen]
     ratio = other.work / best.work if best.work > 0 else 1.0
     what = _called(chosen)
+    if is_first and ratio < 1 / ALIKE:
+        return f"{what[0].upper()}{what[1:]} is kept: {_called(name)} would save too little work to matter."
     if ratio < ALIKE:
         equal = "as much work as" if is_first else "slightly less work than"
         end = ", and it was there first" if is_first else ""

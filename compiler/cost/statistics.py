@@ -1,7 +1,7 @@
 """What estimates rest on: numbers about the events of a type, each with its origin.
 
 Of several sources the best one tells each number: WITH STATS, then the file of statistics, then the metadata
-of Parquet files, then `defaults.py`.
+of Parquet files, then what was counted in small ones, then `defaults.py`.
 
 >>> from neelc.rewrite.examples import query
 >>> Statistics().total(query("SEQ(A a, B b)"), "A")

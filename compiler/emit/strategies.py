@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from neelc.cost.choose import LITTLE
 from neelc.cost.estimate import Estimate
 from neelc.cost.strategy_work import Shape, strategy_work
 from neelc.emit.aggregate_relations import aggregate_relations
@@ -155,7 +156,8 @@ def cheapest(task: Task, estimate: Estimate, taken: set[str]) -> Planned:
             continue
         work = strategy_work(strategy, estimate, _shape(one.lets))
         prices.append(Price(strategy, work))
-        found.append((work, one, names))
+        # Joins have costs of their own, which few events do not make up for.
+        found.append((work + (LITTLE if strategy == "join" else 0.0), one, names))
     if not found:
         raise refusals[0]  # the kernel can do the most: what it cannot do is the reason
     # Single events that follow one another are what window functions are for.

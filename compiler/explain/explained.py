@@ -26,12 +26,13 @@ def explained(
     executed, limits = execution(choice), bounds(query, chosen.keys)
     if executed.degree is not None:
         limits = counted(limits, query, executed.degree)
+    facts = tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what))
     return Explanation(
         name=name,
         text=text,
         chosen=chosen.form.name,
         why=choice.reason,
-        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics),
+        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics).resting_on(facts),
         bounds=limits,
         held=chosen.estimate.held,
         hopeless=chosen.estimate.explodes,
@@ -39,7 +40,7 @@ def explained(
         refusals=tuple(map(shown_refusal, chosen.form.rewriting.refusals)),
         shortcuts=tuple(map(_shortcut, chosen.shortcuts)),
         alternatives=tuple(_alternatives(choice)),
-        facts=tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what)),
+        facts=facts,
         automaton=automaton(query),
         execution=executed,
         lints=lints,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from neelc.cost.estimate import Estimate
 from neelc.cost.facts import Fact
 from neelc.errors import Diagnostic
+from neelc.explain import numbers
 from neelc.explain.bounds import Bounds
 from neelc.explain.execution import Execution
 from neelc.plan.automaton import Automaton
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 class PlanNode:
     """One operation of a plan. `kind` is in KINDS; `details` are pairs of a label and a text.
 
-    `rows` is how many rows it is expected to give; None where nobody knows.
+    `rows` is how many rows it is expected to give; None where nobody knows. `is_assumed` if that rests on
+    defaults, because nobody says more about the events.
     """
 
     kind: str
@@ -28,6 +31,37 @@ class PlanNode:
     details: tuple[tuple[str, str], ...] = ()
     rows: float | None = None
     inputs: tuple[PlanNode, ...] = ()
+    is_assumed: bool = False
+
+    @property
+    def rows_text(self) -> str:
+        """How many rows that are, in words; empty where nobody knows."""
+        return "" if self.rows is None else numbers.rows(self.rows, self.is_assumed)
+
+    def resting_on(self, facts: Sequence[Fact]) -> PlanNode:
+        """The same plan; its numbers are marked if they rest on a default."""
+        if all(fact.origin != "assumed" for fact in facts):
+            return self
+        inputs = tuple(source.resting_on(facts) for source in self.inputs)
+        return replace(self, inputs=inputs, is_assumed=True)
+
+
+def defaults(facts: Sequence[Fact]) -> str | None:
+    """What the star behind a number means; None if there is none.
+
+    >>> print(defaults([Fact("events of S", 1e6, "assumed"), Fact("events of type A in S", 9, "declared")]))
+    rests on a default: 1,000,000 events of S. WITH STATS or --stats FILE replaces it.
+    """
+    found = [fact for fact in facts if fact.origin == "assumed"]
+    if not found:
+        return None
+    # What there is of a whole stream says most.
+    first = min(found, key=lambda fact: (" of type " in fact.what, not fact.what.startswith("events of")))
+    example = f"{numbers.amount(first.value)} {first.what}"
+    if len(found) == 1:
+        return f"rests on a default: {example}. WITH STATS or --stats FILE replaces it."
+    listed = "--mode cost lists them, WITH STATS or --stats FILE replaces them"
+    return f"rests on {len(found)} defaults, such as {example}: {listed}."
 
 
 KINDS = ("project", "aggregate", "match", "sort", "shuffle", "scan")
@@ -79,6 +113,9 @@ class ShownAlternative:
     baseline: bool = False
 
 
+NOT_SHARED = "This is not executed: each query runs alone. It says what running them together could save."
+
+
 @dataclass(frozen=True)
 class SharedMember:
     """A sequence that a query looks for. `name` is E1, E2 and so on."""
@@ -90,7 +127,7 @@ class SharedMember:
 
 @dataclass(frozen=True)
 class SharedGroup:
-    """Expressions that are executed together, and what is built once for all of them.
+    """Expressions that could be executed together, and what would be built once for all of them.
 
     `saving` is what they cost apart by what they cost together. `marks` is the table that bit-marking keeps.
     """

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from neelc.explain import numbers
 from neelc.explain.explanation import Explanation, PlanNode, Report
 from neelc.explain.network import NetworkExplanation
 from neelc.plan.automaton import Automaton, Edge, State
@@ -62,7 +61,7 @@ def plan_graph(explanation: Explanation | NetworkExplanation, prefix: str = "") 
         name = f"{prefix}{len(nodes)}"
         nodes.append(GraphNode(name, tuple(_plan_lines(node))))
         for source in node.inputs:
-            rows = () if source.rows is None else (f"about {numbers.rows(source.rows)}",)
+            rows = (source.rows_text,) if source.rows_text else ()
             edges.append(GraphEdge(add(source), name, rows))
         return name
 

@@ -70,14 +70,15 @@ def explained_network(
         spark = tuple((let.name, let.comment) for let in lets if let.comment)
     except Unsupported as error:
         refusal = f"not yet: {error.what} is not supported. The reference interpreter runs it."
+    facts = tuple(_facts(query, statistics))
     return NetworkExplanation(
         name,
         text,
-        plan_node(found.root, statistics),
+        plan_node(found.root, statistics).resting_on(facts),
         tuple(_steps(query.root, found)),
         tuple(_orders(found.root, statistics)),
         tuple(_prices(query.root, found.root, statistics)),
-        tuple(_facts(query, statistics)),
+        facts,
         spark,
         refusal,
     )

@@ -33,12 +33,17 @@ def amount(value: float) -> str:
     return f"{rounded:,.{digits}f}".rstrip("0").rstrip(".") if digits > 0 else f"{rounded:,.0f}"
 
 
-def rows(value: float) -> str:
+def rows(value: float, is_assumed: bool = False) -> str:
+    """An expected number of rows; with a star if it rests on defaults.
+
+    >>> rows(1), rows(0.2), rows(17.5), rows(12345, is_assumed=True), rows(0)
+    ('about 1 row', 'less than 1 row', 'about 18 rows', 'about 12,300 rows*', 'no rows')
     """
-    >>> rows(1), rows(0.2), rows(12345)
-    ('1 row', '0.2 rows', '12,300 rows')
-    """
-    return f"{amount(value)} row{'' if value == 1 else 's'}"
+    star = "*" if is_assumed else ""
+    if value < 1:
+        return ("less than 1 row" if value else "no rows") + star
+    count = amount(round(value)) if value < 1000 else amount(value)
+    return f"about {count} row{'' if count == '1' else 's'}{star}"
 
 
 def size(value: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from neelc.explain import numbers
 from neelc.explain.document import document, page_header
-from neelc.explain.explanation import Explanation, PlanNode, Report, SharedGroup
+from neelc.explain.explanation import NOT_SHARED, Explanation, PlanNode, Report, SharedGroup, defaults
 from neelc.explain.network import NetworkExplanation
 from neelc.explain.page_cost import cost_panel
 from neelc.explain.page_network import TABS as NETWORK_TABS
@@ -100,6 +100,7 @@ def _summary(query: Explanation) -> str:
     )
     terms = {
         "form": escape(query.chosen),
+        **({"*": escape(star)} if (star := defaults(query.facts)) else {}),
         "state": escape(f"{found.state} {held(query)}"),
         "work": work,
         "spark": escape(query.execution.text),
@@ -129,7 +130,7 @@ def _summary(query: Explanation) -> str:
 
 def _operation(node: PlanNode) -> str:
     details = [tag("dt", escape(label)) + tag("dd", escape(text)) for label, text in node.details]
-    rows = "" if node.rows is None else tag("span", f"about {numbers.rows(node.rows)}", class_="flow")
+    rows = tag("span", node.rows_text, class_="flow") if node.rows_text else ""
     return tag(
         "li",
         rows,
@@ -160,7 +161,8 @@ def _automaton(query: Explanation, anchor: str) -> str:
 def _sharing(groups: Sequence[SharedGroup]) -> str:
     if not groups:
         return ""
-    return tag("section", tag("h3", "Shared work"), *map(_group, groups), id="sharing")
+    hint = tag("p", escape(NOT_SHARED), class_="hint")
+    return tag("section", tag("h3", "Work that could be shared"), hint, *map(_group, groups), id="sharing")
 
 
 def _group(group: SharedGroup) -> str:
@@ -168,7 +170,7 @@ def _group(group: SharedGroup) -> str:
     return tag(
         "div",
         tag("b", escape(group.operator)),
-        f", {numbers.times(group.saving)} less work than apart",
+        f", {numbers.times(group.saving)} less work",
         tag("dl", *(tag("dt", escape(name)) + tag("dd", tag("code", escape(text))) for name, text in lines)),
         tag("pre", escape(group.marks)) if group.marks else "",
         class_="panel shared",

@@ -23,7 +23,7 @@ def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
     >>> (node,) = scan_nodes(query("SEQ(A a, !B b, A c) WHERE a.x > 1 RETURN c.user"), Statistics())
     >>> for label, text in node.details:
     ...     print(f"{label}: {text}")
-    rows: about 1,000,000
+    rows: about 1,000,000, a default
     types: A, B
     columns: ts, kind, user, x (2 of 6 are not read)
     """
@@ -35,8 +35,18 @@ def _node(scan: Scan, data: Data) -> PlanNode:
     name = written(scan.stream.name)
     title = f"read {name} once" if scan.stream.query is None else f"take the matches of {name}"
     rows = data.setting.ledger.stream_events(scan.stream)
-    details = (("rows", f"about {numbers.amount(rows)}"), *_details(scan))
+    details = (("rows", _counted(rows, scan.stream, data)), *_details(scan))
     return PlanNode("scan", title, details, rows if scan.everything else min(rows, _kept(scan.stream, data)))
+
+
+def _counted(rows: float, stream: Stream, data: Data) -> str:
+    """How many there are, and how that is known."""
+    origin = data.setting.ledger.origin_of_events(stream)
+    if origin == "counted":
+        return f"{rows:,.0f}, counted"
+    if origin == "assumed" and stream.query is None:
+        return f"about {numbers.amount(rows)}, a default"
+    return f"about {numbers.amount(rows)}"
 
 
 def _kept(stream: Stream, data: Data) -> float:

@@ -60,6 +60,7 @@ def plan_record(node: PlanNode) -> Record:
         "title": node.title,
         "details": [{"label": label, "text": text} for label, text in node.details],
         "rows": node.rows,
+        "is_assumed": node.is_assumed,
         "inputs": [plan_record(source) for source in node.inputs],
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from neelc.explain import numbers
-from neelc.explain.explanation import Explanation, Report, SharedGroup, ShownStep
+from neelc.explain.explanation import NOT_SHARED, Explanation, Report, SharedGroup, ShownStep, defaults
 from neelc.explain.network import NetworkExplanation
 from neelc.explain.text_cost import cost_lines
 from neelc.explain.text_layout import folded, indented, labelled, title
@@ -22,7 +22,7 @@ def as_text(report: Report, mode: str) -> str:
         network_lines(one, mode) if isinstance(one, NetworkExplanation) else _query(one, mode)
         for one in report.explained
     ]
-    if report.sharing and mode in ("simple", "cost", "all"):
+    if report.sharing and mode in ("cost", "all"):
         blocks.append(list(_sharing(report.sharing))[:-1])
     if report.notes:
         blocks.append([line for note in report.notes for line in folded(note, "note: ", "      ")])
@@ -41,6 +41,8 @@ def _simple(explanation: Explanation) -> Iterator[str]:
     yield f"Plan ({explanation.chosen})"
     yield from indented(plan_lines(explanation.plan))
     yield ""
+    if star := defaults(explanation.facts):
+        yield from _paragraph("*", star)
     yield from _paragraph("Why", explanation.why)
     yield from _paragraph("State", f"{explanation.bounds.state} {held(explanation)}")
     bounds = explanation.bounds
@@ -57,8 +59,11 @@ def _simple(explanation: Explanation) -> Iterator[str]:
 
 def held(explanation: Explanation) -> str:
     """How much that is likely to be."""
-    count = numbers.amount(explanation.held)
-    text = f"About {count} partial match{'' if count == '1' else 'es'} at a time."
+    star = "*" if defaults(explanation.facts) else ""
+    count = numbers.amount(round(explanation.held) if 1 <= explanation.held < 1000 else explanation.held)
+    text = f"About {count} partial match{'' if count == '1' else 'es'}{star} at a time."
+    if explanation.held < 1:
+        text = f"Less than 1 partial match{star} at a time."
     if explanation.hopeless:
         text += (
             " If the statistics are right, which --mode cost shows, no machine gets through that: a shorter "
@@ -123,9 +128,11 @@ def _automaton(explanation: Explanation) -> Iterator[str]:
 
 
 def _sharing(groups: Iterable[SharedGroup]) -> Iterator[str]:
-    yield from title("Shared work")
+    yield from title("Work that could be shared")
+    yield from folded(NOT_SHARED)
+    yield ""
     for number, group in enumerate(groups, 1):
-        yield from folded(f"{number}. {group.operator}, {numbers.times(group.saving)} less work than apart")
+        yield from folded(f"{number}. {group.operator}, {numbers.times(group.saving)} less work")
         members = [(member.name, member.text) for member in group.members]
         yield from labelled([("once", group.shared), *members], "   ")
         if group.marks:

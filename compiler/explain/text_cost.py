@@ -14,6 +14,7 @@ ORIGINS = {
     "declared": "the script, WITH STATS",
     "file": "the file of statistics",
     "metadata": "the data files' metadata",
+    "counted": "counted in the data files",
     "assumed": "assumed: nobody said",
 }
 """Where a number comes from, in words."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.explain import numbers
+from neelc.explain.explanation import defaults
 from neelc.explain.network import NetworkExplanation, ShownOrder
 from neelc.explain.text_cost import fact_lines
 from neelc.explain.text_layout import folded, indented, labelled, table, title
@@ -27,6 +28,8 @@ def _plan(found: NetworkExplanation) -> Iterator[str]:
     yield "Plan, with the events that are valid at an instant"
     yield from indented(plan_lines(found.plan))
     yield ""
+    if star := defaults(found.facts):
+        yield from folded(star, "*      ", "       ")
     yield from _orders(found)
     if found.refusal is not None:
         yield from folded(found.refusal, "Spark  ", "       ")

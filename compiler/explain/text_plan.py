@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neelc.explain import numbers
 from neelc.explain.explanation import PlanNode
 from neelc.explain.text_layout import WIDTH, folded, labelled
 
@@ -24,7 +23,7 @@ def plan_lines(node: PlanNode, before: str = "", here: str = "") -> Iterator[str
     └─ read S once                                                                about 1,000,000 rows
           types  A, B
     """
-    rows = "" if node.rows is None else f"about {numbers.rows(node.rows)}"
+    rows = node.rows_text
     below = before + {"├─ ": "│  ", "└─ ": "   ", "": ""}[here]
     rail = below + ("│  " if node.inputs else "   ")
     first, *more = folded(node.title, before + here, rail + "  ", PAGE - len(rows) - 2)

@@ -104,9 +104,39 @@ def test_statistics(neelc: Here) -> None:
     neelc.write("stats.json", json.dumps({"streams": {"trades": {"events": 4321}}}))
     done = neelc("explain", "script.neel", "--mode", "cost", "--stats", "stats.json")
     assert done.status == 0 and "4,32" in done.out and "the file of statistics" in done.out
+    counted = neelc("explain", "script.neel", "--mode", "cost").out
+    assert "counted in the data files" in counted and "assumed: nobody said" not in counted
+    (neelc.directory / "trades.csv").unlink()
     assert "assumed: nobody said" in neelc("explain", "script.neel", "--mode", "cost").out
     done = neelc("explain", "script.neel", "--stats", "none.json")
     assert done == Done(2, "", "neelc: none.json: no such file\n")
+
+
+def test_defaults_are_marked(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file is counted. What nobody says is a default, and is told as one on the first page."""
+    done = neelc("explain", "script.neel", "--query", "2")
+    assert "rows     4, counted" in done.out and "row*" not in done.out and "rows*" not in done.out
+    monkeypatch.setattr("neelc.data.small_files.MOST_BYTES", 10)
+    done = neelc("explain", "script.neel", "--query", "2")
+    assert "rows     about 1,000,000, a default" in done.out
+    assert (
+        "*      rests on 6 defaults, such as 1,000,000 events of trades: --mode cost lists them" in done.out
+    )
+    expected = [line for line in done.out.splitlines() if "about" in line and " row" in line]
+    assert len(expected) == 5 and all(line.endswith(("rows*", "a default")) for line in expected)
+    stars = '"is_assumed": true' in neelc("explain", "script.neel", "--format", "json").out
+    assert stars and "rows*" in neelc("explain", "script.neel", "--format", "dot").out
+
+
+def test_what_is_not_executed_is_no_part_of_the_plan(neelc: Here) -> None:
+    head = SCRIPT.partition(";")[0]
+    neelc.write(
+        "two.neel", f"{head}; PATTERN SEQ(A a, B b, C c) WITHIN 9; PATTERN SEQ(A a, B b, D d) WITHIN 9;"
+    )
+    (neelc.directory / "trades.csv").unlink()
+    assert "less work" not in neelc("explain", "two.neel").out
+    cost = neelc("explain", "two.neel", "--mode", "cost").out
+    assert "Work that could be shared" in cost and "This is not executed: each query runs alone." in cost
 
 
 def test_standard_input(tmp_path: Path) -> None:
