@@ -64,6 +64,8 @@ def _compare(asked: Asked, answers: Iterable[tuple[Question, Result | Refusal | 
                 outcome = compare(cases.load(CASES / one.name).expected, result)
                 if not outcome.passed:
                     asked.problems.append(f"{one.name}\n{outcome.diff}")
+            case str() if "NEEL5070" in result:
+                asked.refused["times too far from 0"] += 1
             case str():
                 asked.problems.append(f"{one.name}\n{result}")
 

@@ -8,7 +8,7 @@ from neelc.emit.algebra_stage import FOREVER, Emitting, Stage, named, used
 from neelc.emit.literals import identifier
 from neelc.emit.relations import Select
 from neelc.emit.scans import number_of
-from neelc.emit.times import as_number
+from neelc.emit.times import as_number, with_room
 from neelc.ir.algebra import Relation, Source, instant
 from neelc.ir.expr import Attribute, Expr
 from neelc.ir.logical import Stream
@@ -93,4 +93,5 @@ def _of_query(emitting: Emitting, query: str, number: str) -> str:
 
 def _number(emitting: Emitting, stream: Stream, name: str) -> str:
     type = next(column.type for column in stream.columns if column.name == name)
-    return as_number(identifier(name), type, stream.unit, emitting.unit, emitting.clock)
+    number = as_number(identifier(name), type, stream.unit, emitting.unit, emitting.clock)
+    return with_room(number, type, stream.unit, emitting.unit)

@@ -56,9 +56,10 @@ def _ordered(
     program = planned.program
     assert isinstance(program, Imprecise)
     roles, unit = planned.plan.roles, planned.plan.unit
-    wanted = Wanted(query, unit, roles, planned.columns, planned.keys, lasting=True)
+    is_cut = (chunked or not program.keys) and program.reach is not None
+    wanted = Wanted(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
     lets = list(scans(wanted, sources, taken))
-    if (chunked or not program.keys) and program.reach is not None:
+    if is_cut:
         program = replace(program, keys=(*program.keys, CHUNK_WIDTH, NUMBER))
         lets += _chunks(program, wanted, lets[-1].name, taken)
     keys = tuple(map(identifier, program.keys))

@@ -61,7 +61,7 @@ def begun(
     """The relations of a query's events; with `everything`, also of those that play no role."""
     plan = planned.plan
     read = everything or plan.counted
-    wanted = Wanted(query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, read)
+    wanted = Wanted(query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, read, True)
     joining = Joining(planned, taken)
     joining.lets += scans(wanted, sources, taken)
     joining.events = joining.lets[-1].name

@@ -17,6 +17,7 @@ from neelc.plan.event_columns import NUMBER
 from neelc.plan.kernel_outputs import START
 from neelc.plan.kernel_plan import Cut, KernelPlan
 from neelc.plan.plan_to_program import may_be_absent
+from neelc.plan.widths import LONGEST
 from neelc.runtime.program import Output, Program
 
 CHUNK = 8
@@ -60,7 +61,8 @@ def ordered_events(
     """The relations up to the events that a kernel reads, and the program that reads them in this order."""
     program = planned.program
     if (chunked or not program.keys) and program.reach is not None:
-        program = replace(program, keys=(*program.keys, "chunk"), chunk=CHUNK * max(1, program.reach))
+        chunk = min(CHUNK * max(1, program.reach), LONGEST)
+        program = replace(program, keys=(*program.keys, "chunk"), chunk=chunk)
     elif program.keys and (program.reach is None or program.reach >= GRAIN):
         program = replace(program, grain=GRAIN)
     wanted = Wanted(
@@ -71,6 +73,7 @@ def ordered_events(
         planned.keys,
         program.lasting,
         program.everything,
+        program.chunk is not None,
     )
     lets = list(scans(wanted, sources, taken))
     all_events = events = lets[-1].name

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, literal, spark_type
 from neelc.emit.relations import Let, Select, Union
-from neelc.emit.times import as_number, as_time
+from neelc.emit.times import as_number, as_time, with_room
 from neelc.ir.expr import Attribute, EventTime, Expr, Variable
 from neelc.ir.logical import Clock, Match, Member, Stream
 from neelc.ir.names import bare, find, is_quoted, written
@@ -37,7 +37,8 @@ MOST_ROLES = 62
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a strategy reads of the events of a query. `everything`: events without a role are read too."""
+    """What a strategy reads of the events of a query. `everything`: events without a role are read too;
+    `computed`: Spark adds windows to their times, which must leave room for that."""
 
     query: Match
     unit: str
@@ -46,6 +47,7 @@ class Wanted:
     keys: tuple[KeyColumn, ...] = ()
     lasting: bool = False
     everything: bool = False
+    computed: bool = False
 
 
 @dataclass(frozen=True)
@@ -287,10 +289,16 @@ class _Events:
         clock = self.wanted.query.clock
         if self.stream.query is not None:  # a query's own times come as numbers already
             number = self.sources.number(self._number(name), self.stream.query, self.wanted.unit, clock)
+            own = self.sources.clocks.get(self.stream.query, clock)
+            number = self._with_room(number, own.type, self.sources.units[self.stream.query])
             if self._is_open(name):
                 return f"IF({number_of(name)} = {FOREVER}L, {LONGEST}L, {number})"
             return number
-        return as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit, clock)
+        number = as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit, clock)
+        return self._with_room(number, self._type(name), self.stream.unit)
+
+    def _with_room(self, number: str, type: DataType, unit: str) -> str:
+        return with_room(number, type, unit, self.wanted.unit) if self.wanted.computed else number
 
 
 def role_bit(roles: Sequence[Role], name: str) -> str:

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from neelc.emit.literals import MICROSECOND, NTZ_EPOCH, spark_type
 from neelc.ir.logical import Clock
-from neelc.ir.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from neelc.ir.types import (
+    BIGINT,
+    DATE,
+    INT,
+    SMALLINT,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    DataType,
+)
 from neelc.ir.units import LENGTHS
+
+FAR = "NEEL5070"
+FARTHEST = 2**62 - 1
+"""The difference of two such times fits into 64 bits, and so does one with a window more or less."""
+
+_LARGEST: dict[DataType, int] = {BIGINT: 2**63, INT: 2**31, SMALLINT: 2**15, TINYINT: 2**7}
 
 
 def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | None = None) -> str:
@@ -14,7 +29,6 @@ def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | 
     Of a query whose `clock` is a TIMESTAMP all times are instants: a DATE and a TIMESTAMP_NTZ are times of
     the session's clock then.
 
-    >>> from neelc.ir.types import BIGINT
     >>> as_number("ts", BIGINT, "SECOND", "SECOND"), as_number("ts", TIMESTAMP, "", "MICROSECOND")
     ('CAST(ts AS BIGINT)', 'unix_micros(ts)')
     >>> as_number("ts", DATE, "", "DAY")
@@ -35,8 +49,29 @@ def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | 
     if factor == 1:
         return number
     # A time too far from 1970 for the finer unit must not become another time.
-    overflow = f"raise_error('a time is out of range in {wanted.lower()}s')"
+    overflow = refusal(text, f"too far from 1970 to be counted in {wanted.lower()}s")
     return f"nvl2({text}, coalesce(try_multiply({number}, {factor}L), {overflow}), NULL)"
+
+
+def with_room(number: str, type: DataType, unit: str, wanted: str) -> str:
+    """A number of `as_number` that windows can be added to and subtracted from: what is too far from zero
+    fails the run, whether the session is strict or not.
+
+    >>> with_room("ts", INT, "SECOND", "MILLISECOND")
+    'ts'
+    >>> print(with_room("ts", BIGINT, "SECOND", "SECOND").partition(" raise_error")[0])
+    IF(ts NOT BETWEEN -4611686018427387903L AND 4611686018427387903L,
+    """
+    largest = _LARGEST.get(type)
+    if largest is None or largest * LENGTHS[unit] // LENGTHS[wanted] <= FARTHEST:
+        return number
+    problem = refusal(number, f"too far from 0: {-FARTHEST} to {FARTHEST} leave room for windows")
+    return f"IF({number} NOT BETWEEN -{FARTHEST}L AND {FARTHEST}L, {problem}, {number})"
+
+
+def refusal(text: str, why: str) -> str:
+    """An expression that fails the run because of a time."""
+    return f"raise_error(concat('{FAR}: the time ', {text}, ' is {why}'))"
 
 
 def as_time(text: str, unit: str, clock: Clock, counted: Clock | None = None) -> str:
