@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from neelc.bind.coercion import is_orderable
 from neelc.bind.findings import Findings
+from neelc.bind.functions import is_row_aggregate
 from neelc.bind.output_names import output_name
 from neelc.bind.relations import Relation
 from neelc.bind.row_columns import RowColumns
-from neelc.bind.row_names import RowNames
+from neelc.bind.row_names import FORMS, RowNames
 from neelc.bind.row_queries import RowQueries
 from neelc.bind.typing import typed, typed_condition
 from neelc.bind.windows import bind_window
 from neelc.ir import rows as r
-from neelc.ir.expr import Attribute, Classifier, Expr, MatchNumber, Name, Star
+from neelc.ir.expr import Attribute, Call, Expr, Name, RunningFinal, Star
 from neelc.ir.logical import Clock, Column, OutputColumn
 from neelc.ir.names import bare, find, find_variable, variable, written
 from neelc.ir.node import Node, map_children, walk
@@ -117,18 +118,17 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
 
 def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> str | OutputColumn:
     """The name of a column, or one that is computed."""
+    if _is_of_a_match(item):
+        message = f"`{item}` belongs to a match, and PARTITION BY divides the rows before there is one"
+        findings.report("NEEL3208", message, item.span)
+        return ""
     read = RowNames(columns, {}, findings, may_be_final=False).argument(item)
     if read is None:
         return ""  # it has been reported
     value, kind = typed(read[0], findings.report)
     if isinstance(value, Attribute) and is_orderable(kind):
         return bare(value.name)
-    if any(isinstance(part, Classifier | MatchNumber) for part in walk(value)):
-        message, hint = (
-            f"`{item}` belongs to a match, and PARTITION BY divides the rows before there is one",
-            None,
-        )
-    elif not any(isinstance(part, Attribute) for part in walk(value)):
+    if not any(isinstance(part, Attribute) for part in walk(value)):
         message, hint = f"`{item}` is the same for all rows", "leave it out"
     elif not is_orderable(kind):
         message, hint = f"PARTITION BY compares values, and those of {kind} cannot be compared", None
@@ -161,11 +161,28 @@ def _check_computed(computed: Sequence[OutputColumn], clause: r.MatchRecognize, 
 
 
 def _sort_item(item: r.SortItem, columns: RowColumns, findings: Findings) -> r.SortItem:
-    names = RowNames(columns, {}, findings, may_be_final=False)
-    found = names.argument(item.expression)
+    if _is_of_a_match(item.expression):
+        message = f"`{item.expression}` belongs to a match, and ORDER BY sorts the rows before there is one"
+        hint = "to sort matches, ORDER BY a measure behind the clause"
+        findings.report("NEEL3206", message, item.expression.span, hint)
+        return item
+    found = RowNames(columns, {}, findings, may_be_final=False).argument(item.expression)
     if found is None:
         return item
-    return replace(item, expression=typed(found[0], findings.report)[0])
+    value, kind = typed(found[0], findings.report)
+    if not is_orderable(kind):
+        message = f"ORDER BY compares values, and those of {kind} cannot be compared"
+        findings.report("NEEL2101", message, item.expression.span)
+    return replace(item, expression=value)
+
+
+def _is_of_a_match(expression: Expr) -> bool:
+    """Whether an expression asks for rows of a match, or about it."""
+    return any(
+        isinstance(node, RunningFinal)
+        or (isinstance(node, Call) and (node.name.lower() in FORMS or is_row_aggregate(node)))
+        for node in walk(expression)
+    )
 
 
 def _all_rows(rows: str | None) -> str | None:
