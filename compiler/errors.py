@@ -27,12 +27,19 @@ MAX_LINE = 120
 _COLOURS = {"error": "var(--jp-error-color1, #d5433c)", "warning": "var(--jp-warn-color1, #b8860b)"}
 # The code at the start, and the lines of carets: those of the source begin with a number.
 _MARKED = re.compile(r"(\A|^ +\| )((?:error|warning)\[\w+\]|[ \t]*\^+$)", re.MULTILINE)
+_QUOTED_TWICE = re.compile("``([^`]+)``")
 _PRE = "white-space: pre; overflow-x: auto; color: inherit; background: none; margin: 0.4em 0"
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One error or warning, with the place it was found at and, where one can be given, a way out."""
+    """One error or warning, with the place it was found at and, where one can be given, a way out.
+
+    Names in messages stand between backticks, those that the text quotes, too:
+
+    >>> Diagnostic("NEEL2203", "stream ``my trades`` has no timestamp", Span(0, 1)).message
+    'stream `my trades` has no timestamp'
+    """
 
     code: str
     message: str
@@ -41,7 +48,8 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         assert self.code in CATALOGUE, f"{self.code} is not in the catalogue"
-        object.__setattr__(self, "message", _LONG_WORD.sub(_cut, self.message))
+        message = _QUOTED_TWICE.sub(r"`\1`", self.message)
+        object.__setattr__(self, "message", _LONG_WORD.sub(_cut, message))
 
     @property
     def severity(self) -> str:

@@ -14,7 +14,6 @@ from neelc.api.query import Text, query_html, run_source
 from neelc.api.registering import Registered, declared_paths, refuse_endless
 from neelc.api.schemas import columns_of
 from neelc.api.streams import Frame, StreamData
-from neelc.bind import bind
 from neelc.bind.findings import Findings
 from neelc.data.inputs import complete, unit_of
 from neelc.emit.python import python_source
@@ -23,7 +22,7 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.host.compiling import HostCompiled, compiled_host
 from neelc.host.explaining import explained
-from neelc.host.inputs import declarations
+from neelc.host.inputs import declarations, streams_of
 from neelc.host.refusals import refused_at
 from neelc.host.script import HostScript
 from neelc.host.tables import Described, Refused, Table, declared_tables
@@ -135,7 +134,7 @@ class HostBinding:
         declared = [s.name for s in own.statements if isinstance(s, CreateStream)]
         ours = [one.given() for one in self._registered.values() if find(written(one.name), declared)]
         inputs = complete(own, self.script.source, ours, Path())
-        return bind(inputs.script, self.script.source).streams
+        return streams_of(inputs.script, self.script.source)
 
     @cached_property
     def tables(self) -> dict[str, Table]:

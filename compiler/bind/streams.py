@@ -34,7 +34,7 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
             if fitting
             else "add a column for the time, and TIMESTAMP BY it"
         )
-        findings.report("NEEL2203", f"stream `{statement.name}` has no timestamp", span, hint)
+        findings.report("NEEL2203", f"stream `{name}` has no timestamp", span, hint)
         return Entry(name, "stream", typed=typed)
     base = given or Stream(name, (), "")
     drafted = replace(

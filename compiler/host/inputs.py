@@ -115,7 +115,7 @@ def host_inputs(
     declared = [s.name for s in own.statements if isinstance(s, CreateStream)]
     ours = [one for one in given if find(one.name, declared) is not None]
     inputs = complete(own, script.source, ours, directory)
-    streams = bind(inputs.script, script.source).streams
+    streams = streams_of(inputs.script, script.source)
     tables = declared_tables(streams)
     for one in given:
         if one not in ours:
@@ -128,6 +128,25 @@ def declarations(script: HostScript) -> Script:
     """The statements that declare streams, and those that cannot be read."""
     own = parse.read(script.own)
     return replace(own, statements=tuple(s for s in own.statements if isinstance(s, CreateStream | Unread)))
+
+
+def streams_of(script: Script, source: Source) -> tuple[Stream, ...]:
+    """The streams that a script declares for its queries of Spark's; raises `NeelError`. They need no time:
+    MATCH_RECOGNIZE orders rows by any column.
+
+    >>> text = "CREATE STREAM t (x INT); CREATE STREAM u (x INT) TIMESTAMP BY x"
+    >>> [(stream.name, stream.start) for stream in streams_of(parse.script(text), Source(text))]
+    [('t', ''), ('u', 'x')]
+    """
+    statements = tuple(
+        replace(one, is_relation=True) if isinstance(one, CreateStream) and _is_timeless(one) else one
+        for one in script.statements
+    )
+    return bind(replace(script, statements=statements), source).streams
+
+
+def _is_timeless(statement: CreateStream) -> bool:
+    return (statement.timestamp, statement.end, statement.type_by) == (None, None, None)
 
 
 def used_streams(script: HostScript, names: Sequence[str]) -> list[str]:

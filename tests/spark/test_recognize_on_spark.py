@@ -144,6 +144,10 @@ def trades(spark: Any) -> Any:
             [("it's {}",)],
         ),
         (f"CREATE QUERY v AS SELECT * FROM ticks {V}; SELECT count(*) AS n FROM v", [(2,)]),
+        (
+            f"CREATE STREAM given (symbol STRING, ts INT, price DOUBLE); SELECT start FROM given {V}",
+            [(5.0,), (10.0,)],
+        ),
         (f"SELECT * FROM ticks {CONSTANT}", [("foo",)] * 6),
         (f"SELECT count(*) AS n FROM ticks {CONSTANT}", [(6,)]),
         (f"SELECT 1 AS one WHERE EXISTS (SELECT * FROM ticks {CONSTANT} WHERE foo = 'foo')", [(1,)]),
