@@ -138,7 +138,7 @@ def failure_of(error: Exception, program: Program, run: Run | None = None) -> Ke
             failure = KernelFailure(Facts(INTERNAL, f"{type(error).__name__}: {error}"))
     key = run.key_text(program, segment) if run is not None and segment is not None else {}
     part = ", ".join(label for _, label in program.labels) or None
-    return failure.about(key=key, part=part, window=program.reach)
+    return failure.about(key=key, part=part, window=program.reach, clock=program.clock)
 
 
 def events_of(program: Program, run: Run, functions: Mapping[str, Function] | None = None) -> Events:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
 
 MARK = "neelc-kernel-failure "
 
@@ -32,7 +33,7 @@ class Facts:
 
     `kind` is one of the words above. `part` is the pattern's own text, `key` the key's columns and values as
     text, `limit` and `number` what was allowed and what was reached, `window` the reach of the program and
-    `start` when the first event in that window starts, both in the unit that the program counts in.
+    `start` when the first event in that window starts, both as the program counts them: `clock` says how.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Facts:
     number: int | None = None
     window: int | None = None
     start: int | None = None
+    clock: str | None = None
 
 
 class KernelFailure(RuntimeError):
@@ -73,31 +75,72 @@ def sentence(facts: Facts) -> str:
     >>> sentence(Facts(UNSORTED, "rows are not sorted by time", key={"room": "4", "ward": None}))
     'rows are not sorted by time (key room = 4, ward = NULL)'
     >>> sentence(Facts(MAX_LISTS, "too many lists", key={"room": "4"}, window=60, start=100))
-    'too many lists (key room = 4; window of 60 from 100 on)'
+    'too many lists (key room = 4; window of 60 milliseconds from 100 on)'
     """
     places = [f"part {facts.part}"] if facts.part else []
     if facts.key:
         pairs = (f"{name} = {'NULL' if text is None else text}" for name, text in facts.key.items())
         places.append(f"key {', '.join(pairs)}")
-    if window := window_text(facts.window, facts.start):
+    if window := window_text(facts.window, facts.start, facts.clock):
         places.append(f"window {window}")
     return f"{facts.message} ({'; '.join(places)})" if places else facts.message
 
 
-def window_text(window: int | None, start: int | None) -> str | None:
-    """Which window it was; None if that is not known.
+MICROSECONDS = {"NANOSECOND": 0.001, "MICROSECOND": 1, "MILLISECOND": 10**3, "SECOND": 10**6}
+MICROSECONDS |= {"MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6, "DAY": 86400 * 10**6, "WEEK": 7 * 86400 * 10**6}
+UNITS = {"TIMESTAMP": "MICROSECOND", "TIMESTAMP_NTZ": "MICROSECOND", "DATE": "DAY"}
+"""The units of clocks that are no integers."""
 
-    >>> window_text(60, 100), window_text(None, 100), window_text(60, None)
-    ('of 60 from 100 on', 'from 100 on', None)
+
+def window_text(window: int | None, start: int | None, clock: str | None = None) -> str | None:
+    """Which window it was, in people's units and times; None if that is not known.
+
+    >>> window_text(60, 100), window_text(None, 100, "SECOND"), window_text(60, None)
+    ('of 60 milliseconds from 100 on', 'from 100 on', None)
+    >>> window_text(7_200_000_000, 1_735_689_620_114_237, "TIMESTAMP")
+    'of 2 hours from 2025-01-01 00:00:20.114237 UTC on'
+    >>> window_text(7, 20089, "DATE"), window_text(90, 5, "MINUTE")
+    ('of 7 days from 2025-01-01 on', 'of 90 minutes from 5 on')
     """
     if start is None:
         return None
-    return f"from {start} on" if window is None else f"of {window} from {start} on"
+    known = clock or "MILLISECOND"
+    since = f"from {_time_text(start, known)} on"
+    return since if window is None else f"of {_length_text(window, UNITS.get(known, known))} {since}"
+
+
+def _time_text(time: int, clock: str) -> str:
+    """An instant; an integer stays one. Times that no calendar has are numbers, too."""
+    day = datetime(1970, 1, 1)
+    try:
+        if clock == "DATE":
+            return f"{(day + timedelta(days=time)).date()}"
+        if clock in UNITS:
+            return f"{day + timedelta(microseconds=time)}{' UTC' if clock == 'TIMESTAMP' else ''}"
+    except OverflowError:
+        pass
+    return str(time)
+
+
+def _length_text(length: int, unit: str) -> str:
+    """In the largest unit of which there is a whole number, but days and not weeks.
+
+    >>> _length_text(86_400_000, "MILLISECOND"), _length_text(1, "HOUR"), _length_text(1500, "MILLISECOND")
+    ('1 day', '1 hour', '1500 milliseconds')
+    """
+    if unit not in MICROSECONDS:
+        return str(length)
+    whole = length * MICROSECONDS[unit]
+    for larger in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"):
+        if MICROSECONDS[larger] > MICROSECONDS[unit] and whole and whole % MICROSECONDS[larger] == 0:
+            length, unit = int(whole // MICROSECONDS[larger]), larger
+            break
+    return f"{length} {unit.lower()}{'' if length == 1 else 's'}"
 
 
 def parse_failure(text: str) -> dict[str, object] | None:
     """The facts of the first failure that `text` tells of: a dictionary with `kind`, `message` and what else
-    is known of `part`, `key`, `limit`, `number`, `window` and `start`.
+    is known of `part`, `key`, `limit`, `number`, `window`, `start` and `clock`.
 
     >>> parse_failure("java.io.IOException: no space left") is None
     True

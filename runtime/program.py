@@ -298,3 +298,5 @@ class Program:
     furthest: Furthest | None = None
     labels: tuple[tuple[str, str], ...] = ()
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""
+    clock: str = "MILLISECOND"
+    """For messages: what `start` counts, a unit; or TIMESTAMP, TIMESTAMP_NTZ (microseconds), DATE (days)."""

@@ -216,7 +216,7 @@ def _refused(program: Program, rows: pa.Table, most_matches: int = 10) -> dict[s
     copy = pickle.loads(pickle.dumps(caught.value))
     facts = parse_failure(f"PythonException: Traceback\n  KernelFailure: {copy}\n\tat java.lang.Thread")
     assert facts is not None
-    assert (facts.pop("part"), facts.pop("window")) == ("Recycle a", WIDTH)
+    assert (facts.pop("part"), facts.pop("window"), facts.pop("clock")) == ("Recycle a", WIDTH, "MILLISECOND")
     return facts
 
 

@@ -90,8 +90,8 @@ def test_it_names_the_key_and_the_window(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(repeating, "MOST_LISTS", 100)
     failure = failure_of(CLOSURE, FEW_AND_MANY)
     assert failure.key == {"id": "2"}
-    assert failure.window == "of 500 from 2000 on"
-    assert "  = key: id = 2\n  = window: of 500 from 2000 on" in str(failure)
+    assert failure.window == "of 500 milliseconds from 2000 on"
+    assert "  = key: id = 2\n  = window: of 500 milliseconds from 2000 on" in str(failure)
     assert failure.getMessageParameters()["window"] == failure.window
 
 
@@ -99,7 +99,7 @@ def test_it_names_the_key_and_the_window(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_count_that_is_too_large(length: int) -> None:
     failure = failure_of(f"{CLOSURE} RETURN count(*)", keys({1: 2, 2: length, 3: 1}))
     assert (failure.kind, failure.key, failure.window) == (
-        "COUNT_OVERFLOW", {"id": "2"}, "of 500 from 2000 on",
+        "COUNT_OVERFLOW", {"id": "2"}, "of 500 milliseconds from 2000 on",
     )  # fmt: skip
     assert failure.number == 3 + 2**length - 1 + 1, "of all keys together"
     assert failure.limit == 2**63 - 1 and str(failure.number) in str(failure)
@@ -110,7 +110,7 @@ def test_a_sum_that_is_too_large(item: str) -> None:
     length = 2000 if "avg" in item else 200
     failure = failure_of(f"{CLOSURE} RETURN {item}".replace("500", "5000"), keys({2: length}))
     assert (failure.kind, failure.key) == ("SUM_OVERFLOW", {"id": "2"})
-    assert failure.window == "of 5000 from 2000 on"
+    assert failure.window == "of 5 seconds from 2000 on"
 
 
 STATS = "EVENTS 1000000, RATE 1000 PER SECOND, TYPE A SHARE 0.1, TYPE B SHARE 0.8, TYPE C SHARE 0.1"

@@ -170,13 +170,14 @@ def _worker_failure(facts: Mapping[str, object]) -> NeelRunError:
     """
     part, key = facts.get("part"), facts.get("key")
     window, start, number, limit = map(facts.get, ("window", "start", "number", "limit"))
+    clock = facts.get("clock")
     return NeelRunError(
         str(facts["message"]),
         _CODES.get(str(facts["kind"]), "NEEL5101"),
         kind=str(facts["kind"]),
         part=None if part is None else str(part),
         key=key if isinstance(key, Mapping) else None,
-        window=window_text(_whole(window), _whole(start)),
+        window=window_text(_whole(window), _whole(start), None if clock is None else str(clock)),
         number=_whole(number),
         limit=_whole(limit),
     )

@@ -12,7 +12,7 @@ from neelc.ir.logical import Match
 from neelc.ir.names import bare
 from neelc.ir.show_pattern import as_written
 from neelc.ir.typeof import type_of
-from neelc.ir.types import DOUBLE, FLOAT, DataType
+from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.plan import steps as s
 from neelc.plan.earliest import with_earliest
 from neelc.plan.event_columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
@@ -156,9 +156,16 @@ def kernel_plan(
         nested=nested,
         furthest=furthest_of(query, outputs),
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
+        clock=_clock(query, unit),
     )
     text = str(as_written(query.pattern)) if query.partial is None else query.title
     return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text, cuts)
+
+
+def _clock(query: Match, unit: str) -> str:
+    """What the times of a program are, for messages."""
+    known: dict[DataType, str] = {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}
+    return str(query.clock.type) if known.get(query.clock.type) == unit else unit
 
 
 def key_column(key: Key, columns: EventColumns) -> KeyColumn:

@@ -238,7 +238,7 @@ def test_more_matches_than_a_task_may_find(spark: Any, neelc: Here) -> None:
     (failure,) = found
     assert (failure.kind, failure.part) == ("MAX_MATCHES", "A a, B b")
     assert list(failure.key) == ["room"] and failure.key["room"] in list("01234")
-    assert failure.limit == 50 < (failure.number or 0) and (failure.window or "").startswith("of 20 from ")
+    assert failure.limit == 50 < (failure.number or 0) and (failure.window or "").startswith("of 20 ")
     known = {"message", "kind", "part", "key", "window", "number", "limit"}
     assert set(failure.getMessageParameters()) == known
     assert neel.sql(PAIRS, strategy="kernel", most_matches=5000).count() == len(FOUND)
