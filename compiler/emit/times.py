@@ -65,7 +65,7 @@ def with_room(number: str, type: DataType, unit: str, wanted: str) -> str:
     largest = _LARGEST.get(type)
     if largest is None or largest * LENGTHS[unit] // LENGTHS[wanted] <= FARTHEST:
         return number
-    problem = refusal(number, f"too far from 0: {-FARTHEST} to {FARTHEST} leave room for windows")
+    problem = refusal(number, "too far from 0 to add a window")
     return f"IF({number} NOT BETWEEN -{FARTHEST}L AND {FARTHEST}L, {problem}, {number})"
 
 
