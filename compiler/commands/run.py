@@ -127,6 +127,7 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.commands.streams import bound, refuse_unused
     from neelc.commands.tables import written
     from neelc.data.inputs import read
+    from neelc.data.likely_units import unit_notes
     from neelc.execute import execute
 
     inputs, program = bound(source, options)
@@ -153,7 +154,7 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     write_report(options.report, page)
-    for note in missing_types(program, tables):
+    for note in (*missing_types(program, tables), *unit_notes(inputs, program, tables)):
         print(f"note: {note}", file=sys.stderr)
     said = counted(*_tally(program, positions, [result for _, result in results]))
     print(f"{said} in {seconds:.2f} s (reference engine)", file=sys.stderr)

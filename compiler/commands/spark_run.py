@@ -32,6 +32,7 @@ from neelc.commands.streams import bound, refuse_unused
 from neelc.commands.writing import is_url, whole_directory
 from neelc.cost.statistics import Statistics
 from neelc.data.inputs import Inputs
+from neelc.data.likely_units import unit_notes
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
 from neelc.ir.logical import Column, Program, Stream
@@ -94,6 +95,8 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
+    for note in unit_notes(inputs, program):
+        print(f"note: {note}", file=sys.stderr)
     program = located(program, inputs.directory.resolve())
     statistics = statistics_of(inputs, program, options.stats)
     wanted = _wanted(inputs, program, positions, options, statistics)

@@ -264,6 +264,13 @@ def location_of(inputs: Inputs, name: str) -> Location | None:
     return declared_location(statement, inputs.source, inputs.directory) if statement else None
 
 
+def said_unit(inputs: Inputs, name: str) -> str | None:
+    """The unit of a stream's times, if the script or the caller says it."""
+    outside, statement = _given(written(name), inputs.given), _statement(name, inputs.script)
+    time = None if statement is None else statement.timestamp
+    return (time.unit if time else None) or (outside.unit if outside else None)
+
+
 def _statement(name: str, script: Script) -> CreateStream | None:
     streams = (s for s in script.statements if isinstance(s, CreateStream))
     return next((s for s in streams if same(s.name, written(name))), None)

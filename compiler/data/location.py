@@ -84,12 +84,27 @@ class Location:
             self.fail("NEEL5001", f"no such file: {self.name}" if paths else f"no files in {self.name}")
         return [self._table(path, schema_only) for path in paths]
 
+    def peeked(self, most: int) -> Table | None:
+        """The lines in the first bytes of the first file; None if it is not one of text."""
+        self.check_files()
+        path = next((p for p in self._inside() if p.is_file()), None) if self.path.is_dir() else self.path
+        kind = "" if path is None else kind_of(path, self.format)
+        if path is None or kind not in _TEXT_FORMATS:
+            return None
+        with path.open("rb") as file:
+            found = file.read(most)
+        whole = found if len(found) < most else found[: found.rfind(b"\n") + 1]
+        return _TEXT_FORMATS[kind](Source(whole.decode(), self._name(path)), self._reading(path, kind))
+
+    def _reading(self, path: Path, kind: str) -> dict[str, str]:
+        options = self._options(kind)
+        is_tsv = kind == "csv" and path.suffix.lower() == ".tsv"
+        return {"delimiter": "\t", **options} if is_tsv else options
+
     def _table(self, path: Path, schema_only: bool) -> Table:
         name = self._name(path)
         kind = self._format(path)
-        options = self._options(kind)
-        if kind == "csv" and path.suffix.lower() == ".tsv":
-            options = {"delimiter": "\t", **options}
+        options = self._reading(path, kind)
         try:
             if kind == "parquet":
                 return read_parquet(path, name, schema_only)

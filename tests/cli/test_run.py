@@ -311,3 +311,35 @@ def test_a_time_zone_that_is_none(neelc: Here) -> None:
     assert (
         "argument --timezone: Europe/Bonn: no time zone has this name; such as Europe/Berlin, UTC" in done.err
     )
+
+
+@pytest.mark.parametrize(
+    ("time", "unit", "short"),
+    [
+        (1700000000, "SECONDS", "s"),
+        (1700000000123456, "MICROSECONDS", "us"),
+        (1700000000123456789, "NANOSECONDS", "ns"),
+    ],
+)
+def test_times_that_are_most_likely_of_another_unit(neelc: Here, time: int, unit: str, short: str) -> None:
+    neelc.write("log.csv", f"ts,kind\n{time},A\n{time + 5},B\n")
+    script = "CREATE STREAM log (ts BIGINT, kind STRING) TIMESTAMP BY ts TYPE BY kind FROM 'log.csv';"
+    neelc.write("script.neel", f"{script} PATTERN SEQ(A a, B b) WITHIN 1 MINUTE RETURN a.ts")
+    noted = neelc(*RUN).err
+    assert "note: `ts` of stream `log` is read in milliseconds: its first time is " in noted
+    meant = f"if it counts {unit.lower()} (2023-11-14), say TIMESTAMP BY ts UNIT {unit}, or unit={short}\n"
+    assert meant in noted
+    said = script.replace("BY ts TYPE", f"BY ts UNIT {unit} TYPE")
+    neelc.write("script.neel", f"{said} PATTERN SEQ(A a, B b) WITHIN 1 MINUTE RETURN a.ts")
+    assert "note" not in neelc(*RUN).err
+    neelc.write("script.neel", "PATTERN SEQ(A a, B b) WITHIN 1 MINUTE RETURN a.ts")
+    given = "log=log.csv,timestamp=ts,type=kind"
+    assert meant in neelc(*RUN, "--stream", given).err
+    assert "note" not in neelc(*RUN, "--stream", f"{given},unit={short}").err
+
+
+def test_times_that_are_milliseconds_or_count_from_zero_are_not_noted(neelc: Here) -> None:
+    neelc.write("script.neel", "PATTERN SEQ(A a, B b) WITHIN 1 MINUTE RETURN a.ts")
+    for times in ((1700000000000, 1700000000005), (0, 1700000000), (-1700000000, 5)):
+        neelc.write("log.csv", "ts,kind\n" + "".join(f"{time},A\n{time},B\n" for time in times))
+        assert "milliseconds" not in neelc(*RUN, "--stream", "log=log.csv,timestamp=ts,type=kind").err
