@@ -88,6 +88,18 @@ def test_a_line_and_a_session(spark: Any, cells: Cells) -> None:
     assert cells("%%neel -s other\nPATTERN A a RETURN a.ts AS ts")[0].cells == (("2",),)
 
 
+def test_an_untrusted_cell_reads_no_variables_and_no_views(spark: Any, ticks: None, cells: Cells) -> None:
+    session = neelc.Session(spark, untrusted=True)
+    cells.shell.push({"neel": session, "least": 0.5})
+    _, said = cells(f"%%neel\n{PAIRS}", fails=True)
+    assert "NEEL2005" in said or "NEEL2004" in said, "the view was not given"
+    session.register("Ticks", spark.table("Ticks"))
+    _, said = cells(f"%%neel\n{PAIRS}", fails=True)
+    assert "NEEL2006" in said, "the variable is not read"
+    shown, _ = cells(f"%%neel\n{PAIRS.replace(':least', '0.5')}")
+    assert "(2 rows)" in repr(shown)
+
+
 def test_explanations(ticks: None, cells: Cells) -> None:
     shown, warned = cells("%%neel --explain\nPATTERN SEQ(Ticks a, Ticks b) WITHIN 1 SECOND")
     assert "Plan" in repr(shown) and shown._repr_html_().startswith("<iframe sandbox=")

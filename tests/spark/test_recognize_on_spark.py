@@ -248,6 +248,12 @@ def test_what_is_wrong(spark: Any, trades: Any, text: str, code: str, marked: st
     assert text[diagnostic.span.start : diagnostic.span.end] == marked
 
 
+def test_a_query_that_spark_has_no_stack_for(spark: Any, trades: Any) -> None:
+    with pytest.raises(neelc.NeelQueryError, match=r"nested too deeply|too complex") as caught:
+        neelc.sql(spark, f"SELECT {'NOT ' * 5000} true FROM ticks {V}")
+    assert caught.value.getCondition() == "NEEL2221"
+
+
 WRITING = [
     f"FROM ticks {V} INSERT INTO written SELECT symbol",
     f"WITH c AS (SELECT * FROM ticks {V}) INSERT INTO written SELECT symbol FROM c",
