@@ -31,7 +31,7 @@ def row_sort_number(plan: RowPlan, keys: tuple[str, ...]) -> str:
     assert order is not None
     (item,) = plan.query.order
     number = _number(plan, item)
-    written = sort_number(keys, f"~{number}" if order.descending else number, order.grain)
+    written = sort_number(keys, f"~({number})" if order.descending else number, order.grain)
     hashed, _, _ = written.partition(" | ")
     last = (1 << TICK_BITS) - 1 if order.nulls_last else 0
     return f"coalesce({written}, {hashed} | {last}L)"
