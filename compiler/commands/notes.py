@@ -35,4 +35,4 @@ def _occurs(member: Member, values: set[str]) -> bool:
     wanted = member.value or ""
     if is_quoted(wanted):
         return bare(wanted) in values
-    return wanted.casefold() in {value.casefold() for value in values}
+    return wanted.lower() in {value.lower() for value in values}

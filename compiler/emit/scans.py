@@ -3,14 +3,15 @@ used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from neelc.emit.expressions import sql
 from neelc.emit.literals import identifier, literal, spark_type
 from neelc.emit.relations import Let, Select, Union
 from neelc.emit.times import as_number, as_time, with_room
-from neelc.ir.expr import Attribute, EventTime, Expr, Variable
+from neelc.ir.expr import Attribute, Binary, EventTime, Expr, InList, Literal, Variable
 from neelc.ir.logical import Clock, Match, Member, Stream
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.typeof import DATETIMES
@@ -33,6 +34,12 @@ from neelc.plan.widths import LONGEST
 from neelc.runtime.algebra.program import FOREVER
 
 MOST_ROLES = 62
+
+MOST_BEGINNINGS = 8
+"""In how many ways types may begin, to be asked for."""
+
+MOST_BRANCHES = 6
+"""Of how many roles the comparisons are asked for, to skip blocks of rows."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +214,42 @@ class _Events:
 
     def where(self) -> str | None:
         """The condition that an event is of one of the pattern's types, and can play a role at all."""
-        types = self._is_member(_members(self.wanted, self.stream))
-        tests = [f"({test})" if " OR " in test else test for test in (types, *self._common()) if test]
-        return " AND ".join(tests) or None
+        members = _members(self.wanted, self.stream)
+        tests = (self._may_be(members), self._is_member(members), *self._common(), self._compared())
+        found = dict.fromkeys(test for test in tests if test)
+        return " AND ".join(f"({test})" if " OR " in test else test for test in found) or None
+
+    def _compared(self) -> str | None:
+        """One of what the roles compare with constants, if all do: sources skip blocks of rows by that."""
+        roles = self._own()
+        tests = [self._comparisons(role) for role in roles]
+        if len(roles) > MOST_BRANCHES or not all(tests):
+            return None
+        return _any_of(list(dict.fromkeys(" AND ".join(several) for several in tests)))
+
+    def _comparisons(self, role: Role) -> list[str]:
+        """The conditions of a role alone that compare a column with constants."""
+        texts = [self.sql(one, role.variable) for one in role.conditions if is_comparison(one)]
+        common = self._common()
+        return [text for text in texts if text not in common]
+
+    def _may_be(self, members: list[Member]) -> str | None:
+        """What the types of events begin with, in all spellings: sources can skip blocks of rows by that, but
+        not by `lower`. None where it would say nothing new."""
+        loose = [m.value for m in members if m.value is not None and not is_quoted(m.value)]
+        if not loose or any(member.value is None for member in members):
+            return None
+        column = self.stream.type_column or ""
+        beginnings = beginnings_of(loose) if self._type(column) == STRING else None
+        if beginnings is None:
+            return None
+        # Not `kind = 'X'`: Spark would take that out of the condition beside this one, and push neither down.
+        exact = [bare(m.value or "") for m in members if is_quoted(m.value or "")]
+        texts = [
+            f"startswith({identifier(column)}, {literal(text, STRING)})"
+            for text in dict.fromkeys((*exact, *beginnings))
+        ]
+        return " OR ".join(texts)
 
     def _members_of(self, type: str) -> list[Member]:
         found = next(known for known in self.wanted.query.types if known.name == type)
@@ -301,6 +341,47 @@ class _Events:
         return with_room(number, type, unit, self.wanted.unit) if self.wanted.computed else number
 
 
+def beginnings_of(types: Sequence[str]) -> list[str] | None:
+    """How values of a type column can begin that are one of these names, whatever their case; None if there
+    are too many ways. Names without quotes are of ASCII letters, digits and `_`.
+
+    >>> beginnings_of(["Up"]), beginnings_of(["k_1"])
+    (['UP', 'Up', 'uP', 'up'], ['K_', 'k_', '\u212a_'])
+    >>> beginnings_of(["Login", "logout", "Transfer"])
+    ['L', 'l', 'T', 't']
+    """
+    if not "".join(types).isascii():
+        return None
+    for length, most in ((2, 4), (1, MOST_BEGINNINGS)):
+        ways = (product(*map(_spellings, type[:length])) for type in types)
+        found = dict.fromkeys("".join(letters) for several in ways for letters in several)
+        if len(found) <= most:
+            return list(found)
+    return None
+
+
+def _spellings(letter: str) -> Iterable[str]:
+    """The characters that `lower` makes this letter of; the sign of kelvin is a k."""
+    more = ["\u212a"] if letter.lower() == "k" else []
+    return dict.fromkeys((letter.upper(), letter.lower(), *more))
+
+
+def is_comparison(condition: Expr) -> bool:
+    """Whether a condition compares a column with constants, as sources do for blocks of rows.
+
+    >>> from neelc.rewrite.algebra.examples import condition
+    >>> [is_comparison(condition(text)) for text in ("s.x > 1", "2 = s.x", "s.x IN (1, 2)", "s.x > s.y")]
+    [True, True, True, False]
+    """
+    match condition:
+        case Binary("=" | "<" | "<=" | ">" | ">=", left, right):
+            kinds = {type(left), type(right)}
+            return kinds == {Attribute, Literal}
+        case InList(Attribute(), items, False):
+            return all(isinstance(item, Literal) for item in items)
+    return False
+
+
 def role_bit(roles: Sequence[Role], name: str) -> str:
     """The bit of a role in the column `roles`, which is a BIGINT where an INT has too few."""
     number = next(place for place, role in enumerate(roles) if role.name == name)
@@ -319,6 +400,12 @@ def number_of(name: str) -> str:
 
 def _as_type(text: str, have: DataType, want: DataType) -> str:
     return text if have == want else f"CAST({text} AS {spark_type(want)})"
+
+
+def _any_of(texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return texts[0]
+    return " OR ".join(f"({text})" if " AND " in text else text for text in texts)
 
 
 def _one_of(text: str, values: list[str]) -> str:

@@ -50,7 +50,7 @@ def is_member(event: Event, member: Member) -> bool:
     text = str(event.type)
     if is_quoted(member.value):
         return text == bare(member.value)
-    return text.casefold() == member.value.casefold()
+    return text.lower() == member.value.lower()  # as Spark does: `Maß` is not of the type Mass
 
 
 def members(types: Iterable[EventType], events: Sequence[Event]) -> dict[str, tuple[Event, ...]]:
