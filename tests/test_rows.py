@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from generate.row_patterns import clause as random_clause
+from generate.row_patterns import rows as random_rows
 from in_rows import Way, as_bag, as_table, bound, recognized_by_kernel
 from row_fuzz import compared
 
 from neelc.errors import NeelError
 from neelc.ir.logical import Column
+from neelc.ir.recognize import Recognize
 from neelc.ir.types import INT, STRING
 from neelc.ir.words import FREE_IN_ROWS, RESERVED
 from neelc.parse.words import KEYWORDS
@@ -20,7 +24,10 @@ from neelc.plan.program_sentence import program_sentence
 from neelc.plan.row_plan import row_plan
 from neelc.plan.row_sentence import memory_sentence
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
+from neelc.runtime.reference import recognize as reference
+from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, recognized
+from neelc.runtime.reference.row_parsings import Parser, Parsing, Reached
 from neelc.runtime.reference.row_values import Row
 from neelc.runtime.rows import automaton, backtracking
 from neelc.runtime.rows.arriving import Waiting
@@ -382,6 +389,65 @@ def test_the_budget_of_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
         recognized_by_kernel(plan, rows("a" * 200, "1" * 200))
     assert failure.value.facts.kind == BACKTRACKING
     assert "attempts to match in vain, up to row 3 of a partition" in failure.value.facts.message
+
+
+HARD = (
+    ("(A+)+ B", "B AS x < 0"),
+    ("((A+)+)+ B", "B AS x < 0"),
+    ("(A*)* B", "B AS x < 0"),
+    ("(A+){2,} B", "B AS x < FIRST(A.x)"),
+    ("(A+)+ B", "A AS sum(x) >= 0, B AS x < 0"),
+    ("(A | C)+ B", "B AS x < 0"),
+    ("(A?)+? (A | ())* B", "B AS x < PREV(x)"),
+    (" ".join(["A?"] * 30) + " B", "B AS x < 0"),
+    ("PERMUTE(A*, A+, A?) B", "B AS x < 0"),
+)
+
+
+@pytest.mark.parametrize(("pattern", "define"), HARD)
+def test_the_reference_does_not_try_twice_what_comes_to_the_same(pattern: str, define: str) -> None:
+    query = bound(f"ORDER BY t MEASURES count(*) AS n PATTERN ({pattern}) DEFINE {define}", COLUMNS)
+    table = rows("a" * 30)
+    assert recognized(query, table).rows == []
+    assert recognized(query, [*table, {"t": 30, "kind": "b", "x": -1}]).rows == [(31,)]
+
+
+class EveryParsing(Parser):
+    """Tries every parsing, however many come to the same."""
+
+    def _is_new(self, place: int, parsing: Parsing, reached: Reached) -> bool:
+        return True
+
+
+def test_what_the_reference_leaves_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law: the first of all parsings is the first of those that are tried."""
+    compared_rows = 0
+    for seed in range(150):
+        chance = Random(seed)
+        try:
+            query = bound(random_clause(chance))
+        except NeelError:
+            continue
+        for table in (random_rows(chance), random_rows(chance)):
+            found = outcome(query, table)
+            with monkeypatch.context() as changed:
+                changed.setattr(reference, "Parser", EveryParsing)
+                changed.setattr(reference, "_is_of_path", lambda definition: True)
+                changed.setattr(reference, "MAX_JUDGED", 20_000)
+                every = outcome(query, table)
+            if every != "MAX_JUDGED":
+                assert found == every, seed
+                compared_rows += len(every)
+    assert compared_rows > 300
+
+
+def outcome(query: Recognize, table: Sequence[Row]) -> Counter[object] | str:
+    try:
+        return as_bag(recognized(query, table))
+    except CannotSkip as failure:
+        return str(failure)
+    except LimitReached as limit:
+        return limit.name
 
 
 def test_random_clauses() -> None:

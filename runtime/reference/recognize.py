@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 
-from neelc.ir.expr import Expr
-from neelc.ir.recognize import OMIT, UNMATCHED, Recognize, RowSkip
+from neelc.ir.expr import AtRow, Classifier, Expr, OverRows
+from neelc.ir.node import walk
+from neelc.ir.recognize import OMIT, UNMATCHED, Recognize, RowDefinition, RowSkip
 from neelc.ir.row_values import ROW
 from neelc.ir.rows import SortItem
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event, LimitReached, comparable
 from neelc.runtime.reference.results import Result
-from neelc.runtime.reference.row_parsings import Parser, Parsing
+from neelc.runtime.reference.row_parsings import Parser, Parsing, variables
 from neelc.runtime.reference.row_values import Row, Seen, up_to, value_at
 from neelc.runtime.reference.times import nanoseconds
 from neelc.runtime.reference.values import order
@@ -101,21 +102,43 @@ def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[Found]:
 def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int) -> Parsing | None:
     """The preferred parsing at a row; None if there is none."""
     conditions = {one.variable: one.condition for one in query.definitions}
-    judged = 0
+    known = variables if any(map(_is_of_path, query.definitions)) else len
+    judged: dict[Hashable, bool] = {}
+    asked = 0
 
     def judge(parsing: Parsing) -> bool:
-        nonlocal judged
-        judged += 1
-        if judged > MAX_JUDGED:
+        nonlocal asked
+        asked += 1
+        if asked > MAX_JUDGED:
             raise LimitReached("MAX_JUDGED", MAX_JUDGED, f"a match at row {start + 1} is hard to find")
+        key = (known(parsing), parsing[-1].variable)
+        if key not in judged:
+            judged[key] = is_met(parsing)
+        return judged[key]
+
+    def is_met(parsing: Parsing) -> bool:
         condition = conditions.get(parsing[-1].variable)
         seen = Seen(rows, parsing, parsing, number)
         return (condition is None or value_at(condition, seen) is True) and is_within(query, rows, parsing)
 
     try:
-        return next(Parser(start, len(rows), judge).parsings(query.pattern), None)
+        return next(Parser(start, len(rows), judge, known=known).parsings(query.pattern), None)
     except RecursionError:
         raise LimitReached("MAX_DEPTH", len(rows), f"the match at row {start + 1} is too long") from None
+
+
+def _is_of_path(definition: RowDefinition) -> bool:
+    """Whether a condition depends on how the rows before the current one are mapped. If none does, parsings
+    of the same length have the same continuations; WITHIN asks for the first row and the last one only."""
+    for node in walk(definition.condition):
+        match node:
+            case AtRow(_, argument, variables, "LAST", 0, shift):
+                is_own = not variables or definition.variable in variables
+                if not is_own or (shift and any(isinstance(part, Classifier) for part in walk(argument))):
+                    return True
+            case AtRow() | OverRows():
+                return True
+    return False
 
 
 def is_within(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> bool:

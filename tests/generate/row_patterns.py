@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from random import Random
 
@@ -77,6 +78,8 @@ MEASURES = (
     "min_by(CLASSIFIER(), y)", "any_value(x)", "FINAL any_value(B.kind) FILTER (WHERE B.x > 0)",
     "array_agg(kind)", "FINAL array_agg(A.x) FILTER (WHERE A.x > 0)", "array_agg(concat(kind, CLASSIFIER()))",
 )  # fmt: skip
+CONSTANTS = ("1", "'m'", "upper('m')", "NULL IS NULL")
+"""What needs nothing of the rows."""
 ROWS = (
     "", "ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
     "ALL ROWS PER MATCH OMIT EMPTY MATCHES", "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
@@ -126,13 +129,16 @@ def clause(chance: Random) -> str:
     defined = [name for name in VARIABLES if chance.random() < 0.7]
     conditions = ", ".join(f"{name} AS {condition(chance, name, kinds)}" for name in defined)
     measures = chance.sample(MEASURES, chance.choice([1, 2, 3]))
+    if chance.random() < 0.1:
+        measures = chance.sample(CONSTANTS, chance.choice([0, 1, 2]))
     skip = chance.choice(SKIPS)
     within = chance.choice(["", "", "", "", "WITHIN 2 EVENTS", "WITHIN 3 EVENTS", "WITHIN 2 MILLISECONDS"])
     order = chance.choice(ORDERS[:5] if "MILLI" in within else ORDERS)
     lines = [
         chance.choice(PARTITIONS),
         f"ORDER BY {order}",
-        "MEASURES " + ", ".join(f"{one} AS m{number}" for number, one in enumerate(measures)),
+        "MEASURES " * bool(measures)
+        + ", ".join(f"{one} AS m{number}" for number, one in enumerate(measures)),
         rows,
         f"AFTER MATCH SKIP {skip}" if skip else "",
         f"PATTERN ({text}{missing})",
@@ -140,7 +146,23 @@ def clause(chance: Random) -> str:
         "SUBSET U = (A, B)",
         f"DEFINE {conditions}" if conditions else "",
     ]
-    return "\n".join(line for line in lines if line)
+    return spelled(chance, "\n".join(line for line in lines if line))
+
+
+def spelled(chance: Random, text: str) -> str:
+    """The clause with its variables in any spelling that means the same: A is a and `A`. Some variables have
+    a name that must be quoted."""
+    quoted = {name: f"`{name.lower()}`" for name in (*VARIABLES, "U") if chance.random() < 0.1}
+
+    def spelling(found: re.Match[str]) -> str:
+        name = found[0]
+        return quoted.get(name) or chance.choice([name, name, name, name.lower(), f"`{name}`"])
+
+    plain = chance.random() < 0.5
+    parts = re.split(r"('[^']*')", text)
+    return "".join(
+        part if plain or part.startswith("'") else re.sub(r"\b[ABCU]\b", spelling, part) for part in parts
+    )
 
 
 def condition(chance: Random, variable: str, kinds: tuple[tuple[str, ...], ...]) -> str:
