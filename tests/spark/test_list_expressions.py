@@ -46,7 +46,7 @@ MORE = """
     count(b[])  count(o[])  count(k[])  count(k[].c)  count(k[].d)  count(DISTINCT k[].d.i)
     sum(k[].c.i)  max(k[].c.s)  avg(o[].d)  sum(o[].i)  collect_list(o[].i)  collect_set(k[].c.i)
     count_if(o[].o)  every(o[].o)  stddev(o[].d)  first(k[].c)  last(k[].d.ts)  count(DISTINCT o[].o)
-    count(DISTINCT b[].i % 2)  collect_list(DISTINCT b[].i)  first(DISTINCT b[].i)  last(DISTINCT b[].i)
+    count(DISTINCT b[].i % 2)  collect_list(DISTINCT b[].i)
     count_if(DISTINCT b[].o)  every(DISTINCT b[].o)  stddev(DISTINCT b[].d)  collect_set(b[].o)
     sum(b[].i * b[].l)  sum(b[].c * b[].i)  sum(b[].d + a.d)  max(b[].i + b[].l)  avg(b[].i / b[].l)
     sum(b[].i - avg(b[].i))  sum(b[].i + count(b[]))  max(b[].s || a.s)  sum(size(b[].arr))  max(b[].arr[1])
