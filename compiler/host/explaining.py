@@ -13,7 +13,7 @@ from neelc.ir.recognize import Recognize
 from neelc.ir.row_values import ROW
 from neelc.ir.show import show
 from neelc.plan.row_sentence import memory_sentence
-from neelc.runtime.rows.starting import depends_on_start_only
+from neelc.runtime.rows.program import depends_on_start_only
 
 LINEAR = "linear: no condition depends on which rows a match has taken, so each row is looked at a few times"
 FIRST_ROW = (

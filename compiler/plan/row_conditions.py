@@ -17,8 +17,7 @@ from neelc.plan.kernel_values import KernelValues, groups
 from neelc.plan.list_folds import NotInKernel
 from neelc.plan.row_columns import RowColumns, changed, without_spans
 from neelc.runtime.program import Column
-from neelc.runtime.rows.program import At, Machine, Nearby
-from neelc.runtime.rows.starting import is_first_row
+from neelc.runtime.rows.program import At, Machine, Nearby, is_first_row
 
 MOST_STARTING = 4
 """So many variables may have conditions on the first row: rows are read once for each way these can hold."""

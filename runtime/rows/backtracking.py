@@ -15,8 +15,7 @@ from neelc.runtime.rows.automaton import Ints
 from neelc.runtime.rows.failing import RowFailure
 from neelc.runtime.rows.judging import Judge, Path
 from neelc.runtime.rows.matches import Matches, listed
-from neelc.runtime.rows.program import ACCEPT, Choices, RowProgram
-from neelc.runtime.rows.starting import depends_on_start_only
+from neelc.runtime.rows.program import ACCEPT, Choices, RowProgram, depends_on_start_only
 from neelc.runtime.rows.viability import Viability
 from neelc.runtime.rows.walking import NextStart
 

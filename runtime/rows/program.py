@@ -240,3 +240,44 @@ def columns_read(program: RowProgram) -> tuple[str, ...]:
     order = () if program.order is None else (program.order.column,)
     found = (*program.keys, *order, *program.own, *nearby_columns(program), *looked, *taken)
     return tuple(name for name in dict.fromkeys(found) if name)
+
+
+def is_first_row(at: At, machine: Machine) -> bool:
+    """Whether it is always the first row of the match, or one at a distance from it.
+
+    >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
+    >>> is_first_row(At(0b01, last=False), machine), is_first_row(At(0b01), machine)
+    (True, False)
+    """
+    start = {machine.variables[one] for one in (*machine.first, *machine.start) if one != ACCEPT}
+    if at.place or not all(at.variables >> one & 1 for one in start):
+        return False
+    later = {machine.variables[one] for ways in machine.after for one in ways if one != ACCEPT}
+    return not at.last or not any(at.variables >> one & 1 for one in later)
+
+
+def depends_on_start_only(program: RowProgram) -> bool:
+    """Whether conditions on the path depend on the first row of the match and the current row alone."""
+    return all(
+        _is_of_start(program, condition, looked)
+        for condition in program.conditions
+        for looked in condition.looked
+    )
+
+
+def _is_of_start(program: RowProgram, condition: Condition, looked: Looked) -> bool:
+    every = (1 << len(program.names)) - 1
+    if looked.at is None:  # the rows so far, or the number of the match
+        return looked.name is None or (looked.name == "rows" and looked.variables == every)
+    if not isinstance(looked.column, str):
+        return False
+    return (
+        looked.at.variables == every
+        or is_first_row(looked.at, program.machine)
+        or is_current(looked.at, condition.variable)
+    )
+
+
+def is_current(at: At, variable: int) -> bool:
+    """Whether it is the row at which a condition of the variable is judged."""
+    return at.last and at.place == 0 and bool(at.variables >> variable & 1)

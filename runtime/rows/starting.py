@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from neelc.runtime.kernels.logic import COMPARISONS
 from neelc.runtime.program import Apply, Column
 from neelc.runtime.rows.automaton import Ints
-from neelc.runtime.rows.program import ACCEPT, At, Condition, Looked, Machine, RowProgram
+from neelc.runtime.rows.program import Condition, Looked, RowProgram, is_current, is_first_row
 from neelc.runtime.segments import Bools
 
 LONG = 1_000
@@ -27,46 +27,6 @@ Numbers = tuple[NDArray[Any], Bools]
 """Values, and which of them are not NULL."""
 
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def is_first_row(at: At, machine: Machine) -> bool:
-    """Whether it is always the first row of the match, or one at a distance from it.
-
-    >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
-    >>> is_first_row(At(0b01, last=False), machine), is_first_row(At(0b01), machine)
-    (True, False)
-    """
-    start = {machine.variables[one] for one in (*machine.first, *machine.start) if one != ACCEPT}
-    if at.place or not all(at.variables >> one & 1 for one in start):
-        return False
-    later = {machine.variables[one] for ways in machine.after for one in ways if one != ACCEPT}
-    return not at.last or not any(at.variables >> one & 1 for one in later)
-
-
-def depends_on_start_only(program: RowProgram) -> bool:
-    """Whether conditions on the path depend on the first row of the match and the current row alone."""
-    return all(
-        _is_of_start(program, condition, looked)
-        for condition in program.conditions
-        for looked in condition.looked
-    )
-
-
-def _is_of_start(program: RowProgram, condition: Condition, looked: Looked) -> bool:
-    every = (1 << len(program.names)) - 1
-    if looked.at is None:  # the rows so far, or the number of the match
-        return looked.name is None or (looked.name == "rows" and looked.variables == every)
-    if not isinstance(looked.column, str):
-        return False
-    return (
-        looked.at.variables == every
-        or is_first_row(looked.at, program.machine)
-        or _is_current(looked.at, condition.variable)
-    )
-
-
-def _is_current(at: At, variable: int) -> bool:
-    return at.last and at.place == 0 and bool(at.variables >> variable & 1)
 
 
 def usable(program: RowProgram, columns: Mapping[str, pa.Array], masks: Ints, heads: Ints) -> Ints | None:
@@ -104,8 +64,8 @@ def _comparisons(program: RowProgram, condition: Condition) -> Iterator[tuple[st
                 for one, other, asked in ((left, right, operation), (right, left, TURNED[operation])):
                     here, there = looked[one], looked[other]
                     if _is_plain(here) and _is_plain(there) and here.at is not None and there.at is not None:
-                        is_current = _is_current(here.at, condition.variable) and not here.at.shift
-                        if is_current and is_first_row(there.at, program.machine) and not there.at.shift:
+                        is_here = is_current(here.at, condition.variable) and not here.at.shift
+                        if is_here and is_first_row(there.at, program.machine) and not there.at.shift:
                             yield asked, str(there.column), str(here.column)
 
 
