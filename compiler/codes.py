@@ -66,6 +66,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL2218": "a statistic of a type in a stream without types",
     "NEEL2219": "a selectivity of several conditions at once",
     "NEEL2220": "a source of MATCH_RECOGNIZE whose columns are not known",
+    "NEEL2070": "a FORMAT that is no pattern of times",
+    "NEEL2071": "a FORMAT of what is no text",
     "NEEL2221": "Spark refuses the query around MATCH_RECOGNIZE",
     "NEEL2222": "two columns of one name",
     # 30xx: the meaning of patterns
@@ -131,6 +133,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4062": "a table that was not given, in untrusted text",
     "NEEL4063": "a function that untrusted text may not call",
     "NEEL4064": "what untrusted text may not do",
+    "NEEL4070": "a FORMAT of times, where Spark's own SQL reads them",
     "NEEL4130": "a stream without end",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",

@@ -25,7 +25,7 @@ statement
 createStream : (STREAM | RELATION) name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)? streamClause* ;
 columnDefinition : name dataType ;
 streamClause
-    : TIMESTAMP BY name                              # timestampBy
+    : TIMESTAMP BY name (FORMAT STRING)?             # timestampBy
     | TIMESTAMP BETWEEN name AND name                # timestampBetween
     | UNIT name                                      # unitOf
     | END BY name                                    # endBy

@@ -13,6 +13,7 @@ from neelc.api.causes import cause_of, cut, shortened
 from neelc.codes import CATALOGUE
 from neelc.errors import Diagnostic, NeelError, render
 from neelc.files import CallError
+from neelc.ir.datetime_patterns import EXAMPLE
 from neelc.runtime.failures import AGGREGATE, SKIP, parse_failure, window_text
 from neelc.source import Source, Span
 
@@ -75,6 +76,12 @@ def _action(text: str, module: str, line: int) -> str:
 
 def _matches(pattern: str | re.Pattern[str], text: str) -> bool:
     return re.match(pattern, text) is not None
+
+
+def _way_out(message: str) -> str:
+    """How times are written, where a text is none."""
+    is_time = " is not of type TIMESTAMP (" in message
+    return f"; if it is a time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'" if is_time else ""
 
 
 class NeelQueryError(NeelError):
@@ -153,7 +160,7 @@ def explain_failure(exception: BaseException) -> NeelRunError | None:
     if facts is not None:
         found = _worker_failure(facts)
     elif said is not None and said[1] in CATALOGUE:
-        found = NeelRunError(cut(said[2].rstrip()), said[1])
+        found = NeelRunError(cut(said[2].rstrip()) + _way_out(said[2]), said[1])
     elif cause := cause_of(text):
         found = NeelRunError(cause.message, cause.code)
     else:

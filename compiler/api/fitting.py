@@ -6,6 +6,7 @@ from neelc.api.schemas import columns_of
 from neelc.api.streams import Frame
 from neelc.bind.coercion import is_number
 from neelc.data.delimited import CellTable
+from neelc.emit.file_values import by_format
 from neelc.emit.literals import alias, identifier, spark_type
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.logical import Column, Stream
@@ -33,16 +34,24 @@ def fitted(frame: Frame, stream: Stream) -> Frame:
     positions = table.positions(stream.columns)
     there = [table.columns()[at] for at in positions if at is not None]
     pairs = list(zip(stream.columns, there, strict=True))
-    wrong = [_misfit(column, found, table) for column, found in pairs if not holds(column.type, found.type)]
+    texts = stream.texts
+    wrong = [
+        _misfit(column, found, table)
+        for column, found in pairs
+        if not holds(column.type, found.type) and not (column.name in texts and found.type == STRING)
+    ]
     if wrong:
         raise NeelError(wrong, table.source)
     if all(column == found for column, found in pairs):
         return frame
-    return frame.selectExpr(*(_expression(column, found) for column, found in pairs))
+    return frame.selectExpr(*(_expression(column, found, stream) for column, found in pairs))
 
 
-def _expression(column: Column, found: Column) -> str:
+def _expression(column: Column, found: Column, stream: Stream) -> str:
     text = identifier(found.name)
+    if column.name in stream.texts and found.type == STRING:
+        read = by_format(found.name, stream.timestamp_format or "", stream.name)
+        return f"{read} AS {alias(column.name)}"
     value = text if column.type == found.type else f"CAST({text} AS {spark_type(column.type)})"
     return f"{value} AS {alias(column.name)}"
 

@@ -8,12 +8,13 @@ NULL; and quotes inside quotes are doubled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from neelc.api.schemas import ddl
 from neelc.api.streams import Frame
 from neelc.emit.file_values import csv_options, value_of
 from neelc.emit.literals import alias
-from neelc.ir.logical import Column
+from neelc.ir.logical import Column, Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.types import STRING
 
@@ -63,6 +64,11 @@ def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
         return None
     changed = [field | {"type": wider.get(field["name"], field["type"])} for field in fields]
     return type(schema).fromJson({"type": "struct", "fields": changed})
+
+
+def text_columns(stream: Stream) -> list[Column]:
+    """The columns as files hold them: times of a pattern are texts, which `fitted` reads."""
+    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
 
 
 def _set(reader: Frame, options: Mapping[str, str]) -> Frame:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from neelc.api.errors import NeelQueryError, reading
 from neelc.api.fitting import fitted, table_of
-from neelc.api.reading import bare_options, read_path
+from neelc.api.reading import bare_options, read_path, text_columns
 from neelc.api.streams import Frame, StreamData, format_of, is_path
 from neelc.data.infer import likely_timestamp
 from neelc.data.inputs import Given, unit_of
@@ -40,12 +40,21 @@ class Registered:
         """The stream as the compiler takes it; its columns are looked at only if nobody declares them."""
         data = self.data
         unit = None if data.unit is None else unit_of(data.unit)
-        return Given(self.name, self._tables, data.timestamp, data.latest, data.end, data.type, unit)
+        return Given(
+            self.name,
+            self._tables,
+            data.timestamp,
+            data.latest,
+            data.end,
+            data.type,
+            unit,
+            timestamp_format=data.timestamp_format,
+        )
 
     def frame(self, stream: Stream) -> Frame:
         """Its DataFrame, with the columns that the bound stream has."""
         with reading(self.name):
-            return fitted(self._read(stream.columns) if self._is_path else self._frame, stream)
+            return fitted(self._read(text_columns(stream)) if self._is_path else self._frame, stream)
 
     @property
     def plain_frame(self) -> Frame:

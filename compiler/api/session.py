@@ -98,6 +98,7 @@ class Session:
         unit: str | None = None,
         format: str | None = None,
         options: Mapping[str, str] | None = None,
+        timestamp_format: str | None = None,
     ) -> None:
         """Give the queries of this session a stream; the last one of a name counts."""
         if isinstance(data, StreamData):
@@ -115,6 +116,7 @@ class Session:
             unit=unit,
             format=format,
             options=options,
+            timestamp_format=timestamp_format,
         )
 
     def register_aggregate(

@@ -31,7 +31,8 @@ class StreamData:
 
     `timestamp` is the column of the time, by default one called ts, timestamp or time; `latest` that of the
     latest possible time; `end` that of the end; `type` that of the event type; `unit` the unit of integer
-    times. `format` and `options` are for paths.
+    times, `timestamp_format` the pattern of times that are texts, such as `dd/MM/yyyy HH:mm`. `format` and
+    `options` are for paths.
     """
 
     data: Frame | str
@@ -42,11 +43,12 @@ class StreamData:
     unit: str | None = None
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    timestamp_format: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, str) and not is_frame(self.data):
             raise TypeError(f"a stream is {no_frame(self.data, ', the name of a table or a path')}")
-        for setting in ("timestamp", "latest", "end", "type", "unit", "format"):
+        for setting in ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format"):
             value = getattr(self, setting)
             if value is not None and not isinstance(value, str):
                 raise TypeError(
@@ -66,12 +68,13 @@ def stream(
     unit: str | None = None,
     format: str | None = None,
     options: Mapping[str, str] | None = None,
+    timestamp_format: str | None = None,
 ) -> StreamData:
     """A stream and what its columns mean.
 
     `neelc.sql(spark, "PATTERN ...", Trades=neelc.stream(trades, type="ticker"))`.
     """
-    return StreamData(data, timestamp, latest, end, type, unit, format, dict(options or {}))
+    return StreamData(data, timestamp, latest, end, type, unit, format, dict(options or {}), timestamp_format)
 
 
 def is_frame(value: object) -> bool:

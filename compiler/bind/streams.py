@@ -8,12 +8,15 @@ from neelc.bind.catalog import Entry, clock_of, is_integer
 from neelc.bind.findings import Findings
 from neelc.bind.statistics import with_statistics
 from neelc.bind.suggest import did_you_mean, listing
+from neelc.ir.datetime_patterns import EXAMPLE, LETTERS, Malformed, pattern_of
 from neelc.ir.logical import Clock, Column, Stream
 from neelc.ir.names import bare, find, written
 from neelc.ir.script import CreateStream
-from neelc.ir.types import STRING
+from neelc.ir.types import STRING, TIMESTAMP, VOID
 from neelc.ir.units import LENGTHS
 from neelc.source import Span
+
+_BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
 
 
 def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> Entry:
@@ -50,15 +53,47 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     if timestamp is not None:
         start, latest = timestamp.start, timestamp.latest
         drafted = replace(drafted, start=start, latest=latest, unit=timestamp.unit or "MILLISECOND")
+        drafted = replace(drafted, timestamp_format=timestamp.format)
     if statement.end is not None:
         drafted = replace(drafted, end=statement.end)
     if statement.type_by is not None:
         drafted = replace(drafted, type_column=statement.type_by)
     unit_said = timestamp is not None and timestamp.unit is not None
+    drafted = _with_format(drafted, statement, findings)
     entry = checked_stream(drafted, statement, findings, unit_said)
     if entry.stream is None or not statement.statistics:
         return entry
     return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
+
+
+def _with_format(stream: Stream, statement: CreateStream, findings: Findings) -> Stream:
+    """The stream with TIMESTAMPs where FORMAT says how texts are read as such."""
+    if stream.timestamp_format is None:
+        return stream
+    span = findings.at(statement.timestamp or statement)
+    try:
+        pattern_of(stream.timestamp_format)
+    except Malformed as why:
+        message = f"FORMAT '{stream.timestamp_format}': {why}"
+        hint = f"letters: {LETTERS}, as in Spark's datetime patterns; for example '{EXAMPLE}'"
+        findings.report("NEEL2070", message, span, hint)
+        return replace(stream, timestamp_format=None, columns=_timestamps(stream))
+    for name in filter(None, (stream.start, stream.end)):
+        column = next((c for c in stream.columns if find(name, [c.name])), None)
+        if column is not None and column.type not in (STRING, TIMESTAMP, VOID):
+            message = f"FORMAT is for texts, and column `{column.name}` is of type {column.type}"
+            findings.report("NEEL2071", message, span, "leave it out, or declare the column as STRING")
+    return replace(stream, columns=_timestamps(stream))
+
+
+def _timestamps(stream: Stream) -> tuple[Column, ...]:
+    names = [name for name in (stream.start, stream.end) if name]
+    return tuple(
+        replace(column, type=TIMESTAMP)
+        if column.type in (STRING, VOID) and any(find(name, [column.name]) for name in names)
+        else column
+        for column in stream.columns
+    )
 
 
 def _relation(statement: CreateStream, columns: tuple[Column, ...], findings: Findings) -> Entry:
@@ -154,7 +189,7 @@ def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] 
     if clock_of(column.type, "") is None:
         return (
             f"{said}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
-            "declare it as TIMESTAMP or BIGINT",
+            "declare it as TIMESTAMP or BIGINT" + (_BY_FORMAT if column.type == STRING else ""),
         )
     if role == "latest" and (start is None or not is_integer(start.type) or not is_integer(column.type)):
         return (

@@ -43,7 +43,7 @@ def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict
     """The DataFrames of the streams, from the files that the call or the script names."""
     from neelc.api.errors import reading
     from neelc.api.fitting import fitted
-    from neelc.api.reading import read_path
+    from neelc.api.reading import read_path, text_columns
 
     frames = {}
     for name, stream in streams.items():
@@ -52,7 +52,7 @@ def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict
             path = location.name if is_url(location.name) else literal(str(location.path.resolve()))
             kind = _kind(location)
             with reading(name):
-                frame = read_path(spark, path, kind, location.options, stream.columns, name)
+                frame = read_path(spark, path, kind, location.options, text_columns(stream), name)
                 frames[name] = fitted(frame, stream)
     return frames
 

@@ -16,7 +16,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
-        "unit=ms, format=csv, delimiter=';' as needed (may be repeated)",
+        "unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed (may be repeated)",
     )
     parser.add_argument(
         "--arg",

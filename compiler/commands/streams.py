@@ -22,7 +22,7 @@ from neelc.ir.node import walk
 from neelc.ir.script import CreateStream
 from neelc.source import Source, Span
 
-SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format")
+SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format")
 
 
 def given_stream(text: str) -> Given:
@@ -58,6 +58,7 @@ def given_stream(text: str) -> Given:
         said.get("type"),
         unit,
         location,
+        said.get("timestamp_format"),
     )
 
 

@@ -12,10 +12,11 @@ from neelc.data.location import Location, declared_location, written_span
 from neelc.data.table import Row, Table
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
+from neelc.ir.datetime_patterns import EXAMPLE, LETTERS, Malformed, pattern_of
 from neelc.ir.logical import Column, Program, Stream
 from neelc.ir.names import find, same, written
 from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
-from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP, VOID, DataType
+from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP, VOID, DataType, Formatted
 from neelc.ir.units import LENGTHS
 from neelc.source import Source, Span
 
@@ -38,6 +39,7 @@ class Given:
     type_by: str | None = None
     unit: str | None = None
     location: Location | None = None
+    timestamp_format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
     if outside is None and location is None:
         return statement
     tables = outside.open(True) if outside else location.tables(True) if location else []
-    found = with_type_column(merged(tables), statement.type_by)
+    found = with_texts(merged(tables), statement.type_by, *_texts(statement, outside))
     columns = tuple(ColumnDefinition(written(c.name), c.type, span=statement.span) for c in found)
     completed = replace(statement, columns=columns)
     if (
@@ -141,8 +143,16 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
         and not statement.is_relation
         and (start := likely_timestamp(c.name for c in columns))
     ):
-        completed = replace(completed, timestamp=Timestamp(start, span=statement.span))
+        format = outside.timestamp_format if outside else None
+        completed = replace(completed, timestamp=Timestamp(start, format=format, span=statement.span))
     return completed
+
+
+def _texts(statement: CreateStream, given: Given | None) -> tuple[str | None, ...]:
+    """The columns that a pattern says how to read."""
+    time = statement.timestamp
+    is_said = (time is not None and time.format is not None) or (given and given.timestamp_format)
+    return (time.start if time else None, statement.end) if is_said else ()
 
 
 def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
@@ -154,6 +164,7 @@ def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
         ("TIMESTAMP", time.start if time else None, given.timestamp),
         ("TIMESTAMP", time.latest if time else None, given.latest),
         ("UNIT", time.unit if time else None, given.unit),
+        ("FORMAT", time.format if time else None, given.timestamp_format),
         ("END BY", statement.end, given.end),
         ("TYPE BY", statement.type_by, given.type_by),
     ):
@@ -162,7 +173,12 @@ def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
     start = time.start if time else given.timestamp
     if start is not None:
         known = time or Timestamp(start, span=statement.span)
-        time = replace(known, latest=known.latest or given.latest, unit=known.unit or given.unit)
+        time = replace(
+            known,
+            latest=known.latest or given.latest,
+            unit=known.unit or given.unit,
+            format=known.format or given.timestamp_format,
+        )
     return replace(
         statement,
         timestamp=time,
@@ -172,7 +188,7 @@ def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
 
 
 def _stream(given: Given) -> Stream:
-    columns = with_type_column(merged(given.open(True)), given.type_by)
+    columns = with_texts(merged(given.open(True)), given.type_by)
     names = [column.name for column in columns]
     listed = f"columns: {', '.join(names)}"
 
@@ -185,15 +201,27 @@ def _stream(given: Given) -> Stream:
     start = column(given.timestamp, "timestamp") or likely_timestamp(names)
     if start is None:
         raise CallError(f"stream {given.name}: which column is the timestamp? Say timestamp=COLUMN; {listed}")
+    end = column(given.end, "end")
     return Stream(
         given.name,
-        columns,
+        columns if given.timestamp_format is None else _read_by(given, columns, (start, end)),
         start,
-        end=column(given.end, "end"),
+        end=end,
         latest=column(given.latest, "latest time"),
         unit=given.unit or "MILLISECOND",
         type_column=column(given.type_by, "type"),
+        timestamp_format=given.timestamp_format,
     )
+
+
+def _read_by(given: Given, columns: Sequence[Column], names: Sequence[str | None]) -> tuple[Column, ...]:
+    """The columns, some of which a pattern makes TIMESTAMPs."""
+    try:
+        pattern_of(given.timestamp_format or "")
+    except Malformed as why:
+        message = f"timestamp_format={given.timestamp_format}: {why}; letters: {LETTERS}"
+        raise CallError(f"stream {given.name}: {message}; for example {EXAMPLE}") from None
+    return tuple(replace(c, type=TIMESTAMP) if c.name in names else c for c in columns)
 
 
 def merged(tables: Sequence[Table]) -> tuple[Column, ...]:
@@ -206,10 +234,11 @@ def merged(tables: Sequence[Table]) -> tuple[Column, ...]:
     return tuple(Column(name, settled(type)) for name, type in types.items())
 
 
-def with_type_column(columns: Sequence[Column], type_by: str | None) -> tuple[Column, ...]:
-    """A type column holds names, even where every name is a number."""
-    is_type = [type_by is not None and same(written(column.name), type_by) for column in columns]
-    return tuple(replace(c, type=STRING) if named else c for c, named in zip(columns, is_type, strict=True))
+def with_texts(columns: Sequence[Column], *names: str | None) -> tuple[Column, ...]:
+    """Some columns hold texts, even where every text is a number: types, and times of a pattern."""
+    known = [name for name in names if name is not None]
+    is_text = [any(same(written(column.name), name) for name in known) for column in columns]
+    return tuple(replace(c, type=STRING) if named else c for c, named in zip(columns, is_text, strict=True))
 
 
 def _given(name: str, given: Sequence[Given]) -> Given | None:
@@ -225,10 +254,18 @@ def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[N
     failures: list[NeelError] = []
     for name, stream in used.items():
         try:
-            tables[name] = rows_of(inputs, name, stream.columns)
+            tables[name] = rows_of(inputs, name, raw_columns(stream))
         except NeelError as failure:
             failures.append(failure)
     return tables, failures
+
+
+def raw_columns(stream: Stream) -> tuple[Column, ...]:
+    """The columns of a stream as its data hold them: some times are texts of a pattern."""
+    if stream.timestamp_format is None:
+        return stream.columns
+    kind = Formatted(stream.timestamp_format)
+    return tuple(replace(c, type=kind) if c.name in stream.texts else c for c in stream.columns)
 
 
 def rows_of(inputs: Inputs, name: str, columns: Sequence[Column]) -> list[Row]:

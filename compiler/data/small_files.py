@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from neelc.data.inputs import Inputs, location_of, rows_of
+from neelc.data.inputs import Inputs, location_of, raw_columns, rows_of
 from neelc.data.location import Location, kind_of
 from neelc.data.parquet_footers import files_below
 from neelc.data.table import Row
@@ -31,7 +31,7 @@ def counted_in(inputs: Inputs, stream: Stream) -> tuple[Statistic, ...]:
     if location is None or not _is_small(location):
         return ()
     try:
-        rows = rows_of(inputs, stream.name, stream.columns)
+        rows = rows_of(inputs, stream.name, raw_columns(stream))
     except (NeelError, CallError, OSError):
         return ()
     return tuple(_counted(stream, [row for row in rows if row[stream.start] is not None]))

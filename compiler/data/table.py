@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from neelc.data.values import Misfit
 from neelc.errors import Diagnostic, NeelError
+from neelc.ir.datetime_patterns import EXAMPLE
 from neelc.ir.logical import Column
-from neelc.ir.types import DataType
+from neelc.ir.types import TIMESTAMP, DataType, Formatted
 from neelc.source import Source, Span
 
 Row = Mapping[str, object]
@@ -95,8 +96,17 @@ class Table(ABC):
             hint = f"{more} more {'value does' if more == 1 else 'values do'} not fit" if more else None
             text = shortened(self.raw(misfit.row, misfit.at))
             message = f"`{text}` is not of type {misfit.column.type} (column `{misfit.column.name}`)"
-            complaints.append(Diagnostic("NEEL5003", message, place, hint))
+            complaints.append(Diagnostic("NEEL5003", message, place, hint or _way_out(misfit.column.type)))
         return NeelError(complaints, source)
+
+
+def _way_out(type: DataType) -> str | None:
+    """How times are written, where a text is none."""
+    if isinstance(type, Formatted):
+        return f"it is read by the FORMAT '{type.pattern}'"
+    if type == TIMESTAMP:
+        return f"if it is a time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
+    return None
 
 
 def position(name: str, names: Sequence[str]) -> int | None:

@@ -15,10 +15,11 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 
+from neelc.ir.datetime_patterns import timestamp_by
 from neelc.ir.intervals import interval_of
 from neelc.ir.moments import UTC, date_of, instant, midnight, timestamp_ntz_of, timestamp_of
 from neelc.ir.names import bare
-from neelc.ir.types import Array, DataType, Decimal, Map, Simple, Struct
+from neelc.ir.types import Array, DataType, Decimal, Formatted, Map, Simple, Struct
 
 
 class Misfit(ValueError):
@@ -56,6 +57,8 @@ def from_text(text: str, type: DataType) -> object:
             return _decimal(text.strip(), precision, scale)
         case Simple("STRING"):
             return text
+        case Formatted(pattern):
+            return _found(timestamp_by(pattern, text))
         case Simple("BINARY"):
             return text.encode()
         case Simple(name) if name in INTEGER_BITS and INTEGER.match(text.strip()):
@@ -105,6 +108,10 @@ def _from_scalar(value: object, type: DataType) -> object:
     match type, value:
         case Simple("STRING"), _:
             return as_string(value)
+        case Formatted(), int():
+            return from_text(str(value), type)
+        case Formatted(), datetime.datetime():
+            return _zoned(value)
         case (Simple("BOOLEAN"), bool()) | (Simple("BINARY"), bytes()):
             return value
         case Simple("INTERVAL DAY TO SECOND"), datetime.timedelta():

@@ -31,7 +31,7 @@ FALSE       the condition does not hold
 FILTER      `sum(A.x) FILTER (WHERE A.y > 0)`, in MATCH_RECOGNIZE: only rows that meet a condition
 FINAL       `FINAL LAST(A.x)`: of the complete match
 FIRST       `first(b[].x)`; `NULLS FIRST`; `SKIP TO FIRST A`
-FORMAT      the format of the file: csv, json or parquet
+FORMAT      the format of the file: csv, json or parquet; after TIMESTAMP BY, how times are written
 FREQUENT    `MOST FREQUENT column share`, in WITH STATS: how much of a column its commonest value is
 FROM        the streams of a query; in CREATE STREAM the path of the data
 GROUP       `GROUP BY`: an aggregate for each value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neelc.cost.algebra_sizes import valid_events
 from neelc.cost.choose import Choice, choose
@@ -12,11 +12,11 @@ from neelc.cost.network import chosen_network
 from neelc.cost.skew import is_skewed
 from neelc.cost.statistics import Statistics
 from neelc.emit.algebra_relations import Way, algebra_relations
-from neelc.emit.file_values import csv_options, value_of
-from neelc.emit.literals import spark_type
+from neelc.emit.file_values import by_format, csv_options, value_of
+from neelc.emit.literals import identifier, spark_type
 from neelc.emit.plan_text import plan_json, plan_text
 from neelc.emit.python import python_source
-from neelc.emit.relations import Let, Read, Relations
+from neelc.emit.relations import Let, Read, Relations, Select
 from neelc.emit.scans import Sources, free
 from neelc.emit.sql import sql_text
 from neelc.emit.strategies import Price, Task, cheapest, planned
@@ -26,6 +26,7 @@ from neelc.ir.logical import Clock, Column, Match, NamedQuery, Program, Stream
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.scalar import Function
+from neelc.ir.types import STRING
 from neelc.plan.unsupported import TooManyRows, Unsupported
 from neelc.plan.widths import network_unit, unit_of
 from neelc.source import Span
@@ -218,8 +219,22 @@ class _Compiling:
     def _reads(self, query: Match | Algebra) -> Iterator[Let]:
         for stream in query.streams:
             if stream.name not in self.names:
-                self.names[stream.name] = free(variable_name(stream.name), self.taken)
-                yield Let(self.names[stream.name], stream_read(stream), f"The stream {stream.name}.")
+                name = free(variable_name(stream.name), self.taken)
+                self.names[stream.name] = name
+                yield Let(name, stream_read(stream), f"The stream {stream.name}.")
+                if stream.timestamp_format is not None:
+                    self.names[stream.name] = free(f"{name}_read", self.taken)
+                    comment = f"Its times are written as {stream.timestamp_format}."
+                    yield Let(self.names[stream.name], Select(name, tuple(_read_times(stream))), comment)
+
+
+def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:
+    """The columns of a stream, with TIMESTAMPs where it has texts."""
+    assert stream.timestamp_format is not None
+    for column in stream.columns:
+        is_text = column.name in stream.texts
+        text = by_format(column.name, stream.timestamp_format, stream.name) if is_text else ""
+        yield text or identifier(column.name), column.name
 
 
 def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
@@ -236,13 +251,14 @@ def stream_read(stream: Stream) -> Read:
     if stream.path is None:
         return Read(stream.name)
     kind = kind_of(stream.path, stream.format)
+    columns = [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
     if kind == "csv":
         # By name, not by place: the header of a file may have other columns, in another order.
         options = csv_options(stream.path, options)
-        values = [(value_of(column.name, column.type, stream.name), column.name) for column in stream.columns]
+        values = [(value_of(column.name, column.type, stream.name), column.name) for column in columns]
         return Read(stream.name, stream.path, kind, "", _fail_fast(options), tuple(values))
     if kind == "json":
-        schema = ", ".join(f"{quote(column.name)} {spark_type(column.type)}" for column in stream.columns)
+        schema = ", ".join(f"{quote(column.name)} {spark_type(column.type)}" for column in columns)
         return Read(stream.name, stream.path, kind, schema, _fail_fast(options))
     return Read(stream.name, stream.path, kind, "", tuple(options.items()))
 

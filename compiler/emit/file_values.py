@@ -34,6 +34,15 @@ def value_of(column: str, type: DataType, stream: str) -> str:
     return f"coalesce({_cast(text, type)}, IF({text} IS NULL, NULL, {refusal}))"
 
 
+def by_format(column: str, pattern: str, stream: str) -> str:
+    """Spark SQL for the TIMESTAMP that a text stands for by a pattern; a TIMESTAMP stays what it is."""
+    text = identifier(column)
+    wrong = _literal(f"` is not written as {pattern} (column `{column}` of stream `{stream}`)")
+    refusal = f"raise_error(concat('NEEL5003: `', {text}, {wrong}))"
+    read = f"CAST(try_to_timestamp({text}, {_literal(pattern)}) AS TIMESTAMP)"
+    return f"coalesce({read}, IF({text} IS NULL, NULL, {refusal}))"
+
+
 def _cast(text: str, type: DataType) -> str:
     if isinstance(type, Array | Map | Struct):
         return f"from_json({text}, {_literal(str(type))})"

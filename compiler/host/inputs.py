@@ -23,6 +23,7 @@ from neelc.host.untrusted import refuse_files_and_agents
 from neelc.ir.logical import Stream
 from neelc.ir.names import find
 from neelc.ir.script import CreateStream, Script, Unread
+from neelc.ir.show_literal import quoted
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip
 from neelc.runtime.reference.results import Result
@@ -142,6 +143,12 @@ def streams_of(script: Script, source: Source) -> tuple[Stream, ...]:
         replace(one, is_relation=True) if isinstance(one, CreateStream) and _is_timeless(one) else one
         for one in script.statements
     )
+    for one in statements:
+        if isinstance(one, CreateStream) and one.timestamp is not None and one.timestamp.format is not None:
+            message = "not supported yet: FORMAT in a script whose queries are Spark's own"
+            hint = f"to_timestamp({one.timestamp.start}, {quoted(one.timestamp.format)}) in a subquery"
+            place = one.timestamp.span or one.span or Span(0, 1)
+            raise NeelError([Diagnostic("NEEL4070", message, place, hint)], source)
     return bind(replace(script, statements=statements), source).streams
 
 

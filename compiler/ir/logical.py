@@ -51,6 +51,9 @@ class Stream(Node):
     of a PATTERN, `ts` and `te` of a SELECT, and not among `columns`. Where `half_open`, as of a SELECT, `end`
     is the first instant at which an event is no longer valid (NULL: it has no end), else the last at which
     it is. `only_points` is that of the query: see `has_only_points`.
+
+    With `timestamp_format`, the data hold `start` and `end` as texts of this pattern; for queries they are
+    TIMESTAMPs.
     """
 
     name: str
@@ -66,7 +69,13 @@ class Stream(Node):
     query: str | None = None
     statistics: tuple[Statistic, ...] = ()
     half_open: bool = False
+    timestamp_format: str | None = None
     only_points: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that `timestamp_format` says how to read."""
+        return () if self.timestamp_format is None else tuple(filter(None, (self.start, self.end)))
 
     @property
     def is_relation(self) -> bool:

@@ -44,14 +44,16 @@ class Property(Node):
 
 @dataclass(frozen=True)
 class Timestamp(Node):
-    """`TIMESTAMP BY start [UNIT unit]`, or `TIMESTAMP BETWEEN start AND latest` for imprecise times.
+    """`TIMESTAMP BY start [FORMAT 'pattern'] [UNIT unit]`, or `TIMESTAMP BETWEEN start AND latest` for
+    imprecise times.
 
-    `unit` is singular and upper case.
+    `unit` is singular and upper case; `format` is how a text is written that stands for a time.
     """
 
     start: str
     latest: str | None = None
     unit: str | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,8 @@ def show_type(node: t.DataType | t.StructField) -> str:
     match node:
         case t.Simple(name):
             return name
+        case t.Formatted():
+            return "TIMESTAMP"
         case t.Decimal(precision, scale):
             return f"DECIMAL({precision}, {scale})"
         case t.Array(element):

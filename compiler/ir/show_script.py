@@ -66,6 +66,7 @@ def show_timestamp(time: s.Timestamp) -> str:
     TIMESTAMP BETWEEN lo AND hi UNIT SECONDS
     """
     columns = f"BETWEEN {time.start} AND {time.latest}" if time.latest else f"BY {time.start}"
+    columns += "" if time.format is None else f" FORMAT {quoted(time.format)}"
     return f"TIMESTAMP {columns}" + (f" UNIT {time.unit}S" if time.unit else "")
 
 

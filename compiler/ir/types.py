@@ -67,6 +67,15 @@ FLOAT = Simple("FLOAT")
 DOUBLE = Simple("DOUBLE")
 STRING = Simple("STRING")
 BINARY = Simple("BINARY")
+
+
+@dataclass(frozen=True)
+class Formatted(DataType):
+    """A TIMESTAMP that data hold as a text of a pattern: how it is read. No expression has this type."""
+
+    pattern: str
+
+
 DATE = Simple("DATE")
 TIMESTAMP = Simple("TIMESTAMP")
 TIMESTAMP_NTZ = Simple("TIMESTAMP_NTZ")

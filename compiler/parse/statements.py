@@ -110,7 +110,9 @@ def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
         return None
     word = unit(unit_of.name().getText(), unit_of.name()) if unit_of else None
     if by:
-        return s.Timestamp(by.name().getText(), unit=word, span=span_of(by))
+        written = by.STRING()
+        format = None if written is None else literals.unquoted(written.getText())
+        return s.Timestamp(by.name().getText(), unit=word, format=format, span=span_of(by))
     low, high = _names(between)
     return s.Timestamp(low, high, word, span=span_of(between))
 

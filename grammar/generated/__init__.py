@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "86ebf4f55bff369a665bd1bc61961e0b1d65ce03bb032da10e672a15ea9fd78d"
+GRAMMAR_SHA256 = "87d60b1db1ea57ae2f3affad5573add84cb9ac0dea10b8c1ad22564ca2b74f2f"

@@ -343,3 +343,21 @@ def test_times_that_are_milliseconds_or_count_from_zero_are_not_noted(neelc: Her
     for times in ((1700000000000, 1700000000005), (0, 1700000000), (-1700000000, 5)):
         neelc.write("log.csv", "ts,kind\n" + "".join(f"{time},A\n{time},B\n" for time in times))
         assert "milliseconds" not in neelc(*RUN, "--stream", "log=log.csv,timestamp=ts,type=kind").err
+
+
+def test_times_that_are_not_iso(neelc: Here) -> None:
+    neelc.write("log.csv", "ts;kind\n31/12/2024 23:59;A\n01/01/2025 00:05;B\n")
+    neelc.write("script.neel", "PATTERN SEQ(A a, B b) WITHIN 10 MINUTES RETURN a.ts, b.ts")
+    given = "log=log.csv,delimiter=;,timestamp=ts,type=kind"
+    done = neelc(*RUN, "--stream", f"{given},timestamp_format=dd/MM/yyyy HH:mm", "--format", "csv")
+    assert done.out == "a_ts,b_ts\n2024-12-31 23:59:00,2025-01-01 00:05:00\n"
+    assert "FORMAT 'dd/MM/yyyy HH:mm'" in neelc(*RUN, "--stream", given).err
+    done = neelc(*RUN, "--stream", f"{given},timestamp_format=dd/MM/YYYY")
+    assert done.status == 2 and "timestamp_format=dd/MM/YYYY: no letter `Y`; letters: y M d" in done.err
+    script = "CREATE STREAM log TIMESTAMP BY ts FORMAT 'MM/dd/yyyy' TYPE BY kind; PATTERN A a"
+    neelc.write("script.neel", script)
+    done = neelc(*RUN, "--stream", f"{given},timestamp_format=dd/MM/yyyy")
+    assert (done.status, done.err) == (
+        2,
+        "neelc: stream log: the script says FORMAT MM/dd/yyyy, the call says dd/MM/yyyy\n",
+    )
