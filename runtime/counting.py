@@ -76,7 +76,7 @@ def tallied(tally: Tally, found: Counted) -> dict[str, pa.Array]:
 
 def valued(tally: Tally, found: Counted) -> list[int]:
     """For each group the number of matches that have a value."""
-    blanks = Channel(BLANKS, tally.stage, tally.column)
+    blanks = Channel(BLANKS, tally.stage, tally.column, picks=tally.picks)
     walks = [int(count) for count in found.channels[WALK]]
     if blanks not in channels_of(tally):
         return walks
@@ -122,6 +122,8 @@ def _floats(numbers: Array, found: Counted) -> Array:
 
 def _extreme(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     (channel,) = channels_of(tally)
+    if channel.counts:
+        return {tally.name: pa.array(np.abs(found.channels[channel]), pa.int64())}
     read = found.materials[channel]
     assert read is not None, "an extreme has a column"
     ranks = found.channels[channel]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neelc.ir.conjuncts import names_in
-from neelc.ir.expr import Aggregate, At, Binary, Cast, Each, Expr, MatchProperty, Variable
+from neelc.ir.expr import Aggregate, At, Binary, Cast, Each, Expr, Index, MatchProperty, Variable
 from neelc.ir.logical import Match
 from neelc.ir.many import is_many
-from neelc.ir.node import Node, children, walk
+from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.parts import targets
 from neelc.ir.typeof import type_of
 from neelc.ir.types import (
@@ -27,8 +27,9 @@ from neelc.plan.aggregate_stages import NoChain, Sequence, Stage
 from neelc.plan.event_columns import EventColumns
 from neelc.plan.kernel_outputs import struct_names
 from neelc.plan.list_folds import NUMBERS, NotInKernel, list_fold
+from neelc.plan.list_names import CURRENT, element
 from neelc.rewrite.keys import Key
-from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Tally
+from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, FIRST, LAST, MAX, MIN, SUM, Tally
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
 from neelc.runtime.reference.results import is_over_matches
@@ -37,7 +38,7 @@ FUNCTIONS = {"count": COUNT, "sum": SUM, "avg": AVERAGE, "mean": AVERAGE, "min":
 OF_LISTS = {
     (SUM, "count"), (AVERAGE, "count"), (COUNT, "count"),
     (SUM, "sum"), (AVERAGE, "sum"), (COUNT, "sum"),
-    (MIN, "min"), (MAX, "max"), (COUNT, "min"), (COUNT, "max"),
+    (MIN, "min"), (MAX, "max"), (COUNT, "min"), (COUNT, "max"), (MIN, "count"), (MAX, "count"),
 }  # fmt: skip
 """What can be asked over all matches of what is asked of each list."""
 COMPARED = (STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ, BOOLEAN)
@@ -145,17 +146,40 @@ def _of_list(
 def _of_event(
     node: Aggregate, argument: Expr, function: str, name: str, stages: dict[str, Stage], columns: EventColumns
 ) -> Tallied:
+    argument, picks = _picked(argument)
     names, kind = names_in(argument), type_of(argument)
     if len(names) != 1 or any(isinstance(one, At | Each | MatchProperty) for one in walk(argument)):
         raise NotInKernel(str(node))
-    (variable,) = names
+    (event,) = names
+    variable = event if picks is None else event.removesuffix(f"[{CURRENT}]")
     stage = stages.get(variable)
-    if stage is None or stage.listed:
+    if stage is None or stage.listed is (picks is None):
         raise NotInKernel(str(node))
-    if stage.least == 0 and evaluate(argument, Context({variable: None})) is not None:
+    if stage.least == 0 and evaluate(argument, Context({event: None})) is not None:
         raise NotInKernel(str(node))
     if kind not in NUMBERS:
         if function != COUNT or not (kind in COMPARED or isinstance(kind, Decimal)):
             raise NotInKernel(str(node))
         argument = Binary("=", argument, argument)  # NULL where the argument is, and a truth value elsewhere
-    return Tallied(node, Tally(name, function, variable, columns.column(argument, variable).name), kind)
+    column = columns.column(argument, event).name
+    return Tallied(node, Tally(name, function, variable, column, picks=picks), kind)
+
+
+def _picked(argument: Expr) -> tuple[Expr, str | None]:
+    """An argument about the first event of a list, or its last one, as one about any of its events; and which
+    it is. None if it is about no list, or about more than one event of it."""
+    found = {node for node in walk(argument) if isinstance(node, At)}
+    if len(found) != 1:
+        return argument, None
+    (at,) = found
+    picks = {Index("FIRST", 0): FIRST, Index("LAST", 0): LAST}.get(at.index)
+    if picks is None or not isinstance(at.base, Variable):
+        return argument, None
+    event = Variable(element(at.base.name, CURRENT))
+
+    def change(node: Node) -> Node:
+        return event if node == at else map_children(node, change)
+
+    changed = change(argument)
+    assert isinstance(changed, Expr)
+    return changed, picks

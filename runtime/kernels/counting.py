@@ -149,7 +149,7 @@ def _refuse_long_sums(block: Block, materials: Materials) -> None:
     loops = {stages[move.source] for move in block.chain.moves if move.source == move.target}
     lists = loops | {stage for stage in stages if stages.count(stage) > 1}
     for channel, found in materials.items():
-        whole = channel.kind == WEIGHTS and found is not None and found.is_whole
+        whole = channel.kind == WEIGHTS and not channel.picks and found is not None and found.is_whole
         if whole and found is not None and channel.stage in lists and found.largest * block.height >= 2.0**63:
             message = "the values of a list are so large that their sum may not fit into a BIGINT"
             raise KernelError(SUM_OVERFLOW, message, *_place(block))

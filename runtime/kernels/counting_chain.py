@@ -16,6 +16,7 @@ SOURCE, TARGET = "<", ">"
 """How conditions call the event before, and the event that is judged. No name of a pattern is like them."""
 
 COUNT, SUM, AVERAGE, MIN, MAX = "count", "sum", "avg", "min", "max"
+FIRST, LAST = "first", "last"
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,9 @@ class Tally:
     """An aggregate over all matches: `function` of what each match has.
 
     Of a match it is asked: the value of `column` for the event of `stage`; where that is a list, the sum of
-    the values of its events, the least or the greatest, or if `counts`, how many have a value. Without a
-    column, all events have one; without a stage, it is the match that is counted.
+    the values of its events, the least or the greatest, or if `counts`, how many have a value; or the value
+    of its FIRST or LAST event, if it `picks` that. Without a column, all events have one; without a stage, it
+    is the match that is counted. A `wide` number has 38 digits, others fit into 64 bits.
     """
 
     name: str
@@ -85,6 +87,8 @@ class Tally:
     column: str | None = None
     counts: bool = False
     listed: bool = False
+    picks: str | None = None
+    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,15 @@ NOTHING = np.iinfo(np.int64).max
 class Channel:
     """`kind` is one of the words above. All but WALKS are about the events of `stage` and a column of them,
     none: each event has the value 1. `counts`: its values are 1 where they are not NULL. LEAST of a
-    `backwards` column is its greatest."""
+    `backwards` column is its greatest; if it `counts`, the least number of values, or the greatest, as a
+    number below 0. If it `picks` the FIRST or LAST event of a list, others do not count."""
 
     kind: str
     stage: str = ""
     column: str | None = None
     counts: bool = False
     backwards: bool = False
+    picks: str | None = None
 
 
 def channels_of(tally: Tally) -> tuple[Channel, ...]:
@@ -47,9 +49,9 @@ def channels_of(tally: Tally) -> tuple[Channel, ...]:
         return ()
     if tally.function in (MIN, MAX):
         backwards = tally.function == MAX
-        return (Channel(LEAST, tally.stage, tally.column, backwards=backwards),)
-    weights = Channel(WEIGHTS, tally.stage, tally.column, tally.counts)
-    blanks = Channel(BLANKS, tally.stage, tally.column)
+        return (Channel(LEAST, tally.stage, tally.column, tally.counts, backwards, tally.picks),)
+    weights = Channel(WEIGHTS, tally.stage, tally.column, tally.counts, picks=tally.picks)
+    blanks = Channel(BLANKS, tally.stage, tally.column, picks=tally.picks)
     if tally.counts:  # how many there are is never NULL
         return (weights,) if tally.function != COUNT else ()
     return {COUNT: (blanks,), SUM: (weights, blanks), AVERAGE: (weights, blanks)}[tally.function]
@@ -142,6 +144,11 @@ def total(channel: Channel, rows: Array) -> Array:
     return result
 
 
+def unmet(channel: Channel, walks: Array, kind: np.dtype[Any]) -> Array:
+    """What the channel has for walks that have met none of its events; its numbers are of a `kind`."""
+    return walks if channel.kind == BLANKS else np.full(walks.shape, nothing(channel), kind)
+
+
 def arrived(
     channel: Channel, found: Material | None, numbers: Numbers, before: Array, walks: Array, fits: Array
 ) -> Array:
@@ -154,6 +161,9 @@ def arrived(
         return np.where(fits & found.blank[numbers], before, 0)
     if channel.kind == LEAST:
         reached = fits & (walks > 0).astype(bool)
+        if channel.counts:
+            one = -found.weight[numbers] if channel.backwards else found.weight[numbers]
+            return np.where(reached, np.where(reached, before, 0) + one, NOTHING)
         return np.where(reached, np.minimum(before, found.rank[numbers]), NOTHING)
     weight = found.weight[numbers]
     if found.is_whole:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from neelc.runtime.kernels.counting_block import Block
-from neelc.runtime.kernels.counting_chain import SOURCE, TARGET, ChainMove
+from neelc.runtime.kernels.counting_chain import FIRST, LAST, SOURCE, TARGET, ChainMove
 from neelc.runtime.kernels.counting_channels import (
     BLANKS,
+    LEAST,
     WALKS,
     Array,
     Channel,
@@ -25,6 +26,7 @@ from neelc.runtime.kernels.counting_channels import (
     nothing,
     together,
     total,
+    unmet,
 )
 from neelc.runtime.kernels.counting_moves import (
     Tables,
@@ -88,20 +90,26 @@ def _filled(
 ) -> Tables:
     """The tables of one state; those of the states before it are there."""
     chain = block.chain
-    own = {c: m if c.stage == chain.states[state].stage else None for c, m in materials.items()}
+    stage, numbers, fits = chain.states[state].stage, block.on.numbers[block.places], block.fits(state)
+    own = {c: m if c.stage == stage else None for c, m in materials.items()}
     into = _begun(block, state, materials, whole)
-    fits = block.fits(state)
     again: ChainMove | None = None
-    for move in (move for move in chain.moves if move.target == state):
-        if move.source == state:
-            again = move
-            continue
-        if is_judged(move):
-            more = judged_everywhere(block, move, states[move.source], fits)
-        else:
-            more = plain(block, move, states, sums)
-        into = {channel: together(channel, table, more[channel]) for channel, table in into.items()}
-    numbers = block.on.numbers[block.places]
+    # From other stages first: those walks meet the first event of their list here.
+    moves = [move for move in chain.moves if move.target == state]
+    for is_inner in (False, True):
+        for move in (one for one in moves if (chain.states[one.source].stage == stage) is is_inner):
+            if move.source == state:
+                again = move
+                continue
+            if is_judged(move):
+                more = judged_everywhere(block, move, states[move.source], fits)
+            else:
+                more = plain(block, move, states, sums)
+            into = {channel: together(channel, table, more[channel]) for channel, table in into.items()}
+        if not is_inner:
+            firsts = {c: m for c, m in own.items() if m is not None and c.picks == FIRST}
+            into |= _arrived(firsts, numbers, into, fits)
+            own |= dict.fromkeys(firsts)
     if again is None:
         return _arrived(own, numbers, into, fits)
     return _row_by_row(block, own, numbers, into, fits, again)
@@ -114,21 +122,29 @@ def _begun(block: Block, state: int, materials: Materials, whole: Any) -> Tables
     if state > 0:
         return tables
     for channel, table in tables.items():
-        if channel.kind in (WALKS, BLANKS):
+        counts_least = channel.kind == LEAST and channel.counts
+        if channel.kind in (WALKS, BLANKS) or counts_least:
+            met = 0 if counts_least else 1
             if block.chain.leads:
-                table[0] = 1
+                table[0] = met
             else:
                 cells = block.inside & block.on.fits[0][block.places]
-                table[block.holding(block.chain.begins, TARGET, cells)] = 1
+                table[block.holding(block.chain.begins, TARGET, cells)] = met
     return tables
 
 
 def _arrived(own: Materials, numbers: Numbers, into: Mapping[Channel, Array], fits: Truths) -> Tables:
     count = np.where(fits, into[WALK], 0)
-    return {
-        channel: count if channel == WALK else arrived(channel, found, numbers, into[channel], count, fits)
-        for channel, found in own.items()
-    }
+    arrivals: Tables = {}
+    for channel, found in own.items():
+        if channel == WALK:
+            arrivals[channel] = count
+            continue
+        before = into[channel]
+        if channel.picks == LAST and found is not None:  # what was met before does not count
+            before = unmet(channel, count, before.dtype)
+        arrivals[channel] = arrived(channel, found, numbers, before, count, fits)
+    return arrivals
 
 
 def _row_by_row(

@@ -14,6 +14,9 @@ OPERATORS = ("<", ">", "<=", "=", "=", "<>")
 OF_LISTS = (
     "sum(count({}[]))", "avg(count({}[]))", "sum(count({}[].x))", "sum(sum({}[].n))", "avg(sum({}[].x))",
     "sum(sum({}[].x))", "max(max({}[].x))", "min(min({}[].n))", "count(sum({}[].n))", "count(max({}[].x))",
+    "max({}[last].x)", "min({}[1].n)", "sum({}[last].n)", "avg({}[1].x)", "count({}[last].x)",
+    "sum({}[1].n + 1)", "count({}[1].user)", "max({}[1].x)", "avg({}[last].n)",
+    "max(count({}[]))", "min(count({}[]))", "max(count({}[].x))", "min(count({}[].n))",
 )  # fmt: skip
 
 
