@@ -24,6 +24,8 @@ from neelc.runtime.kernels.errors import KernelError
 
 LARGEST_COUNT = 2**63 - 1
 """What a BIGINT holds: if a part is more, so is the whole."""
+LARGEST_WIDE = 10**38 - 1
+"""What a DECIMAL(38, 0) holds."""
 LARGEST_SUM = 10**30
 """Sums are NULL where they do not fit; parts of them may have other signs. DECIMAL(38) holds 100 million
 parts of this size."""
@@ -85,10 +87,21 @@ def valued(tally: Tally, found: Counted) -> list[int]:
 
 def _count(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     counts = valued(tally, found)
-    if max(counts, default=0) > LARGEST_COUNT:
-        message = f"{max(counts)} matches are more than a BIGINT can count"
-        raise KernelError(COUNT_OVERFLOW, message, *found.heaviest[1:], max(counts), LARGEST_COUNT)
+    limit, kind = (LARGEST_WIDE, "DECIMAL(38, 0)") if tally.wide else (LARGEST_COUNT, "BIGINT")
+    if max(counts, default=0) > limit:
+        message = f"{_short(max(counts))} matches are more than a {kind} can count"
+        raise KernelError(COUNT_OVERFLOW, message, *found.heaviest[1:], max(counts), limit)
     return {tally.name: pa.array(counts, pa.decimal128(38, 0))}
+
+
+def _short(number: int) -> str:
+    """A number of many digits for people.
+
+    >>> _short(2**64), _short(2**2000)
+    ('18446744073709551616', '1.1e602')
+    """
+    digits = str(number)
+    return digits if len(digits) <= 45 else f"{digits[0]}.{digits[1]}e{len(digits) - 1}"
 
 
 def _sum(tally: Tally, found: Counted) -> dict[str, pa.Array]:
@@ -98,9 +111,10 @@ def _sum(tally: Tally, found: Counted) -> dict[str, pa.Array]:
         return {tally.name: pa.array(sums, mask=~known.astype(bool))}
     whole = [int(one) if is_known else None for one, is_known in zip(sums, known, strict=True)]
     most = max((abs(one) for one in whole if one is not None), default=0)
-    if most >= LARGEST_SUM:
-        message = f"the sum over the matches of one task, {most}, is beyond {LARGEST_SUM}"
-        raise KernelError(SUM_OVERFLOW, message, *found.heaviest[1:], most, LARGEST_SUM)
+    limit = LARGEST_WIDE if tally.wide else LARGEST_SUM
+    if most >= limit:
+        message = f"the sum over the matches of one task, {_short(most)}, is beyond {limit}"
+        raise KernelError(SUM_OVERFLOW, message, *found.heaviest[1:], most, limit)
     return {tally.name: pa.array(whole, pa.decimal128(38, 0))}
 
 

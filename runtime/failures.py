@@ -167,11 +167,19 @@ def too_many_matches(number: int, limit: int) -> KernelFailure:
     return KernelFailure(Facts(MAX_MATCHES, message, limit=limit, number=number))
 
 
-def too_many_to_count() -> str:
+def too_many_to_count(wide: bool = False) -> str:
     """What Spark says if the parts of a count together are too large.
 
     >>> print(too_many_to_count())
     neelc-kernel-failure {"kind": "COUNT_OVERFLOW", "message": "more matches than a BIGINT can count"}
     more matches than a BIGINT can count
     """
-    return str(KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count")))
+    number = "DECIMAL(38, 0)" if wide else "BIGINT"
+    return str(KernelFailure(Facts(COUNT_OVERFLOW, f"more matches than a {number} can count")))
+
+
+def too_large_to_sum() -> str:
+    """What Spark says if the parts of a sum together are too large."""
+    return str(
+        KernelFailure(Facts(SUM_OVERFLOW, "a sum over all matches is more than a DECIMAL(38, 0) holds"))
+    )

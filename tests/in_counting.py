@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from in_bridge import NUMBER, TYPES, Way, as_table
 from in_kernel import raw_values
 
 from neelc.errors import NeelError
-from neelc.ir.expr import Aggregate, Attribute, Variable
+from neelc.ir.expr import Attribute, Variable
 from neelc.ir.logical import Match
 from neelc.plan.aggregate_plan import AggregatePlan, aggregate_plan
 from neelc.plan.widths import unit_of
@@ -26,7 +27,7 @@ from neelc.runtime.counting import counting
 from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
 from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.model import comparable
-from neelc.runtime.reference.results import result, rows_of
+from neelc.runtime.reference.results import is_over_matches, result, rows_of
 from neelc.runtime.reference.scalar_functions import extreme
 from neelc.runtime.reference.worlds import Found
 
@@ -77,7 +78,7 @@ def with_outputs(
 def finished(match: Match, plan: AggregatePlan, rows: Sequence[Part]) -> list[Row]:
     """The result: groups are attributes, and aggregates stand alone in their columns."""
     groups: dict[object, list[Part]] = {}
-    if all(isinstance(output.expression, Aggregate) for output in match.outputs):
+    if all(is_over_matches(output.expression) for output in match.outputs):
         groups[()] = []
     for row in rows:
         key = tuple(comparable(value) for value in group_values(match, plan, row))
@@ -88,9 +89,7 @@ def finished(match: Match, plan: AggregatePlan, rows: Sequence[Part]) -> list[Ro
         tallied = {one.node: one.tally for one in plan.tallied}
         found.append(
             tuple(
-                united(tallied[output.expression], members)
-                if isinstance(output.expression, Aggregate)
-                else next(values)
+                united(tallied[output.expression], members) if output.expression in tallied else next(values)
                 for output in match.outputs
             )
         )
@@ -113,6 +112,8 @@ def united(tally: Tally, rows: Sequence[Part]) -> object:
         count = sum(row[f"{tally.name}_count"] for row in rows)
         return sum(row[f"{tally.name}_sum"] for row in rows) / count if count else None
     values = [row[tally.name] for row in rows if row[tally.name] is not None]
+    if tally.wide and (values or tally.function == COUNT):
+        return Decimal(sum(map(int, values)))
     if tally.function == COUNT:
         return int(sum(values))
     if not values:

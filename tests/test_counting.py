@@ -91,7 +91,7 @@ SUBSETS = "SEQ(A a, B+ b[], C c) WITHIN 10000 RETURN"
 
 
 def test_as_many_matches_as_sublists() -> None:
-    for length in (1, 30, 61, 62, 63):
+    for length in (1, 30, 61, 62, 63, 64, 100, 126):
         assert counted(f"{SUBSETS} count(*)", "A" + "B" * length + "C") == [(2**length - 1,)]
 
 
@@ -125,14 +125,36 @@ def test_binomials() -> None:
     assert counted("SEQ(A a, B b, B c, B d, B e) RETURN count(*)", kinds) == [(math.comb(50, 4),)]
 
 
-@pytest.mark.parametrize("length", [64, 100, 2000])
+@pytest.mark.parametrize("length", [127, 2000])
 def test_too_many_to_count(length: int) -> None:
     with pytest.raises(KernelFailure) as failure:
         counted(f"{SUBSETS} count(*)", "A" + "B" * length + "C")
     assert failure.value.facts.kind == "COUNT_OVERFLOW"
+    assert "are more than a DECIMAL(38, 0) can count" in failure.value.facts.message
 
 
-@pytest.mark.parametrize("length", [100, 2000])
+def test_without_a_list_a_count_is_a_bigint() -> None:
+    """Whatever the data: the type of a column follows from the text of the query."""
+    singles = "SEQ(A a, B b, C c) RETURN count(*), sum(b.n)"
+    lists = f"{SUBSETS} count(*), sum(c.n), count(c.x), sum(count(b[])), avg(count(b[])), max(c.n), sum(c.x)"
+    assert [str(one.type) for one in query(singles).outputs] == ["BIGINT", "BIGINT"]
+    wide = ["DECIMAL(38, 0)"] * 4
+    assert [str(one.type) for one in query(lists).outputs] == [*wide, "DOUBLE", "INT", "DOUBLE"]
+    next_match = lists.replace("RETURN", "USING SKIP TILL NEXT MATCH RETURN")
+    assert str(query(next_match).outputs[0].type) == "BIGINT"
+    inside_a_negation = query("SEQ(A a, !(B+ b[]), C c) RETURN count(*)")
+    assert str(inside_a_negation.outputs[0].type) == "BIGINT"
+
+
+def test_many_matches_and_the_ends_of_their_lists() -> None:
+    items = "max(b[last].n), min(b[1].n), sum(b[1].n), avg(b[last].x), max(count(b[])), min(count(b[]))"
+    ((last, first, total, average, most, least),) = counted(f"{SUBSETS} {items}", "A" + "B" * 100 + "C")
+    assert (last, first, most, least) == (100, 1, 100, 1)
+    assert total == sum(time * 2 ** (100 - time) for time in range(1, 101))
+    assert is_same(average, sum(time * 2 ** (time - 1) for time in range(1, 101)) / (2**100 - 1))
+
+
+@pytest.mark.parametrize("length", [127, 2000])
 def test_a_sum_that_is_too_large(length: int) -> None:
     for item in ("sum(count(b[]))", "sum(c.n)"):
         with pytest.raises(KernelFailure) as failure:
@@ -161,6 +183,7 @@ APPLIES = """
     SEQ(A a, B+ b[], C c) WITHIN 9 RETURN a.x + c.x, avg(sum(b[].x)) / count(*)
     B{2,9} b[] WHERE b[i].x > b[1].x RETURN max(max(b[].x))
     SEQ(A a, B b, C c) PARTITION BY id WITHIN 5 EVENTS RETURN c.user, min(b.n)
+    SEQ(A a, B+ b[]) RETURN max(count(b[])), max(b[last].x), min(b[1].x + 1), count(b[last].user)
 """
 DOES_NOT = """
     SEQ(A a, B b) RETURN a.x
@@ -170,7 +193,8 @@ DOES_NOT = """
     SEQ(A a, B b) RETURN match_start, count(*)
     SEQ(A a, B? b) RETURN b.x, count(*)
     SEQ(A a, B+ b[]) RETURN b[1].x, count(*)
-    SEQ(A a, B+ b[]) RETURN max(count(b[]))
+    SEQ(A a, B+ b[]) RETURN sum(b[last].x - b[1].x)
+    SEQ(A a, B+ b[]) RETURN max(b[2].x)
     SEQ(A a, B+ b[]) RETURN avg(avg(b[].x))
     SEQ(A a, B+ b[]) WHERE count(b[]) > 3 RETURN count(*)
     SEQ(A a, B+ b[]) WHERE b[i].x > max(b[..i-1].x) RETURN count(*)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from neelc.bind.coercion import INTEGERS
 from neelc.bind.functions import is_aggregate, is_known, report_foreign, report_unknown
 from neelc.bind.references import References
 from neelc.bind.typing import typed
 from neelc.bind.visibility import Place
 from neelc.ir import expr as e
 from neelc.ir.node import Node, children, map_children
-from neelc.ir.types import DataType
+from neelc.ir.types import SUMMAND, WIDE, DataType
 
 
 class Expressions(References):
@@ -87,7 +88,20 @@ class Expressions(References):
             hint = f"a condition may hold aggregates over a list: {node.name.lower()}(b[].x)"
             self.findings.report("NEEL3018", message, node.span, hint)
             return self.nothing(node)
-        return replace(node, arguments=arguments)
+        found = replace(node, arguments=arguments)
+        return found if failed or has_list or not self.place.wide else self._wide(found)
+
+    def _wide(self, call: e.Call) -> e.Expr:
+        """An aggregate over matches of which there may be 2^n: with all digits that a DECIMAL can have."""
+        match call:
+            case e.Call(name, _, distinct=False) if name.lower() == "count":
+                return e.Cast(call, WIDE, implicit=True, span=call.span)
+            case e.Call(name, (argument,), distinct=False) if name.lower() == "sum":
+                _, kind = typed(argument, lambda *_: None)
+                if kind in INTEGERS:
+                    wide = e.Cast(argument, SUMMAND, implicit=True, span=argument.span)
+                    return replace(call, arguments=(wide,))
+        return call
 
 
 def _ranges_over_list(node: Node) -> bool:

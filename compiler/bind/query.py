@@ -24,7 +24,7 @@ from neelc.bind.windows import bind_window
 from neelc.ir.expr import Expr, Same
 from neelc.ir.logical import Clock, Match
 from neelc.ir.parts import all_parts, targets
-from neelc.ir.pattern import Event, Pattern
+from neelc.ir.pattern import Event, Not, Pattern, Repeat
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import DataType
 
@@ -54,7 +54,8 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     is_imprecise = any(
         entry.stream is not None and entry.stream.latest is not None for entry in sources.entries
     )
-    outputs = bind_outputs(returns, replace(place, in_return=True), is_imprecise)
+    wide = strategy == ANY and _has_closure(pattern) and not (returns is not None and returns.collapsed)
+    outputs = bind_outputs(returns, replace(place, in_return=True, wide=wide), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
     if query.partial:
         check_partial(query, outputs, is_imprecise, findings)
@@ -81,6 +82,14 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
         span=query.span,
     )
     return partial_matches(match, _time_of_start(match, sources)) if query.partial else match
+
+
+def _has_closure(node: Pattern) -> bool:
+    """Whether a match has a list: then the number of matches can double with each event."""
+    if isinstance(node, Not):
+        return False
+    is_list = isinstance(node, Repeat) and node.most != 1
+    return is_list or any(map(_has_closure, parts_of(node)))
 
 
 def _time_of_start(match: Match, sources: Sources) -> DataType:

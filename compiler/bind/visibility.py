@@ -17,7 +17,8 @@ from neelc.source import Span
 
 @dataclass(frozen=True)
 class Place:
-    """Where an expression stands: on which part of the pattern, or in RETURN."""
+    """Where an expression stands: on which part of the pattern, or in RETURN. There may be more matches than
+    a BIGINT can count if it is `wide`."""
 
     scopes: Scopes
     types: Mapping[str, KnownType | None]
@@ -25,6 +26,7 @@ class Place:
     findings: Findings
     at: Path = ()
     in_return: bool = False
+    wide: bool = False
 
 
 def negations_at(place: Place) -> tuple[Path, ...]:

@@ -12,13 +12,14 @@ from neelc.emit.results import Matches
 from neelc.emit.scans import Sources, free
 from neelc.ir.expr import Expr
 from neelc.ir.logical import Match
+from neelc.ir.typeof import type_of
 from neelc.ir.types import BIGINT, DOUBLE, STRING
 from neelc.plan.aggregate_plan import AggregatePlan, sentence
 from neelc.plan.aggregate_tallies import Tallied
 from neelc.plan.event_columns import NUMBER
 from neelc.plan.kernel_outputs import START
 from neelc.plan.kernel_plan import KernelPlan
-from neelc.runtime.failures import too_many_to_count
+from neelc.runtime.failures import too_large_to_sum, too_many_to_count
 from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, SUM
 from neelc.runtime.reference.results import is_over_matches
 
@@ -62,6 +63,8 @@ def _result(expression: Expr, columns: dict[Expr, str]) -> str:
 def _united(one: Tallied) -> str:
     """What is to be done with the parts of a tally."""
     name = identifier(one.tally.name)
+    if one.tally.wide:
+        return _wide(one, name)
     match one.tally.function:
         case "count":
             total = f"coalesce(sum({name}), 0)"
@@ -69,11 +72,23 @@ def _united(one: Tallied) -> str:
             return f"CAST(CASE WHEN {total} > 9223372036854775807 THEN {raised} ELSE {total} END AS BIGINT)"
         case "sum":
             # A sum that does not fit is NULL, as it is where matches are enumerated.
-            return f"sum({name})" if one.node.type == DOUBLE else f"try_cast(sum({name}) AS BIGINT)"
+            return f"sum({name})" if type_of(one.node) == DOUBLE else f"try_cast(sum({name}) AS BIGINT)"
         case "avg":
             return f"sum({name}_sum) / nullif(sum({name}_count), 0)"
         case function:
             return f"{function}({name})"
+
+
+def _wide(one: Tallied, name: str) -> str:
+    """A count, or a sum of whole numbers, of 38 digits."""
+    failure, nothing = (
+        (too_many_to_count(wide=True), "0") if one.tally.function == COUNT else (too_large_to_sum(), "NULL")
+    )
+    raised = f"raise_error({literal(failure, STRING)})"
+    total = f"try_sum({name})"
+    return (
+        f"CASE WHEN {total} IS NOT NULL THEN {total} WHEN count({name}) > 0 THEN {raised} ELSE {nothing} END"
+    )
 
 
 def _schema(found: AggregatePlan) -> str:
@@ -97,7 +112,7 @@ def _columns(one: Tallied) -> Iterator[str]:
     name = one.tally.name
     if one.tally.function == AVERAGE:
         yield from (f"{name}_sum DOUBLE", f"{name}_count DOUBLE")
-    elif one.tally.function == COUNT or (one.tally.function == SUM and one.node.type != DOUBLE):
+    elif one.tally.function == COUNT or (one.tally.function == SUM and type_of(one.node) != DOUBLE):
         yield f"{name} {WHOLE}"
     else:
         yield f"{name} {spark_type(DOUBLE if one.tally.function == SUM else one.type)}"

@@ -101,3 +101,8 @@ SYNONYMS = {
     "DEC": "DECIMAL",
     "NUMERIC": "DECIMAL",
 }
+
+WIDE = Decimal(38, 0)
+"""Of counts of matches, and of sums of whole numbers over them, where there may be 2^n matches."""
+SUMMAND = Decimal(28, 0)
+"""What is summed up to a WIDE sum."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc.ir.conjuncts import names_in
 from neelc.ir.expr import Aggregate, At, Binary, Cast, Each, Expr, Index, MatchProperty, Variable
@@ -18,8 +18,10 @@ from neelc.ir.types import (
     DATE,
     DOUBLE,
     STRING,
+    SUMMAND,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    WIDE,
     DataType,
     Decimal,
 )  # fmt: skip
@@ -48,7 +50,7 @@ COMPARED = (STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ, BOOLEAN)
 class Tallied:
     """An aggregate of RETURN, and the tally for it; `type` is that of the values of an extreme."""
 
-    node: Aggregate
+    node: Expr
     tally: Tally
     type: DataType
 
@@ -103,28 +105,40 @@ def _looks_elsewhere(node: Node) -> bool:
     return isinstance(node, Variable | MatchProperty) or any(map(_looks_elsewhere, children(node)))
 
 
-def _aggregates(node: Node) -> Iterator[Aggregate]:
-    if isinstance(node, Aggregate) and (node.argument is None or not is_many(node.argument)):
+def _aggregates(node: Node) -> Iterator[Expr]:
+    """Aggregates over all matches; a count that is WIDE with its cast."""
+    whole = node.operand if isinstance(node, Cast) and node.implicit and node.type == WIDE else node
+    if isinstance(whole, Aggregate) and (whole.argument is None or not is_many(whole.argument)):
+        assert isinstance(node, Expr)
         yield node
     else:
         for child in children(node):
             yield from _aggregates(child)
 
 
-def _tallied(node: Aggregate, name: str, stages: dict[str, Stage], columns: EventColumns) -> Tallied:
+def _tallied(whole: Expr, name: str, stages: dict[str, Stage], columns: EventColumns) -> Tallied:
+    node = whole.operand if isinstance(whole, Cast) else whole
+    assert isinstance(node, Aggregate)
     function = FUNCTIONS.get(node.name)
     if function is None or node.distinct:
         raise NotInKernel(str(node))
-    if node.argument is None:
-        return Tallied(node, Tally(name, COUNT), BIGINT)
-    if function in (SUM, AVERAGE) and node.type not in (BIGINT, DOUBLE):
+    wide, argument = type_of(whole) == WIDE, node.argument
+    if function == SUM and wide:
+        if not (isinstance(argument, Cast) and argument.implicit and argument.type == SUMMAND):
+            raise NotInKernel(str(node))
+        argument = argument.operand
+    elif function in (SUM, AVERAGE) and node.type not in (BIGINT, DOUBLE):
         raise NotInKernel(str(node))
-    inner = node.argument
-    while isinstance(inner, Cast) and inner.implicit and function == AVERAGE:
+    if argument is None:
+        return Tallied(whole, Tally(name, COUNT, wide=wide), BIGINT)
+    inner = argument
+    while isinstance(inner, Cast) and inner.implicit and function in (SUM, AVERAGE):
         inner = inner.operand
     if isinstance(inner, Aggregate):
-        return _of_list(node, inner, function, name, stages, columns)
-    return _of_event(node, node.argument, function, name, stages, columns)
+        found = _of_list(node, inner, function, name, stages, columns)
+    else:
+        found = _of_event(node, argument, function, name, stages, columns)
+    return replace(found, node=whole, tally=replace(found.tally, wide=wide))
 
 
 def _of_list(
