@@ -117,7 +117,7 @@ OUTPUTS = [
     ("b[].price AS prices, count(b[])", "prices ARRAY<DOUBLE>, count(b[]) BIGINT"),
     ("match_start, Match_End AS e, confidence", "match_start BIGINT, e BIGINT, confidence DOUBLE"),
     ("a.*", "a_id BIGINT, a_ts BIGINT, a_kind STRING, a_price DOUBLE, a_pos STRUCT<x: INT, y: INT>"),
-    ("a.id, max(a.price), count(*)", "a_id BIGINT, max(a.price) DOUBLE, count(1) BIGINT"),
+    ("a.id, max(a.price), count(*)", "a_id BIGINT, max(a.price) DOUBLE, count(1) DECIMAL(38, 0)"),
 ]
 
 

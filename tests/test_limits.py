@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -95,14 +96,22 @@ def test_it_names_the_key_and_the_window(monkeypatch: pytest.MonkeyPatch) -> Non
     assert failure.getMessageParameters()["window"] == failure.window
 
 
-@pytest.mark.parametrize("length", [70, 200])
-def test_a_count_that_is_too_large(length: int) -> None:
+@pytest.mark.parametrize(("length", "shown"), [(127, str(2**127 + 3)), (200, "1.6e60")])
+def test_a_count_that_is_too_large(length: int, shown: str) -> None:
     failure = failure_of(f"{CLOSURE} RETURN count(*)", keys({1: 2, 2: length, 3: 1}))
     assert (failure.kind, failure.key, failure.window) == (
         "COUNT_OVERFLOW", {"id": "2"}, "of 500 milliseconds from 2000 on",
     )  # fmt: skip
     assert failure.number == 3 + 2**length - 1 + 1, "of all keys together"
-    assert failure.limit == 2**63 - 1 and str(failure.number) in str(failure)
+    assert failure.limit == 10**38 - 1 and f"{shown} matches are more than" in str(failure)
+
+
+def test_a_count_that_is_too_large_for_a_bigint() -> None:
+    """Without a list: no more matches than there are choices of so many events."""
+    text = "SEQ(B a, B b, B c, B d, B e, B f, B g, B h) WHERE [id] WITHIN 5000 RETURN count(*)"
+    failure = failure_of(text, keys({2: 2500}))
+    assert failure.kind == "COUNT_OVERFLOW" and failure.limit == 2**63 - 1
+    assert f"{comb(2500, 8)} matches are more than a BIGINT can count" in str(failure)
 
 
 @pytest.mark.parametrize("item", ["sum(count(b[]))", "sum(sum(b[].n)), count(*)", "avg(count(b[]))"])

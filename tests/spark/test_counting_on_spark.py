@@ -76,11 +76,33 @@ def failure_of(spark: Any, asked: Question) -> str | None:
 
 def test_too_many_to_count(spark: Any) -> None:
     text = "SEQ(A a, B+ b[], C c) WHERE [id] WITHIN 1000 RETURN count(*)"
-    one = stream("A" + "B" * 70 + "C")
-    assert "1180591620717411303423 matches are more than" in str(failure_of(spark, question(text, one)))
+    one = stream("A" + "B" * 127 + "C")
+    assert f"{2**127 - 1} matches are more than" in str(failure_of(spark, question(text, one)))
     # Two keys, each of which can be counted.
-    rows = [{**row, "id": key} for key in (1, 2) for row in stream("A" + "B" * 63 + "C")["S"]]
-    assert "more matches than a BIGINT can count" in str(failure_of(spark, question(text, {"S": rows})))
+    rows = [{**row, "id": key} for key in (1, 2) for row in stream("A" + "B" * 126 + "C")["S"]]
+    told = str(failure_of(spark, question(text, {"S": rows})))
+    assert "more matches than a DECIMAL(38, 0) can count" in told
+    told = str(failure_of(spark, question(text.replace("count(*)", "sum(a.n + 1)"), {"S": rows})))
+    assert "a sum over all matches is more than a DECIMAL(38, 0) holds" in told
+
+
+def test_more_matches_than_a_bigint_counts(spark: Any) -> None:
+    text = "SEQ(A a, B+ b[], C c) WITHIN 1000 RETURN count(*), sum(c.n), max(b[last].n), max(count(b[]))"
+    ((_, result),) = ask(spark, [question(text, stream("A" + "B" * 100 + "C"))], Asking("counting"))
+    assert isinstance(result, Result), result
+    assert result.rows == [(2**100 - 1, 101 * (2**100 - 1), 100, 100)]
+
+
+@pytest.mark.parametrize("strategy", ["counting", "kernel"])
+def test_counted_or_not_types_are_the_same(spark: Any, strategy: str) -> None:
+    text = (
+        "SEQ(A a, B+ b[], C c) WITHIN 1000 RETURN count(*), sum(c.n), sum(count(b[])), count(c.x), avg(c.n)"
+    )
+    asked = question(text, stream("ABBBC"))
+    ((_, result),) = ask(spark, [asked], Asking(strategy))
+    assert isinstance(result, Result), result
+    assert result.rows == expected_rows(asked.program.queries[0].match, asked.tables)
+    assert [type(value).__name__ for value in result.rows[0]] == ["Decimal"] * 4 + ["float"]
 
 
 def test_lists_are_counted() -> None:
