@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from neelc.arguments import Agent
@@ -99,6 +99,7 @@ class Catalog:
     """What users have registered, and the columns of what it makes."""
     later: list[str] = field(default_factory=list)
     """Names, in source form, that the rest of the script declares."""
+    _index: dict[int, tuple[int, dict[str, list[str]]]] = field(default_factory=dict, repr=False)
 
     def kind_of(self, name: str) -> str | None:
         """What `name`, whatever its case, already names."""
@@ -109,12 +110,22 @@ class Catalog:
         return "type" if any(known.casefold() == key for known in self.concepts) else None
 
     def entry(self, name: str) -> Entry | None:
-        found = find(name, self.entries)
+        found = self._find(name, self.entries)
         return None if found is None else self.entries[found]
 
     def concept(self, name: str) -> Concept | None:
-        found = find(name, self.concepts)
+        found = self._find(name, self.concepts)
         return None if found is None else self.concepts[found]
+
+    def _find(self, name: str, known: Mapping[str, object]) -> str | None:
+        """`find` among many names, which are looked through once for each number of them."""
+        names, index = self._index.get(id(known), (0, {}))
+        if names != len(known):
+            index = {}
+            for one in known:
+                index.setdefault(bare(one).casefold(), []).append(one)
+            self._index[id(known)] = len(known), index
+        return find(name, index.get(bare(name).casefold(), ()))
 
     def names(self) -> list[str]:
         """All names a pattern can use as types, apart from values of type columns."""
@@ -127,31 +138,38 @@ class Catalog:
         >>> catalog.cycle_from("A"), catalog.cycle_from("C")
         (['A', 'B', 'A'], None)
         """
-        for way in self._ways(name, ()):
-            if len(way) > 1 and way[0] == way[-1]:
-                return list(way)
-        return None
+        first = self.concept(name)
+        above: dict[str, str] = {}
+        for concept in self._below(name):
+            for member in filter(None, map(self.concept, concept.members)):
+                above.setdefault(member.name, concept.name)
+        if first is None or first.name not in above:
+            return None
+        way = [first.name, above[first.name]]
+        while way[-1] != first.name:
+            way.append(above[way[-1]])
+        return way[::-1]
 
-    def _ways(self, name: str, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        concept = self.concept(name)
-        if concept is None:
-            return
-        way = (*before, concept.name)
-        yield way
-        if concept.name not in before:
-            for member in concept.members:
-                yield from self._ways(member, way)
+    def _below(self, name: str) -> Iterator[Concept]:
+        """The concept `name` and those below it, each once, as deep as they are."""
+        waiting, seen = [name], set[str]()
+        while waiting:
+            concept = self.concept(waiting.pop())
+            if concept is not None and concept.name not in seen:
+                seen.add(concept.name)
+                yield concept
+                waiting.extend(reversed(concept.members))
 
     def is_broken(self, name: str) -> bool:
         """Whether a concept, or one below it, is not declared right."""
-        return any(self.concepts[way[-1]].broken for way in self._ways(name, ()))
+        return any(concept.broken for concept in self._below(name))
 
     def place_of(self, name: str, leaf: str) -> Span | None:
         """Where `leaf` was written as a member of the concept `name`, or of one below it."""
-        places = (self.concepts[way[-1]].place_of(leaf) for way in self._ways(name, ()))
+        places = (concept.place_of(leaf) for concept in self._below(name))
         return next((place for place in places if place is not None), None)
 
-    def flattened(self, name: str, seen: Iterable[str] = ()) -> list[str]:
+    def flattened(self, name: str) -> list[str]:
         """The types below a concept that are no concepts; `name` itself if it is none.
 
         >>> hierarchy = {"Any": Concept("Any", ("Mac", "PC")), "PC": Concept("PC", ("DELL", "Mac"))}
@@ -159,10 +177,14 @@ class Catalog:
         >>> catalog.flattened("any")
         ['Mac', 'DELL']
         """
-        concept = self.concept(name)
-        if concept is None:
-            return [name]
-        if concept.name in seen:
-            return []
-        below = (leaf for member in concept.members for leaf in self.flattened(member, (*seen, concept.name)))
-        return list(dict.fromkeys(below))
+        waiting, seen = [name], set[str]()
+        found: dict[str, None] = {}
+        while waiting:
+            one = waiting.pop()
+            concept = self.concept(one)
+            if concept is None:
+                found[one] = None
+            elif concept.name not in seen:
+                seen.add(concept.name)
+                waiting.extend(reversed(concept.members))
+        return list(found)

@@ -14,7 +14,7 @@ from neelc.cost.statistics_amounts import ASSUMED
 from neelc.cost.statistics_columns import MemberNumbers
 from neelc.cost.statistics_known import Knowledge, Number, weakest
 from neelc.ir.logical import Column, Match
-from neelc.ir.names import same
+from neelc.ir.names import bare, same
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,16 @@ def members_of(query: Match, types: Iterable[str], knowledge: Knowledge) -> Memb
     members = [member for known in query.types if known.name in wanted for member in known.members]
     whole = {member.stream for member in members if member.value is None}
     found: list[tuple[str, str | None]] = []
+    alike: dict[tuple[str, str | None], list[str | None]] = {}
     for member in members:
         value = None if member.stream in whole else member.value
-        if not any(name == member.stream and _is_same(value, other) for name, other in found):
+        others = alike.setdefault((member.stream, value and bare(value).casefold()), [])
+        if not any(_is_same(value, other) for other in others):
+            others.append(value)
             found.append((member.stream, value))
     streams = {stream.name: stream for stream in query.streams}
-    return Members(tuple(MemberNumbers(streams[s], v, knowledge, _types_named(query, s)) for s, v in found))
+    named = {name: _types_named(query, name) for name in dict.fromkeys(name for name, _ in found)}
+    return Members(tuple(MemberNumbers(streams[s], v, knowledge, named[s]) for s, v in found))
 
 
 def _is_same(left: str | None, right: str | None) -> bool:

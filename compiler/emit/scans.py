@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 
 from neelc.emit.expressions import sql
@@ -12,7 +13,7 @@ from neelc.emit.literals import identifier, literal, spark_type
 from neelc.emit.relations import Let, Select, Union
 from neelc.emit.times import as_number, as_time, with_room
 from neelc.ir.expr import Attribute, Binary, EventTime, Expr, InList, Literal, Variable
-from neelc.ir.logical import Clock, Match, Member, Stream
+from neelc.ir.logical import Clock, Column, Match, Member, Stream
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.typeof import DATETIMES
 from neelc.ir.types import (
@@ -145,7 +146,7 @@ class _Events:
         yield self._time(self.stream.start), "start"
         if self.wanted.lasting:
             yield self._time(self._last), "end"
-        yield self._roles(), "roles"
+        yield self._roles, "roles"
         yield from ((self._key(key), key.name) for key in self.wanted.keys if not key.is_column)
         for column in self.wanted.columns:
             yield self._column(column), column.name
@@ -165,6 +166,7 @@ class _Events:
         texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
         return " OR ".join(text for text in texts if text) or "FALSE"
 
+    @cached_property
     def _roles(self) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""
         members = _members(self.wanted, self.stream)
@@ -172,7 +174,7 @@ class _Events:
             return "0"
         if any(member.value is None or is_quoted(member.value) for member in members):
             return " + ".join(
-                self._role(role, self._is_member(self._members_of(role.type))) for role in self._own()
+                self._role(role, self._is_member(self._members_of(role.type))) for role in self._own
             )
         types = dict.fromkeys((member.value or "").casefold() for member in members)
         whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type)}" for type in types]
@@ -180,34 +182,38 @@ class _Events:
 
     def may_have_no_role(self) -> bool:
         """Whether an event of the types that are read can have no role: then that is a test of its own."""
-        roles = self._roles()
+        roles = self._roles
         return "IF(" in roles or roles == "0"
 
+    @cached_property
     def _own(self) -> list[Role]:
         return [role for role in self.wanted.roles if self._members_of(role.type)]
 
     def _roles_of(self, type: str) -> str:
         """What events of one value of the type column can play."""
-        able = [
-            role
-            for role in self._own()
-            if any((member.value or "").casefold() == type for member in self._members_of(role.type))
-        ]
+        able = [role for role in self._own if type in self._values[role.type]]
         return " + ".join(self._role(role, None) for role in able)
+
+    @cached_property
+    def _values(self) -> dict[str, frozenset[str]]:
+        """The values of the type column that events of each type have, in lower case."""
+        names = dict.fromkeys(role.type for role in self._own)
+        return {name: frozenset((m.value or "").casefold() for m in self._members_of(name)) for name in names}
 
     def _role(self, role: Role, is_member: str | None) -> str:
         bit = role_bit(self.wanted.roles, role.name)
-        common = self._common()
+        common = self._common
         tests = [c for c in (self.sql(c, role.variable) for c in role.conditions) if c not in common]
         all_tests = [test for test in (is_member, *tests) if test]
         known = all_tests if len(all_tests) == 1 else [f"({test})" for test in all_tests]
         return f"IF({' AND '.join(known)}, {bit}, 0)" if known else bit
 
+    @cached_property
     def _common(self) -> list[str]:
         """Conditions that every role asks for: an event that does not meet them is not read at all."""
         if self.wanted.everything:
             return []
-        first, *others = ([self.sql(c, role.variable) for c in role.conditions] for role in self._own())
+        first, *others = ([self.sql(c, role.variable) for c in role.conditions] for role in self._own)
         return [
             condition for condition in dict.fromkeys(first) if all(condition in other for other in others)
         ]
@@ -215,13 +221,13 @@ class _Events:
     def where(self) -> str | None:
         """The condition that an event is of one of the pattern's types, and can play a role at all."""
         members = _members(self.wanted, self.stream)
-        tests = (self._may_be(members), self._is_member(members), *self._common(), self._compared())
+        tests = (self._may_be(members), self._is_member(members), *self._common, self._compared())
         found = dict.fromkeys(test for test in tests if test)
         return " AND ".join(f"({test})" if " OR " in test else test for test in found) or None
 
     def _compared(self) -> str | None:
         """One of what the roles compare with constants, if all do: sources skip blocks of rows by that."""
-        roles = self._own()
+        roles = self._own
         tests = [self._comparisons(role) for role in roles]
         if len(roles) > MOST_BRANCHES or not all(tests):
             return None
@@ -230,7 +236,7 @@ class _Events:
     def _comparisons(self, role: Role) -> list[str]:
         """The conditions of a role alone that compare a column with constants."""
         texts = [self.sql(one, role.variable) for one in role.conditions if is_comparison(one)]
-        common = self._common()
+        common = self._common
         return [text for text in texts if text not in common]
 
     def _may_be(self, members: list[Member]) -> str | None:
@@ -252,8 +258,14 @@ class _Events:
         return " OR ".join(texts)
 
     def _members_of(self, type: str) -> list[Member]:
-        found = next(known for known in self.wanted.query.types if known.name == type)
-        return [member for member in found.members if member.stream == self.stream.name]
+        return self._members_by_type[type]
+
+    @cached_property
+    def _members_by_type(self) -> dict[str, list[Member]]:
+        return {
+            known.name: [member for member in known.members if member.stream == self.stream.name]
+            for known in reversed(self.wanted.query.types)
+        }
 
     def _column(self, column: EventColumn) -> str:
         type = spark_type(BIGINT if column.form == NUMBER else column.type)
@@ -290,11 +302,15 @@ class _Events:
     def sql(self, expression: Expr, variable: str) -> str:
         return sql(renamed(expression, variable, EVENT), self._reference)
 
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        return {written(column.name): column for column in self.stream.columns}
+
     def _reference(self, node: Expr) -> str | None:
         match node:
             case Attribute(Variable(), name, type):
-                columns = {written(column.name): column for column in self.stream.columns}
-                found = find(name, columns)
+                columns = self._columns
+                found = name if name in columns else find(name, columns)
                 if found is None:
                     return f"CAST(NULL AS {spark_type(type)})"
                 return _as_type(identifier(columns[found].name), columns[found].type, type)

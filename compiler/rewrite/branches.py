@@ -39,7 +39,8 @@ def too_many(number: int) -> str | None:
     """Why no more than MAX_BRANCHES branches are made."""
     if number <= MAX_BRANCHES:
         return None
-    return f"it would have {number} branches, and the limit MAX_BRANCHES is {MAX_BRANCHES}"
+    shown = f"{number}" if number < 10**15 else "more than 10^15"
+    return f"it would have {shown} branches, and the limit MAX_BRANCHES is {MAX_BRANCHES}"
 
 
 def region(root: p.Pattern, part: p.Pattern) -> p.Pattern:

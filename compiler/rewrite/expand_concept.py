@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from neelc.ir import pattern as p
@@ -40,24 +40,33 @@ def expand_concept(query: Match) -> Match | Refused | None:
         return None
     known = {kind.name: kind for kind in query.types}
     concepts = [kind for kind in query.types if len(kind.members) > 1]
+    counts = {concept.name: (concept.name,) * len(concept.members) for concept in concepts}
+    counted = _with_members(query.pattern, counts)
+    if counted is query.pattern:
+        return None
+    if reason := too_many(max(map(branches, _regions(counted)))):
+        return Refused(reason)
     members = {
-        concept.name: [_alone(member, concept, known) for member in concept.members] for concept in concepts
+        concept.name: tuple(_alone(member, concept, known).name for member in concept.members)
+        for concept in concepts
     }
+    pattern = _with_members(query.pattern, members)
+    used = {event.type for event in all_parts(pattern) if isinstance(event, p.Event)}
+    return replace(query, pattern=pattern, types=tuple(kind for kind in known.values() if kind.name in used))
+
+
+def _with_members(pattern: p.Pattern, members: Mapping[str, tuple[str, ...]]) -> p.Pattern:
+    """The pattern with an OR of its members for each event of a type that has some."""
 
     def change(node: Node) -> Node | None:
         match node:
             case p.Event(type=name, variable=str()) if name in members:
-                return p.Or(tuple(replace(node, type=kind.name) for kind in members[name]), span=node.span)
+                return p.Or(tuple(replace(node, type=one) for one in members[name]), span=node.span)
         return None
 
-    pattern = transform(query.pattern, change)
-    assert isinstance(pattern, p.Pattern)
-    if pattern is query.pattern:
-        return None
-    if reason := too_many(max(map(branches, _regions(pattern)))):
-        return Refused(reason)
-    used = {event.type for event in all_parts(pattern) if isinstance(event, p.Event)}
-    return replace(query, pattern=pattern, types=tuple(kind for kind in known.values() if kind.name in used))
+    changed = transform(pattern, change)
+    assert isinstance(changed, p.Pattern)
+    return changed
 
 
 def _regions(pattern: p.Pattern) -> Iterator[p.Pattern]:
