@@ -104,6 +104,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3032": "partial matches where they are not defined",
     "NEEL3080": "a ? that stands between two symbols",
     "NEEL3081": "aggregates of events that last for one instant only",
+    "NEEL3090": "a repetition with too many elements",
     "NEEL3201": "a column that several sources have",
     "NEEL3202": "a variable that the row pattern does not have",
     "NEEL3203": "a variable of a row pattern is defined twice",
@@ -122,6 +123,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3307": "imprecise times in a SELECT",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
+    "NEEL4090": "a statement that is too long",
     "NEEL4002": "a result that is larger than allowed",
     "NEEL4050": "a window function where there is none",
     "NEEL4051": "ORDER BY inside an aggregate",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from neelc.bind.findings import Findings
 from neelc.bind.logic import conjoin, conjuncts
 from neelc.ir.expr import Disjunction, Expr, IsNull, Member, Name, Subscript
-from neelc.ir.names import bare, find, same, written
+from neelc.ir.names import Names, bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.pattern import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 
@@ -77,13 +77,15 @@ class _Naming:
         self.pattern = pattern
         self.findings = findings
         self.explicit: list[str] = []
+        known = Names()
         for name, _ in _written_names(pattern):
-            if find(name, self.explicit) is None:
+            if not known.has(name):
                 self.explicit.append(name)
+                known.add(name)
         # Names that a made-up one must differ from, whatever their case and quotes.
         self.used = {bare(name).casefold() for name in self.explicit}
         self.next_number: dict[str, int] = {}
-        self.taken: list[str] = []
+        self.taken = Names()
         self.made: list[tuple[str, str]] = []
 
     def result(self) -> Named:
@@ -137,7 +139,7 @@ class _Naming:
 
     def choose(self, type_name: str, wanted: str | None, node: Pattern, is_type: bool = True) -> str:
         if wanted is not None:
-            if find(wanted, self.taken) is None:
+            if not self.taken.has(wanted):
                 return self.take(wanted)
             free = self.fresh(wanted)
             self.findings.report(
@@ -154,7 +156,7 @@ class _Naming:
         return name
 
     def take(self, name: str) -> str:
-        self.taken.append(name)
+        self.taken.add(name)
         self.used.add(bare(name).casefold())
         return name
 

@@ -11,6 +11,9 @@ from neelc.ir.pattern import And, AndNeg, Event, Exists, Not, Optional, Or, Patt
 
 _OPERATORS: dict[type[Pattern], str] = {Seq: "SEQ", And: "AND", AndNeg: "AND_NEG", Or: "OR"}
 
+MOST_ELEMENTS = 2**31 - 1
+"""The longest list that Spark has room for."""
+
 
 def check_pattern(scopes: Scopes, has_window: bool, findings: Findings) -> None:
     """Report every rule that a named pattern breaks."""
@@ -105,6 +108,10 @@ def _check_exists(
             findings.report("NEEL3007", f"EXISTS cannot drop `{name}`: {why}", span, "leave it out")
 
 
+def _short(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else "more than 10^15"
+
+
 def _check_repeat(node: Repeat, part: Pattern, least: int, most: int | None, findings: Findings) -> None:
     span = findings.at(node)
     if least < 0 or most == 0:
@@ -113,6 +120,11 @@ def _check_repeat(node: Repeat, part: Pattern, least: int, most: int | None, fin
     elif most is not None and most < least:
         hint = f"write {{{most},{least}}}"
         findings.report("NEEL3016", f"at least {least} and at most {most} times cannot be", span, hint)
+    elif max(least, most or 0) > MOST_ELEMENTS:
+        hint = "B{1,} b[] has no upper bound"
+        number = _short(max(least, most or 0))
+        message = f"a list has at most {MOST_ELEMENTS:,} elements, and here it would have {number}"
+        findings.report("NEEL3090", message, span, hint)
     if isinstance(part, Not):
         _misplaced(part, "what repeats", findings)
     elif can_be_empty(part):

@@ -70,6 +70,25 @@ def meant(name: str, texts: Iterable[str]) -> str | None:
     return next((text for text in texts if text.casefold() == name.casefold()), None)
 
 
+class Names:
+    """Names in source form, by which others are found however many there are.
+
+    >>> names = Names()
+    >>> names.add("Price")
+    >>> names.has("PRICE"), names.has("`PRICE`"), names.has("`Price`")
+    (True, False, True)
+    """
+
+    def __init__(self) -> None:
+        self._alike: dict[str, list[str]] = {}
+
+    def add(self, name: str) -> None:
+        self._alike.setdefault(bare(name).casefold(), []).append(name)
+
+    def has(self, name: str) -> bool:
+        return any(same(name, known) for known in self._alike.get(bare(name).casefold(), ()))
+
+
 def find(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` means, or None.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neelc.ir import expr as e
 from neelc.ir.moments import has_zone
-from neelc.ir.node import Node, walk
+from neelc.ir.node import Node, children, remembered, walk
 from neelc.ir.typeof import INTERVALS, type_of
 from neelc.ir.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 
@@ -27,7 +27,12 @@ def is_zoned(expression: Node) -> bool:
     >>> is_zoned(e.Binary("<", start, end)), is_zoned(e.Binary("-", end, start))
     (False, True)
     """
-    return any(_is_zoned(node) for node in walk(expression))
+    return _is_zoned(expression) or any(map(_has_zoned, children(expression)))
+
+
+@remembered  # trees are asked part by part
+def _has_zoned(node: Node) -> bool:
+    return is_zoned(node)
 
 
 def _is_zoned(node: Node) -> bool:

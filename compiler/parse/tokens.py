@@ -14,6 +14,8 @@ from neelc.parse.row_words import with_names
 from neelc.source import Span
 
 # The generated parser recurses: about eight frames of Python for each level of parentheses.
+MAX_TOKENS = 50_000
+"""Of a statement. Compiling one takes up to half a millisecond for each of them."""
 MAX_NESTING = 60
 
 # Characters of a number. A DECIMAL has 38 digits, the largest DOUBLE 309; Python reads 4,300.
@@ -99,8 +101,12 @@ def _instead_of(character: str) -> str | None:
 
 
 def limit_problem(tokens: Sequence[Any]) -> Diagnostic | None:
-    """A diagnostic if the tokens nest deeper than `MAX_NESTING`, or a number is longer than `MAX_DIGITS`:
-    before anything is made of them."""
+    """A diagnostic if there are more tokens than `MAX_TOKENS`, if they nest deeper than `MAX_NESTING`, or if
+    a number is longer than `MAX_DIGITS`: before anything is made of them."""
+    if len(tokens) > MAX_TOKENS:
+        message = f"a statement of {len(tokens):,} words and signs; the longest has {MAX_TOKENS:,}"
+        hint = "put long lists of values into a table, and join it or select from it before the pattern"
+        return Diagnostic("NEEL4090", message, Span(tokens[0].start, tokens[0].stop + 1), hint)
     depth = run = types = 0
     before = None
     for token in tokens:

@@ -35,8 +35,12 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
     of: dict[Item, str] = {}
     absorbed: set[int] = set()
     for inner in block.all_blocks():
+        alone: dict[str, list[Condition]] = {}
+        for condition in inner.conditions:
+            if len(condition.names) == 1:
+                alone.setdefault(next(iter(condition.names)), []).append(condition)
         for item in (one for one in inner.items if one.loop is None):
-            own = [c for c in inner.conditions if c.names == {item.variable} and implies(item.when, c.when)]
+            own = [c for c in alone.get(item.variable, ()) if implies(item.when, c.when)]
             absorbed |= {id(condition) for condition in own if implies(condition.when, item.when)}
             wanted = (*_not_null(item, types[item.type]), *(condition.expression for condition in own))
             conditions = tuple(dict.fromkeys(wanted))

@@ -19,6 +19,9 @@ from neelc.plan.steps import Choose, Follow, Step
 from neelc.plan.unsupported import Unsupported
 from neelc.runtime.program import Closure
 
+MOST_TOLD_APART = 100
+"""So many elements of a list can be named one by one: a plan has a move for each, with names for all."""
+
 
 def follow_steps(block: Block, known: Known, roles: EventRoles, contiguous: bool) -> tuple[Step, ...]:
     """The steps that find all matches; raises `Unsupported`. Runs bind all variables; what can only be judged
@@ -60,6 +63,9 @@ def _told_apart(questions: list[Question], branch: Branch) -> dict[str, int]:
         for name, number in (*numbers, *lags):
             if name in found:
                 found[name] = max(found[name], number)
+            if number > MOST_TOLD_APART:
+                what = f"a condition on more than {MOST_TOLD_APART} elements of `{name}` one by one"
+                raise Unsupported(f"{what} under this strategy")
     return found
 
 

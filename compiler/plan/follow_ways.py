@@ -44,7 +44,11 @@ class Ways:
 
     def number(self, at: Position) -> int:
         """The number of the state."""
-        return self.spots.index((at.component, at.part))
+        return self._numbers[at.component, at.part]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], int]:
+        return {spot: number for number, spot in enumerate(self.spots)}
 
     @cached_property
     def states(self) -> tuple[State, ...]:

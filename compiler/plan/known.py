@@ -33,13 +33,19 @@ class Known:
     def sure(self, when: When) -> frozenset[str]:
         """The variables that are bound, once they are taken, in every row with these choices."""
         if when not in self._sure:
-            self._sure[when] = frozenset(
-                variable
-                for variable, items in self.items.items()
-                if list_of(variable) is None
-                and any(implies(when, one.when) and (one.loop is None or one.loop.least > 0) for one in items)
-            )
+            found = (names for under, names in self._bound_under.items() if implies(when, under))
+            self._sure[when] = frozenset[str]().union(*found)
         return self._sure[when]
+
+    @cached_property
+    def _bound_under(self) -> dict[When, list[str]]:
+        """For each choices that items are under, the variables that are surely bound then."""
+        found: dict[When, list[str]] = {}
+        for variable, items in self.items.items():
+            for item in items if list_of(variable) is None else ():
+                if item.loop is None or item.loop.least > 0:
+                    found.setdefault(item.when, []).append(variable)
+        return found
 
     @cached_property
     def _sure(self) -> dict[When, frozenset[str]]:
@@ -62,7 +68,29 @@ class Known:
 
     def can_be_together(self, variable: str, when: When) -> bool:
         """Whether the variable can be bound in a row with these choices."""
-        return any(not exclude_each_other(item.when, when) for item in self.items[variable])
+        return variable in self.together(when)
+
+    def together(self, when: When) -> frozenset[str]:
+        """The variables that can be bound in a row with these choices."""
+        if when not in self._together:
+            found = (
+                names for under, names in self._names_under.items() if not exclude_each_other(under, when)
+            )
+            self._together[when] = frozenset[str]().union(*found)
+        return self._together[when]
+
+    @cached_property
+    def _names_under(self) -> dict[When, list[str]]:
+        """For each choices that items are under, their variables."""
+        found: dict[When, list[str]] = {}
+        for variable, items in self.items.items():
+            for item in items:
+                found.setdefault(item.when, []).append(variable)
+        return found
+
+    @cached_property
+    def _together(self) -> dict[When, frozenset[str]]:
+        return {}
 
     def is_after(self, later: str, earlier: str) -> bool:
         """Whether the event of `later`, where both are bound, always starts after that of `earlier` ended."""

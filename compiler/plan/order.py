@@ -189,7 +189,9 @@ def differs_of(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ..
     """The bound variables whose event an item could be, but must not be."""
     names = (
         name
-        for name in sorted(bound.difference(item.after, item.before))
+        for name in sorted(
+            order.known.together(item.when).intersection(bound).difference(item.after, item.before)
+        )
         if place_of(name) in (None, CURRENT) and order.known.can_be_one_event(item, name)
     )
     return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))

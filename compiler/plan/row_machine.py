@@ -16,6 +16,9 @@ from neelc.plan.unsupported import Unsupported
 from neelc.runtime.rows.program import ACCEPT, Choices, Machine
 
 MOST_PLACES = 10_000
+MOST_EDGES = 100 * MOST_PLACES
+MOST_STEPS = 20 * MOST_PLACES
+"""How often a part is built. Parts that take no row have no places, but repeating them takes time, too."""
 
 
 @dataclass(eq=False)
@@ -66,27 +69,47 @@ def machine_of(pattern: r.RowPattern, names: tuple[str, ...]) -> Machine:
         raise Unsupported("a row pattern that is nested too deeply", pattern.span) from None
     places = _places(entry)
     if len(places) > MOST_PLACES:
-        raise Unsupported(f"a row pattern with more than {MOST_PLACES} places", pattern.span)
+        raise _too_large(pattern)
+    numbers = {name: number for number, name in reversed([*enumerate(names)])}
     return Machine(
-        tuple(names.index(place.variable) for place in places),
+        tuple(numbers[place.variable] for place in places),
         tuple(place.excluded for place in places),
         _choices(entry, at_first=True),
         _choices(entry),
-        tuple(_choices(place.then) for place in places),
+        tuple(_edges(places, pattern)),
         tuple(ACCEPT in _choices(place.then, at_end=True) for place in places),
     )
+
+
+def _edges(places: Sequence[Take], pattern: r.RowPattern) -> Iterator[Choices]:
+    """What may come after each place; many parts in a row that may be empty have very many edges."""
+    number = 0
+    for place in places:
+        found = _choices(place.then)
+        number += len(found)
+        if number > MOST_EDGES:
+            raise Unsupported(f"a row pattern with more than {MOST_EDGES} ways from row to row", pattern.span)
+        yield found
+
+
+def _too_large(pattern: r.RowPattern) -> Unsupported:
+    return Unsupported(f"a row pattern with more than {MOST_PLACES} places", pattern.span)
 
 
 class _Builder:
     def __init__(self) -> None:
         self.places = 0
+        self.steps = 0
 
     def built(self, pattern: r.RowPattern, taken: Step, empty: Step, excluded: bool) -> Step:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise _too_large(pattern)
         match pattern:
             case r.RowVariable(name):
                 self.places += 1
                 if self.places > MOST_PLACES:
-                    raise Unsupported(f"a row pattern with more than {MOST_PLACES} places", pattern.span)
+                    raise _too_large(pattern)
                 return Take(name, excluded, taken)
             case r.RowSequence(parts):
                 return self._sequence(parts, taken, empty, excluded)
@@ -129,6 +152,8 @@ class _Builder:
     def _repeat(self, repeat: r.RowRepeat, taken: Step, empty: Step, excluded: bool) -> Step:
         """First the times that are not required, then before them those that are."""
         part, least = repeat.part, repeat.least
+        if max(least, (repeat.most or least) - least) > MOST_PLACES:
+            raise _too_large(repeat)
         if repeat.most is None:
             again = Split()
             once = self.built(part, again, Split(), excluded)

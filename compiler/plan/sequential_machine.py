@@ -67,6 +67,8 @@ class _Places:
         return after
 
     def _repeated(self, part: r.RowPattern, least: int, most: int | None, after: Places) -> Places:
+        if max(least, (most or least) - least) > MOST_PLACES:
+            raise Unsupported(f"a pattern with more than {MOST_PLACES} places", part.span)
         if most is None:
             self.loops += 1
             known, again = len(self.names), END - self.loops

@@ -23,7 +23,13 @@ Shared = tuple[Item, ...]
 def shared_items(block: Block, choice: Choice, role: Callable[[Item], str], known: Known) -> list[Shared]:
     """The items that every branch of a choice has, in the order of the text; none where they are related in
     different ways."""
-    branches = [_branch(block, choice, number) for number in range(choice.count)]
+    by_choices: dict[frozenset[tuple[str, int]], list[Item]] = {}
+    for item in block.items:
+        if item.loop is None:
+            by_choices.setdefault(frozenset(item.when), []).append(item)
+    branches = [
+        by_choices.get(frozenset({*choice.when, (choice.mark, number)}), []) for number in range(choice.count)
+    ]
     roles = [[role(item) for item in items] for items in branches]
     common = roles[0]
     for other in roles[1:]:
@@ -32,13 +38,9 @@ def shared_items(block: Block, choice: Choice, role: Callable[[Item], str], know
         return []
     aligned = [_aligned(items, names, common) for items, names in zip(branches, roles, strict=True)]
     found = list(zip(*aligned, strict=True))
-    first, *others = (_relations(items, block, known) for items in aligned)
+    under_choices = frozenset(item.variable for item in block.items if item.when)
+    first, *others = (_relations(items, under_choices, known) for items in aligned)
     return found if first is not None and all(other == first for other in others) else []
-
-
-def _branch(block: Block, choice: Choice, number: int) -> list[Item]:
-    when = {*choice.when, (choice.mark, number)}
-    return [item for item in block.items if set(item.when) == when and item.loop is None]
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -47,16 +49,22 @@ def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
     >>> _common(["A", "B", "C"], ["D", "A", "C"])
     ['A', 'C']
     """
-    best: dict[tuple[int, int], list[str]] = {}
-    for i in range(len(one) + 1):
-        for j in range(len(other) + 1):
-            if i == 0 or j == 0:
-                best[i, j] = []
-            elif one[i - 1] == other[j - 1]:
-                best[i, j] = [*best[i - 1, j - 1], one[i - 1]]
-            else:
-                best[i, j] = max(best[i, j - 1], best[i - 1, j], key=len)
-    return best[len(one), len(other)]
+    length = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, name in enumerate(one, 1):
+        for j, also in enumerate(other, 1):
+            equal = name == also
+            length[i][j] = length[i - 1][j - 1] + 1 if equal else max(length[i][j - 1], length[i - 1][j])
+    found: list[str] = []
+    i, j = len(one), len(other)
+    while i and j:
+        if one[i - 1] == other[j - 1]:
+            found.append(one[i - 1])
+            i, j = i - 1, j - 1
+        elif length[i][j - 1] >= length[i - 1][j]:
+            j -= 1
+        else:
+            i -= 1
+    return found[::-1]
 
 
 def _aligned(items: Sequence[Item], roles: Sequence[str], common: Sequence[str]) -> list[Item]:
@@ -68,27 +76,28 @@ def _aligned(items: Sequence[Item], roles: Sequence[str], common: Sequence[str])
     return found
 
 
-def _relations(items: Sequence[Item], block: Block, known: Known) -> list[object] | None:
+def _relations(items: Sequence[Item], under_choices: frozenset[str], known: Known) -> list[object] | None:
     """How the items of a branch are related to one another and to what stands around the choice, with
     numbers for their names; None if one depends on more than that."""
     names = {item.variable: f"#{number}" for number, item in enumerate(items)}
     if len(names) < len(items) or any(len(known.items[item.variable]) > 1 for item in items):
         return None
-    inside = {item.variable for item in block.items if item.when} - set(names)
     found: list[object] = []
     for item in items:
         if item.between or any(bare(name).casefold() not in known.keyed for _, name in item.same):
             return None
-        windows = {_seen(window, names, inside) for window in item.within}
-        after, before = _renamed(item.after, names, inside), _renamed(item.before, names, inside)
+        windows = {_seen(window, names, under_choices) for window in item.within}
+        after, before = (_renamed(told, names, under_choices) for told in (item.after, item.before))
         found.append((frozenset(after), frozenset(before), frozenset(windows), item.type))
     return found
 
 
-def _seen(window: Within, names: Mapping[str, str], inside: set[str]) -> Within:
-    return replace(window, events=tuple(sorted(_renamed(window.events, names, inside))))
+def _seen(window: Within, names: Mapping[str, str], under_choices: frozenset[str]) -> Within:
+    return replace(window, events=tuple(sorted(_renamed(window.events, names, under_choices))))
 
 
-def _renamed(variables: Sequence[str], names: Mapping[str, str], inside: set[str]) -> Iterator[str]:
+def _renamed(
+    variables: Sequence[str], names: Mapping[str, str], under_choices: frozenset[str]
+) -> Iterator[str]:
     """Variables of the same branch that are not shared know of the item too, and are taken after it."""
-    return (names.get(name, name) for name in variables if name not in inside)
+    return (names.get(name, name) for name in variables if name in names or name not in under_choices)

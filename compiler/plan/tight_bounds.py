@@ -16,7 +16,7 @@ from neelc.runtime.program import Bounds, Within
 def tight_bounds(item: Item, bound: frozenset[str], known: Known) -> Bounds:
     """The bounds of an item in terms of the variables in `bound`; those of other branches have no event."""
     if item.when:
-        bound = frozenset(name for name in bound if known.can_be_together(name, item.when))
+        bound &= known.together(item.when)
     after, before = in_bound(item.after, bound), in_bound(item.before, bound)
     within = (_tight_window(window, item, after, before, bound, known) for window in item.within)
     sure = known.sure(item.when)

@@ -8,7 +8,7 @@ import decimal
 from neelc.ir import expr as e
 from neelc.ir import types as t
 from neelc.ir.moments import UTC, in_zone, instant_text, timestamp_text
-from neelc.ir.node import Node, map_children, walk
+from neelc.ir.node import Node, children, map_children, remembered
 from neelc.ir.typeof import type_of
 from neelc.ir.zones import is_zoned
 from neelc.runtime.reference.evaluate import evaluate
@@ -25,6 +25,7 @@ _OPEN = (e.EventRef, e.MatchProperty, e.Aggregate, e.Same)
 _GROWING = ("lpad", "repeat", "rpad")
 
 
+@remembered
 def is_constant(expression: e.Expr) -> bool:
     """Whether an expression has the same value for all events, and one that can be computed now.
 
@@ -41,8 +42,9 @@ def is_constant(expression: e.Expr) -> bool:
     return not is_zoned(expression) and not _is_open(expression)
 
 
-def _is_open(expression: e.Expr) -> bool:
-    return any(isinstance(node, _OPEN) or _grows(node) for node in walk(expression))
+@remembered
+def _is_open(node: Node) -> bool:
+    return isinstance(node, _OPEN) or _grows(node) or any(map(_is_open, children(node)))
 
 
 def nearly(term: e.Expr) -> datetime.datetime | None:
@@ -101,6 +103,7 @@ def folded(expression: e.Expr) -> e.Expr:
     return changed
 
 
+@remembered
 def _folded(node: Node) -> Node:
     if isinstance(node, e.Literal | t.DataType):
         return node

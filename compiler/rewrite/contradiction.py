@@ -45,6 +45,8 @@ def _fail(found: tuple[Claim, ...], order: tuple[AtMost, ...], budget: Iterator[
     if not choices:
         return False
     first, *rest = sorted(choices, key=lambda choice: len(choice.conditions))
+    if len(first.conditions) > MAX_CASES:
+        return False
     return all(_fail((*facts, *rest, *claims(choice)), order, budget) for choice in first.conditions)
 
 
