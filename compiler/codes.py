@@ -161,6 +161,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL6005": "an order or a window that no events fit",
     "NEEL6006": "events that meet only at equal times",
     "NEEL6130": "a negation after a list that does not cover the list",
+    "NEEL6131": "a type that no event has",
     # 9xxx: our own bugs
     "NEEL9001": "a bug in neelc",
 }

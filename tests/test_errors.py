@@ -30,6 +30,7 @@ WITHOUT_CASE = {
     "NEEL5101": "it is Spark's message in one line; on a worker, with the part of the pattern and the key.",
     "NEEL5102": "the message tells which, and what to do; tests/spark/test_ship.py has some.",
     "NEEL5103": "the message tells which, and what to do; tests/spark/test_ship.py has some.",
+    "NEEL6131": "in Python, where a stream is a path of Parquet files; `neelc run` has a note instead.",
     "NEEL9001": "no query shows it; the message asks to report it.",
 }
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from neelc.api.compiling import sql_of, streams_read
 from neelc.api.errors import translated
+from neelc.api.observed import Observed
 from neelc.api.registering import Registered
 from neelc.api.streams import Frame
 from neelc.api.why import why_of
 from neelc.cost.statistics import Statistics
+from neelc.data.likely_units import unit_note
+from neelc.data.types_seen import TypesSeen, absent_types, missing_types, seen_in_parquet, used_types
 from neelc.errors import Diagnostic, NeelError, as_html, render
 from neelc.explain.embedded import folded, framed, is_page, preformatted
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.ir.logical import Program, Stream
-from neelc.ir.names import find, written
+from neelc.ir.names import bare, find, same, written
+from neelc.ir.node import walk
+from neelc.ir.pattern import Event
 from neelc.ir.scalar import Function
-from neelc.ir.script import Script
+from neelc.ir.script import CreateStream, Script
 from neelc.reasons.model import Why
 from neelc.source import Source, Span
 
@@ -63,6 +68,14 @@ class Bound:
             raise NeelError([Diagnostic("NEEL5005", message, place, hint)], self.text)
         return False
 
+    def has_unit(self, stream: Stream) -> bool:
+        """Whether somebody says the unit of a stream's times."""
+        found = find(written(stream.name), self.streams)
+        statements = (one for one in self.script.statements if isinstance(one, CreateStream))
+        declared = next((one for one in statements if same(one.name, written(stream.name))), None)
+        said = declared.timestamp.unit if declared is not None and declared.timestamp is not None else None
+        return bool(said or (found is not None and self.streams[found].data.unit))
+
     def frame(self, stream: Stream) -> Frame:
         """The DataFrame of a stream that is given."""
         found = find(written(stream.name), self.streams)
@@ -77,6 +90,7 @@ class Query:
     spark: Frame
     bound: Bound
     compiled: Compiled
+    _observed: list[Observed] = field(default_factory=list, compare=False)
 
     @property
     def text(self) -> Source:
@@ -98,7 +112,7 @@ class Query:
         """What is valid, but probably not intended."""
         from neelc.lints import lints
 
-        return tuple(lints(self.bound.program, self.bound.text))
+        return (*lints(self.bound.program, self.bound.text), *_absent_types(self.bound))
 
     def to_sql(self) -> Text:
         """The query as one statement of Spark SQL; `NeelQueryError` if its plan is not relational."""
@@ -127,20 +141,63 @@ class Query:
 
         return drawn(self, key, compare_strategies, why=why)
 
-    def to_df(self) -> Frame:
-        """The matches as a DataFrame of Spark."""
+    def to_df(self, *, observe: bool = False) -> Frame:
+        """The matches as a DataFrame of Spark. If it is to `observe` the events that an action reads, `notes`
+        tells afterwards what it has noticed; conditions are not pushed into the source then."""
         with translated():
             read = streams_read(self.bound.program, [self.bound.last])
             streams = {
                 name: self.bound.frame(stream) for name, stream in read.items() if self.bound.is_given(stream)
             }
+        self._observed.clear()
+        if observe:
+            observed = Observed(used_types(self.bound.program), everything=True)
+            streams = {name: observed.on(frame, read[name]) for name, frame in streams.items()}
+            self._observed.append(observed)
         return run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the first action on `to_df(observe=True)` has noticed: types that no event has, streams
+        without events, integers that are likely times of another unit. `ValueError` before that action."""
+        if not self._observed:
+            raise ValueError("nothing is observed: notes() is for to_df(observe=True), after an action")
+        (observed,) = self._observed
+        values = observed.values(1.0)
+        if not values and not observed.is_empty:
+            raise ValueError("no action has read the events yet: call notes() after one, such as count()")
+        return tuple(self._noticed(observed, [name for name, facts in values.items() if not facts]))
+
+    def _noticed(self, observed: Observed, unread: Sequence[str]) -> Iterator[str]:
+        for name in unread:
+            yield f"Spark did not read stream `{name}` to its end: nothing is known of its types"
+        yield from missing_types(self.bound.program, observed.types())
+        times = observed.times()
+        for name, stream in streams_read(self.bound.program, [self.bound.last]).items():
+            if name in times and not self.bound.has_unit(stream):
+                yield from unit_note(stream, times[name])
 
     def __repr__(self) -> str:
         return f"<neelc.Query: {' '.join(self.bound.text.text.split())[:80]}>"
 
     def _repr_html_(self) -> str:
         return query_html(self.bound.text, self.plan, self.warnings)
+
+
+def _absent_types(bound: Bound) -> Iterator[Diagnostic]:
+    """Types that are in none of the Parquet files here of a stream: their column is read, if it is small."""
+    used = used_types(bound.program)
+    seen: dict[str, TypesSeen] = {}
+    for stream in bound.program.streams:
+        registered = bound.streams.get(find(written(stream.name), bound.streams) or "")
+        files = [] if registered is None or stream.type_column is None else registered.parquet_files()
+        found = seen_in_parquet(files, stream, used.get(stream.name, ())) if files else None
+        seen |= {} if found is None else {stream.name: found}
+    events = (node for query in bound.program.pattern_queries for node in walk(query.match.pattern))
+    places = {node.type: node.span for node in events if isinstance(node, Event)}
+    for name, other in absent_types(bound.program, seen):
+        hint = f"did you mean `{other}`?" if other else None
+        message = f"no event is of type `{bare(name)}`"
+        yield Diagnostic("NEEL6131", message, places.get(name) or Span(0, 1), hint)
 
 
 def query_html(text: Source, plan: Text, warnings: Iterable[Diagnostic] = ()) -> str:

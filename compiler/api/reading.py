@@ -7,7 +7,7 @@ NULL; and quotes inside quotes are doubled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from neelc.api.schemas import ddl
@@ -26,16 +26,17 @@ def read_path(
     options: Mapping[str, str],
     columns: Sequence[Column] | None = None,
     name: str = "",
+    looked_at: Callable[[Frame], Frame] = lambda frame: frame,
 ) -> Frame:
     """The files at a path, for the stream `name`. Without `columns`, Spark infers their types: it reads CSV
-    and JSON files once for that."""
+    and JSON files once for that. `looked_at` may observe texts before they become values."""
     reader = spark.read.option("mode", "FAILFAST")
     if format == "csv":
-        return _read_csv(reader, path, options, columns, name)
+        return _read_csv(reader, path, options, columns, name, looked_at)
     if format == "json":
         # Types of declared columns need no look at the data.
         typed = reader.schema(ddl(columns)) if columns else reader.option("inferTimestamp", "true")
-        return _set(typed, options).json(path)
+        return looked_at(_set(typed, options).json(path))
     found = _set(spark.read, options).format(format).load(path)
     schema = _widened(found.schema, columns or ()) if format == "parquet" else None
     return found if schema is None else _set(spark.read, options).schema(schema).format(format).load(path)
@@ -79,7 +80,12 @@ def _set(reader: Frame, options: Mapping[str, str]) -> Frame:
 
 
 def _read_csv(
-    reader: Frame, path: str, options: Mapping[str, str], columns: Sequence[Column] | None, name: str
+    reader: Frame,
+    path: str,
+    options: Mapping[str, str],
+    columns: Sequence[Column] | None,
+    name: str,
+    looked_at: Callable[[Frame], Frame],
 ) -> Frame:
     known = csv_options(path, options)
     configured = _set(reader, known)
@@ -89,6 +95,7 @@ def _read_csv(
         texts = configured.schema(ddl(Column(column.name, STRING) for column in columns)).csv(path)
     else:
         texts = configured.csv(path)
+    texts = looked_at(texts)
     found = [find(written(column.name), texts.columns) for column in columns]
     there = [(column, text) for column, text in zip(columns, found, strict=True) if text is not None]
     # A column that is missing is told by whoever compares the columns: there it is the same for all formats.

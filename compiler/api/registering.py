@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from neelc.api.errors import NeelQueryError, reading
 from neelc.api.fitting import fitted, table_of
@@ -12,6 +13,7 @@ from neelc.api.reading import bare_options, read_path, text_columns
 from neelc.api.streams import Frame, StreamData, format_of, is_path
 from neelc.data.infer import likely_timestamp
 from neelc.data.inputs import Given, unit_of
+from neelc.data.parquet_footers import files_below
 from neelc.data.table import Table
 from neelc.errors import Diagnostic
 from neelc.files import CallError
@@ -76,6 +78,14 @@ class Registered:
     def _is_path(self) -> bool:
         data = self.data.data
         return isinstance(data, str) and (self.data.format is not None or is_path(data))
+
+    def parquet_files(self) -> list[Path]:
+        """Its files, if it is a path of Parquet files here, whose columns are what they are."""
+        path = Path(str(self.data.data)) if self._is_path else None
+        kind = None if path is None else self.data.format or format_of(str(path)) or "parquet"
+        if path is None or kind != "parquet" or "://" in str(self.data.data) or not path.exists():
+            return []
+        return list(files_below(path))
 
     @cached_property
     def _frame(self) -> Frame:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neelc.commands.writing import is_url
 from neelc.data.inputs import Inputs, location_of, no_data
 from neelc.data.location import Location, kind_of
 from neelc.ir.logical import Program, Stream
 from neelc.ir.node import Node, transform
+
+if TYPE_CHECKING:
+    from neelc.api.observed import Observed
 
 
 def located(program: Program, directory: Path) -> Program:
@@ -39,8 +42,11 @@ def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
         location.check_files()
 
 
-def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict[str, Any]:
-    """The DataFrames of the streams, from the files that the call or the script names."""
+def frames_of(
+    spark: Any, inputs: Inputs, streams: Mapping[str, Stream], observed: Observed | None = None
+) -> dict[str, Any]:
+    """The DataFrames of the streams, from the files that the call or the script names. Texts are `observed`:
+    no condition is pushed into them, so that it costs next to nothing."""
     from neelc.api.errors import reading
     from neelc.api.fitting import fitted
     from neelc.api.reading import read_path, text_columns
@@ -52,9 +58,21 @@ def frames_of(spark: Any, inputs: Inputs, streams: Mapping[str, Stream]) -> dict
             path = location.name if is_url(location.name) else literal(str(location.path.resolve()))
             kind = _kind(location)
             with reading(name):
-                frame = read_path(spark, path, kind, location.options, text_columns(stream), name)
+                looked_at = _looking(observed, stream, location)
+                columns = text_columns(stream)
+                frame = read_path(spark, path, kind, location.options, columns, name, looked_at)
                 frames[name] = fitted(frame, stream)
     return frames
+
+
+def _looking(observed: Observed | None, stream: Stream, location: Location) -> Callable[[Any], Any]:
+    """What looks at the texts of a stream. Directories below may be partitions, of which conditions choose
+    some: then nothing does."""
+    if observed is None or is_url(location.name):
+        return lambda frame: frame
+    if location.path.is_dir() and any(path.is_dir() for path in location.path.iterdir()):
+        return lambda frame: frame
+    return lambda frame: observed.on(frame, stream)
 
 
 def literal(path: str) -> str:

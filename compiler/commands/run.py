@@ -122,12 +122,12 @@ def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
 
 
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
-    from neelc.commands.notes import missing_types
     from neelc.commands.progress import Progress
     from neelc.commands.streams import bound, refuse_unused
     from neelc.commands.tables import written
     from neelc.data.inputs import read
     from neelc.data.likely_units import unit_notes
+    from neelc.data.types_seen import missing_types, seen_in_tables
     from neelc.execute import execute
 
     inputs, program = bound(source, options)
@@ -154,7 +154,8 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     write_report(options.report, page)
-    for note in (*missing_types(program, tables), *unit_notes(inputs, program, tables)):
+    types = missing_types(program, seen_in_tables(program, tables))
+    for note in (*types, *unit_notes(inputs, program, tables)):
         print(f"note: {note}", file=sys.stderr)
     said = counted(*_tally(program, positions, [result for _, result in results]))
     print(f"{said} in {seconds:.2f} s (reference engine)", file=sys.stderr)

@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.api.compiling import compiled_query, streams_read
 from neelc.api.errors import run_error
 from neelc.api.local import NoSpark, session
+from neelc.api.observed import Observed
 from neelc.api.query import run_source
 from neelc.api.shipping import shipped
 from neelc.api.values import clock_of
@@ -31,8 +32,9 @@ from neelc.commands.statistics import statistics_of
 from neelc.commands.streams import bound, refuse_unused
 from neelc.commands.writing import is_url, whole_directory
 from neelc.cost.statistics import Statistics
-from neelc.data.inputs import Inputs
+from neelc.data.inputs import Inputs, location_of
 from neelc.data.likely_units import unit_notes
+from neelc.data.types_seen import missing_types, peeked_types, seen_in_files, used_types
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
 from neelc.ir.logical import Column, Program, Stream
@@ -75,6 +77,7 @@ class Job:
     output: str | None
     overwrite: bool
     report: SparkReport | None = None
+    program: Program | None = None
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
         """The rows of each query that is wanted."""
@@ -104,7 +107,7 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     check_data(inputs, streams)
     drawn = wanted_report(inputs, program, positions, options)
     report = None if drawn is None else SparkReport(drawn, settings_in(options), statistics)
-    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report)
+    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report, program)
     unit = unit_of(program.queries[at].query for at in positions)
     how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
     return run_job(job, options, settings, how, unit)
@@ -120,7 +123,7 @@ def run_job(
         with _stoppable(), Progress(sys.stderr) as progress:
             progress.begin("starting Spark")
             starting = session(options.master, options.remote, settings)
-            tally, seconds = _run(job, progress, shipped(starting) if options.ship else starting)
+            tally, seconds, notes = _run(job, progress, shipped(starting) if options.ship else starting)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
@@ -129,6 +132,8 @@ def run_job(
         print("neelc: stopped; nothing was written", file=sys.stderr)
         return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     beside = time.perf_counter() - start - seconds
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     said = f"{counted(tally, unit)} in {seconds:.2f} s"
     print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
     return 0
@@ -178,17 +183,19 @@ def _wanted(
     return tuple(found)
 
 
-def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float]:
-    """How many rows were found and written, and in how many seconds.
+def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float, tuple[str, ...]]:
+    """How many rows were found and written, in how many seconds, and what was noticed on the way.
 
     The session ends before the output: what is removed after a failure must not be written to any more.
     """
     with _target(job) as target, starting as spark, clock_of(spark):
         start = time.perf_counter()
         progress.begin("finding matches", Stages(spark))
+        observed = Observed({} if job.program is None else used_types(job.program))
         try:
-            frames = frames_of(spark, job.inputs, job.streams)
+            frames = frames_of(spark, job.inputs, job.streams, observed)
             tally = _written(job, spark, frames, target, progress)
+            notes = tuple(_notes(job, observed))
             page = _page(job, spark, frames, progress)
         except Exception as error:
             failure = None if isinstance(error, NeelError) else run_error(error)
@@ -200,7 +207,24 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float]:
             progress.begin("stopping Spark")
     if job.report is not None:
         write_report(job.report.wanted.path, page)
-    return tally, seconds
+    return tally, seconds, notes
+
+
+def _notes(job: Job, observed: Observed) -> Iterator[str]:
+    """What the events that were read tell: observed in texts, looked up in Parquet files."""
+    if job.program is None:
+        return
+    seen = observed.types()
+    for name, stream in job.streams.items():
+        location = location_of(job.inputs, name)
+        if location is None or is_url(location.name) or not stream.type_column:
+            continue
+        if name in seen and seen[name].absent:
+            seen[name] = replace(seen[name], others=peeked_types(location, stream))
+        elif name not in seen:
+            found = seen_in_files(job.inputs, stream, observed.used.get(name, ()))
+            seen |= {} if found is None else {name: found}
+    yield from missing_types(job.program, seen)
 
 
 def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:

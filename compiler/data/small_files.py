@@ -28,7 +28,7 @@ def counted_in(inputs: Inputs, stream: Stream) -> tuple[Statistic, ...]:
     """What the CSV or JSON files of a stream say about it, if they are small; nothing if they cannot be read:
     whoever runs the query is told why."""
     location = location_of(inputs, stream.name)
-    if location is None or not _is_small(location):
+    if location is None or not is_small(location):
         return ()
     try:
         rows = rows_of(inputs, stream.name, raw_columns(stream))
@@ -37,7 +37,7 @@ def counted_in(inputs: Inputs, stream: Stream) -> tuple[Statistic, ...]:
     return tuple(_counted(stream, [row for row in rows if row[stream.start] is not None]))
 
 
-def _is_small(location: Location) -> bool:
+def is_small(location: Location) -> bool:
     """Whether all of its files are of text, and small together."""
     try:
         files = list(files_below(location.path))

@@ -156,7 +156,7 @@ def test_run_tells_of_types_that_no_event_has(neelc: Here) -> None:
     neelc.write("script.neel", "PATTERN SEQ(Lgoin l, Payout p) WITHIN 9 RETURN l.ts AS l")
     done = neelc(*RUN, "--stream", "s=misspelt.csv,type=sym")
     assert (done.status, done.out) == (0, "l\n")
-    assert done.err.startswith("note: no event is of type `Lgoin`; did you mean Login?\n0 matches in 0.")
+    assert done.err.startswith("note: no event is of type `Lgoin`; did you mean `Login`?\n0 matches in 0.")
 
 
 def test_run_writes_no_format_that_it_does_not_know(neelc: Here) -> None:

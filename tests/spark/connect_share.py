@@ -41,9 +41,21 @@ def main(share: int, strategies: Sequence[str]) -> None:
         asked = ask_cases(spark, PATHS[::share], Asking(strategy, shuffled=1))
         found[strategy] = {"answered": asked.answered, "problems": asked.problems}
     found["match_recognize"] = recognized(spark)
+    found["notes"] = noticed(spark)
     spark.stop()
     scratch.cleanup()
     print(json.dumps(found))
+
+
+def noticed(spark: SparkSession) -> list[str]:
+    """What an observation tells after an action."""
+    events = spark.createDataFrame([(1, "Login"), (2, "Transfer")], "ts BIGINT, kind STRING")
+    session = neelc.Session(spark)
+    session.register("E", events, type="kind", unit="s")
+    query = session.compile("PATTERN SEQ(Login l, Tranfser t) WITHIN 10 SECONDS")
+    assert isinstance(query, neelc.Query)
+    assert query.to_df(observe=True).count() == 0
+    return list(query.notes())
 
 
 def recognized(spark: SparkSession) -> list[list[object]]:

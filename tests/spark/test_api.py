@@ -302,3 +302,51 @@ def test_a_warning_that_was_not_shown_is_told_later(spark: Any, trades: Any) -> 
         warnings.simplefilter("default")
         neelc.sql(spark, text, **given)
     assert len(told) == 1
+
+
+def test_notes(spark: Any) -> None:
+    """What an action has noticed of the events that it read; nothing is run for it."""
+    rows = [(1_700_000_000, "Login"), (1_700_000_009, "Transfer")]
+    neel = neelc.Session(spark)
+    neel.register("E", spark.createDataFrame(rows, "ts BIGINT, kind STRING"), type="kind")
+    query: Any = neel.compile("PATTERN SEQ(Login l, Tranfser t) WITHIN 10 SECONDS")
+    with pytest.raises(ValueError, match="nothing is observed"):
+        query.notes()
+    frame = query.to_df(observe=True)
+    with pytest.raises(ValueError, match="no action has read the events yet"):
+        query.notes()
+    assert frame.count() == 0
+    first, second = query.notes()
+    assert first == "no event is of type `Tranfser`; did you mean `Transfer`?"
+    assert second.startswith(
+        "`ts` of stream `E` is read in milliseconds: its first time is 1970-01-20; if it"
+    )
+    assert query.notes() == (first, second)
+    assert "observe" not in query.source
+    neel.register("E", spark.createDataFrame(rows, "ts BIGINT, kind STRING"), type="kind", unit="s")
+    for strategy in ("kernel", "join"):
+        query = neel.compile("PATTERN SEQ(Login l, TRANSFER t) WITHIN 10 SECONDS", strategy=strategy)
+        assert query.to_df(observe=True).count() == 1 and query.notes() == ()
+    query = neel.compile("PATTERN SEQ(Login l, Tranfser t) WITHIN 10 SECONDS", strategy="join")
+    assert query.to_df(observe=True).count() == 0
+    (note,) = query.notes()
+    dropped = "Spark did not read stream `E` to its end: nothing is known of its types"
+    assert note in (dropped, "no event is of type `Tranfser`; did you mean `Transfer`?")
+
+
+def test_a_type_that_parquet_files_do_not_have(spark: Any, tmp_path: Path) -> None:
+    """Known before anything runs: the column of types is small."""
+    path = str(tmp_path / "e.parquet")
+    spark.createDataFrame([(1, "Login"), (2, "Transfer")], "ts BIGINT, kind STRING").write.parquet(path)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        text = "PATTERN SEQ(Login l, Tranfser t) WITHIN 10 SECONDS"
+        neelc.sql(spark, text, E=neelc.stream(path, type="kind", unit="s"))
+        columns = "(ts BIGINT, kind STRING)"
+        declared = f"CREATE STREAM E {columns} TIMESTAMP BY ts UNIT SECONDS TYPE BY kind FROM '{path}';"
+        neelc.sql(spark, f"{declared} {text}")
+        neelc.sql(spark, text.replace("Tranfser", "TRANSFER"), E=neelc.stream(path, type="kind", unit="s"))
+    found = [one.message for one in told if isinstance(one.message, neelc.NeelWarning)]
+    assert [one.code for one in found] == ["NEEL6131"] * 2
+    assert found[0].diagnostic.message == "no event is of type `Tranfser`"
+    assert found[0].diagnostic.hint == "did you mean `Transfer`?" and "^^^^^^^^^^" in str(found[0])

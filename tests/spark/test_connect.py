@@ -30,6 +30,7 @@ def test_a_share_of_the_cases() -> None:
     assert found["session"] == "pyspark.sql.connect.session"
     assert all("neelc_runtime-" in place for place in found["shipped"]), "it was installed there"
     assert found["match_recognize"] == [[2, 2.0, "{}"]]
+    assert found["notes"] == ["no event is of type `Tranfser`; did you mean `Transfer`?"]
     for strategy, least in LEAST.items():
         assert found[strategy]["problems"] == []
         assert found[strategy]["answered"] >= least

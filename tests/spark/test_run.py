@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from command_line import PARTIAL, SCRIPT, TRADES, UP, Done, Here
+from pyarrow import parquet
 
 DONE = re.compile(
     r"\d+ match(es)? in \d+\.\d\d s \(spark engine: \w+; \d+\.\d s for starting and stopping Spark\)\n\Z"
@@ -163,7 +166,6 @@ def test_a_file_with_a_header_only(neelc: Here) -> None:
 
 
 def test_parquet_files_of_different_integers(neelc: Here) -> None:
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (neelc.directory / "parts").mkdir()
     for name, kind, ts in (("a", pyarrow.int32(), 1), ("b", pyarrow.int64(), 5_000_000_000)):
         schema = pyarrow.schema([("ts", kind), ("x", pyarrow.int32())])
@@ -173,3 +175,65 @@ def test_parquet_files_of_different_integers(neelc: Here) -> None:
     run = ("run", "q.neel", "--stream", "T=parts,timestamp=ts,format=parquet", "--format", "csv")
     assert neelc(*run, "--engine", "reference").out == "a_ts,b_ts\n1,2\n5000000000,5000000001\n"
     assert neelc(*run).out == neelc(*run, "--engine", "reference").out
+
+
+MISSPELT = "PATTERN SEQ(Login l, Tranfser t) WHERE [user] WITHIN 10 SECONDS RETURN l.ts, t.ts"
+LOGINS = "ts,kind,user\n1,Login,a\n2,Transfer,a\n3,transfer,a\n4,Logout,a\n"
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "found.parquet")], ids=["printed", "written"])
+@pytest.mark.parametrize("data", ["e.csv", "e.json", "e.parquet", "parts"])
+def test_a_type_that_no_event_has(
+    out: tuple[str, ...], data: str, neelc: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the reference tells it. In text files that is observed by the scan of the query itself."""
+    monkeypatch.setattr("neelc.data.small_files.MOST_BYTES", 0)
+    rows = [dict(zip(("ts", "kind", "user"), line.split(","), strict=True)) for line in LOGINS.split()[1:]]
+    neelc.write("e.csv", LOGINS)
+    neelc.write("e.json", "".join(json.dumps(row | {"ts": int(row["ts"])}) + "\n" for row in rows))
+    table = pyarrow.Table.from_pylist([row | {"ts": int(row["ts"])} for row in rows])
+    parquet.write_table(table, neelc.directory / "e.parquet")
+    (neelc.directory / "parts").mkdir()
+    neelc.write("parts/1.csv", LOGINS)
+    neelc.write("q.neel", MISSPELT)
+    form = ",format=csv" if data == "parts" else ""
+    run = ("run", "q.neel", "--stream", f"E={data},timestamp=ts,type=kind,unit=s{form}")
+    done = neelc(*run, *out)
+    assert done.status == 0, done.err
+    notes = [line for line in done.err.splitlines() if line.startswith("note: ")]
+    expected = neelc(*run, "--engine", "reference").err.splitlines()[:-1]
+    assert notes == ["note: no event is of type `Tranfser`; did you mean `Transfer`?"] == expected
+
+
+def test_types_that_events_have_are_not_told(neelc: Here) -> None:
+    neelc.write("e.csv", LOGINS)
+    run = ("run", "q.neel", "--stream", "E=e.csv,timestamp=ts,type=kind,unit=s")
+    neelc.write("q.neel", MISSPELT.replace("Tranfser", "TRANSFER"))
+    assert "note" not in neelc(*run).err
+    neelc.write("q.neel", MISSPELT.replace("Tranfser", "`TRANSFER`"))
+    assert "note: no event is of type `TRANSFER`; did you mean `" in neelc(*run).err
+    neelc.write("e.csv", LOGINS.partition("\n")[0] + "\n")
+    assert "note: stream `E` has no events\n" in neelc(*run).err
+
+
+def test_a_scan_that_spark_drops(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joined to nothing, it is left out, with what it has observed. Small files tell it anyway."""
+    neelc.write("e.csv", LOGINS)
+    neelc.write("q.neel", MISSPELT)
+    run = ("run", "q.neel", "--stream", "E=e.csv,timestamp=ts,type=kind,unit=s", "--strategy", "join")
+    assert "note: no event is of type `Tranfser`; did you mean `Transfer`?" in neelc(*run).err
+    monkeypatch.setattr("neelc.data.small_files.MOST_BYTES", 0)
+    assert neelc(*run).status == 0
+
+
+def test_nothing_is_observed_in_source_or_partitions(neelc: Here) -> None:
+    """Spark leaves out directories by conditions; an observation would have it read all of them."""
+    for day in (1, 2):
+        (neelc.directory / "days" / f"day={day}").mkdir(parents=True)
+        neelc.write(f"days/day={day}/1.csv", LOGINS)
+    columns = "(ts BIGINT, kind STRING, user STRING)"
+    stream = f"CREATE STREAM E {columns} TIMESTAMP BY ts UNIT SECONDS TYPE BY kind FROM 'days' FORMAT csv;"
+    neelc.write("q.neel", f"{stream} {MISSPELT}")
+    done = neelc("run", "q.neel")
+    assert done.status == 0 and "note" not in done.err
+    assert "observe" not in neelc("compile", "q.neel").out
