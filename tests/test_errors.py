@@ -46,9 +46,10 @@ TITLES = {
 
 
 INTRODUCTIONS = {
-    "6": "A query with warnings is right and can be run, but it is most likely not what is meant. "
+    "6": "A query with warnings is valid and can be run, but it is probably not what is intended. "
     "`neelc check` and `neelc explain` show its warnings, `neelc run` has a line for each; the exit code "
-    "stays 0. A warning is certain of what it says by the form of the query alone, whatever the events are.",
+    "stays 0. Python is [told](api.md#warnings) by a `NeelWarning`. All but NEEL6131 are certain of what "
+    "they say by the form of the query alone, whatever the events are.",
 }
 
 

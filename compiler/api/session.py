@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +250,7 @@ class Session:
             refuse_files_and_agents(declarations(script), script.source)
         if settings != Settings():
             raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
+        _refuse_parameters(streams, used_parameters(script))
         here = {name: as_data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         binding = HostBinding(self.spark, script, registered | here, args, untrusted)
@@ -313,6 +314,7 @@ class Session:
         script = read(text)
         if untrusted:
             refuse_files_and_agents(script, text)
+        _refuse_parameters(streams, parameters(script))
         here = {name: as_data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         given = registered | here
@@ -356,6 +358,14 @@ def own_arguments(streams: dict[str, object], **own: Any) -> dict[str, Any]:
             streams[name] = value
             own[name] = None
     return own
+
+
+def _refuse_parameters(streams: Mapping[str, object], used: Iterable[str]) -> None:
+    """A parameter is no stream, although a keyword looks as if it could give it a value."""
+    names = list(used)
+    for name, value in streams.items():
+        if name in names and not isinstance(value, StreamData) and not is_frame(value):
+            raise CallError(f'`{name}` is a parameter of the query: give it in args={{"{name}": {value!r}}}')
 
 
 def _refuse_unused(what: str, given: Mapping[str, object], used: list[str]) -> None:

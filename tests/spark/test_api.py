@@ -164,6 +164,8 @@ def test_a_stream_without_data(spark: Any) -> None:
     [
         (UP, {"Trdes": None}, "unknown stream `Trdes`: did you mean `Trades`?"),
         (UP, {"args": {"w": 1}}, "unknown argument `w`: the query has no parameters"),
+        (UP + ", :w", {"w": "1 HOUR"}, "`w` is a parameter of the query: give it in args={\"w\": '1 HOUR'}"),
+        (UP + ", :w", {"w": 5}, '`w` is a parameter of the query: give it in args={"w": 5}'),
         ("CREATE TYPE T AS (A, B)", {}, "the script has no query"),
         ("PATTERN No n", {"No": None}, "stream No: which column is the timestamp? Say timestamp=COLUMN in"),
     ],
