@@ -56,8 +56,12 @@ def heard(terminal: int) -> Iterator[str]:
 def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
     rows = "".join(f"{i},A\n" for i in range(4000))
     (tmp_path / "trades.csv").write_text("ts,sym\n" + rows)
-    (tmp_path / "script.neel").write_text("PATTERN SEQ(A a, A b, A c, A d, A e) RETURN a.ts AS a")
-    run = ("run", "script.neel", "--stream", "trades=trades.csv,type=sym", "--out", "found.parquet")
+    never = "a.ts + b.ts + c.ts + d.ts + e.ts = -1"  # which takes for ever to find out
+    (tmp_path / "script.neel").write_text(
+        f"PATTERN SEQ(A a, A b, A c, A d, A e) WHERE {never} RETURN a.ts AS a"
+    )
+    stream = ("--stream", "trades=trades.csv,type=sym")
+    run = ("run", "script.neel", *stream, "--most-rows", "1e30", "--out", "found.parquet")
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
         [sys.executable, "-m", "neelc", *run],
