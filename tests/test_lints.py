@@ -67,7 +67,8 @@ def test_warnings_come_in_the_order_of_the_text() -> None:
 def test_only_warnings_have_codes_of_warnings() -> None:
     text = "".join(path.read_text() for path in (ROOT / "compiler" / "lints").glob("*.py"))
     mentioned = {code for code in CATALOGUE if f'"{code}"' in text}
-    assert mentioned == {code for code in CATALOGUE if code.startswith("NEEL6")}
+    about_data = {"NEEL6131"}
+    assert mentioned == {code for code in CATALOGUE if code.startswith("NEEL6")} - about_data
 
 
 def test_a_query_with_nothing_to_say_about() -> None:
