@@ -1,13 +1,13 @@
-"""How long a query takes from text to a chosen plan, as patterns grow.
+"""How long a query takes from text to a chosen plan as patterns grow, and a long sequence to PySpark source.
 
 The compile time is that of parsing, binding, all forms, their prices and the choice, in a process that has
-loaded everything.
+loaded everything. Long sequences are planned and written, too.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from bench.row import Row
@@ -15,6 +15,7 @@ from bench.row import Row
 from neelc.bind import bind
 from neelc.cost.choose import choose
 from neelc.cost.statistics import Statistics
+from neelc.emit.compiled import compile_script
 from neelc.parse import script
 from neelc.source import Source
 
@@ -63,6 +64,49 @@ SERIES: tuple[tuple[str, Callable[[int], str], tuple[int, ...]], ...] = (
 )
 
 
+def sequence(length: int, types: int, more: str = "", gap: str = "") -> str:
+    """A SEQ of events of some types; `gap` stands behind every third of them, `{0}` is its number."""
+    parts = [
+        f"T{place % types} a{place}" + (gap.format(place) if place % 3 == 1 and place < length - 1 else "")
+        for place in range(length)
+    ]
+    return f"SEQ({', '.join(parts)}) WHERE [id]{more}"
+
+
+def ordered(length: int) -> str:
+    """A condition between each event and the next."""
+    return sequence(length, 8, "".join(f" AND a{n}.x < a{n + 1}.x" for n in range(length - 1)))
+
+
+LONG: tuple[tuple[str, Callable[[int], str]], ...] = (
+    ("events of one type", lambda length: sequence(length, 1)),
+    ("events of 8 types", lambda length: sequence(length, 8)),
+    ("events, each compared with the next", ordered),
+    ("events, negations between them", lambda length: sequence(length, 8, gap=", !N n{0}")),
+    ("events under SKIP TILL NEXT MATCH", lambda length: sequence(length, 8)),
+)
+LENGTHS = (40, 80, 160, 320, 1000)
+GOALS = {160: 2.0, 1000: 30.0}
+
+
+def seconds_to_source(pattern: str, strategy: str = "") -> float:
+    """From the text of a query to PySpark source."""
+    source = Source(f"{HEAD}PATTERN {pattern} WITHIN 1 HOUR{strategy};")
+    begin = time.perf_counter()
+    _ = compile_script(bind(script(source), source), [0]).source
+    return time.perf_counter() - begin
+
+
+def long_sequences() -> Iterator[Row]:
+    for what, make in LONG:
+        strategy = " USING SKIP TILL NEXT MATCH" if "NEXT MATCH" in what else ""
+        for length in LENGTHS:
+            taken = seconds_to_source(make(length), strategy)
+            goal = GOALS.get(length)
+            met = None if goal is None else taken < goal
+            yield Row(f"{length} {what}", f"{taken:.2f} s", f"< {goal:.0f} s" if goal else "", met)
+
+
 def seconds(pattern: str) -> float:
     source = Source(f"{HEAD}PATTERN {pattern} WITHIN 1 MINUTE;")
     begin = time.perf_counter()
@@ -80,4 +124,4 @@ def run() -> list[Row]:
             last = size == sizes[-1]
             goal = f"< {GOAL:.0f} s" if last else ""
             rows.append(Row(f"{size} {what}", f"{taken:.2f} s", goal, taken < GOAL if last else None))
-    return rows
+    return [*rows, *long_sequences()]
