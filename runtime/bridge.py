@@ -30,6 +30,7 @@ from neelc.runtime.gathering import count_of, gather, in_larger_pieces, output_s
 from neelc.runtime.kernels.calling import Call
 from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events
+from neelc.runtime.kernels.fewest import fewest_matches
 from neelc.runtime.kernels.matching import event_of, matches
 from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.program import Program
@@ -95,15 +96,25 @@ def _search(
     with explained(program, run):
         events = events_of(program, run, functions)
         schema = output_schema(program, run.columns.schema)
+        fewest, before = fewest_matches(program, events), found
         for piece in in_larger_pieces(matches(program, events)):
             count = found + count_of(piece)
             if count > most_matches:
                 event = event_of(piece, most_matches - found)
-                key = run.key_text(program, int(events.segment[event]))
-                raise too_many_matches(count, most_matches).about(key=key, start=int(events.start[event]))
+                raise _at(too_many_matches(count, most_matches), event, program, run, events)
             found = count
             yield from gather(schema, program, run.columns, piece)
+            # Not before: whoever wants a few matches only, as `show()` and LIMIT do, can have them.
+            if fewest is not None and before + fewest.number > most_matches:
+                failure = too_many_matches(before + fewest.number, most_matches, foreseen=True)
+                raise _at(failure, fewest.event, program, run, events)
     return found
+
+
+def _at(failure: KernelFailure, event: int, program: Program, run: Run, events: Events) -> KernelFailure:
+    """The failure, with the key and the time of an event."""
+    key = run.key_text(program, int(events.segment[event]))
+    return failure.about(key=key, start=int(events.start[event]))
 
 
 @contextmanager

@@ -156,14 +156,16 @@ def parse_failure(text: str) -> dict[str, object] | None:
     return None
 
 
-def too_many_matches(number: int, limit: int) -> KernelFailure:
-    """
+def too_many_matches(number: int, limit: int, foreseen: bool = False) -> KernelFailure:
+    """The failure of a task that has found so many matches, or that would find them if it went on.
+
     >>> too_many_matches(12, 10).facts.message
     'more than 10 matches in one task (12 so far): most_matches (--most-matches) allows more'
+    >>> too_many_matches(12, 10, foreseen=True).facts.message
+    'more than 10 matches in one task (at least 12): most_matches (--most-matches) allows more'
     """
-    message = (
-        f"more than {limit} matches in one task ({number} so far): most_matches (--most-matches) allows more"
-    )
+    how_many = f"at least {number}" if foreseen else f"{number} so far"
+    message = f"more than {limit} matches in one task ({how_many}): most_matches (--most-matches) allows more"
     return KernelFailure(Facts(MAX_MATCHES, message, limit=limit, number=number))
 
 
