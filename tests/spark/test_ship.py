@@ -84,10 +84,12 @@ def test_neelc_run_ships(
     assert "error[NEEL5103]: worker a has neelc 0.0.1" in capsys.readouterr().err
 
 
-def started(job: object, progress: object, starting: AbstractContextManager[Any]) -> tuple[Tally, float]:
+def started(
+    job: object, progress: object, starting: AbstractContextManager[Any]
+) -> tuple[Tally, float, list[str]]:
     """A run that starts its session, and finds nothing."""
     with starting:
-        return Tally(0), 0.0
+        return Tally(0), 0.0, []
 
 
 def test_any_other_failure_is_left_as_it_is() -> None:
