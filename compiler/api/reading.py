@@ -56,14 +56,16 @@ def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
     known = {written(column.name): column.type for column in columns}
     fields = schema.jsonValue()["fields"]
     wider = {}
-    for field in fields:
-        declared = known.get(find(written(field["name"]), known) or "")
+    for column in fields:
+        declared = known.get(find(written(column["name"]), known) or "")
         kind = str(declared) if declared is not None else ""
-        if isinstance(field["type"], str) and kind in _WIDER.get(field["type"], ()):
-            wider[field["name"]] = {"BIGINT": "long", "DOUBLE": "double", "INT": "integer"}.get(kind, "short")
+        if isinstance(column["type"], str) and kind in _WIDER.get(column["type"], ()):
+            wider[column["name"]] = {"BIGINT": "long", "DOUBLE": "double", "INT": "integer"}.get(
+                kind, "short"
+            )
     if not wider:
         return None
-    changed = [field | {"type": wider.get(field["name"], field["type"])} for field in fields]
+    changed = [column | {"type": wider.get(column["name"], column["type"])} for column in fields]
     return type(schema).fromJson({"type": "struct", "fields": changed})
 
 

@@ -12,7 +12,8 @@ from neelc.api.compiling import Settings, streams_read
 from neelc.api.drawing import SparkDrawing
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.host import HostQuery
-from neelc.api.streams import Frame, StreamData, is_frame, no_frame, stream
+from neelc.api.streams import Frame, StreamData, is_frame, no_frame
+from neelc.api.streams import stream as stream_data
 from neelc.api.values import clock_of
 from neelc.errors import Diagnostic
 from neelc.explain.embedded import framed
@@ -143,4 +144,4 @@ def _data(
     for start, last in (("match_start", "match_end"), ("ts", "te")):
         if timestamp is None and {start, last} <= set(events.columns):
             timestamp, end = start, end or last
-    return stream(events, timestamp=timestamp, end=end, type=type, unit=unit)
+    return stream_data(events, timestamp=timestamp, end=end, type=type, unit=unit)

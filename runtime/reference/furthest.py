@@ -103,11 +103,11 @@ def mentions(variable: str, node: Node) -> Iterator[str]:
 
 def _fields(variable: str, whole: str, kind: DataType) -> Iterator[str]:
     """The fields of a struct that is an event of the variable, or an iteration that has one."""
-    for field in kind.fields if isinstance(kind, Struct) else ():
+    for part in kind.fields if isinstance(kind, Struct) else ():
         if whole == variable:
-            yield field.name
-        elif bare(field.name) == bare(variable) and isinstance(field.type, Struct):
-            yield from (inner.name for inner in field.type.fields)
+            yield part.name
+        elif bare(part.name) == bare(variable) and isinstance(part.type, Struct):
+            yield from (inner.name for inner in part.type.fields)
 
 
 def _variable(event: e.EventRef) -> str:

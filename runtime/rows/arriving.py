@@ -21,7 +21,7 @@ from neelc.runtime.rows.program import Order, RowProgram, sight
 from neelc.runtime.segments import FIRST_TIME, LAST_TIME, Bools, Ints
 
 Batches = Iterator[pa.RecordBatch]
-Found = TypeVar("Found")
+Batch = TypeVar("Batch")
 
 SHORT = 4
 """A key with less than this part of the rows that are searched at once waits for its end."""
@@ -90,7 +90,7 @@ class Waiting:
             first = heads if order is None else order[heads]
             yield from _apart(rows, heads, [progress.get(row) for row in first.tolist()] if progress else [])
 
-    def search_open(self, search: Callable[[Arrived], Generator[Found, None, Progress]]) -> Iterator[Found]:
+    def search_open(self, search: Callable[[Arrived], Generator[Batch, None, Progress]]) -> Iterator[Batch]:
         """Searches the long keys whose end has not come, as far as that can be decided, and forgets the rows
         that are done with."""
         # A key of few rows is not worth it: what is found is what could have been found a little later.
