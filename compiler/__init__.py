@@ -55,7 +55,7 @@ _PLACES = {
     "agent": "neelc.arguments",
     "why": "neelc.api.why",
     "ship": "neelc.api.shipping",
-    "load_ipython_extension": "neelc.notebook.magic",
+    "load_ipython_extension": "neelc.api.notebook",
     "NeelError": "neelc.errors",
     "NeelQueryError": "neelc.api.errors",
     "NeelRunError": "neelc.api.errors",

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime import segments
-from neelc.runtime.columns import Columns, combine, times
-from neelc.runtime.ordering import floors, in_order, sections
+from neelc.runtime import columns as segments
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Columns, Ints, combine, times
+from neelc.runtime.order import floors, in_order, sections
 from neelc.runtime.program import Program
-from neelc.runtime.segments import FIRST_TIME, LAST_TIME, Ints
 
 # Arrow counts the bytes of a string column with 32 bits, so a run should stay below 2 GiB.
 BYTES_AT_ONCE = 1 << 30

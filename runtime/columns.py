@@ -5,14 +5,117 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.failures import COLUMN, MEMORY, NULL_TIME, Facts, KernelFailure
 from neelc.runtime.program import Program
-from neelc.runtime.segments import Ints
+
+# Keys in a sorted table: where they begin, the times that a chunk leaves of each, how many events came
+# before.
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FIRST_TIME = int(np.iinfo(np.int64).min)
+LAST_TIME = int(np.iinfo(np.int64).max)
+
+
+def heads(keys: Sequence[pa.Array], count: int) -> Ints:
+    """The numbers of the rows at which a key begins, in `count` > 0 rows.
+
+    >>> rooms, wards = pa.array(["a", "a", "é", None, None]), pa.array([1, 1, 1, 1, 2])
+    >>> heads([rooms, wards], 5).tolist()
+    [0, 2, 3, 4]
+    """
+    changed = np.zeros(count, dtype=np.bool_)
+    changed[0] = True
+    for key in keys:
+        changed[1:] |= changes(key)
+    return np.flatnonzero(changed).astype(np.int64, copy=False)
+
+
+def changes(column: pa.Array) -> Bools:
+    """For each row but the first: whether its value is another than that of the row before. NULL equals NULL.
+
+    >>> changes(pa.array([1.5, float("nan"), float("nan"), None, None])).tolist()
+    [True, False, True, False]
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    before, after = column.slice(0, len(column) - 1), column.slice(1)
+    different = _different(before, after)
+    if column.null_count == 0:
+        return different
+    null = np.asarray(column.is_null())
+    return np.where(null[1:] | null[:-1], null[1:] != null[:-1], different)
+
+
+def _different(before: pa.Array, after: pa.Array) -> Bools:
+    if pa.types.is_floating(before.type):
+        # NaN is a key like any other: Spark made all NaNs, and both zeros, the same bits.
+        bits = pa.int64() if before.type == pa.float64() else pa.int32()
+        before, after = before.view(bits), after.view(bits)
+    try:
+        unequal = pc.not_equal(before, after)
+    except pa.ArrowNotImplementedError:  # structs and arrays: rare as keys
+        values = [*before.slice(0, 1).to_pylist(), *after.to_pylist()]
+        return np.array([repr(one) != repr(other) for one, other in pairwise(values)], dtype=np.bool_)
+    filled = unequal.fill_null(False) if unequal.null_count else unequal
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def numbers(first_rows: Ints, count: int) -> Ints:
+    """For each of `count` rows the number of its key.
+
+    >>> numbers(np.array([0, 2, 3]), 5).tolist()
+    [0, 0, 1, 2, 2]
+    """
+    lengths = np.diff(first_rows, append=count)
+    return np.repeat(np.arange(len(first_rows), dtype=np.int64), lengths)
+
+
+def in_chunks(low: Ints, high: Ints, chunks: Ints, width: int) -> tuple[Ints, Ints]:
+    """For each key the times from `low` to before `high` that lie in its chunk: chunk c is
+    [c * width, (c + 1) * width).
+
+    >>> lows, highs = in_chunks(np.array([25, -9]), np.array([99, 38]), np.array([2, 3]), 10)
+    >>> lows.tolist(), highs.tolist()
+    ([25, 30], [30, 38])
+    """
+    begin = chunks * np.int64(width)
+    end = np.where(begin > LAST_TIME - width, LAST_TIME, begin + np.int64(width))
+    return np.maximum(low, begin), np.minimum(high, end)
+
+
+def places(segment: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """For each event, how many events of its key start before its start, and how many not after its end.
+
+    >>> ends = np.array([3, 1, 2, 5])
+    >>> [counts.tolist() for counts in places(np.array([0, 0, 0, 1]), np.array([1, 1, 2, 5]), ends)]
+    [[0, 0, 2, 0], [3, 2, 3, 1]]
+    """
+    count = len(segment)
+    if count == 0:
+        return segment, segment
+    rows = np.arange(count, dtype=np.int64)
+    offset = np.flatnonzero(np.diff(segment, prepend=segment[0] - 1))[segment]
+    tie_begins = np.diff(segment, prepend=segment[0] - 1).astype(np.bool_)
+    tie_begins[1:] |= start[1:] != start[:-1]
+    before = np.maximum.accumulate(np.where(tie_begins, rows, 0))
+    # Starts and ends in one order, a start before an equal end: then the starts passed are those counted.
+    order = np.lexsort((np.repeat([0, 1], count), np.concatenate([start, end]), np.tile(segment, 2)))
+    passed = np.cumsum(order < count)
+    not_after = np.empty(count, dtype=np.int64)
+    is_end = order >= count
+    not_after[order[is_end] - count] = passed[is_end]
+    return before - offset, not_after - offset
+
 
 # Types whose arrays hold 2 GiB at most, and their sisters that have no such limit.
 WIDER = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}

@@ -15,12 +15,10 @@ import pyarrow as pa
 from neelc.runtime.bridge import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
 from neelc.runtime.buffer import Buffer, Run, rest, short, step
 from neelc.runtime.columns import Columns
-from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW
-from neelc.runtime.kernels.counting import Counted, counted
-from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
-from neelc.runtime.kernels.counting_channels import BLANKS, NOTHING, Array, Channel, channels_of
-from neelc.runtime.kernels.counting_walks import WALK
-from neelc.runtime.kernels.errors import KernelError
+from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, KernelError
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
+from neelc.runtime.kernels.counting.counting import Counted, counted
+from neelc.runtime.kernels.counting.walks import BLANKS, NOTHING, WALK, Array, Channel, channels_of
 
 LARGEST_COUNT = 2**63 - 1
 """What a BIGINT holds: if a part is more, so is the whole."""

@@ -13,13 +13,169 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neelc.runtime.elements import EachElement as EachElement
-from neelc.runtime.levels import Furthest
-from neelc.runtime.moves import Closure as Closure
-from neelc.runtime.moves import Judged as Judged
-from neelc.runtime.moves import Move as Move
-from neelc.runtime.moves import State as State
-from neelc.runtime.weighing import Likely, Weigh
+# Runs that grow event by event, for a program's `Follow`: their states, and how they go on.
+
+LAST = "#last"
+"""The event that a run took last. No name of a pattern is like it."""
+
+FIRST, NEXT, SAME = "FIRST", "NEXT", "SAME"
+"""Which iteration of a list an event belongs to: the first one, a new one, or that of the event before it."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A condition that is more than one of a `Take`: asked only where all of `present` have an event; asked
+    of `each` element of a list that is complete, as `b[i]`, or if it `looks_back` of each but the first."""
+
+    condition: Value
+    present: tuple[str, ...] = ()
+    each: str | None = None
+    looks_back: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """A run whose last event is that of `variable`, which belongs to the `list`, if any. It is complete with
+    at least `accepts` iterations; never, if that is None."""
+
+    variable: str
+    list: str | None = None
+    accepts: int | None = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """How a run goes on from `source` to `target`, both numbers of states, -1: from nothing. Its list has
+    from `least` to `most` iterations before. First, events get other names; then `take` finds the next event,
+    which belongs to the FIRST iteration of a list, the NEXT or the SAME. With it, the run must pass
+    the `checks`, which see all of it, as if it were a match."""
+
+    source: int
+    target: int
+    take: Take
+    least: int = 0
+    most: int | None = None
+    iteration: str = FIRST
+    renames: tuple[tuple[str, str], ...] = ()
+    judged: tuple[Judged, ...] = ()
+    checks: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A list that a run binds, as `Repeat` does. One that is `optional` is absent where it has no element.
+    `places` are as those of `Repeat`."""
+
+    variable: str
+    names: tuple[str, ...]
+    optional: bool = False
+    places: tuple[str, ...] = ()
+
+
+# What a program says of partial matches: WITH PARTIAL MATCHES.
+
+
+@dataclass(frozen=True)
+class Level:
+    """A prefix of a sequence: `start` is the variable of its first event. `hints` are the first variables of
+    the branches that tell why the next prefix was not reached: the first of them that has a match does."""
+
+    start: str
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Furthest:
+    """Of the matches with the same start, one of the last level that has any is kept. Among those of one
+    level, times decide, and then the values of the `compared` columns of variables."""
+
+    levels: tuple[Level, ...]
+    compared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The first variables of all branches."""
+        return tuple(name for level in self.levels for name in (level.start, *level.hints))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns whose values can decide."""
+        return frozenset(column for _, columns in self.compared for column in columns)
+
+
+# A program's `EachElement`: what must hold for each element of a list that is complete.
+
+Marks = tuple[tuple[str, int, tuple[str, ...]], ...]
+"""A mark, a choice, and the names of iterations of which one has an event if that choice was made."""
+
+
+@dataclass(frozen=True)
+class EachElement:
+    """Keep the rows in which `steps` keep each element of a list but the first ones that are `skipped`; so
+    all rows without a list.
+
+    The steps see the element under the `names` of an iteration, `b[i]` or `k[i].a`, and those before it as
+    `b[i-1]`, `k[i-2].a`; `k[i-1]` and `k[i+1]` are the event that ends last in the iteration before, and the
+    one that starts first in the one after. What they bind is dropped. `marks` tell which choices an iteration
+    made: 0 where none of them does. `running` folds are over the elements before each. Of a list that is
+    `unfinished`, the last element is not asked.
+    """
+
+    variable: str
+    names: tuple[str, ...]
+    steps: tuple[Step, ...]
+    skipped: int = 0
+    when: When = ()
+    marks: Marks = ()
+    running: tuple[Fold, ...] = ()
+    unfinished: bool = False
+
+
+# Steps for events whose times are imprecise: which rows may be matches, and how likely each of them is.
+#
+# A program for such events binds them as if each lasted from its latest possible time to its earliest one:
+# so "ends before the other starts" becomes "can be before the other" (docs/decisions/0038). What that lets
+# through is put right by these steps.
+
+CONFIDENCE = "#confidence"
+"""The name under which a row has its confidence. No name of a pattern is like it."""
+
+
+@dataclass(frozen=True)
+class Likely:
+    """Keep the rows whose `events`, variables and lists in the order of time, are all different and can come
+    in this order within `width`; and that, as far as they go, with a probability of `least`. However a row
+    goes on, it does not become more likely."""
+
+    events: tuple[str, ...]
+    width: int | None = None
+    least: float = 0.0
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Negation:
+    """What must not be there: each event that `steps` bind `variable` to, between those of the first `place`
+    names of a sequence and those of the others."""
+
+    steps: tuple[Step, ...]
+    variable: str
+    place: int
+    when: When = ()
+
+
+@dataclass(frozen=True)
+class Weigh:
+    """The confidence of each row: the probability that its `events` come in this order within `width`, and
+    that no event of the `negations` spoils it. Kept are those that reach `least`; `strictly`: exceed it."""
+
+    events: tuple[str, ...]
+    width: int | None = None
+    negations: tuple[Negation, ...] = ()
+    least: float = 0.0
+    strictly: bool = False
+    when: When = ()
+
 
 ALL, EARLIEST, LATEST, ANY = "ALL", "EARLIEST", "LATEST", "ANY"
 
@@ -300,3 +456,44 @@ class Program:
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""
     clock: str = "MILLISECOND"
     """For messages: what `start` counts, a unit; or TIMESTAMP, TIMESTAMP_NTZ (microseconds), DATE (days)."""
+
+
+# Programs for events whose times are imprecise.
+
+CHUNK, CHUNK_WIDTH = "chunk", "chunk_width"
+"""Columns of events where time is cut: the number of the chunk, and how wide all chunks are. How imprecise
+times are is known only when they are read."""
+
+
+@dataclass(frozen=True)
+class Imprecise(Program):
+    """A program that gives each match its confidence. Of the input, `start` is the earliest time of an event
+    and `end` the latest; its last step is `Weigh`. `reach` is the window; the keys may end in CHUNK_WIDTH and
+    CHUNK."""
+
+    @property
+    def is_cut(self) -> bool:
+        return self.keys[-1:] == (CHUNK,)
+
+
+# The operations that kernels can compute, by name. The compiler asks here: it does not load NumPy.
+
+NAMES = frozenset(
+    """
+    = <> < <= > >= <=> agrees
+    and or not isnull isnotnull istrue isfalse
+    + - * / % DIV neg abs
+    coalesce case if greatest least cast
+    """.split()
+)
+
+TYPES = frozenset("boolean tinyint smallint int bigint float double".split())
+"""The types of what they compute, and what `cast` makes."""
+
+FOLDS = frozenset(
+    """
+    avg count first last max mean min sum
+    stddev stddev_pop stddev_samp var_pop var_samp variance
+    """.split()
+)
+"""The aggregates over lists."""

@@ -17,24 +17,24 @@ from typing import Any
 import pyarrow as pa
 from generate.networks import Network, networks
 
-from neelc.cost.network import chosen_network
-from neelc.cost.statistics import Statistics
+from neelc.algebra.cost.network import chosen_network
+from neelc.algebra.plan.aggregates import folded_of
+from neelc.algebra.rules.optimise import RULES
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import algebra as a
-from neelc.ir.expr import Aggregate
-from neelc.ir.logical import Program
+from neelc.ir.expressions import Aggregate
 from neelc.ir.node import walk
-from neelc.ir.typeof import type_of
+from neelc.ir.program import Program
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
-from neelc.plan.algebra_folds import folded_of
-from neelc.rewrite.algebra.optimise import RULES
-from neelc.runtime.algebra.bridge import snapshots
-from neelc.runtime.algebra.program import FOREVER, SnapshotProgram
+from neelc.runtime.kernels.snapshots.bridge import snapshots
+from neelc.runtime.kernels.snapshots.program import FOREVER, SnapshotProgram
 from neelc.runtime.reference import run
 from neelc.runtime.reference.algebra import events
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.reading import valid_of
+from neelc.runtime.reference.events import Valid
+from neelc.runtime.reference.results import valid_of
 from neelc.runtime.reference.snapshots import differences
-from neelc.runtime.reference.valid import Valid
+from neelc.scalar.type_of import type_of
 
 TYPES: dict[DataType, pa.DataType] = {
     INT: pa.int32(), BIGINT: pa.int64(), DOUBLE: pa.float64(), STRING: pa.string(), BOOLEAN: pa.bool_(),

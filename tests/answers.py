@@ -10,15 +10,15 @@ from unittest.mock import patch
 from generate.rewritable import Sample
 from generate.witnesses import Tables
 
-from neelc.cases.compare import names_of, rows_of
-from neelc.data import cells
-from neelc.data.layout import aligned
-from neelc.ir.logical import Match
+from neelc.catalog import inputs as cells
+from neelc.catalog.inputs import aligned
+from neelc.ir.program import Match
 from neelc.ir.script import CreateStream
-from neelc.ir.show import format_script
 from neelc.runtime.reference import LimitReached, Result, candidates, results, worlds
 from neelc.runtime.reference import read as read_tables
 from neelc.runtime.reference.model import Binding, binding_key, comparable
+from neelc.syntax.printer import format_script
+from neelc.tools.cases.run import names_of, rows_of
 
 MAX_CANDIDATES = 20_000
 """Queries that need more are left out: they tell no more than smaller ones."""

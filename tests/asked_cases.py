@@ -12,11 +12,10 @@ from typing import Any
 from on_spark import Asking, Question, Refusal, ask, clock
 from repository import ROOT
 
-from neelc import cases
-from neelc.cases.compare import compare
-from neelc.cases.run import Ready, prepared
-from neelc.ir.moments import in_zone
 from neelc.runtime.reference import Result
+from neelc.scalar.times import in_zone
+from neelc.tools import cases
+from neelc.tools.cases.run import Ready, compare, prepared
 
 CASES = ROOT / "tests" / "cases"
 PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.case")

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from neelc import parse
-from neelc.ir import expr as x
-from neelc.ir import pattern as p
-from neelc.ir.logical import Clock, Column, EventType, Match, Member, OutputColumn, Stream
+from neelc import syntax as parse
+from neelc.ir import expressions as x
+from neelc.ir import patterns as p
 from neelc.ir.names import same
 from neelc.ir.node import Node, map_children, walk
+from neelc.ir.program import Clock, Column, EventType, Match, Member, OutputColumn, Stream
 from neelc.ir.script import Confidence
 from neelc.ir.types import BIGINT, DOUBLE, STRING, Struct, StructField
 from neelc.runtime.reference import Event, matches

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from neelc import parse
-from neelc.bind import Bound, examine
+from neelc import syntax as parse
 from neelc.errors import render_all
-from neelc.ir.check import check
-from neelc.ir.logical import Match, Program
+from neelc.ir.invariants import check
+from neelc.ir.program import Match, Program
+from neelc.program import Bound, examine
 from neelc.source import Source
 
 STREAM = """CREATE STREAM S (id BIGINT, ts BIGINT, kind STRING, price DOUBLE, pos STRUCT<x: INT, y: INT>)

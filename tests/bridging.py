@@ -10,17 +10,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from neelc.runtime.bridge import kernel
-from neelc.runtime.program import (
-    Absent,
-    Apply,
-    Bounds,
-    Choose,
-    Column,
-    Output,
-    Program,
-    Take,
-    Within,
-)
+from neelc.runtime.program import Absent, Apply, Bounds, Choose, Column, Output, Program, Take, Within
 
 WIDTH = 5
 ROLES = ("A", "B", "C")

@@ -69,4 +69,4 @@ def break_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(source: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr("neelc.parse.read", fail)
+    monkeypatch.setattr("neelc.syntax.read", fail)

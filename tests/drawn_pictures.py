@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
 from neelc.explain.report import written_queries
-from neelc.ir.logical import Program
-from neelc.report.drawing import Subject
-from neelc.report.on_reference import reference_picture
-from neelc.report.picture import MOST_EVENTS, Note, Picture
+from neelc.ir.program import Program
+from neelc.program import bind
 from neelc.source import Source
+from neelc.tools.report.drawing import Subject, reference_picture
+from neelc.tools.report.picture import MOST_EVENTS, Note, Picture
 
 Rows = Sequence[Mapping[str, object]]
 

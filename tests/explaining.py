@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from neelc.bind import bind
-from neelc.cost.statistics import Statistics
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.explain.explanation import Explanation, Report
 from neelc.explain.report import report
-from neelc.parse import script
-from neelc.rewrite.examples import STREAM
+from neelc.pattern.rules.examples import STREAM
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax import script
 
 
 @cache

@@ -9,16 +9,16 @@ import datetime
 import decimal
 from dataclasses import dataclass, replace
 
-from neelc.bind.typing import typed
-from neelc.ir import expr as e
+from neelc.ir import expressions as e
 from neelc.ir import types as t
-from neelc.ir.moments import UTC, Months
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import DataType
-from neelc.parse import expression
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event
+from neelc.scalar.times import UTC, Months
+from neelc.scalar.typing import typed
+from neelc.syntax import expression
 
 POINT = t.Struct((t.StructField("x", t.INT), t.StructField("y", t.STRING)))
 

@@ -40,7 +40,7 @@ RETRIED = """
 import json, sys
 import neelc
 from faults import PAIRS, ROOMS, SCHEMA, killing
-from neelc.api.local import session
+from neelc.api.spark_session import session
 from neelc.api.query import run_source
 
 with session("local[2,3]", None, {"spark.sql.shuffle.partitions": "2"}) as spark:

@@ -21,7 +21,7 @@ from generate.rewritable import sample
 from rewriting import Broken, Tally, check_sample, rules
 from shrinking import counter_example
 
-from neelc.data.layout import aligned
+from neelc.catalog.inputs import aligned
 
 STREAMS = 4
 """Streams for each query: to rewrite it takes time too."""

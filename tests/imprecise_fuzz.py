@@ -18,10 +18,10 @@ from in_bridge import way
 from in_imprecise import Weighed, weighed
 
 from neelc.errors import NeelError
-from neelc.ir.logical import Match
-from neelc.plan.imprecise_examples import query
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite.forms import forms
+from neelc.ir.program import Match
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.imprecise import query
+from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, Tables, read
 from neelc.runtime.reference.model import Binding, binding_key
 from neelc.runtime.reference.worlds import find_matches

@@ -12,21 +12,19 @@ import pyarrow as pa
 from in_kernel import complete, functions_of, key, planned_for, raw_values
 from in_kernel import roles as numbers_of_roles
 
-from neelc.ir import logical as ir
-from neelc.ir.logical import Match
-from neelc.ir.types import BIGINT, DOUBLE, INT, STRING, DataType
-from neelc.ir.units import LENGTHS
-from neelc.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.plan.widths import unit_of
-from neelc.rewrite.keys import partition_keys
+from neelc.ir import program as ir
+from neelc.ir.program import Match
+from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.columns import unit_of
+from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.runtime.bridge import kernel
 from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Result, Tables, read
 from neelc.runtime.reference.model import Binding, Event
-from neelc.runtime.reference.reading import Answer
-from neelc.runtime.reference.results import result, rows_of
+from neelc.runtime.reference.results import Answer, result, rows_of
 from neelc.runtime.reference.worlds import Found
 
 TYPES: dict[DataType, Any] = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}

@@ -17,18 +17,18 @@ from in_bridge import NUMBER, TYPES, Way, as_table
 from in_kernel import raw_values
 
 from neelc.errors import NeelError
-from neelc.ir.expr import Attribute, Variable
-from neelc.ir.logical import Match
-from neelc.plan.aggregate_plan import AggregatePlan, aggregate_plan
-from neelc.plan.widths import unit_of
-from neelc.rewrite.examples import query
-from neelc.rewrite.keys import partition_keys
+from neelc.ir.expressions import Attribute, Variable
+from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.columns import unit_of
+from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
+from neelc.pattern.rules.examples import query
 from neelc.runtime.counting import counting
-from neelc.runtime.kernels.counting_chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
 from neelc.runtime.reference import Tables, candidates, matches, read
+from neelc.runtime.reference.functions import extreme
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
-from neelc.runtime.reference.scalar_functions import extreme
 from neelc.runtime.reference.worlds import Found
 
 Row = tuple[object, ...]

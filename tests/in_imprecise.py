@@ -13,17 +13,16 @@ from in_bridge import NUMBER, Way, as_spark_has_it, bound, numbered_output, valu
 from in_kernel import complete, key
 from in_kernel import roles as numbers_of_roles
 
-from neelc.ir.logical import Match
-from neelc.ir.units import LENGTHS
-from neelc.plan.imprecise_plan import imprecise_plan
-from neelc.plan.kernel_plan import KernelPlan
-from neelc.plan.widths import unit_of
-from neelc.rewrite.keys import partition_keys
+from neelc.ir.program import Match
+from neelc.ir.types import LENGTHS
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.columns import unit_of
+from neelc.pattern.plan.imprecise import imprecise_plan
+from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.imprecise import imprecise
-from neelc.runtime.imprecise_program import CHUNK, CHUNK_WIDTH, Imprecise
+from neelc.runtime.program import CHUNK, CHUNK_WIDTH, Imprecise, Weigh
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, Event
-from neelc.runtime.weighing import Weigh
 
 Weighed = list[tuple[Binding, float]]
 

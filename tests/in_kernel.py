@@ -8,27 +8,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from neelc.ir.expr import Aggregate
-from neelc.ir.logical import Match
+from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.node import walk
-from neelc.ir.scalar import Function
-from neelc.ir.units import LENGTHS
-from neelc.plan.event_columns import CODE, EVENT, NUMBER, EventColumn
-from neelc.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.plan.widths import unit_of
-from neelc.rewrite.keys import partition_keys
+from neelc.ir.program import Match
+from neelc.ir.types import LENGTHS
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, EventColumn, unit_of
+from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.runtime.bridge import calls_of
-from neelc.runtime.kernels.collapsing import Piece
 from neelc.runtime.kernels.events import Events, Numbers, Values
-from neelc.runtime.kernels.lists import Lists
-from neelc.runtime.kernels.matching import matches
+from neelc.runtime.kernels.frontier import Lists
+from neelc.runtime.kernels.matching import Piece, matches
 from neelc.runtime.program import Output, Program
 from neelc.runtime.reference import Tables, read
-from neelc.runtime.reference.conditions import condition, holds
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, is_member
-from neelc.runtime.reference.model import Binding, Context, Event, binding_key, comparable
-from neelc.runtime.reference.times import nanoseconds
+from neelc.runtime.reference.model import Binding, Context, Event, binding_key, comparable, nanoseconds
+from neelc.runtime.reference.question import condition, holds
 
 
 def planned_for(match: Match) -> KernelPlan:

@@ -10,32 +10,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from neelc.bind.findings import Findings
-from neelc.emit.row_order import one_number
+from neelc.engines.spark.rows import one_number
 from neelc.errors import NeelError
-from neelc.host.binding import bound_clause
-from neelc.ir import expr as e
-from neelc.ir.logical import Column
+from neelc.findings import Findings
+from neelc.ir import expressions as e
+from neelc.ir.bound_rows import UNMATCHED, Recognize
+from neelc.ir.expressions import ROW
 from neelc.ir.names import bare
-from neelc.ir.recognize import UNMATCHED, Recognize
-from neelc.ir.row_values import ROW
-from neelc.ir.typeof import type_of
-from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, DataType, Struct
-from neelc.ir.units import LENGTHS
-from neelc.parse import row_match
-from neelc.plan.row_arguments import TRUE, columns_at_row, columns_over_rows
-from neelc.plan.row_columns import changed
-from neelc.plan.row_plan import RowPlan, time_unit
+from neelc.ir.program import Column
+from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, LENGTHS, STRING, TIMESTAMP, DataType, Struct
+from neelc.rows.bind.recognize import bound_clause
+from neelc.rows.plan.conditions import TRUE, changed, columns_at_row, columns_over_rows
+from neelc.rows.plan.plan import RowPlan, time_unit
+from neelc.runtime.kernels.rows import program as p
+from neelc.runtime.kernels.rows.bridge import recognizer
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, comparable
-from neelc.runtime.reference.recognize import in_partitions
+from neelc.runtime.reference.model import Context, Event, comparable, nanoseconds
+from neelc.runtime.reference.recognize import Mapped, Row, Seen, in_partitions, value_at
 from neelc.runtime.reference.results import Result
-from neelc.runtime.reference.row_values import Mapped, Row, Seen, value_at
-from neelc.runtime.reference.times import nanoseconds
-from neelc.runtime.rows import program as p
-from neelc.runtime.rows.bridge import recognizer
+from neelc.scalar.type_of import type_of
 from neelc.source import Source, Span
+from neelc.syntax import row_match
 
 TYPES: dict[DataType, Any] = {
     INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64(), BOOLEAN: pa.bool_(),

@@ -9,28 +9,27 @@ from typing import cast
 
 import pyarrow as pa
 
-from neelc import parse
-from neelc.bind.findings import Findings
-from neelc.bind.relations import Relation
-from neelc.bind.row_patterns import matched_columns
-from neelc.bind.sequential import bind_sequential
-from neelc.emit.sequential_chunks import CHUNK, FOUND, Chunks, chunks_of
+from neelc import syntax as parse
+from neelc.algebra.bind.sequential import bind_sequential
+from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan, without_spans
+from neelc.catalog.streams import Relation
+from neelc.engines.spark.sequential import CHUNK, FOUND, Chunks, chunks_of
 from neelc.errors import render_all
-from neelc.ir.expr import AtRow, Attribute, Expr, Variable
-from neelc.ir.logical import Clock, Column
+from neelc.findings import Findings
+from neelc.ir.bound_rows import Sequential
+from neelc.ir.expressions import ROW, AtRow, Attribute, Expr, Variable
 from neelc.ir.node import Node, map_children
-from neelc.ir.row_values import ROW
-from neelc.ir.rows import MatchSequential
+from neelc.ir.program import Clock, Column
+from neelc.ir.row_patterns import MatchSequential
 from neelc.ir.script import RunQuery, Select
-from neelc.ir.sequential import Sequential
 from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
-from neelc.plan.event_columns import EVENT
-from neelc.plan.sequential_plan import SequentialPlan, sequential_plan, without_spans
+from neelc.pattern.plan.columns import EVENT
+from neelc.rows.bind.recognize import matched_columns
+from neelc.runtime.kernels.sequential.bridge import sequential as kernel
+from neelc.runtime.kernels.sequential.program import BITS, TIME
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event
 from neelc.runtime.reference.sequential import sequential
-from neelc.runtime.sequential.bridge import sequential as kernel
-from neelc.runtime.sequential.program import BITS, TIME
 from neelc.source import Source
 
 COLUMNS = (Column("k", INT), Column("ts", BIGINT), Column("x", INT), Column("y", DOUBLE), Column("s", STRING))

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import sqlglot
 
-from neelc.bind.script import bind
-from neelc.emit.compiled import Compiled, Options, compile_script
-from neelc.ir.logical import Program
+from neelc.engines.spark.compiled import Compiled, Options, compile_script
 from neelc.ir.names import quote
-from neelc.parse import read
+from neelc.ir.program import Program
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax import read
 
 PLAIN = "a plain name"
 BREAKING = "'); import os; os.system('touch pwned')#"

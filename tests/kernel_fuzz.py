@@ -26,11 +26,11 @@ from in_bridge import bridge_matches, way
 from in_kernel import as_bindings, kernel_matches, planned_for
 from shrinking import shrunk
 
-from neelc.data.layout import aligned
-from neelc.ir.logical import Match
-from neelc.plan.kernel_plan import KernelPlan
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite.forms import forms
+from neelc.catalog.inputs import aligned
+from neelc.ir.program import Match
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.kernel_plan import KernelPlan
+from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, candidates, matches
 
 ROUND = 25

@@ -16,10 +16,10 @@ from in_bridge import way
 from in_counting import bound, differing_rows, planned
 from kernel_fuzz import ROUND, Tally, run_round, run_rounds
 
-from neelc.data.layout import aligned
-from neelc.ir import pattern as p
-from neelc.ir.logical import Match
+from neelc.catalog.inputs import aligned
+from neelc.ir import patterns as p
 from neelc.ir.node import walk
+from neelc.ir.program import Match
 from neelc.ir.script import STRATEGIES
 from neelc.runtime.reference import LimitReached
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neelc.cost.statistics import Statistics
-from neelc.cost.statistics_known import Known
+from neelc.catalog.statistics.known import Known
+from neelc.catalog.statistics.numbers import Statistics
 
 
 def known(*facts: tuple[str, float] | tuple[str, float, str] | tuple[str, float, str, str]) -> Statistics:

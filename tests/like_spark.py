@@ -12,9 +12,9 @@ from typing import Any
 from expressions import COLUMNS, ROWS
 
 from neelc.ir import types as t
-from neelc.ir.moments import UTC, Months, timestamp_text
 from neelc.ir.names import bare
-from neelc.runtime.reference.printing import text_of
+from neelc.runtime.reference.values import text_of
+from neelc.scalar.times import UTC, Months, timestamp_text
 
 LINES = [
     line

@@ -13,12 +13,10 @@ from typing import Any
 
 from on_spark import like_spark
 
-from neelc.emit.literals import spark_type
-from neelc.emit.results import Matches
-from neelc.ir.expr import Attribute, EventTime, Expr, Variable
-from neelc.ir.logical import Match
-from neelc.ir.moments import UTC
+from neelc.engines.spark.results import Matches
+from neelc.ir.expressions import Attribute, EventTime, Expr, Variable
 from neelc.ir.names import bare
+from neelc.ir.program import Match
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -37,10 +35,12 @@ from neelc.ir.types import (
     Map,
     Struct,
     StructField,
-)  # fmt: skip
-from neelc.plan.kernel_outputs import START
+)
+from neelc.pattern.plan.kernel_plan import START
 from neelc.runtime.reference.model import Context, Event
 from neelc.runtime.reference.values import fit
+from neelc.scalar.spark.trees import spark_type
+from neelc.scalar.times import UTC
 
 POINT = Struct((StructField("x", INT), StructField("y", STRING)))
 NARROW, WIDE, WIDEST, LONG = Decimal(10, 2), Decimal(20, 5), Decimal(38, 18), Decimal(38, 0)

@@ -18,10 +18,10 @@ from generate.streams import Row
 from generate.witnesses import Tables
 from on_spark import Asking, Question, Refusal, ask
 
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
-from neelc.ir.logical import Match, NamedQuery, Program
-from neelc.ir.rows import Output
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.program import Match, NamedQuery, Program
+from neelc.ir.row_patterns import Output
 from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, Return, RunQuery, Script
 from neelc.ir.types import INT
 from neelc.runtime.reference import Result

@@ -9,10 +9,10 @@ The guards are in tests/mutations/RULE.txt, one small block of text each:
     - isinstance(part, Seq) and part.within is None and not has_same(part.where)
     + isinstance(part, Seq) and not has_same(part.where)
 
-A block says which guard it breaks, then what stands in compiler/rewrite/RULE.py, exactly once, and what to
-put in its place; there may be several such changes. A line `in rewrite/names.py` names another file; a line
-`with all rules` asks for all forms and rules to be checked, where the rule alone would not show it. Each is
-tried on a copy of the package, on queries in the order of `make fuzz`.
+A block says which guard it breaks, then what stands in compiler/pattern/rules/RULE.py, exactly once, and
+what to put in its place; there may be several such changes. A line `in pattern/rules/names.py` names another
+file; a line `with all rules` asks for all forms and rules to be checked, where the rule alone would not
+show it. Each is tried on a copy of the package, on queries in the order of `make fuzz`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 
 from repository import PACKAGES, ROOT
 
-from neelc.data.layout import aligned
+from neelc.catalog.inputs import aligned
 
 MUTATIONS = ROOT / "tests" / "mutations"
 FIRST = 1_000_000
@@ -61,10 +61,10 @@ def parse(rule: str, block: str) -> Mutation:
     """
     >>> found = parse("some_rule", "the window\\n-     if part.within:\\n+     if True:")
     >>> found.guard, found.file, found.changes
-    ('the window', 'rewrite/some_rule.py', (('    if part.within:', '    if True:'),))
+    ('the window', 'pattern/rules/some_rule.py', (('    if part.within:', '    if True:'),))
     """
     guard, *lines = block.split("\n")
-    file, with_all = f"rewrite/{rule}.py", False
+    file, with_all = f"pattern/rules/{rule}.py", False
     changes: list[tuple[list[str], list[str]]] = []
     for line in lines:
         mark, text = line[:1], line[2:]

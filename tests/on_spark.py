@@ -13,16 +13,16 @@ from like_spark import like_ours, widest
 from like_spark import spark_type as type_text
 
 from neelc.api.query import run_source
-from neelc.emit.compiled import Compiled, Options, compile_script
-from neelc.emit.literals import identifier, spark_type
+from neelc.engines.spark.compiled import Compiled, Options, compile_script
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
-from neelc.ir.logical import Column, Program, Stream
-from neelc.ir.moments import in_zone
 from neelc.ir.names import bare
+from neelc.ir.program import Column, Program, Stream
 from neelc.ir.types import Array, DataType, Map, Struct
-from neelc.plan.unsupported import Unsupported
+from neelc.pattern.plan.blocks import Unsupported
 from neelc.runtime.reference import Result, Tables
+from neelc.scalar.spark.trees import identifier, spark_type
+from neelc.scalar.times import in_zone
 
 TOGETHER = 25
 """Queries in one job. A plan of many takes longer to make than several of some."""

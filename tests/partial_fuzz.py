@@ -16,21 +16,21 @@ from generate.partial import HEAD, Query, drawn
 from in_bridge import bridge_matches, way
 from in_kernel import kernel_matches, planned_for
 
-from neelc.bind import bind
-from neelc.ir.check import check
-from neelc.ir.logical import Match
-from neelc.parse import script
-from neelc.plan.baselines import iterative, judged_last
-from neelc.plan.kernel_plan import kernel_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite.facts import ANY_MATCH
-from neelc.rewrite.forms import forms
-from neelc.rewrite.keys import partition_keys
+from neelc.ir.invariants import check
+from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.pattern.plan.baselines import iterative, judged_last
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.kernel_plan import kernel_plan
+from neelc.pattern.rules.driver import forms
+from neelc.program import bind
 from neelc.runtime.reference import Tables, matches
 from neelc.runtime.reference.model import Binding, comparable
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import Found
 from neelc.source import Source
+from neelc.syntax import script
 
 Rows = Counter[object]
 

@@ -12,13 +12,12 @@ from generate.repeated import ANY, MOST_EVENTS
 from generate.witnesses import Tables, tables
 
 from neelc.errors import NeelError
-from neelc.ir.expr import Aggregate, Expr
-from neelc.ir.logical import Match
-from neelc.ir.many import is_many
+from neelc.ir.expressions import Aggregate, Expr, is_many
 from neelc.ir.node import Node, transform
-from neelc.ir.pattern import Pattern
+from neelc.ir.patterns import Pattern
+from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, DataType
-from neelc.rewrite.examples import query
+from neelc.pattern.rules.examples import query
 
 
 def winding(values: Sequence[Any]) -> int:

@@ -19,15 +19,14 @@ from answers import Answer, answer, case_text
 from generate.rewritable import Sample
 from generate.witnesses import Tables
 
-import neelc.rewrite
-from neelc.bind.findings import Findings
-from neelc.bind.strategies import check_strategy
-from neelc.ir.check import check
-from neelc.ir.logical import Match
-from neelc.ir.parts import targets
-from neelc.rewrite.driver import RuleLoop, rewrite
-from neelc.rewrite.forms import forms
-from neelc.rewrite.rule import Batch, Rewriting, Step
+import neelc.pattern.rules
+from neelc.findings import Findings
+from neelc.ir.invariants import check
+from neelc.ir.patterns import targets
+from neelc.ir.program import Match
+from neelc.pattern.bind.windows import check_strategy
+from neelc.pattern.rules.driver import RuleLoop, forms, rewrite
+from neelc.pattern.rules.rule import Batch, Rewriting, Step
 from neelc.source import Source
 
 
@@ -72,8 +71,8 @@ class Broken(AssertionError):
 def rules() -> dict[str, Batch]:
     """Every rule, as a batch of its own: the function that has the name of a file that says so."""
     found: dict[str, Batch] = {}
-    for name in (module.name for module in pkgutil.iter_modules(neelc.rewrite.__path__)):
-        module = importlib.import_module(f"neelc.rewrite.{name}")
+    for name in (module.name for module in pkgutil.iter_modules(neelc.pattern.rules.__path__)):
+        module = importlib.import_module(f"neelc.pattern.rules.{name}")
         if (module.__doc__ or "").startswith(f"The rule `{name}`"):
             rule = getattr(module, name)
             is_on_parts = len(signature(rule).parameters) == 2

@@ -17,19 +17,21 @@ from unittest.mock import patch
 from generate.row_patterns import clause, rows
 from in_rows import Way, as_bag, bound, recognized_by_kernel
 
-from neelc.data.layout import aligned
-from neelc.emit.python import python_source
-from neelc.emit.relations import Let, Read, Relations
-from neelc.emit.row_relations import row_relations
+from neelc.catalog.inputs import aligned
+from neelc.engines.spark.python_source import python_source
+from neelc.engines.spark.relations import Let, Read, Relations
+from neelc.engines.spark.rows import row_relations
 from neelc.errors import NeelError
-from neelc.ir.recognize import Recognize
-from neelc.plan.row_plan import RowPlan, row_plan
-from neelc.plan.unsupported import Unsupported
+from neelc.ir.bound_rows import Recognize
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.rows.plan.plan import RowPlan, row_plan
 from neelc.runtime.failures import SKIP, KernelFailure
+from neelc.runtime.kernels.rows import automaton, walking
+from neelc.runtime.kernels.rows import letters as starting
+from neelc.runtime.kernels.rows import walking as windowed
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
-from neelc.runtime.reference.row_values import Row
-from neelc.runtime.rows import automaton, starting, walking, windowed
+from neelc.runtime.reference.recognize import Row
 
 TABLES = 4
 ROUND = 100

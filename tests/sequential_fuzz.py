@@ -13,10 +13,12 @@ from unittest.mock import patch
 from generate.sequential import clause, events
 from in_sequential import bound, by_definition, by_kernel
 
-from neelc.plan.unsupported import Unsupported
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.runtime.kernels.sequential import matching as backward
+from neelc.runtime.kernels.sequential import matching as forward
+from neelc.runtime.kernels.sequential import matching as ways
 from neelc.runtime.reference import sequential as reference
 from neelc.runtime.reference.model import LimitReached
-from neelc.runtime.sequential import backward, forward, ways
 
 MAX_SEQUENCES = 20_000
 

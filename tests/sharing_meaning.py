@@ -11,17 +11,17 @@ from dataclasses import replace
 from answers import answer
 from generate.witnesses import Tables
 
-from neelc.cost.bit_marking import RVI, EMap, emap_of
-from neelc.cost.sharing_expression import Constraint, Expression
-from neelc.cost.sharing_slices import SharedSlice
-from neelc.ir import pattern as p
-from neelc.ir.conjuncts import conjoin
-from neelc.ir.expr import Expr, Same
-from neelc.ir.logical import Match
-from neelc.ir.parts import targets
-from neelc.rewrite.names import renamed
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjoin
+from neelc.ir.expressions import Expr, Same
+from neelc.ir.patterns import targets
+from neelc.ir.program import Match
+from neelc.pattern.rules.rebuilding import renamed
 from neelc.runtime.reference import read, worlds
 from neelc.runtime.reference.model import Binding, binding_key
+from neelc.sharing.expressions import Constraint, Expression
+from neelc.sharing.operators import SharedSlice
+from neelc.sharing.sharing import RVI, EMap, emap_of
 
 Bindings = frozenset[object]
 

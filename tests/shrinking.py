@@ -11,11 +11,11 @@ from generate.witnesses import Tables
 from rewriting import Broken, Tally, check_sample
 
 from neelc.errors import NeelError
-from neelc.ir import pattern as p
-from neelc.ir.conjuncts import conjuncts
-from neelc.ir.parts import inner_parts, targets
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts
+from neelc.ir.patterns import inner_parts, targets
 from neelc.ir.script import PatternQuery
-from neelc.rewrite.replaced import replaced
+from neelc.pattern.rules.rebuilding import replaced
 
 IsBroken = Callable[[Sample], bool]
 

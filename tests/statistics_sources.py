@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from neelc.commands.options import add_inputs, add_statistics
-from neelc.commands.statistics import statistics_of
-from neelc.commands.streams import bound
-from neelc.cost.statistics import Statistics
-from neelc.ir.logical import Match
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.cli.options import add_inputs, add_statistics, bound, statistics_of
+from neelc.ir.program import Match
 from neelc.source import Source
 
 SCRIPT = """

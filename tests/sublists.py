@@ -12,16 +12,15 @@ from math import inf, nan
 
 from hypothesis import strategies as st
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.ir import expr as e
-from neelc.ir.conjuncts import conjuncts
-from neelc.ir.pattern import Pattern
-from neelc.plan.consistency import Claim, Consistency, Shape, shapes
-from neelc.runtime.reference.conditions import Condition, condition, holds, holds_at, places_of
-from neelc.runtime.reference.evaluate import evaluate
+from neelc import syntax as parse
+from neelc.ir import expressions as e
+from neelc.ir.conditions import conjuncts
+from neelc.ir.patterns import Pattern
+from neelc.pattern.plan.consistency import Claim, Consistency, Shape, shapes
+from neelc.program import bind
+from neelc.runtime.reference.evaluate import evaluate, one_by_one
 from neelc.runtime.reference.model import Binding, Context, Event
-from neelc.runtime.reference.references import one_by_one
+from neelc.runtime.reference.question import Condition, condition, holds, holds_at, places_of
 from neelc.source import Source
 
 STREAM = """CREATE STREAM S (ts BIGINT, kind STRING, x DOUBLE, n INT, l BIGINT, f FLOAT, m DECIMAL(20, 2),

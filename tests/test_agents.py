@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import neelc
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
 from neelc.cli import main
+from neelc.program import bind
 from neelc.runtime.reference import AgentFailure, run
 from neelc.source import Source
 

@@ -10,10 +10,10 @@ import logical_streams as chapter6
 import pytest
 from logical_streams import INSTANTS, Logical, Payload
 
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
 from neelc.ir.algebra import Algebra, Coalesced
-from neelc.ir.check_algebra import check_algebra
+from neelc.ir.invariants import check_algebra
+from neelc.program import bind
 from neelc.runtime.reference import run
 from neelc.runtime.reference.snapshots import differences, snapshot, snapshots_equal
 from neelc.source import Source

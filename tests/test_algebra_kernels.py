@@ -13,11 +13,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.algebra import listing
-from neelc.runtime.algebra.bridge import snapshots
-from neelc.runtime.algebra.coalescing import coalescing
-from neelc.runtime.algebra.program import FOREVER, FUNCTIONS, CoalesceProgram, Folded, SnapshotProgram
 from neelc.runtime.failures import KernelFailure
+from neelc.runtime.kernels.snapshots import aggregating as listing
+from neelc.runtime.kernels.snapshots.bridge import coalescing, snapshots
+from neelc.runtime.kernels.snapshots.program import (
+    FOREVER,
+    FUNCTIONS,
+    CoalesceProgram,
+    Folded,
+    SnapshotProgram,
+)
 
 Row = tuple[str | None, int, int, Any]
 

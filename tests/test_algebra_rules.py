@@ -12,20 +12,19 @@ from algebra_fuzz import laws
 from bench import bench_algebra
 from generate.networks import networks
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.cost.algebra_order import Order, _Sizing, join_order
-from neelc.cost.network import chosen_network
-from neelc.cost.statistics import Statistics
-from neelc.emit.compiled import Options, compile_script
-from neelc.explain.dot import as_dot
-from neelc.explain.mermaid import as_mermaid
-from neelc.explain.records import as_json
+from neelc import syntax as parse
+from neelc.algebra.cost.network import chosen_network
+from neelc.algebra.cost.order import Order, _Sizing, join_order
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.spark.compiled import Options, compile_script
+from neelc.explain.graphs import as_dot, as_mermaid
+from neelc.explain.page import as_json
 from neelc.explain.report import report
 from neelc.explain.text import as_text
 from neelc.ir import algebra as a
-from neelc.ir.logical import Program
 from neelc.ir.node import walk
+from neelc.ir.program import Program
+from neelc.program import bind
 from neelc.source import Source
 
 STREAMS = """

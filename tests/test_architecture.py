@@ -32,11 +32,11 @@ DOORS = {
     "antlr4": ("neelc.parse", "neelc.grammar"),
     "sqlglot": ("neelc.emit",),
     "pyspark": ("neelc.emit", "neelc.api", "neelc.runtime.bridge"),
-    "pygls": ("neelc.editors.server",),
-    "lsprotocol": ("neelc.editors.server", "neelc.editors.protocol"),
-    "IPython": ("neelc.notebook.magic",),
-    "pygments": ("neelc.editors.lexer",),
-    "railroad": ("neelc.grammar.diagrams",),
+    "pygls": ("neelc.tools.editors.server",),
+    "lsprotocol": ("neelc.tools.editors.server", "neelc.tools.editors.server"),
+    "IPython": ("neelc.api.notebook",),
+    "pygments": ("neelc.tools.editors.lexer",),
+    "railroad": ("neelc.grammar.page",),
 }
 
 HEAVY = ("pyspark", "pandas", "numpy", "numba", "pyarrow", "sqlglot", "networkx")
@@ -59,9 +59,9 @@ def refusal(module: str, name: str) -> str | None:
     'stage ir comes before stage parse'
     >>> refusal("neelc.bind.names", "neelc.ir.expr.Expr") is None
     True
-    >>> refusal("neelc.rewrite.constants", "neelc.runtime.reference.evaluate.evaluate") is None
+    >>> refusal("neelc.scalar.evaluate_constants", "neelc.runtime.reference.evaluate.evaluate") is None
     True
-    >>> refusal("neelc.rewrite.constants", "neelc.runtime.reference.satisfy.is_match") is None
+    >>> refusal("neelc.scalar.evaluate_constants", "neelc.runtime.reference.satisfy.is_match") is None
     False
     >>> refusal("neelc.runtime.bridge", "neelc.ir")
     'runtime/ is loaded by Spark workers without the compiler'

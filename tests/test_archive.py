@@ -12,7 +12,7 @@ from pathlib import Path
 
 from repository import imports, modules
 
-from neelc.api.archive import archive, archived
+from neelc.api.shipping import archive, archived
 
 MODULES = modules()
 
@@ -42,7 +42,7 @@ def sent() -> set[str]:
 
 def test_the_archive_has_all_that_the_runtime_imports() -> None:
     runtime = [name for name in MODULES if name.startswith("neelc.runtime")]
-    assert reached(runtime) - sent() == set(), "add it to PACKAGES or MODULES of neelc.api.archive"
+    assert reached(runtime) - sent() == set(), "add it to PACKAGES or MODULES of neelc.api.shipping"
 
 
 def test_the_archive_has_no_compiler() -> None:

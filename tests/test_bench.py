@@ -18,8 +18,8 @@ from bench.data import Recipe
 from bench.row import Row
 from binding import program
 
-from neelc.cost.choose import choose
-from neelc.cost.statistics import Statistics
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.pattern.cost.choose import choose
 
 HEAD = """CREATE STREAM Events (ts TIMESTAMP, kind STRING, id BIGINT, amount INT)
   TIMESTAMP BY ts TYPE BY kind;

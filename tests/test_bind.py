@@ -11,13 +11,13 @@ from binding import match
 from generate import patterns, scripts, streams
 from hypothesis import given, settings
 
-from neelc import parse
-from neelc.bind import bind, examine
-from neelc.ir.check import check
-from neelc.ir.logical import Column, Stream
-from neelc.ir.pattern import Event, Not, Repeat, Seq
+from neelc import syntax as parse
+from neelc.ir.invariants import check
+from neelc.ir.patterns import Event, Not, Repeat, Seq
+from neelc.ir.program import Column, Stream
 from neelc.ir.script import PatternQuery, Script
 from neelc.ir.types import BIGINT, STRING
+from neelc.program import bind, examine
 from neelc.source import Source
 
 # Where each condition goes: the query, and the pattern it becomes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from binding import STREAM, match, program
 
-from neelc.ir.logical import EventType
+from neelc.ir.program import EventType
 
 TWO = (
     STREAM

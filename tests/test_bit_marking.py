@@ -9,15 +9,14 @@ from random import Random
 import pytest
 from sharing_meaning import found_by
 
-from neelc.cost.bit_marking import RVI, emap_of
-from neelc.cost.sharing_expression import Constraint, Expression
-from neelc.cost.sharing_expressions import expressions
-from neelc.ir import pattern as p
-from neelc.rewrite.driver import rewrite
-from neelc.rewrite.examples import query
-from neelc.rewrite.push_negation_into_sequence import push_negation_into_sequence
-from neelc.rewrite.rule import Batch
+from neelc.ir import patterns as p
+from neelc.pattern.rules.driver import rewrite
+from neelc.pattern.rules.examples import query
+from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
+from neelc.pattern.rules.rule import Batch
 from neelc.runtime.reference.model import Binding, bound_events
+from neelc.sharing.expressions import Constraint, Expression, expressions
+from neelc.sharing.sharing import RVI, emap_of
 
 Instant = tuple[int, str]
 """The time and the type of an event."""

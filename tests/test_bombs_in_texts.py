@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from neelc.arguments import argument
+from neelc.catalog.readers.text import read_json
 from neelc.cli import main
-from neelc.data.json_lines import read_json
 from neelc.errors import Diagnostic, NeelError
 from neelc.source import Source, Span
 
@@ -74,7 +74,7 @@ def test_long_numbers(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_comparisons_are_no_types() -> None:
-    from neelc.parse import script
+    from neelc.syntax import script
 
     script(Source(f"PATTERN A a WHERE {' AND '.join(['array < 5'] * 70)}"))
 

@@ -273,7 +273,7 @@ def test_a_failure_of_the_input_is_not_explained() -> None:
 
 
 def test_places_of_counted_windows() -> None:
-    from neelc.runtime.segments import places
+    from neelc.runtime.columns import places
 
     nothing = np.zeros(0, dtype=np.int64)
     assert [len(counts) for counts in places(nothing, nothing, nothing)] == [0, 0]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from neelc import cases
-from neelc.ir.pattern import Or, Pattern
-from neelc.rewrite import forms
-from neelc.rewrite.facts import Facts
-from neelc.rewrite.rule import Batch
+from neelc.ir.patterns import Or, Pattern
+from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.rules import driver as forms
+from neelc.pattern.rules.rule import Batch
+from neelc.tools import cases
 
 GOOD = """\
 # Two in a row.

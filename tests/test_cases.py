@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from neelc import cases
 from neelc.errors import NeelError
+from neelc.tools import cases
 
 CASES = ROOT / "tests" / "cases"
 PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.case")
@@ -26,8 +26,8 @@ def test_case(path: Path, update: bool) -> None:
 
 @each_case
 def test_the_query_means_the_same_in_canonical_form(path: Path) -> None:
-    from neelc.ir.show import format_script
-    from neelc.parse import script
+    from neelc.syntax import script
+    from neelc.syntax.printer import format_script
 
     try:
         parsed = script(cases.load(path).query)

@@ -8,11 +8,11 @@ from in_kernel import as_bindings, kernel_matches
 from kernel_fuzz import Different, Tally, check_pair
 
 from neelc.errors import NeelError
-from neelc.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite.examples import query
-from neelc.runtime.kernels import repeating
-from neelc.runtime.kernels.errors import KernelError
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.rules.examples import query
+from neelc.runtime.failures import KernelError
+from neelc.runtime.kernels import running as repeating
 from neelc.runtime.program import Absent, Filter, Repeat, Step, Take
 from neelc.runtime.reference import matches
 

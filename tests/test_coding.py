@@ -104,4 +104,4 @@ def test_a_worker_loads_no_more_than_it_needs() -> None:
     assert loaded & {"pyspark", "pandas", "numba", "sqlglot", "networkx", "antlr4"} == set()
     # What the package itself needs to be imported is all that comes of the compiler.
     assert {name for name in loaded if name.startswith("neelc.")} >= {"neelc.runtime.bridge"}
-    assert [name for name in loaded if name.startswith(("neelc.parse", "neelc.bind", "neelc.ir"))] == []
+    assert [name for name in loaded if name.startswith(("neelc.syntax", "neelc.pattern", "neelc.ir"))] == []

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from neelc.bind import bind
-from neelc.emit.compiled import Compiled, Options, compile_script
-from neelc.parse import script
-from neelc.plan.unsupported import TooManyRows, Unsupported
+from neelc.engines.spark.compiled import Compiled, Options, compile_script
+from neelc.pattern.plan.blocks import TooManyRows, Unsupported
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax import script
 
 GOLDEN = sorted((ROOT / "tests" / "compiled").glob("*.txt"))
 STREAM = "CREATE STREAM S (ts BIGINT, kind STRING, id INT, x INT, note STRING) TIMESTAMP BY ts TYPE BY kind"

@@ -19,40 +19,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from neelc.bind import bind
-from neelc.bind.signatures import SCALARS
 from neelc.errors import NeelError
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
-from neelc.ir.conjuncts import conjuncts
-from neelc.ir.logical import Match
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts
 from neelc.ir.node import Node, transform, walk
+from neelc.ir.program import Match
 from neelc.ir.script import PatternQuery
-from neelc.ir.show import format_script
-from neelc.ir.typeof import type_of
 from neelc.ir.types import DOUBLE
-from neelc.rewrite import (
-    claims,
-    contradiction,
-    find_contradiction,
-    judging,
-    order_of_values,
-    simplify_condition,
-    truth,
-)
-from neelc.rewrite.always import always
-from neelc.rewrite.constants import FALSE, TRUE, UNKNOWN, as_literal, folded
-from neelc.rewrite.contradiction import contradict
-from neelc.rewrite.driver import rewrite
-from neelc.rewrite.examples import query as asked
-from neelc.rewrite.facts import Facts
-from neelc.rewrite.fold_constants import fold_constants
-from neelc.rewrite.rule import Batch
-from neelc.runtime.reference.conditions import conditions as judged
-from neelc.runtime.reference.conditions import holds
+from neelc.pattern.analysis import contradictions as contradiction
+from neelc.pattern.analysis import contradictions as order_of_values
+from neelc.pattern.analysis import regions as judging
+from neelc.pattern.analysis import truth
+from neelc.pattern.analysis import truth as claims
+from neelc.pattern.analysis.contradictions import always, contradict
+from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.rules import find_contradiction, simplify_condition
+from neelc.pattern.rules.driver import rewrite
+from neelc.pattern.rules.examples import query as asked
+from neelc.pattern.rules.fold_constants import fold_constants
+from neelc.pattern.rules.rule import Batch
+from neelc.program import bind
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Binding, Event
+from neelc.runtime.reference.question import conditions as judged
+from neelc.runtime.reference.question import holds
+from neelc.scalar.evaluate_constants import FALSE, TRUE, UNKNOWN, as_literal, folded
+from neelc.scalar.signatures import SCALARS
+from neelc.scalar.type_of import type_of
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 LINES = (Path(__file__).parent / "spark" / "expressions.txt").read_text().splitlines()
 TEXTS = [line.lstrip("!@ ").partition(" => ")[0] for line in LINES if line and not re.match("#|@?\\?", line)]

@@ -16,14 +16,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neelc.runtime.kernels import confidence_instants
-from neelc.runtime.kernels.confidence import CLOSE, confidences, reaches
-from neelc.runtime.kernels.confidence_absent import NONE, Absent
-from neelc.runtime.kernels.confidence_bounds import can_reach, quick_bounds
-from neelc.runtime.kernels.confidence_instants import by_instants
-from neelc.runtime.kernels.confidence_pieces import in_order, in_window
-from neelc.runtime.kernels.confidence_ranges import Times, is_bound, is_possible, matrix, ranges
-from neelc.runtime.kernels.errors import KernelError
+from neelc.runtime.failures import KernelError
+from neelc.runtime.kernels.confidence import confidence as confidence_instants
+from neelc.runtime.kernels.confidence.absent import NONE, Absent
+from neelc.runtime.kernels.confidence.confidence import (
+    CLOSE,
+    by_instants,
+    can_reach,
+    confidences,
+    in_order,
+    in_window,
+    quick_bounds,
+    reaches,
+)
+from neelc.runtime.kernels.confidence.ranges import Times, is_bound, is_possible, matrix, ranges
 
 Range = tuple[int, int]
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from asking import ask, table
 
-from neelc.runtime.kernels.confidence import confidences, reaches
-from neelc.runtime.kernels.confidence_absent import Absent
-from neelc.runtime.kernels.confidence_ranges import Times, matrix
+from neelc.runtime.kernels.confidence.absent import Absent
+from neelc.runtime.kernels.confidence.confidence import confidences, reaches
+from neelc.runtime.kernels.confidence.ranges import Times, matrix
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import bound_events
 from neelc.runtime.reference.worlds import find_matches

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sublists import bindings, conditions, filtered, pattern, violations
 
 from neelc.errors import NeelError
-from neelc.ir.conjuncts import conjuncts
-from neelc.plan.consistency import Consistency, Kind, Shape, consistency, knowledge
-from neelc.rewrite.examples import query
+from neelc.ir.conditions import conjuncts
+from neelc.pattern.plan.consistency import Consistency, Kind, Shape, consistency, knowledge
+from neelc.pattern.rules.examples import query
 
 # A condition on SEQ(A a, B+ b[], C* c[], D d), its class where nothing is NULL, then what must not be NULL:
 # for the class to hold, if any.

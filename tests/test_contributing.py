@@ -37,15 +37,15 @@ def test_targets_are_those_of_make() -> None:
     "name, file",
     [
         ("STEPS", "runtime/kernels/running.py"),
-        ("COMMANDS", "compiler/cli.py"),
+        ("COMMANDS", "compiler/cli/__init__.py"),
         ("STAGES", "tests/test_architecture.py"),
-        ("def after", "compiler/rewrite/examples.py"),
-        ("class Refused", "compiler/rewrite/rule.py"),
-        ("class Unsupported", "compiler/plan/unsupported.py"),
+        ("def after", "compiler/pattern/rules/examples.py"),
+        ("class Refused", "compiler/pattern/rules/rule.py"),
+        ("class Unsupported", "compiler/pattern/plan/blocks.py"),
         ("def scalar_matches", "tests/scalar_kernel.py"),
         ("def kernel_matches", "tests/in_kernel.py"),
         ("WITHOUT_CASE", "tests/test_errors.py"),
-        ("CATALOGUE", "compiler/codes.py"),
+        ("CATALOGUE", "compiler/errors.py"),
         ("packages =", "setup.cfg"),
     ],
 )
@@ -56,7 +56,7 @@ def test_names_are_there(name: str, file: str) -> None:
 
 
 def test_a_command_is_as_it_is_told() -> None:
-    from neelc.commands import format
+    from neelc.cli import format
 
     assert all(hasattr(format, name) for name in ("DESCRIPTION", "EXAMPLES", "add", "run"))
 

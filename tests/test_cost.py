@@ -7,18 +7,16 @@ from math import isfinite
 import pytest
 from known_statistics import known
 
-from neelc.cost import compute
-from neelc.cost.choose import choose
-from neelc.cost.estimate import estimate
-from neelc.cost.ledger import Ledger
-from neelc.cost.nested import nested_estimate
-from neelc.cost.order_conditions import order_conditions, rank
-from neelc.cost.selectivity import selectivity
-from neelc.cost.setting import Cut
-from neelc.cost.statistics import Statistics
-from neelc.cost.statistics_known import Known
-from neelc.ir.conjuncts import conjuncts
-from neelc.rewrite.examples import query
+from neelc.catalog.statistics.known import Known
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir.conditions import conjuncts
+from neelc.pattern.cost import choose as compute
+from neelc.pattern.cost.choose import choose, nested_estimate, order_conditions, rank
+from neelc.pattern.cost.estimate import estimate
+from neelc.pattern.cost.ledger import Ledger
+from neelc.pattern.cost.selectivity import selectivity
+from neelc.pattern.cost.setting import Cut
+from neelc.pattern.rules.examples import query
 
 NOTHING_KNOWN = Statistics()
 

@@ -11,17 +11,17 @@ import pytest
 from generate.rewritable import sample
 from known_statistics import known
 
-from neelc.cost.choose import choose
-from neelc.cost.estimate import Estimate, estimate
-from neelc.cost.statistics import Statistics
-from neelc.ir import pattern as p
-from neelc.ir.conjuncts import conjoin
-from neelc.ir.expr import Attribute, Binary, Expr, Literal, Variable
-from neelc.ir.logical import Match
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjoin
+from neelc.ir.expressions import Attribute, Binary, Expr, Literal, Variable
 from neelc.ir.node import walk
-from neelc.ir.parts import may_be_empty, targets
+from neelc.ir.patterns import may_be_empty, targets
+from neelc.ir.program import Match
 from neelc.ir.types import INT
-from neelc.rewrite.examples import query
+from neelc.pattern.cost.choose import choose
+from neelc.pattern.cost.estimate import Estimate, estimate
+from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.worlds import find_matches
 

@@ -14,11 +14,11 @@ from generate.counted import events, query_text
 from in_bridge import Way, way
 from in_counting import Row, bound, counted_rows, differing_rows, is_same, planned
 
-from neelc.ir.logical import Match
-from neelc.rewrite.examples import LASTING, query
+from neelc.ir.program import Match
+from neelc.pattern.rules.examples import LASTING, query
 from neelc.runtime.bridge import KernelFailure
-from neelc.runtime.kernels import counting as kernel
-from neelc.runtime.kernels import counting_lanes
+from neelc.runtime.kernels.counting import counting as kernel
+from neelc.runtime.kernels.counting import walks as counting_lanes
 from neelc.runtime.reference import LimitReached, Tables
 
 QUERIES = 150

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neelc.data import cells, layout
-from neelc.data.delimited import read_csv
-from neelc.data.inputs import merged
-from neelc.data.json_lines import read_json
-from neelc.data.location import Location
-from neelc.data.values import Misfit, from_text
+from neelc.catalog import inputs as cells
+from neelc.catalog import inputs as layout
+from neelc.catalog.inputs import Location, merged
+from neelc.catalog.readers.table import Misfit, from_text
+from neelc.catalog.readers.text import read_csv, read_json
 from neelc.errors import NeelError
-from neelc.ir.logical import Column
+from neelc.ir.program import Column
 from neelc.ir.types import (
     BIGINT,
     BINARY,

@@ -9,16 +9,12 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from neelc.editors.completing import complete
-from neelc.editors.document import Document
-from neelc.editors.fixes import fixes
-from neelc.editors.hovering import hover
-from neelc.editors.keyword_help import KEYWORD_HELP
-from neelc.editors.outside import Outside, remembered
-from neelc.editors.problems import problems
-from neelc.editors.symbols import definition, symbols
-from neelc.parse.words import KEYWORDS
 from neelc.source import Span
+from neelc.syntax.parser import KEYWORDS
+from neelc.tools.editors.completing import complete
+from neelc.tools.editors.document import Document, Outside, remembered
+from neelc.tools.editors.hovering import KEYWORD_HELP, hover
+from neelc.tools.editors.problems import definition, fixes, problems, symbols
 
 STREAM = """\
 CREATE STREAM s (ts BIGINT, x INT, k STRING, p STRUCT<lat: DOUBLE>) TIMESTAMP BY ts TYPE BY k;
@@ -46,7 +42,7 @@ def wrong(text: str) -> list[tuple[str, str]]:
 
 
 def test_every_word_has_a_line_of_help() -> None:
-    assert set(KEYWORD_HELP) == set(KEYWORDS), "compiler/editors/keyword_help.py has a line for each word"
+    assert set(KEYWORD_HELP) == set(KEYWORDS), "compiler/tools/editors/hovering.py has a line for each word"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +202,7 @@ def test_columns_of_files_are_read_again_when_the_file_changes(tmp_path: Path) -
 
 
 def test_streams_from_outside(tmp_path: Path) -> None:
-    from neelc.commands.streams import given_stream
+    from neelc.cli.options import given_stream
 
     (tmp_path / "s.csv").write_text("ts,x\n1,1\n")
     outside = Outside([remembered(given_stream(f"s={tmp_path / 's.csv'},timestamp=ts"))], {"low": 1})

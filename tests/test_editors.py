@@ -12,11 +12,11 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Error, Keyword, Name, Number, Operator, String, Token
 from repository import ROOT
 
-from neelc.editors.lexer import NeelLexer
-from neelc.editors.textmate import text as textmate_text
-from neelc.editors.textmate import textmate
 from neelc.grammar.spellings import grammar_text
-from neelc.parse.words import KEYWORDS
+from neelc.syntax.parser import KEYWORDS
+from neelc.tools.editors.colours import text as textmate_text
+from neelc.tools.editors.colours import textmate
+from neelc.tools.editors.lexer import NeelLexer
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.neel"))
 TEXTMATE = ROOT / "docs" / "editors" / "vscode" / "syntaxes" / "neel.tmLanguage.json"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from repository import ROOT
 
-from neelc import cases
-from neelc.codes import CATALOGUE
+from neelc.errors import CATALOGUE
+from neelc.tools import cases
 
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 ERRORS = ROOT / "tests" / "cases" / "errors"
@@ -84,7 +84,7 @@ def page() -> str:
         "",
         "Every error has a code, a place and a sentence, and a hint where one can be given; "
         "`neelc check --format json` gives the same as records.",
-        "This page is written by `pytest --update` from `compiler/codes.py` and the cases in "
+        "This page is written by `pytest --update` from `compiler/errors.py` and the cases in "
         "`tests/cases/errors/` and `tests/cases/lints/`.",
     ]
     cases_by_code = shown()

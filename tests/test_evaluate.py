@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from expressions import check, context, event, value
 
-from neelc.ir import expr as e
-from neelc.ir.moments import Months
+from neelc.ir import expressions as e
 from neelc.ir.types import BIGINT, INT, Array
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event
-from neelc.runtime.reference.printing import text_of
+from neelc.runtime.reference.values import text_of
+from neelc.scalar.times import Months
 
 # An expression over the ordinary event `a` and the list `b` of all events (tests/expressions.py), its type,
 # and its value as Spark prints it. What fails in Spark is null.

@@ -11,18 +11,15 @@ import pytest
 from explaining import explain, explain_pattern
 from repository import ROOT
 
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.cli import main
-from neelc.cost.statistics import Statistics
-from neelc.explain.bounds import bounds
-from neelc.explain.dot import as_dot
-from neelc.explain.explanation import PlanNode
-from neelc.explain.mermaid import as_mermaid
-from neelc.explain.page import as_html
-from neelc.explain.plan_scans import scan_nodes
-from neelc.explain.records import as_json, report_record
+from neelc.explain.explanation import PlanNode, bounds
+from neelc.explain.graphs import as_dot, as_mermaid
+from neelc.explain.page import as_html, as_json, report_record
+from neelc.explain.report import scan_nodes
 from neelc.explain.text import as_text
-from neelc.rewrite.examples import STREAM, query
-from neelc.rewrite.keys import partition_keys
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.rules.examples import STREAM, query
 
 GOLDEN = sorted((ROOT / "tests" / "explanations").glob("*.txt"))
 LINE = "----\n"

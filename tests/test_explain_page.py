@@ -10,7 +10,7 @@ from browser import Page, browser, page
 from explaining import explain
 
 from neelc.explain.page import as_html
-from neelc.rewrite.examples import STREAM
+from neelc.pattern.rules.examples import STREAM
 
 SCRIPT = STREAM + (
     "CREATE QUERY first AS PATTERN SEQ(A a, SEQ(B b, SEQ(C c, SEQ(D d, E e)))) WHERE [id] WITHIN 1 MINUTE;\n"

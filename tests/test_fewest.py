@@ -10,15 +10,14 @@ from in_bridge import Way, bridge_matches
 from in_kernel import as_arrays, key, planned_for
 
 from neelc.api.errors import explain_failure
-from neelc.ir.logical import Match
-from neelc.plan.kernel_plan import KernelPlan
-from neelc.rewrite.examples import query
+from neelc.ir.program import Match
+from neelc.pattern.plan.kernel_plan import KernelPlan
+from neelc.pattern.rules.examples import query
 from neelc.runtime import bridge
 from neelc.runtime.bridge import KernelFailure
-from neelc.runtime.kernels.collapsing import length
 from neelc.runtime.kernels.events import Events
 from neelc.runtime.kernels.fewest import chain_of, fewest_matches
-from neelc.runtime.kernels.matching import matches
+from neelc.runtime.kernels.matching import length, matches
 from neelc.runtime.reference import read
 
 TOLD = (

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from in_rows import bound
 
-from neelc.ir.logical import Column
+from neelc.ir.program import Column
 from neelc.ir.types import BIGINT, BOOLEAN, DAY_INTERVAL, DOUBLE, INT, STRING, DataType, Decimal
-from neelc.plan.row_plan import row_plan
+from neelc.rows.plan.plan import row_plan
+from neelc.runtime.kernels.rows.backtracking import FOLDS, Running
+from neelc.runtime.kernels.rows.bridge import recognizer
 from neelc.runtime.reference.aggregates import aggregate
-from neelc.runtime.rows.bridge import recognizer
-from neelc.runtime.rows.folding import FOLDS, Running
 
 WHOLE = (0, 1, 7, -3, 2**62, -(2**62), None)
 REAL = (0.1, -0.0, 0.0, 1e16, -1e16, 2.5, float("nan"), float("inf"), None)

@@ -15,17 +15,17 @@ from kernel_fuzz import Different, Tally, check_pair, ways_to_write
 
 from neelc.errors import NeelError
 from neelc.ir.types import DOUBLE
-from neelc.plan.kernel_plan import kernel_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite.examples import query
-from neelc.rewrite.keys import partition_keys
-from neelc.runtime.kernels import following as runs
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.kernel_plan import kernel_plan
+from neelc.pattern.rules.examples import query
+from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import matching
-from neelc.runtime.kernels.errors import KernelError
 from neelc.runtime.kernels.events import Events, Values
 from neelc.runtime.kernels.folding import FUNCTIONS, added, begun, ended, folded
-from neelc.runtime.kernels.following_needs import route
-from neelc.runtime.kernels.lists import Lists
+from neelc.runtime.kernels.frontier import Lists
+from neelc.runtime.kernels.runs import following as runs
+from neelc.runtime.kernels.runs.following import route
 from neelc.runtime.program import Fold, Follow
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.aggregates import aggregate

@@ -5,12 +5,12 @@ from __future__ import annotations
 from generate import expressions, patterns, scripts, streams, syntax
 from hypothesis import given, settings
 
-from neelc import parse
-from neelc.ir.expr import Expr
-from neelc.ir.layout import WIDTH
-from neelc.ir.pattern import Pattern
+from neelc import syntax as parse
+from neelc.ir.expressions import Expr
+from neelc.ir.patterns import Pattern
 from neelc.ir.script import PatternQuery, Script
-from neelc.ir.show import format_script, show
+from neelc.syntax.print_expressions import WIDTH
+from neelc.syntax.printer import format_script, show
 
 
 @settings(max_examples=300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "functions.md"
 
@@ -13,7 +13,7 @@ TEXT = """# Functions
 
 With the arguments, types and results that Spark gives them, but NULL where Spark would fail
 ([why](../decisions/0007-null-on-error.md)). This page is written by `pytest --update` from
-`compiler/bind/signatures.py`.
+`compiler/scalar/signatures.py`.
 
 ## Scalar functions
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neelc import parse
-from neelc.bind import examine
+from neelc import syntax as parse
 from neelc.errors import as_json, render_all
 from neelc.ir.script import Unread
+from neelc.program import examine
 from neelc.source import Source
 
 HERE = Path(__file__).parent

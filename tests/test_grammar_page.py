@@ -9,10 +9,8 @@ import pytest
 from browser import browser, page
 from repository import ROOT
 
-from neelc.grammar.diagrams import HIDDEN, INLINED, shown_rules, svg
-from neelc.grammar.page import file_name, parts_of
+from neelc.grammar.page import HIDDEN, INLINED, file_name, parts_of, rules, shown_rules, svg, symbols
 from neelc.grammar.page import page as page_text
-from neelc.grammar.rules import rules, symbols
 
 PAGE = ROOT / "docs" / "reference" / "grammar.md"
 PICTURES = ROOT / "docs" / "reference" / "grammar"

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from neelc.cli import main
-from neelc.host.clauses import clauses
-from neelc.host.inputs import host_inputs
-from neelc.host.scan import tokens
-from neelc.host.script import host_script
+from neelc.engines.host.inputs import host_inputs
 from neelc.source import Source
+from neelc.syntax.host import host_script
+from neelc.syntax.host_tokens import clauses, tokens
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
 STREAM = "CREATE STREAM ticks (symbol STRING, ts INT, price DOUBLE) TIMESTAMP BY ts FROM 'ticks.csv';\n"

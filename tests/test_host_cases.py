@@ -9,14 +9,13 @@ import pytest
 from in_rows import Way, recognized_by_kernel
 from repository import ROOT
 
-from neelc import cases
-from neelc.cases.hosted import host_prepared
-from neelc.host.reference import rows_read
-from neelc.host.simple import SimpleQuery
-from neelc.ir.moments import in_zone
+from neelc.engines.host.simple import SimpleQuery, rows_read
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.recognize import recognized
 from neelc.runtime.reference.results import Result
+from neelc.scalar.times import in_zone
+from neelc.tools import cases
+from neelc.tools.cases.run import host_prepared
 
 CASES = ROOT / "tests" / "cases" / "recognize"
 PATHS = sorted(CASES.glob("*.case"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from neelc.bind.findings import Findings
-from neelc.emit.spark_sql import read_statement
-from neelc.host.clauses import clauses
-from neelc.host.refusals import is_query
-from neelc.host.script import host_script
+from neelc.engines.host.tables import is_query
+from neelc.findings import Findings
+from neelc.scalar.spark.trees import read_statement
 from neelc.source import Source
+from neelc.syntax.host import host_script
+from neelc.syntax.host_tokens import clauses
 
 CLAUSE = "t MATCH_RECOGNIZE (PATTERN (A))"
 

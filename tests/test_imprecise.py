@@ -15,21 +15,21 @@ from imprecise_fuzz import Different, compared, is_same, key
 from in_bridge import Way, way
 from in_imprecise import weighed
 
-from neelc import cases
-from neelc.cases.compare import compare
-from neelc.plan.imprecise_examples import query
-from neelc.plan.imprecise_plan import imprecise_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite import examples
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.imprecise import imprecise_plan, query
+from neelc.pattern.rules import examples
 from neelc.runtime import imprecise
 from neelc.runtime.bridge import KernelFailure
 from neelc.runtime.buffer import Buffer
 from neelc.runtime.columns import names
-from neelc.runtime.imprecise_program import Imprecise
-from neelc.runtime.kernels import repeating, weighing
+from neelc.runtime.kernels import running as repeating
+from neelc.runtime.kernels.confidence import confidence as weighing
+from neelc.runtime.program import Imprecise
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.worlds import Found
+from neelc.tools import cases
+from neelc.tools.cases.run import compare
 
 QUERIES, PARTS, WORLDS = 32, 2, 12
 PLAIN = Way(1000, 100_000, None, None, 0)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from injecting import BREAKING, METHODS, ODD, PLAIN, QUERIES, bound, calls, compiled, kinds, outline, texts
 
-from neelc.emit.compiled import Options, compile_script
-from neelc.emit.relations import Select
+from neelc.engines.spark.compiled import Options, compile_script
+from neelc.engines.spark.relations import Select
 from neelc.ir.names import quote
 from neelc.runtime import program as runtime_program
 

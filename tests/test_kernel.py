@@ -13,11 +13,10 @@ import pytest
 from kernel_samples import numbers, sample_events, sample_program
 from scalar_kernel import scalar_matches
 
-from neelc.runtime.kernels import equality
-from neelc.runtime.kernels.distinct import distinct
-from neelc.runtime.kernels.errors import KernelError
+from neelc.runtime.failures import KernelError
+from neelc.runtime.kernels import taking as equality
 from neelc.runtime.kernels.events import Events, Values
-from neelc.runtime.kernels.lists import Lists
+from neelc.runtime.kernels.frontier import Lists, distinct
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.program import (
     EARLIEST,

@@ -13,11 +13,11 @@ from generate.rewritable import sample
 from in_bridge import run, way
 from kernel_fuzz import Different, Tally, check_sample, run_round
 
-from neelc import cases
-from neelc.cases.compare import compare
-from neelc.ir.moments import in_zone
-from neelc.plan.unsupported import Unsupported
-from neelc.runtime import segments
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.runtime import columns as segments
+from neelc.scalar.times import in_zone
+from neelc.tools import cases
+from neelc.tools.cases.run import compare
 
 QUERIES = 48
 PARTS = 4

@@ -9,18 +9,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from neelc.ir import expr as e
+from neelc.ir import expressions as e
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType
-from neelc.runtime import operation_names
+from neelc.runtime import program as operation_names
 from neelc.runtime.kernels.events import Events, Values
 from neelc.runtime.kernels.folding import FUNCTIONS
-from neelc.runtime.kernels.operations import OPERATIONS, check, evaluate, holds
 from neelc.runtime.program import Absent, Apply, Column, Constant, Filter, Program, Value
 from neelc.runtime.reference import evaluate as reference
-from neelc.runtime.reference.casts import cast
+from neelc.runtime.reference.functions import call
 from neelc.runtime.reference.model import Context
-from neelc.runtime.reference.scalar_functions import call
-from neelc.runtime.reference.values import fit, order
+from neelc.runtime.reference.values import cast, fit, order
+from neelc.runtime.values.operations import OPERATIONS, check, evaluate, holds
 
 INTEGERS: dict[DataType, int] = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
 DTYPES: dict[DataType, str] = {

@@ -8,15 +8,15 @@ from generate import streams, tied
 from generate.streams import Row
 from hypothesis import HealthCheck, assume, given, settings
 
-from neelc.ir.logical import Match
-from neelc.ir.typeof import type_of
-from neelc.rewrite.examples import query
-from neelc.rewrite.keys import Key, partition_keys
-from neelc.rewrite.roles import Roles
+from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import Key, partition_keys
+from neelc.pattern.analysis.regions import Roles
+from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
 from neelc.runtime.reference.model import Context, Event, attribute, binding_key, comparable
 from neelc.runtime.reference.worlds import find_matches
+from neelc.scalar.type_of import type_of
 
 
 def matches(match: Match, events: Sequence[Event]) -> list[str]:

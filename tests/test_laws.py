@@ -13,16 +13,16 @@ from generate.streams import Row
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
 from neelc.errors import NeelError
-from neelc.ir import pattern as p
-from neelc.ir.check import check
+from neelc.ir import patterns as p
+from neelc.ir.invariants import check
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.script import PatternQuery, Script
-from neelc.ir.show import format_script
+from neelc.program import bind
 from neelc.runtime.reference import Event, matches
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 Matches = set[frozenset[tuple[str, object]]]
 ROWS = streams.rows(most=7)

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.data import inputs
-from neelc.data.likely_units import PEEKED, unit_notes
+from neelc import syntax as parse
+from neelc.catalog import inputs
+from neelc.catalog.data_warnings import PEEKED, unit_notes
+from neelc.program import bind
 from neelc.source import Source
 
 TIMES = [1700000000 + number for number in range(20_000)]

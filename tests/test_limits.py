@@ -18,10 +18,11 @@ from in_counting import counted_rows
 from repository import ROOT
 
 from neelc.api.errors import NeelRunError, explain_failure
-from neelc.rewrite.examples import query
+from neelc.pattern.rules.examples import query
 from neelc.runtime import bridge, failures
 from neelc.runtime.bridge import KernelFailure
-from neelc.runtime.kernels import following, repeating
+from neelc.runtime.kernels import running as repeating
+from neelc.runtime.kernels.runs import following
 
 PLAIN = Way(1000, 100_000, None, None, 0)
 

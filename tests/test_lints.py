@@ -14,24 +14,23 @@ from answers import answer
 from generate.rewritable import sample
 from repository import ROOT
 
-import neelc.lints
-from neelc import cases, parse
-from neelc.bind import bind
-from neelc.codes import CATALOGUE
-from neelc.data.inputs import complete
-from neelc.ir.conjuncts import conjoin, conjuncts
-from neelc.ir.logical import Match
+import neelc.tools.lints
+from neelc import syntax as parse
+from neelc.catalog.inputs import complete
+from neelc.errors import CATALOGUE
+from neelc.ir.conditions import conjoin, conjuncts
 from neelc.ir.node import map_children
-from neelc.ir.parts import Listing, all_parts
-from neelc.ir.pattern import Not, Pattern
-from neelc.ir.show import format_script
-from neelc.lints import LINTS, lints, query_lints
-from neelc.lints.condition_always_true import condition_always_true
-from neelc.lints.consequence import consequence
-from neelc.lints.examples import asked
-from neelc.lints.lint import Asked
-from neelc.rewrite.examples import STREAM
+from neelc.ir.patterns import Listing, Not, Pattern, all_parts
+from neelc.ir.program import Match
+from neelc.pattern.rules.examples import STREAM
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax.printer import format_script
+from neelc.tools import cases
+from neelc.tools.lints import LINTS, lints, query_lints
+from neelc.tools.lints.condition_always_true import condition_always_true
+from neelc.tools.lints.examples import asked
+from neelc.tools.lints.lint import Asked, consequence
 
 CASES = ROOT / "tests" / "cases"
 HOSPITAL = ROOT / "docs" / "examples" / "hospital" / "hospital.neel"
@@ -46,8 +45,8 @@ def warnings(text: str, **arguments: object) -> list[tuple[str, str]]:
 
 def test_every_lint_is_in_the_list() -> None:
     """A module of a lint says so, and has its name."""
-    names = [module.name for module in pkgutil.iter_modules(neelc.lints.__path__)]
-    modules = {name: importlib.import_module(f"neelc.lints.{name}") for name in names}
+    names = [module.name for module in pkgutil.iter_modules(neelc.tools.lints.__path__)]
+    modules = {name: importlib.import_module(f"neelc.tools.lints.{name}") for name in names}
     found = [
         name for name, module in modules.items() if (module.__doc__ or "").startswith(f"The lint `{name}`")
     ]
@@ -65,7 +64,7 @@ def test_warnings_come_in_the_order_of_the_text() -> None:
 
 
 def test_only_warnings_have_codes_of_warnings() -> None:
-    text = "".join(path.read_text() for path in (ROOT / "compiler" / "lints").glob("*.py"))
+    text = "".join(path.read_text() for path in (ROOT / "compiler" / "tools" / "lints").glob("*.py"))
     mentioned = {code for code in CATALOGUE if f'"{code}"' in text}
     about_data = {"NEEL6131"}
     assert mentioned == {code for code in CATALOGUE if code.startswith("NEEL6")} - about_data

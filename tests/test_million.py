@@ -12,9 +12,9 @@ import pytest
 from binding import program
 from repository import ROOT
 
-from neelc import parse
-from neelc.ir.show import format_script
+from neelc import syntax as parse
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 MILLION = ROOT / "docs" / "examples" / "million"
 

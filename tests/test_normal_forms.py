@@ -7,31 +7,31 @@ from collections.abc import Iterator
 
 import pytest
 
-from neelc.ir import pattern as p
-from neelc.ir.check import check
-from neelc.ir.logical import Match
-from neelc.ir.parts import all_parts, targets
-from neelc.rewrite.distribute_conjunction import distribute_conjunction
-from neelc.rewrite.distribute_exists import distribute_exists
-from neelc.rewrite.distribute_sequence import distribute_sequence
-from neelc.rewrite.driver import rewrite
-from neelc.rewrite.drop_duplicate_branch import drop_duplicate_branch
-from neelc.rewrite.examples import query
-from neelc.rewrite.flatten_conjunction import flatten_conjunction
-from neelc.rewrite.flatten_disjunction import flatten_disjunction
-from neelc.rewrite.flatten_sequence import flatten_sequence
-from neelc.rewrite.lift_exists import lift_exists
-from neelc.rewrite.merge_exists import merge_exists
-from neelc.rewrite.negated_closure_to_event import negated_closure_to_event
-from neelc.rewrite.normal_form import normal_form
-from neelc.rewrite.push_negation_into_conjunction import push_negation_into_conjunction
-from neelc.rewrite.push_negation_into_sequence import push_negation_into_sequence
-from neelc.rewrite.remove_double_negation import remove_double_negation
-from neelc.rewrite.rule import Batch
-from neelc.rewrite.split_negated_disjunction import split_negated_disjunction
-from neelc.rewrite.unwrap_negated_exists import unwrap_negated_exists
-from neelc.rewrite.unwrap_negated_optional import unwrap_negated_optional
-from neelc.rewrite.unwrap_single_part import unwrap_single_part
+from neelc.ir import patterns as p
+from neelc.ir.invariants import check
+from neelc.ir.patterns import all_parts, targets
+from neelc.ir.program import Match
+from neelc.pattern.analysis.branches import normal_form
+from neelc.pattern.rules.distribute_conjunction import distribute_conjunction
+from neelc.pattern.rules.distribute_exists import distribute_exists
+from neelc.pattern.rules.distribute_sequence import distribute_sequence
+from neelc.pattern.rules.driver import rewrite
+from neelc.pattern.rules.drop_duplicate_branch import drop_duplicate_branch
+from neelc.pattern.rules.examples import query
+from neelc.pattern.rules.flatten_conjunction import flatten_conjunction
+from neelc.pattern.rules.flatten_disjunction import flatten_disjunction
+from neelc.pattern.rules.flatten_sequence import flatten_sequence
+from neelc.pattern.rules.lift_exists import lift_exists
+from neelc.pattern.rules.merge_exists import merge_exists
+from neelc.pattern.rules.negated_closure_to_event import negated_closure_to_event
+from neelc.pattern.rules.push_negation_into_conjunction import push_negation_into_conjunction
+from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
+from neelc.pattern.rules.remove_double_negation import remove_double_negation
+from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.split_negated_disjunction import split_negated_disjunction
+from neelc.pattern.rules.unwrap_negated_exists import unwrap_negated_exists
+from neelc.pattern.rules.unwrap_negated_optional import unwrap_negated_optional
+from neelc.pattern.rules.unwrap_single_part import unwrap_single_part
 from neelc.runtime.reference import Event, matches
 
 PUSH = (

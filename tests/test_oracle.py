@@ -14,19 +14,19 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from repository import ROOT
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.ir import pattern as p
-from neelc.ir.logical import Match
+from neelc import syntax as parse
+from neelc.ir import patterns as p
 from neelc.ir.node import walk
+from neelc.ir.program import Match
 from neelc.ir.script import STRATEGIES, CreateStream, PatternQuery, RunQuery, Script, Timestamp
-from neelc.ir.show import format_script
-from neelc.ir.units import LENGTHS
+from neelc.ir.types import LENGTHS
+from neelc.program import bind
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import binding_key
 from neelc.runtime.reference.worlds import find_matches
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 QUESTIONS = [
     line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from neelc.bind.output_names import spark_text
-from neelc.parse import expression
+from neelc.pattern.bind.outputs import spark_text
+from neelc.syntax import expression
 
 NAMES = [
     ("count(*)", "count(1)"),

@@ -36,8 +36,8 @@ def test_blocks_are_run_or_say_why_not(page: Path) -> None:
 
 @pytest.mark.parametrize("block", snippets("neel"), ids=place)
 def test_neel_snippets_parse(block: Block) -> None:
-    from neelc.parse import script
     from neelc.source import Source
+    from neelc.syntax import script
 
     script(Source(block.text, block.place))
 
@@ -63,8 +63,8 @@ def test_make_has_the_targets_that_pages_name(page: Path) -> None:
 
 @pytest.mark.parametrize("block", snippets("case"), ids=place)
 def test_case_snippets_pass(block: Block) -> None:
-    from neelc.cases import run_case
-    from neelc.cases.file import parse
+    from neelc.tools.cases import run_case
+    from neelc.tools.cases.file import parse
 
     outcome = run_case(parse(block.text, ROOT / block.place))
     assert outcome.passed, outcome.diff

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from statistics_sources import asked
 
-from neelc.data.parquet_statistics import footer_statistics
-from neelc.ir.logical import Column, Stream
+from neelc.catalog.statistics.parquet import footer_statistics
+from neelc.ir.program import Column, Stream
 from neelc.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
 

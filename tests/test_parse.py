@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from neelc import parse
+from neelc import syntax as parse
 from neelc.errors import NeelError
 from neelc.grammar.generated.NeelParser import NeelParser
-from neelc.ir.expr import Binary, Conjunction
+from neelc.ir.expressions import Binary, Conjunction
+from neelc.ir.names import RESERVED
 from neelc.ir.node import walk
-from neelc.ir.pattern import And, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
-from neelc.ir.rows import MatchSequential, RowRepeat, RowSequence, RowVariable
+from neelc.ir.patterns import And, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
+from neelc.ir.row_patterns import MatchSequential, MatchTemporal, RowRepeat, RowSequence, RowVariable
 from neelc.ir.script import FromStream, PatternQuery, RunQuery, Select
-from neelc.ir.temporal import MatchTemporal
 from neelc.ir.types import DataType
-from neelc.ir.words import RESERVED
 
 
 def errors(text: str) -> list[tuple[str, str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from partial_fuzz import bound, differences
 
-from neelc.plan.kernel_plan import kernel_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.rewrite.keys import partition_keys
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.kernel_plan import kernel_plan
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -11,14 +11,12 @@ import pytest
 from generate.workloads import MIXED, PAPER_GROUPS, expression, groups_of, mixed_workloads, workload
 from repository import ROOT
 
-from neelc.cost.plan_finder import Stop, cost_of, find_plan
-from neelc.cost.sharing import share_expressions
-from neelc.cost.sharing_cost import Model
-from neelc.cost.sharing_exhaustive import best_plan
-from neelc.cost.sharing_expressions import expressions
-from neelc.cost.sharing_graph import graph, opportunities
-from neelc.cost.sharing_operators import Workload
-from neelc.rewrite.examples import query
+from neelc.pattern.rules.examples import query
+from neelc.sharing.cost import Model
+from neelc.sharing.expressions import expressions
+from neelc.sharing.operators import Workload
+from neelc.sharing.plan_finder import Stop, best_plan, cost_of, find_plan, graph, opportunities
+from neelc.sharing.sharing import share_expressions
 
 TEN = Model(lambda component: 10)
 SECTION_V = (
@@ -117,7 +115,7 @@ def test_the_graph_of_the_mixed_workload() -> None:
 
 
 def test_networkx_is_loaded_only_for_a_search() -> None:
-    program = "import sys, neelc.cost.sharing; print('networkx' in sys.modules)"
+    program = "import sys, neelc.sharing.sharing; print('networkx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

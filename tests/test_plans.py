@@ -13,13 +13,12 @@ from textwrap import indent
 import pytest
 from repository import ROOT
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.ir.logical import Match
-from neelc.rewrite.batches import SIMPLIFY, UNUSED
-from neelc.rewrite.driver import rewrite
-from neelc.rewrite.forms import FORMS
-from neelc.rewrite.rule import Rewriting
+from neelc import syntax as parse
+from neelc.ir.program import Match
+from neelc.pattern.rules.batches import SIMPLIFY, UNUSED
+from neelc.pattern.rules.driver import FORMS, rewrite
+from neelc.pattern.rules.rule import Rewriting
+from neelc.program import bind
 from neelc.source import Source
 
 PLANS = sorted((ROOT / "tests" / "plans").glob("*.plan"))

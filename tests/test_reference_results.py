@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from asking import COLUMNS, STREAM, ask, found, table
 
-from neelc.ir.logical import Column, EventType, Match, Member, NamedQuery, Program, Stream
+from neelc.ir.program import Column, EventType, Match, Member, NamedQuery, Program, Stream
 from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from neelc.runtime.reference import LimitReached, Tables, candidates, matches, run
 from neelc.runtime.reference.model import Event

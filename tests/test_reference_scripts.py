@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
+from neelc.program import bind
 from neelc.runtime.reference import run
 from neelc.source import Source
 

@@ -11,12 +11,11 @@ from asking import ask, found, table
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from neelc.ir import pattern as p
+from neelc.ir import patterns as p
 from neelc.runtime.reference import satisfy
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import Binding, Event, binding_key
-from neelc.runtime.reference.question import Question, question
-from neelc.runtime.reference.scopes import Scope
+from neelc.runtime.reference.question import Question, Scope, question
 from neelc.runtime.reference.worlds import matches_in
 
 LONGEST = 2  # elements in a list

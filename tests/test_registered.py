@@ -11,7 +11,7 @@ from kernel_fuzz import Tally, check_pair, ways_to_write
 from registered import sample
 
 from neelc.ir.script import STRATEGIES
-from neelc.plan.unsupported import Unsupported
+from neelc.pattern.plan.blocks import Unsupported
 from neelc.runtime.reference import LimitReached
 
 QUERIES = 50

@@ -10,25 +10,22 @@ import pytest
 from drawn_pictures import LASTING, Rows, bound, drawn, rows
 from generate.rewritable import sample
 
-from neelc import cases
-from neelc.cases.run import Ready, prepared
 from neelc.files import CallError
-from neelc.ir import pattern as p
-from neelc.ir.logical import Match
+from neelc.ir import patterns as p
 from neelc.ir.node import walk
-from neelc.report.page import report_page
-from neelc.report.picture import Found, Picture
-from neelc.report.record import record
-from neelc.report.recover import Recovery
-from neelc.report.sentences import facts, limits, summary
-from neelc.report.shading import shades
-from neelc.report.variant import drawable
+from neelc.ir.program import Match
 from neelc.runtime.reference import LimitReached, events_read
 from neelc.runtime.reference import read as read_tables
 from neelc.runtime.reference.model import Event, binding_key, bound_events, comparable
 from neelc.runtime.reference.question import Question, question
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import find_matches
+from neelc.tools import cases
+from neelc.tools.cases.run import Ready, prepared
+from neelc.tools.report.drawing import Recovery
+from neelc.tools.report.page import facts, limits, report_page, summary
+from neelc.tools.report.picture import Found, Picture, drawable, shades
+from neelc.tools.report.record import record
 
 CASES = Path(__file__).parent / "cases"
 
@@ -189,7 +186,7 @@ def test_without_a_key_time_is_cut() -> None:
 
 
 def test_matches_in_lanes_that_are_not_drawn_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neelc.report.drawing.MOST_MATCHES", 1)
+    monkeypatch.setattr("neelc.tools.report.drawing.MOST_MATCHES", 1)
     some = [*rows("ababab", 2), *rows("..ab", 1)]
     picture = drawn("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 1", some, most=4)
     assert panels(picture) == [[("a2", "b3")]]

@@ -12,8 +12,8 @@ import pytest
 from browser import Page, browser, page
 from drawn_pictures import drawn, rows
 
-from neelc.report.page import report_page
-from neelc.report.picture import MOST_EVENTS
+from neelc.tools.report.page import report_page
+from neelc.tools.report.picture import MOST_EVENTS
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
 

@@ -10,10 +10,9 @@ from browser import Page, browser, page
 from drawn_pictures import drawn, rows
 from test_report_page import opened, settled
 
-from neelc.report.page import report_page
-from neelc.report.picture import Picture
-from neelc.report.record import record
-from neelc.report.sentences import limits
+from neelc.tools.report.page import limits, report_page
+from neelc.tools.report.picture import Picture
+from neelc.tools.report.record import record
 
 UP = "PATTERN SEQ(A a, B b) WITHIN 10"
 

@@ -14,10 +14,10 @@ from generate.rewritable import Sample, sample
 from rewriting import Broken, Tally, check_sample
 from shrinking import counter_example
 
-from neelc import cases
-from neelc.ir import pattern as p
-from neelc.rewrite.facts import Facts
-from neelc.rewrite.rule import Batch
+from neelc.ir import patterns as p
+from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.rules.rule import Batch
+from neelc.tools import cases
 
 QUERIES = 240
 STREAMS = 2

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from neelc.ir.logical import Match
-from neelc.ir.pattern import And, Event, Or, Pattern, Seq
-from neelc.rewrite.driver import RuleLoop, rewrite
-from neelc.rewrite.examples import query
-from neelc.rewrite.facts import Facts
-from neelc.rewrite.rule import Batch, Refused, Rewriting
+from neelc.ir.patterns import And, Event, Or, Pattern, Seq
+from neelc.ir.program import Match
+from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.rules.driver import RuleLoop, rewrite
+from neelc.pattern.rules.examples import query
+from neelc.pattern.rules.rule import Batch, Refused, Rewriting
 
 
 def drop_last(part: Pattern, facts: Facts) -> Pattern | None:

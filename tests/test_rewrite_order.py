@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from neelc.rewrite.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
-from neelc.rewrite.driver import rewrite
-from neelc.rewrite.examples import STREAM, query
-from neelc.rewrite.rule import Batch
+from neelc.pattern.rules.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
+from neelc.pattern.rules.driver import rewrite
+from neelc.pattern.rules.examples import STREAM, query
+from neelc.pattern.rules.rule import Batch
 
 HEAD = STREAM + "CREATE TYPE AB AS (A, B);\n"
 RUNS: dict[str, tuple[Batch, ...]] = {

@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterator
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.rows.arriving import Arrived, Progress, Waiting
-from neelc.runtime.rows.program import At, Machine, Order, RowProgram, Value
+from neelc.runtime.kernels.rows.bridge import Arrived, Progress, Waiting
+from neelc.runtime.kernels.rows.program import At, Machine, Order, RowProgram, Value
 
 NOTHING = Machine((), (), (), (), (), ())
 Cell = int | str | None

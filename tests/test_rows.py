@@ -15,24 +15,20 @@ from in_rows import Way, as_bag, as_table, bound, recognized_by_kernel
 from row_fuzz import compared
 
 from neelc.errors import NeelError
-from neelc.ir.logical import Column
-from neelc.ir.recognize import Recognize
+from neelc.explain.execution import memory_sentence, program_sentence
+from neelc.ir.bound_rows import Recognize
+from neelc.ir.names import FREE_IN_ROWS, RESERVED
+from neelc.ir.program import Column
 from neelc.ir.types import INT, STRING
-from neelc.ir.words import FREE_IN_ROWS, RESERVED
-from neelc.parse.words import KEYWORDS
-from neelc.plan.program_sentence import program_sentence
-from neelc.plan.row_plan import row_plan
-from neelc.plan.row_sentence import memory_sentence
+from neelc.rows.plan.plan import row_plan
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
+from neelc.runtime.kernels.rows import automaton, backtracking
+from neelc.runtime.kernels.rows.automaton import Viability
+from neelc.runtime.kernels.rows.bridge import Waiting, recognizer
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
-from neelc.runtime.reference.recognize import CannotSkip, recognized
-from neelc.runtime.reference.row_parsings import Parser, Parsing, Reached
-from neelc.runtime.reference.row_values import Row
-from neelc.runtime.rows import automaton, backtracking
-from neelc.runtime.rows.arriving import Waiting
-from neelc.runtime.rows.bridge import recognizer
-from neelc.runtime.rows.viability import Viability
+from neelc.runtime.reference.recognize import CannotSkip, Parser, Parsing, Reached, Row, recognized
+from neelc.syntax.parser import KEYWORDS
 
 COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
 LETTERS = ", ".join(f"{name} AS kind = '{name.lower()}'" for name in "ABC")

@@ -10,11 +10,11 @@ from itertools import chain
 from repository import ROOT
 from rewriting import rules
 
-from neelc.cost.order_predicates import order_predicates
-from neelc.rewrite.algebra.drop_needless_coalescing import drop_needless_coalescing
-from neelc.rewrite.algebra.optimise import RULES
-from neelc.rewrite.batches import MEMBERS, ORDER, SIMPLIFY, UNUSED
-from neelc.rewrite.rule import Batch
+from neelc.algebra.cost.network import order_predicates
+from neelc.algebra.rules.drop_needless_coalescing import drop_needless_coalescing
+from neelc.algebra.rules.optimise import RULES
+from neelc.pattern.rules.batches import MEMBERS, ORDER, SIMPLIFY, UNUSED
+from neelc.pattern.rules.rule import Batch
 
 PAGE = ROOT / "docs" / "reference" / "rules.md"
 

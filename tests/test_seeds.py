@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from neelc import parse
+from neelc import syntax as parse
 from neelc.ir.script import CreateQuery, RunQuery
-from neelc.ir.show import format_script
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 SEEDS = Path(__file__).parent / "seeds"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from neelc import parse
-from neelc.bind.catalog import Catalog, Entry
-from neelc.bind.findings import Findings
-from neelc.bind.select import query_columns
-from neelc.ir.logical import Clock, Column, Stream
+from neelc import syntax as parse
+from neelc.algebra.bind.select import query_columns
+from neelc.catalog.catalog import Catalog, Entry
+from neelc.findings import Findings
+from neelc.ir.program import Clock, Column, Stream
 from neelc.ir.script import CreateQuery, RunQuery
-from neelc.ir.show import format_script
 from neelc.ir.types import BIGINT, DOUBLE, INT, STRING, Struct, StructField
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 SERVERS = (
     Column("serverID", INT),

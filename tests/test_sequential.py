@@ -10,19 +10,16 @@ import pytest
 from in_sequential import bound, by_definition, by_kernel, clause
 from sequential_fuzz import pair
 
-from neelc.bind.sequential_ends import without_open_ends
-from neelc.ir.rows import RowAlternation, RowPattern, RowRepeat, RowSequence, RowVariable
-from neelc.plan.sequential_machine import automaton_of
-from neelc.plan.sequential_plan import sequential_plan
-from neelc.plan.unsupported import Unsupported
+from neelc.algebra.bind.sequential import without_open_ends
+from neelc.algebra.plan.sequential import automaton_of, sequential_plan
+from neelc.ir.row_patterns import RowAlternation, RowPattern, RowRepeat, RowSequence, RowVariable
+from neelc.pattern.plan.blocks import Unsupported
 from neelc.runtime.failures import KernelFailure, parse_failure
+from neelc.runtime.kernels.sequential import bridge
+from neelc.runtime.kernels.sequential.matching import Backward, Ints, Ways
+from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.reference import sequential as reference
 from neelc.runtime.reference.model import LimitReached
-from neelc.runtime.sequential import bridge
-from neelc.runtime.sequential.backward import Backward
-from neelc.runtime.sequential.program import SequentialProgram
-from neelc.runtime.sequential.timeline import Ints
-from neelc.runtime.sequential.ways import Ways
 
 
 def program(text: str) -> SequentialProgram:

@@ -8,14 +8,13 @@ import pytest
 from generate.alternatives import asked, tables
 from sharing_meaning import by_bit_marking, by_slice, found_by, keys, pattern_of
 
-from neelc.cost.sharing import share, share_expressions, share_queries
-from neelc.cost.sharing_cost import Model
-from neelc.cost.sharing_expression import Expression
-from neelc.cost.sharing_expressions import expressions
-from neelc.cost.sharing_slices import shared_slices
-from neelc.cost.statistics import Statistics
-from neelc.ir import pattern as p
-from neelc.rewrite.examples import query
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir import patterns as p
+from neelc.pattern.rules.examples import query
+from neelc.sharing.cost import Model
+from neelc.sharing.expressions import Expression, expressions
+from neelc.sharing.operators import shared_slices
+from neelc.sharing.sharing import share, share_expressions, share_queries
 
 TEN = Model(lambda component: 10)
 

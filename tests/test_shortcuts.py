@@ -10,14 +10,14 @@ from generate.streams import Row
 from hypothesis import HealthCheck, assume, given, settings
 from test_keys import matches
 
-from neelc.ir import pattern as p
-from neelc.ir.conjuncts import names_in
-from neelc.ir.expr import Expr
-from neelc.ir.logical import Match
-from neelc.ir.parts import declared
-from neelc.rewrite.examples import query
-from neelc.rewrite.roles import Roles
-from neelc.rewrite.shortcuts import Shortcut, shortcuts
+from neelc.ir import patterns as p
+from neelc.ir.conditions import names_in
+from neelc.ir.expressions import Expr
+from neelc.ir.patterns import declared
+from neelc.ir.program import Match
+from neelc.pattern.analysis.regions import Roles
+from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
+from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
 from neelc.runtime.reference.model import Context, Event, comparable

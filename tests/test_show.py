@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from neelc import parse
-from neelc.ir import expr as e
-from neelc.ir import logical
-from neelc.ir import pattern as p
+from neelc import syntax as parse
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir import program as logical
 from neelc.ir import types as t
 from neelc.ir.script import Confidence
-from neelc.ir.show import show
+from neelc.syntax.printer import show
 
 
 @pytest.mark.parametrize(

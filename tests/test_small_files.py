@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.data.inputs import complete
-from neelc.data.small_files import counted_in
+from neelc import syntax as parse
+from neelc.catalog.inputs import complete
+from neelc.catalog.statistics.parquet import counted_in
+from neelc.program import bind
 from neelc.source import Source
 
 CSV = "ts,kind,x\n1,A,5\n3,B,\n61,A,5\n,A,7\n"

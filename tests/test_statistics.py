@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from neelc.bind import bind
-from neelc.cost import defaults
-from neelc.cost.facts import ORIGINS, Fact
-from neelc.cost.statistics import Statistics
-from neelc.cost.statistics_known import Known
-from neelc.ir.check import check
-from neelc.ir.conjuncts import conjuncts
-from neelc.ir.logical import Match
-from neelc.parse import script
+from neelc.catalog.statistics import known as defaults
+from neelc.catalog.statistics.known import ORIGINS, Fact, Known
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir.conditions import conjuncts
+from neelc.ir.invariants import check
+from neelc.ir.program import Match
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax import script
 
 COLUMNS = "(ts BIGINT, kind STRING, id BIGINT, price DOUBLE, flag BOOLEAN, day DATE)"
 

@@ -9,14 +9,14 @@ import pytest
 from repository import ROOT
 from statistics_sources import asked
 
-from neelc.bind import bind
-from neelc.cost.statistics import Statistics
-from neelc.cost.statistics_file import statistics_in
-from neelc.cost.statistics_known import known
+from neelc.catalog.statistics.file import statistics_in
+from neelc.catalog.statistics.known import known
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.files import CallError
-from neelc.ir.logical import Match
-from neelc.parse import script
+from neelc.ir.program import Match
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax import script
 
 
 def from_file(directory: Path, text: str, more: str = "") -> tuple[Statistics, Match]:

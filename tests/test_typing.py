@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from expressions import check
 
-from neelc.bind.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
-from neelc.bind.typing import type_of, typed_condition
-from neelc.ir import expr as e
+from neelc.ir import expressions as e
 from neelc.ir.node import transform
 from neelc.ir.types import INT, Array
-from neelc.parse import expression
 from neelc.runtime.reference.aggregates import AGGREGATES
-from neelc.runtime.reference.scalar_functions import ABOUT_NULL, FUNCTIONS, OF_TYPE
+from neelc.runtime.reference.functions import ABOUT_NULL, FUNCTIONS, OF_TYPE
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.scalar.typing import type_of, typed_condition
+from neelc.syntax import expression
 
 
 def explicit(text: str) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from neelc import cases
-from neelc.cases.file import parse
 from neelc.cli import main
+from neelc.engines.host.inputs import host_inputs
+from neelc.engines.host.untrusted import ALLOWED
 from neelc.errors import NeelError
-from neelc.host.allowed import ALLOWED
-from neelc.host.inputs import host_inputs
-from neelc.host.script import host_script
 from neelc.source import Source
+from neelc.syntax.host import host_script
+from neelc.tools import cases
+from neelc.tools.cases.file import parse
 
 DECLARED = "CREATE STREAM t (ts BIGINT, x INT, xs ARRAY<INT>, user STRING) TIMESTAMP BY ts; "
 CLAUSE = "t MATCH_RECOGNIZE (ORDER BY ts PATTERN (A)) m"

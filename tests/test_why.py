@@ -12,8 +12,11 @@ from whying import program, told, whys
 
 from neelc.errors import NeelError
 from neelc.files import CallError
-from neelc.reasons import asking, other_runs, smallest, whole
-from neelc.reasons.reading import asked
+from neelc.tools.why import explaining as whole
+from neelc.tools.why import questions as asking
+from neelc.tools.why import reading as smallest
+from neelc.tools.why import stopping as other_runs
+from neelc.tools.why.reading import asked
 
 RANDOM = 30
 

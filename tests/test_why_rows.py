@@ -12,10 +12,10 @@ from generate.row_patterns import rows as random_rows
 from in_rows import bound
 
 from neelc.errors import NeelError
-from neelc.reasons.model import Explanation
-from neelc.reasons.row_starts import explained_rows
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, in_partitions, matches
+from neelc.tools.why.model import Explanation
+from neelc.tools.why.rows import explained_rows
 
 ROWS = "n,symbol,price\n1,a,10\n2,a,8\n3,a,6\n4,a,7\n5,a,9\n6,a,9\n1,b,5\n2,b,4\n3,b,6\n4,b,5\n5,b,7\n"
 SCRIPT = """\

@@ -15,14 +15,14 @@ from unittest.mock import patch
 
 from generate.rewritable import sample
 
-from neelc.ir.logical import Match
-from neelc.reasons.asking import Asker, begins, is_imprecise, leads
-from neelc.reasons.courses import starters
-from neelc.reasons.explaining import Explaining
-from neelc.reasons.model import Explanation
+from neelc.ir.program import Match
 from neelc.runtime.reference import LimitReached, candidates, read
 from neelc.runtime.reference.model import Binding, Event, bound_events
 from neelc.runtime.reference.worlds import find_matches
+from neelc.tools.why.courses import starters
+from neelc.tools.why.explaining import Explaining
+from neelc.tools.why.model import Explanation
+from neelc.tools.why.questions import Asker, begins, is_imprecise, leads
 
 MAX_CANDIDATES = 5_000
 """Queries that need more are left out: they tell no more than smaller ones."""

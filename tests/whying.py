@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.ir.logical import Program
-from neelc.reasons.model import Why
-from neelc.reasons.reading import asked
-from neelc.reasons.whole import why
+from neelc import syntax as parse
+from neelc.ir.program import Program
+from neelc.program import bind
 from neelc.source import Source
+from neelc.tools.why.explaining import why
+from neelc.tools.why.model import Why
+from neelc.tools.why.reading import asked
 
 STREAM = """CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE)
   TIMESTAMP BY ts UNIT SECONDS TYPE BY kind;

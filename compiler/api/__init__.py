@@ -1,1 +1,3 @@
 """neelc as a library: `sql`, `Session` and what they give back."""
+
+from __future__ import annotations

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from neelc.cost.statistics import Statistics
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
-from neelc.ir.logical import Match, Program, Stream
 from neelc.ir.node import Node
-from neelc.plan.unsupported import TooManyRows, Unsupported
+from neelc.ir.program import Match, Program, Stream
+from neelc.pattern.plan.blocks import TooManyRows, Unsupported
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
-    from neelc.emit.compiled import Compiled, Options
-
+    from neelc.engines.spark.compiled import Compiled, Options
 
 SWITCHES = ("push_in", "shortcuts", "chunks")
 """Single decisions of the compiler that can be turned on or off, mostly to measure what they are worth."""
@@ -33,7 +32,7 @@ class Settings:
     switches: Mapping[str, bool] = field(default_factory=dict)
 
     def options(self) -> Options:
-        from neelc.emit.compiled import Options
+        from neelc.engines.spark.compiled import Options
 
         for name in self.switches:
             if name not in SWITCHES:
@@ -51,7 +50,7 @@ def compiled_query(
     way_out: str | None = None,
 ) -> Compiled:
     """The query at a place of the script; `way_out` is the hint where Spark cannot run it yet."""
-    from neelc.emit.compiled import compile_script
+    from neelc.engines.spark.compiled import compile_script
 
     settings = settings or Settings()
     hint = "leave the strategy to neelc: another one might be able to" if settings.strategy else way_out

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from neelc.api.streams import Frame, is_frame, names_of, no_frame
-from neelc.bind.partial_outputs import COMPLETE, NO_EVENT, REACHED, STEP, STOPPED
-from neelc.bind.prefixes import CONDITION, NEGATION, WINDOW
 from neelc.ir.names import quote
+from neelc.pattern.bind.partial import COMPLETE, CONDITION, NEGATION, NO_EVENT, REACHED, STEP, STOPPED, WINDOW
 
 REASONS = (NO_EVENT, WINDOW, CONDITION, NEGATION)
 COLUMNS = ("number", STEP, REACHED, "share", "dropped", *(reason.replace(" ", "_") for reason in REASONS))

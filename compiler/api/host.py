@@ -11,27 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.query import Text, query_html, run_source
-from neelc.api.registering import Registered, declared_paths, refuse_endless
 from neelc.api.schemas import columns_of
-from neelc.api.streams import Frame, StreamData
-from neelc.bind.findings import Findings
-from neelc.data.inputs import complete, unit_of
-from neelc.emit.python import python_source
-from neelc.emit.relations import Read, Relations
+from neelc.api.streams import Frame, Registered, StreamData, declared_paths, refuse_endless
+from neelc.catalog.inputs import complete, unit_of
+from neelc.engines.host.compiling import HostCompiled, compiled_host
+from neelc.engines.host.inputs import declarations, streams_of
+from neelc.engines.host.tables import Described, Refused, Table, declared_tables, refused_at
+from neelc.engines.spark.python_source import python_source
+from neelc.engines.spark.relations import Read, Relations
 from neelc.errors import Diagnostic, NeelError
+from neelc.explain.host import explained
 from neelc.files import CallError
-from neelc.host.compiling import HostCompiled, compiled_host
-from neelc.host.explaining import explained
-from neelc.host.inputs import declarations, streams_of
-from neelc.host.refusals import refused_at
-from neelc.host.script import HostScript
-from neelc.host.tables import Described, Refused, Table, declared_tables
-from neelc.ir.logical import Stream
+from neelc.findings import Findings
 from neelc.ir.names import bare, find, written
+from neelc.ir.program import Stream
 from neelc.ir.script import CreateStream
-from neelc.reasons.model import Why
-from neelc.reasons.whole import refusal_of_rows
 from neelc.source import Source
+from neelc.syntax.host import HostScript
+from neelc.tools.why.explaining import refusal_of_rows
+from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline

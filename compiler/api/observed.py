@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neelc.api.streams import Frame
-from neelc.data.types_seen import TypesSeen
-from neelc.emit.literals import identifier, literal
-from neelc.ir.logical import Stream
+from neelc.catalog.data_warnings import TypesSeen
 from neelc.ir.names import bare, find, is_quoted, written
+from neelc.ir.program import Stream
 from neelc.ir.types import BIGINT, INT, SMALLINT, STRING, TINYINT
+from neelc.scalar.spark.trees import identifier, literal
 
 MOST_TYPES = 62
 """So many have a bit of a BIGINT each."""

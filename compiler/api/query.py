@@ -9,28 +9,33 @@ from typing import TYPE_CHECKING, Any
 from neelc.api.compiling import sql_of, streams_read
 from neelc.api.errors import translated
 from neelc.api.observed import Observed
-from neelc.api.registering import Registered
-from neelc.api.streams import Frame
+from neelc.api.streams import Frame, Registered
 from neelc.api.why import why_of
-from neelc.cost.statistics import Statistics
-from neelc.data.likely_units import unit_note
-from neelc.data.types_seen import TypesSeen, absent_types, missing_types, seen_in_parquet, used_types
+from neelc.catalog.data_warnings import (
+    TypesSeen,
+    absent_types,
+    missing_types,
+    seen_in_parquet,
+    unit_note,
+    used_types,
+)
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic, NeelError, as_html, render
-from neelc.explain.embedded import folded, framed, is_page, preformatted
 from neelc.explain.formats import FORMATS, MODES, renderer
-from neelc.ir.logical import Program, Stream
+from neelc.explain.html import folded, framed, is_page, preformatted
+from neelc.ir.expressions import Function
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import walk
-from neelc.ir.pattern import Event
-from neelc.ir.scalar import Function
+from neelc.ir.patterns import Event
+from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, Script
-from neelc.reasons.model import Why
 from neelc.source import Source, Span
+from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline
-    from neelc.emit.compiled import Compiled
-    from neelc.report.picture import Note
+    from neelc.engines.spark.compiled import Compiled
+    from neelc.tools.report.picture import Note
 
 
 class Text(str):
@@ -110,7 +115,7 @@ class Query:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is valid, but probably not intended."""
-        from neelc.lints import lints
+        from neelc.tools.lints import lints
 
         return (*lints(self.bound.program, self.bound.text), *_absent_types(self.bound))
 

@@ -6,17 +6,16 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neelc import parse
+from neelc import syntax as parse
 from neelc.api.errors import NeelQueryError, translated, warn_of
 from neelc.api.host import HostBinding
 from neelc.api.streams import Frame, StreamData, is_frame, names_of, no_frame
 from neelc.errors import Diagnostic, NeelError
-from neelc.host.scan import CLAUSE
-from neelc.host.script import HostScript, host_script
-from neelc.ir.names import written
-from neelc.ir.rows import ROWS_PER_MATCH
-from neelc.ir.words import FREE_IN_ROWS, RESERVED
+from neelc.ir.names import FREE_IN_ROWS, RESERVED, written
+from neelc.ir.row_patterns import ROWS_PER_MATCH
 from neelc.source import Source, Span
+from neelc.syntax.host import HostScript, host_script
+from neelc.syntax.host_tokens import CLAUSE
 
 Texts = str | Sequence[str]
 

@@ -11,27 +11,34 @@ from neelc.api.compiling import Settings, compiled_query
 from neelc.api.errors import translated, warn_of
 from neelc.api.host import HostBinding, HostQuery
 from neelc.api.query import Bound, Query, Text, explanation
-from neelc.api.registering import Registered, as_data, declared_paths, in_catalog
-from neelc.api.streams import Frame, StreamData, is_frame, stream
+from neelc.api.streams import (
+    Frame,
+    Registered,
+    StreamData,
+    as_data,
+    declared_paths,
+    in_catalog,
+    is_frame,
+    stream,
+)
 from neelc.api.why import why_of
 from neelc.arguments import Agent, AgentFunction, Aggregate, Function, agent, aggregate
-from neelc.bind import bind
-from neelc.bind.agents import registered_agents
-from neelc.bind.registered import registered
-from neelc.data.inputs import complete
+from neelc.catalog.catalog import registered_agents
+from neelc.catalog.inputs import complete
+from neelc.engines.host.inputs import declarations, used_parameters, used_streams
+from neelc.engines.host.untrusted import refuse_files_and_agents
 from neelc.files import CallError
-from neelc.host.inputs import declarations, used_parameters, used_streams
-from neelc.host.own import own_part
-from neelc.host.script import HostScript, host_script
-from neelc.host.untrusted import refuse_files_and_agents
-from neelc.ir.expr import Parameter
+from neelc.ir.expressions import Parameter
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, Script
-from neelc.parse import read
-from neelc.reasons.model import Why
-from neelc.reasons.whole import refusal_of_rows
+from neelc.program import bind
+from neelc.scalar.user_aggregates import registered
 from neelc.source import Source
+from neelc.syntax import read
+from neelc.syntax.host import HostScript, host_script, own_part
+from neelc.tools.why.explaining import refusal_of_rows
+from neelc.tools.why.model import Why
 
 
 def sql(

@@ -2,18 +2,94 @@
 
 from __future__ import annotations
 
+import atexit
+import hashlib
+import io
+import shutil
+import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
+from functools import cache
+from importlib.metadata import distribution, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
-from neelc.api.archive import archive
 from neelc.api.errors import NeelRunError, run_error
 from neelc.api.streams import Frame
 from neelc.errors import NeelError
-from neelc.runtime.probe import PACKAGES, SCHEMA, tell
+from neelc.runtime.probe import PACKAGES as WORKER_PACKAGES
+from neelc.runtime.probe import SCHEMA, tell
 from neelc.versions import numbers, required
+
+# What workers need of neelc, as one zip file that Python can import from.
+
+# Whole packages, and modules of `neelc` itself. The reference interpreter, which judges the odd condition of
+# a row pattern, reads `neelc.ir`; no parser, optimiser or emitter comes with it.
+PACKAGES = ("neelc.ir", "neelc.runtime")
+MODULES = (
+    "__init__.py",
+    "errors.py",
+    "source.py",
+    "scalar/__init__.py",
+    "scalar/decimals.py",
+    "scalar/times.py",
+    "scalar/type_of.py",
+)
+
+# Python finds the version of an archive by this file.
+METADATA = "neelc-{version}.dist-info/METADATA"
+
+
+@cache
+def archive() -> Path:
+    """The file, made once. It stays until Python ends: Spark fetches it when a worker is started."""
+    content = archived()
+    directory = Path(tempfile.mkdtemp(prefix="neelc-ship-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    # Spark refuses another file of the same name: the name tells the content.
+    stamp = hashlib.sha256(content).hexdigest()[:12]
+    path = directory / f"neelc_runtime-{version('neelc')}-{stamp}.zip"
+    path.write_bytes(content)
+    return path
+
+
+def archived() -> bytes:
+    """The content of the file: the same bytes for the same sources.
+
+    >>> archived() == archived()
+    True
+    >>> names = zipfile.ZipFile(io.BytesIO(archived())).namelist()
+    >>> "neelc/runtime/bridge.py" in names, any(name.startswith("neelc/syntax") for name in names)
+    (True, False)
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in sorted(_members()):
+            made.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _members() -> Iterator[tuple[str, bytes]]:
+    for name in MODULES:
+        yield f"neelc/{name}", files("neelc").joinpath(name).read_bytes()
+    for package in PACKAGES:
+        yield from _modules(files(package), package.replace(".", "/"))
+    told = distribution("neelc").read_text("METADATA") or distribution("neelc").read_text("PKG-INFO")
+    assert told is not None, "an installed package has metadata"
+    yield METADATA.format(version=version("neelc")), told.encode()
+
+
+def _modules(directory: Traversable, place: str) -> Iterator[tuple[str, bytes]]:
+    for entry in directory.iterdir():
+        if entry.is_dir():
+            yield from _modules(entry, f"{place}/{entry.name}")
+        elif entry.name.endswith(".py"):
+            yield f"{place}/{entry.name}", entry.read_bytes()
+
 
 _RESTART = "a worker that had loaded it before keeps it: stop the session, start another one and ship first"
 
@@ -85,7 +161,7 @@ def misfits(worker: Worker) -> Iterator[tuple[str, str]]:
     if worker.neelc != version("neelc"):
         known = f"neelc {worker.neelc}, from {worker.place}; here is {version('neelc')}"
         yield "NEEL5103", f"worker {worker.host} has {known}: {_RESTART}"
-    for name in PACKAGES[1:]:
+    for name in WORKER_PACKAGES[1:]:
         found, least = getattr(worker, name), required(name)
         if found is None or numbers(found) < numbers(least):
             has = f"{name} {found}" if found else f"no {name}"
@@ -97,7 +173,7 @@ def _line(worker: Worker) -> str:
     >>> print(_line(Worker("a", "", "3.11.7", "1.2", "2.1", "19.0", None, 2)))
     a: Python 3.11.7, neelc 1.2, numpy 2.1, pyarrow 19.0, no pandas (2 tasks)
     """
-    known: Sequence[tuple[str, str | None]] = [(name, getattr(worker, name)) for name in PACKAGES]
+    known: Sequence[tuple[str, str | None]] = [(name, getattr(worker, name)) for name in WORKER_PACKAGES]
     has = [f"{name} {found}" if found else f"no {name}" for name, found in known]
     tasks = f"{worker.tasks} task{'s' if worker.tasks > 1 else ''}"
     return f"{worker.host}: {', '.join([f'Python {worker.python}', *has])} ({tasks})"

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from neelc.data.inputs import UNITS, unit_of
+from neelc.api.errors import NeelQueryError, reading
+from neelc.api.schemas import columns_of, ddl
+from neelc.catalog.inputs import UNITS, Given, unit_of
+from neelc.catalog.readers.table import Table, likely_timestamp
+from neelc.catalog.readers.text import CellTable
+from neelc.catalog.statistics.parquet import files_below
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
+from neelc.ir.names import bare, find, quote, written
+from neelc.ir.node import walk
+from neelc.ir.patterns import Event
+from neelc.ir.program import Column, Stream
+from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
+from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, Simple
+from neelc.scalar.operators import is_number
+from neelc.scalar.spark.file_values import by_format, csv_options, value_of
+from neelc.scalar.spark.trees import alias, identifier, spark_type
+from neelc.source import Source, Span
 
 Frame = Any
 """A DataFrame of a classic session or of Spark Connect: the two have no class in common in all versions."""
@@ -148,3 +167,326 @@ def format_of(path: str) -> str | None:
     """
     found = re.search(r"\.(\w+)(\.gz|\.zst|\.bz2)?/?$", path.lower())
     return _ENDINGS.get(found[1]) if found else None
+
+
+# A DataFrame and the columns that its stream declares: do they fit?
+
+_INTEGERS = [SIMPLE_TYPES[name] for name in ("TINYINT", "SMALLINT", "INT", "BIGINT")]
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
+
+
+def table_of(frame: Frame, name: str) -> CellTable:
+    """The columns of a DataFrame as a table without rows: the names are the line that messages show."""
+    columns = columns_of(frame.schema)
+    names = [column.name for column in columns]
+    source = Source(", ".join(names), f"stream {name}")
+    return CellTable(source, names, (), declared={column.name: column.type for column in columns})
+
+
+def fitted(frame: Frame, stream: Stream) -> Frame:
+    """The DataFrame with the columns of the stream: `frame` itself if it has them.
+
+    Raises `NeelError` if one is missing, or of a type whose values the declared one does not hold.
+    """
+    table = table_of(frame, stream.name)
+    positions = table.positions(stream.columns)
+    there = [table.columns()[at] for at in positions if at is not None]
+    pairs = list(zip(stream.columns, there, strict=True))
+    texts = stream.texts
+    wrong = [
+        _misfit(column, found, table)
+        for column, found in pairs
+        if not holds(column.type, found.type) and not (column.name in texts and found.type == STRING)
+    ]
+    if wrong:
+        raise NeelError(wrong, table.source)
+    if all(column == found for column, found in pairs):
+        return frame
+    return frame.selectExpr(*(_expression(column, found, stream) for column, found in pairs))
+
+
+def _expression(column: Column, found: Column, stream: Stream) -> str:
+    text = identifier(found.name)
+    if column.name in stream.texts and found.type == STRING:
+        read = by_format(found.name, stream.timestamp_format or "", stream.name)
+        return f"{read} AS {alias(column.name)}"
+    value = text if column.type == found.type else f"CAST({text} AS {spark_type(column.type)})"
+    return f"{value} AS {alias(column.name)}"
+
+
+def _misfit(column: Column, found: Column, table: CellTable) -> Diagnostic:
+    before = list(table.names)[: list(table.names).index(found.name)]
+    at = sum(len(name) + len(", ") for name in before)
+    message = f"column `{found.name}` is of type {found.type}, but declared as {column.type}"
+    hint = "declare it as it is, or cast it before"
+    return Diagnostic("NEEL5003", message, Span(at, at + len(found.name)), hint)
+
+
+def holds(wide: DataType, narrow: DataType) -> bool:
+    """Whether every value of `narrow` is a value of `wide`, or can be written as one: STRING holds all.
+
+    >>> from neelc.ir.types import BIGINT, INT, TIMESTAMP
+    >>> holds(BIGINT, INT), holds(INT, BIGINT), holds(STRING, TIMESTAMP), holds(Decimal(10, 0), INT)
+    (True, False, True, True)
+    """
+    match wide, narrow:
+        case _ if wide == narrow or narrow == SIMPLE_TYPES["VOID"]:
+            return True
+        case Decimal(precision, scale), Decimal(digits, places):
+            return scale >= places and precision - scale >= digits - places
+        case Decimal(precision, scale), Simple(name) if name in _DIGITS:
+            return precision - scale >= _DIGITS[name]
+        case Simple(), Simple() if wide in _INTEGERS and narrow in _INTEGERS:
+            return _INTEGERS.index(wide) >= _INTEGERS.index(narrow)
+    if wide == DOUBLE:
+        return is_number(narrow)
+    return (wide == FLOAT and narrow in _INTEGERS[:2]) or (
+        wide == STRING and isinstance(narrow, Simple | Decimal)
+    )
+
+
+# Files as DataFrames, with the values that the reference interpreter would read from them.
+#
+# Spark's readers differ in three points, which are evened out here: columns of a CSV file are found by the
+# names in its header, not by their order; a value that does not fit its column's type fails the run, it is
+# not NULL; and quotes inside quotes are doubled.
+
+
+def read_path(
+    spark: Frame,
+    path: str,
+    format: str,
+    options: Mapping[str, str],
+    columns: Sequence[Column] | None = None,
+    name: str = "",
+    looked_at: Callable[[Frame], Frame] = lambda frame: frame,
+) -> Frame:
+    """The files at a path, for the stream `name`. Without `columns`, Spark infers their types: it reads CSV
+    and JSON files once for that. `looked_at` may observe texts before they become values."""
+    reader = spark.read.option("mode", "FAILFAST")
+    if format == "csv":
+        return _read_csv(reader, path, options, columns, name, looked_at)
+    if format == "json":
+        # Types of declared columns need no look at the data.
+        typed = reader.schema(ddl(columns)) if columns else reader.option("inferTimestamp", "true")
+        return looked_at(_set(typed, options).json(path))
+    found = _set(spark.read, options).format(format).load(path)
+    schema = _widened(found.schema, columns or ()) if format == "parquet" else None
+    return found if schema is None else _set(spark.read, options).schema(schema).format(format).load(path)
+
+
+# What Spark's reader of Parquet widens, if it is asked to.
+_WIDER = {
+    "byte": ("SMALLINT", "INT", "BIGINT", "DOUBLE"),
+    "short": ("INT", "BIGINT", "DOUBLE"),
+    "integer": ("BIGINT", "DOUBLE"),
+    "float": ("DOUBLE",),
+}
+
+
+def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
+    """The schema for files of which some have wider numbers than the one that Spark has looked at."""
+    known = {written(column.name): column.type for column in columns}
+    fields = schema.jsonValue()["fields"]
+    wider = {}
+    for column in fields:
+        declared = known.get(find(written(column["name"]), known) or "")
+        kind = str(declared) if declared is not None else ""
+        if isinstance(column["type"], str) and kind in _WIDER.get(column["type"], ()):
+            wider[column["name"]] = {"BIGINT": "long", "DOUBLE": "double", "INT": "integer"}.get(
+                kind, "short"
+            )
+    if not wider:
+        return None
+    changed = [column | {"type": wider.get(column["name"], column["type"])} for column in fields]
+    return type(schema).fromJson({"type": "struct", "fields": changed})
+
+
+def text_columns(stream: Stream) -> list[Column]:
+    """The columns as files hold them: times of a pattern are texts, which `fitted` reads."""
+    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
+
+
+def _set(reader: Frame, options: Mapping[str, str]) -> Frame:
+    """The reader with options, whatever their names."""
+    for key, value in options.items():
+        reader = reader.option(key, value)
+    return reader
+
+
+def _read_csv(
+    reader: Frame,
+    path: str,
+    options: Mapping[str, str],
+    columns: Sequence[Column] | None,
+    name: str,
+    looked_at: Callable[[Frame], Frame],
+) -> Frame:
+    known = csv_options(path, options)
+    configured = _set(reader, known)
+    if columns is None:
+        return configured.option("inferSchema", "true").csv(path)
+    if known["header"].lower() == "false":
+        texts = configured.schema(ddl(Column(column.name, STRING) for column in columns)).csv(path)
+    else:
+        texts = configured.csv(path)
+    texts = looked_at(texts)
+    found = [find(written(column.name), texts.columns) for column in columns]
+    there = [(column, text) for column, text in zip(columns, found, strict=True) if text is not None]
+    # A column that is missing is told by whoever compares the columns: there it is the same for all formats.
+    return texts.selectExpr(
+        *(f"{value_of(text, column.type, name)} AS {alias(column.name)}" for column, text in there)
+    )
+
+
+def bare_options(options: Mapping[str, str]) -> dict[str, str]:
+    return {bare(key): value for key, value in options.items()}
+
+
+# The streams of a call: those given, and those found in Spark's catalog.
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A stream of the library: its bare name and its data. `is_declared` if the script declares it."""
+
+    name: str
+    data: StreamData
+    spark: Frame
+    is_declared: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data.data, str):
+            refuse_endless(self.data.data, self.name)
+
+    def given(self) -> Given:
+        """The stream as the compiler takes it; its columns are looked at only if nobody declares them."""
+        data = self.data
+        unit = None if data.unit is None else unit_of(data.unit)
+        return Given(
+            self.name,
+            self._tables,
+            data.timestamp,
+            data.latest,
+            data.end,
+            data.type,
+            unit,
+            timestamp_format=data.timestamp_format,
+        )
+
+    def frame(self, stream: Stream) -> Frame:
+        """Its DataFrame, with the columns that the bound stream has."""
+        with reading(self.name):
+            return fitted(self._read(text_columns(stream)) if self._is_path else self._frame, stream)
+
+    @property
+    def plain_frame(self) -> Frame:
+        """Its DataFrame as it is, for a query that asks for no role of a column."""
+        with reading(self.name):
+            return self._frame
+
+    def _tables(self, _: bool) -> list[Table]:
+        with reading(self.name):
+            table = table_of(self._frame, self.name)
+        if not self.is_declared and self.data.timestamp is None and likely_timestamp(table.names) is None:
+            raise CallError(
+                f"stream {self.name}: which column is the timestamp? Say timestamp=COLUMN in "
+                f"neelc.stream(...) or Session.register(...); columns: {', '.join(table.names)}"
+            )
+        return [table]
+
+    @property
+    def _is_path(self) -> bool:
+        data = self.data.data
+        return isinstance(data, str) and (self.data.format is not None or is_path(data))
+
+    def parquet_files(self) -> list[Path]:
+        """Its files, if it is a path of Parquet files here, whose columns are what they are."""
+        path = Path(str(self.data.data)) if self._is_path else None
+        kind = None if path is None else self.data.format or format_of(str(path)) or "parquet"
+        if path is None or kind != "parquet" or "://" in str(self.data.data) or not path.exists():
+            return []
+        return list(files_below(path))
+
+    @cached_property
+    def _frame(self) -> Frame:
+        if self._is_path:
+            return self._read(None)
+        if not isinstance(self.data.data, str):
+            return self.data.data
+        table = self.spark.table(self.data.data)
+        refuse_endless(table, self.name)
+        return table
+
+    def _read(self, columns: Sequence[Column] | None) -> Frame:
+        path = str(self.data.data)
+        kind = self.data.format or format_of(path) or "parquet"
+        return read_path(self.spark, path, kind.lower(), self.data.options, columns, self.name)
+
+
+def refuse_endless(frame: Frame, name: str | None) -> None:
+    """Raises `NeelQueryError` if a DataFrame is streaming: Spark would tell it late, and in other words."""
+    if not frame.isStreaming:
+        return
+    text = Source(", ".join(frame.columns), "query" if name is None else f"stream {name}")
+    what = "the query reads" if name is None else f"stream `{name}` is"
+    ways = "read it with spark.read; or query each micro-batch alone, in a function for .foreachBatch"
+    found = Diagnostic(
+        "NEEL4130",
+        f"{what} a streaming DataFrame: neelc queries bounded data only",
+        Span(0, len(text.text)),
+        f"{ways}: matches that span two batches are not found then",
+    )
+    raise NeelQueryError([found], text)
+
+
+def as_data(value: object) -> StreamData:
+    """What a caller gives for a stream."""
+    return value if isinstance(value, StreamData) else StreamData(value)
+
+
+def in_catalog(
+    script: Script, known: Mapping[str, StreamData], spark: Frame
+) -> Iterator[tuple[str, StreamData]]:
+    """The tables and views of Spark's catalog that the script names and nobody declares or gives.
+
+    A stream with a type column explains every type of a pattern: then only FROM is looked at.
+    """
+    declared = [
+        statement.name
+        for statement in script.statements
+        if isinstance(statement, CreateQuery | CreateStream | CreateType)
+    ]
+    for name in wanted(script, known):
+        if find(name, [*declared, *known]) is None and spark.catalog.tableExists(quoted(bare(name))):
+            yield bare(name), StreamData(quoted(bare(name)))
+
+
+def wanted(script: Script, known: Mapping[str, StreamData]) -> list[str]:
+    """Names, in source form, that stand where streams can stand."""
+    names = [name for node in walk(script) if isinstance(node, PatternQuery) for name in node.streams]
+    names += [node.name for node in walk(script) if isinstance(node, FromStream)]
+    streams = [statement for statement in script.statements if isinstance(statement, CreateStream)]
+    if not any(stream.type_by for stream in streams) and not any(data.type for data in known.values()):
+        names += [node.type for node in walk(script) if isinstance(node, Event)]
+        names += [name for node in script.statements if isinstance(node, CreateType) for name in node.members]
+    return list(dict.fromkeys(names))
+
+
+def quoted(name: str) -> str:
+    """The name of a table, of which a point separates the parts.
+
+    >>> quoted("db.my trades")
+    '`db`.`my trades`'
+    """
+    return ".".join(quote(part) for part in name.split("."))
+
+
+def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[tuple[str, StreamData]]:
+    """Streams of which the script says where their data are. Columns that it does not list, Spark tells."""
+    for statement in script.statements:
+        match statement:
+            case CreateStream(name, path=str() as path) if find(name, known) is None:
+                options = bare_options({option.key: option.value for option in statement.options})
+                kind = bare(statement.format) if statement.format else format_of(path) or "parquet"
+                yield bare(name), StreamData(path, format=kind, options=options)

@@ -2,33 +2,330 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.api.compiling import Settings, streams_read
-from neelc.api.drawing import SparkDrawing
+from neelc.api.compiling import Settings, compiled_query, streams_read
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.host import HostQuery
+from neelc.api.query import run_source
+from neelc.api.schemas import clock_of, values_of
+from neelc.api.spark_session import counting
 from neelc.api.streams import Frame, StreamData, is_frame, no_frame
 from neelc.api.streams import stream as stream_data
-from neelc.api.values import clock_of
-from neelc.errors import Diagnostic
-from neelc.explain.embedded import framed
+from neelc.api.why import time_literal
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.errors import Diagnostic, NeelError
+from neelc.explain.html import framed
 from neelc.explain.report import written_queries
 from neelc.files import write_whole
+from neelc.ir.algebra import START as VALID_FROM
+from neelc.ir.algebra import Algebra
+from neelc.ir.expressions import MatchProperty
 from neelc.ir.names import quote
-from neelc.reasons.model import Why
-from neelc.report.drawing import Subject
-from neelc.report.page import report_page
-from neelc.report.picture import MOST_EVENTS, Note, Picture
-from neelc.report.refusals import ROWS_WITHOUT_A_TIME
-from neelc.report.texts import counted
+from neelc.ir.program import Clock, Column, EventType, Match, OutputColumn, Program, Stream
+from neelc.ir.types import BIGINT
+from neelc.runtime.reference.events import in_order, read_events
+from neelc.runtime.reference.model import Event
+from neelc.scalar.spark.trees import alias, identifier
+from neelc.source import Source, Span
+from neelc.tools.report.drawing import (
+    ROWS_WITHOUT_A_TIME,
+    Recovery,
+    Row,
+    Subject,
+    Way,
+    first_starts,
+    panel,
+    picture,
+    rows_panel,
+    ways,
+)
+from neelc.tools.report.page import report_page
+from neelc.tools.report.picture import (
+    MOST_EVENTS,
+    MOST_MATCHES,
+    START,
+    Lane,
+    Note,
+    Panel,
+    Picture,
+    Shown,
+    chosen_part,
+    cut,
+    drawable,
+    hashable,
+)
+from neelc.tools.report.record import counted
+from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.query import Bound, Query
+
+
+# The events of a picture, from Spark: all of them, or as many as a picture shows.
+
+COUNT = Column("count", BIGINT)
+
+
+class DrawnEvents:
+    """The streams of a query, as DataFrames that hold their columns; `clock` is that of the query."""
+
+    def __init__(
+        self, spark: Frame, streams: Sequence[Stream], frames: Mapping[str, Frame], clock: Clock
+    ) -> None:
+        self.spark = spark
+        self.streams = streams
+        self.clock = clock
+        self.frames = {stream.name: _valid(frames[stream.name], stream) for stream in streams}
+
+    def shown(self, keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int) -> Shown:
+        """All events if there are no more than `most`, else those of some lanes: those with matches first."""
+        total = sum(int(frame.count()) for frame in self.frames.values())
+        if total <= most:
+            return Shown(self._events(self.frames), total)
+        if not keys:
+            since = min(matched.values(), default=None)
+            return cut(self._events(self.frames, since, most), total, None, since, most)
+        counts, lanes = self._counts(keys, matched, most)
+        part = chosen_part(counts, matched, most)
+        frames = {name: self._of_lanes(name, part.lanes, keys.get(name, ())) for name in self.frames}
+        if sum(counts[lane] for lane in part.lanes) <= most:
+            return Shown(self._events(frames), total, lanes)
+        return cut(self._events(frames, part.since, most), total, lanes, part.since, most)
+
+    def _events(
+        self, frames: Mapping[str, Frame], since: int | None = None, most: int | None = None
+    ) -> tuple[Event, ...]:
+        """The events of these DataFrames; of each, the first `most` that start at `since` or later."""
+        found: list[Event] = []
+        for stream in self.streams:
+            frame = frames[stream.name]
+            if since is not None:
+                frame = frame.where(
+                    f"{identifier(stream.start)} >= {time_literal(since, stream, self.clock)}"
+                )
+            if most is not None:
+                frame = frame.orderBy(alias(stream.start)).limit(most)
+            names = [column.name for column in stream.columns]
+            rows = [dict(zip(names, row, strict=True)) for row in values_of(frame.collect(), stream.columns)]
+            found += read_events(stream, rows, self.clock)
+        return in_order(found)
+
+    def _counts(
+        self, keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int
+    ) -> tuple[dict[Lane, int], int | None]:
+        """The events of lanes, those with matches first, at most `most` lanes; and how many there are."""
+        counts: dict[Lane, int] = {}
+        lanes = 0
+        for stream in self.streams:
+            names = keys.get(stream.name, ())
+            # Columns of the stream may have any name, such as `count`.
+            places = [f"key_{place}" for place in range(len(names))]
+            renamed = [f"{identifier(name)} AS {place}" for name, place in zip(names, places, strict=True)]
+            frame = self.frames[stream.name]
+            grouped = (frame.selectExpr(*renamed) if names else frame).groupBy(*places).count()
+            lanes += int(grouped.count())
+            first = self._matched_first(grouped, places, matched).limit(most) if names else grouped
+            columns = [*(column for name in names for column in stream.columns if column.name == name), COUNT]
+            for *lane, number in values_of(first.collect(), columns):
+                key = hashable(tuple(lane))
+                counts[key] = counts.get(key, 0) + int(str(number))
+        return counts, lanes if len(self.streams) == 1 else None
+
+    def _matched_first(self, grouped: Frame, names: Sequence[str], matched: Mapping[Lane, int]) -> Frame:
+        from pyspark.sql import functions as F
+
+        known = self._lanes(grouped, names, list(matched))
+        joined = grouped.join(known, _same(grouped, known, names), "left")
+        return joined.orderBy(F.col("lane_is").isNull(), *map(alias, names)).select(
+            *map(alias, grouped.columns)
+        )
+
+    def _of_lanes(self, name: str, lanes: Sequence[Lane], names: Sequence[str]) -> Frame:
+        frame = self.frames[name]
+        if not names:
+            return frame if () in lanes else frame.limit(0)
+        known = self._lanes(frame, names, lanes)
+        return frame.join(known, _same(frame, known, names), "left_semi")
+
+    def _lanes(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
+        """Lanes as a DataFrame. Those whose values are nested are not compared: they come last."""
+        plain = [
+            (*lane, True)
+            for lane in lanes
+            if lane and not any(isinstance(v, tuple | frozenset) for v in lane)
+        ]
+        types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+        columns = [f"lane_{place} {types[name]}" for place, name in enumerate(names)]
+        return self.spark.createDataFrame(plain, ", ".join([*columns, "lane_is BOOLEAN"]))
+
+
+def _same(left: Frame, right: Frame, names: Sequence[str]) -> Frame:
+    """NULL is a key like others."""
+    pairs = (left[alias(name)].eqNullSafe(right[f"lane_{place}"]) for place, name in enumerate(names))
+    return reduce(lambda one, other: one & other, pairs)
+
+
+def _valid(frame: Frame, stream: Stream) -> Frame:
+    """The columns of the stream; rows without a time, or that end before they start, are no events."""
+    start, last = (identifier(name) for name in (stream.start, stream.latest or stream.end or stream.start))
+    columns = [alias(column.name) for column in stream.columns]
+    return frame.select(*columns).where(f"{start} <= {last}")
+
+
+# A query that reads another one, as one that reads a stream: so that the events it reads can be drawn.
+
+TIMES = ("match_start", "match_end")
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A query whose streams are all DataFrames."""
+
+    query: Match
+    frames: Mapping[str, Frame]
+
+
+def unfolded(
+    query: Match,
+    program: Program,
+    frames: Mapping[str, Frame],
+    source: Source,
+    found: Callable[[int, Match], Frame],
+) -> Unfolded:
+    """The query with the rows of the queries before it as streams. `found` gives the rows of the query at a
+    place, with other columns.
+
+    A row is an event from `match_start` to `match_end`, which are columns then.
+    """
+    inner = {stream.name: stream for stream in query.streams if stream.query is not None}
+    if not inner:
+        return Unfolded(query, frames)
+    more = dict(frames)
+    streams = {}
+    for name, stream in inner.items():
+        place, before = _query_of(stream, program, query, source)
+        times = tuple(Column(time, before.clock.type) for time in TIMES)
+        outputs = [o for o in before.outputs if o.name in {column.name for column in stream.columns}]
+        outputs += [OutputColumn(t.name, MatchProperty(t.name, t.type), t.type) for t in times]
+        more[name] = found(place, replace(before, outputs=tuple(outputs)))
+        streams[name] = replace(stream, columns=(*stream.columns, *times), query=None)
+    types = tuple(_with_times(type, streams) for type in query.types)
+    read = tuple(streams.get(stream.name, stream) for stream in query.streams)
+    return Unfolded(replace(query, streams=read, types=types), more)
+
+
+def _with_times(type: EventType, streams: Mapping[str, Stream]) -> EventType:
+    """The type with the columns of the times, if one of its streams has them."""
+    known = {column.name for column in type.columns}
+    read = (streams[member.stream] for member in type.members if member.stream in streams)
+    added = {column.name: column for stream in read for column in stream.columns if column.name not in known}
+    return replace(type, columns=(*type.columns, *added.values()))
+
+
+def _query_of(stream: Stream, program: Program, query: Match, source: Source) -> tuple[int, Match]:
+    """The place of the query that a stream is, and the query; its rows must be single matches."""
+    for place, named in enumerate(program.queries):
+        if named.name == stream.query and isinstance(named.query, Match) and not named.query.distinct:
+            return place, named.query
+    what = f"a picture of `{stream.name}`, whose rows are no single matches"
+    hint = "draw that query instead, or use --engine reference"
+    span = query.pattern.span or Span(0, 1)
+    raise NeelError([Diagnostic("NEEL4001", f"not supported yet: {what}", span, hint)], source)
+
+
+# A picture of what Spark finds.
+
+Rows = tuple[list[Row], int]
+"""Some rows, and how many there are."""
+
+
+@dataclass(frozen=True)
+class SparkDrawing:
+    """What it takes to draw a query: the script, the place of the query in it, and its streams."""
+
+    spark: Frame
+    source: Source
+    program: Program
+    place: int
+    frames: Mapping[str, Frame]
+    settings: Settings | None = None
+    statistics: Statistics | None = None
+
+    def picture(
+        self, subject: Subject, compare: bool = False, notes: Iterable[Note] = (), most: int = MOST_EVENTS
+    ) -> Picture:
+        """The query with its matches, found anew with all of their events."""
+        if isinstance(subject.query, Algebra):
+            return self._select(subject, subject.query, notes, most)
+        found_by = unfolded(subject.query, self.program, self.frames, self.source, self._frame)
+        subject, drawing = replace(subject, query=found_by.query), replace(self, frames=found_by.frames)
+        asked = ways(found_by.query, compare)
+        found = [drawing._found(way, compare) for way in asked]
+        events = DrawnEvents(self.spark, found_by.query.streams, found_by.frames, found_by.query.clock)
+        shown = events.shown(subject.keys, _starts(asked, found, subject), most)
+        panels = [_panel(way, rows, shown) for way, rows in zip(asked, found, strict=True)]
+        return picture(subject, shown, panels, notes)
+
+    def _select(self, subject: Subject, query: Algebra, notes: Iterable[Note], most: int) -> Picture:
+        """The rows of a SELECT, and the events of the streams that it reads itself."""
+        read = [stream for stream in query.streams if not stream.is_relation and stream.query is None]
+        rows, total = self._rows(query, VALID_FROM)
+        shown = DrawnEvents(self.spark, read, self.frames, query.clock).shown(subject.keys, {}, most)
+        return picture(subject, shown, [rows_panel(query, rows, total)], notes)
+
+    def events_only(self, subject: Subject, notes: Iterable[Note], most: int) -> Picture:
+        """The events that the query reads."""
+        events = DrawnEvents(self.spark, subject.query.streams, self.frames, subject.query.clock)
+        shown = events.shown(subject.keys, {}, most)
+        return picture(replace(subject, name="events", text=""), shown, [Panel("EVENTS", words=None)], notes)
+
+    def _found(self, way: Way, compare: bool) -> Rows | str:
+        """The rows of a query under a strategy; where several are compared, or why there are none."""
+        if way.problem is not None:
+            return way.problem
+        try:
+            return self._rows(drawable(way.query), START)
+        except NeelError as error:
+            if not compare:
+                raise
+            return error.diagnostics[0].message
+
+    def _rows(self, query: Match | Algebra, time: str) -> Rows:
+        """The first rows in order of time, and how many there are: found in one pass."""
+        counted, count = counting(self._frame(self.place, query))
+        rows = counted.orderBy(time).limit(MOST_MATCHES).collect()
+        return list(values_of(rows, query.columns)), count()
+
+    def _frame(self, place: int, query: Match | Algebra) -> Frame:
+        """The rows of a query that stands in the place of another one."""
+        named = replace(self.program.queries[place], query=query)
+        queries = tuple(named if at == place else one for at, one in enumerate(self.program.queries))
+        program = replace(self.program, queries=queries)
+        compiled = compiled_query(program, place, self.source, self.settings, self.statistics)
+        return run_source(compiled.source, self.spark, self.frames, compiled.aggregates)
+
+
+def _starts(asked: Sequence[Way], found: Sequence[Rows | str], subject: Subject) -> dict[Lane, int]:
+    starts: dict[Lane, int] = {}
+    for way, rows in zip(asked, found, strict=True):
+        if not isinstance(rows, str):
+            for lane, start in first_starts(rows[0], way.query, subject.keys).items():
+                starts[lane] = min(start, starts.get(lane, start))
+    return starts
+
+
+def _panel(way: Way, rows: Rows | str, shown: Shown) -> Panel:
+    if isinstance(rows, str):
+        return Panel(way.strategy, problem=rows)
+    recovery = Recovery(way.query, shown.events)
+    found = [one for row in rows[0] if (one := recovery.found(row)) is not None]
+    return panel(way.strategy, way.query, found, rows[1], shown)
+
 
 Key = str | Sequence[str] | None
 

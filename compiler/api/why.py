@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from neelc.api.errors import reading
+from neelc.api.schemas import clock_of, values_of
 from neelc.api.streams import Frame
-from neelc.api.values import clock_of, values_of
-from neelc.emit.literals import literal, spark_type
-from neelc.ir.logical import Clock, Stream
 from neelc.ir.names import quote
-from neelc.ir.typeof import DATETIMES
+from neelc.ir.program import Clock, Stream
 from neelc.ir.types import (
     BIGINT,
     BOOLEAN,
@@ -25,13 +23,14 @@ from neelc.ir.types import (
     TINYINT,
     DataType,
 )
-from neelc.reasons.keys import columns, no_such_key, text_of
-from neelc.reasons.model import Why
-from neelc.reasons.reading import Asked, asked
-from neelc.reasons.whole import MAX_EVENTS, refuse, too_many
-from neelc.reasons.whole import why as explained
-from neelc.runtime.reference.times import moment
+from neelc.runtime.reference.model import moment
+from neelc.scalar.spark.trees import literal, spark_type
+from neelc.scalar.type_of import DATETIMES
 from neelc.source import Source
+from neelc.tools.why.explaining import MAX_EVENTS, refuse, too_many
+from neelc.tools.why.explaining import why as explained
+from neelc.tools.why.model import Why
+from neelc.tools.why.reading import Asked, asked, columns, no_such_key, text_of
 
 if TYPE_CHECKING:
     from neelc.api.query import Bound

@@ -2,14 +2,298 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neelc.cost.choose import Choice
-from neelc.emit.considered import considered, program_of
-from neelc.emit.strategies import Planned
-from neelc.explain.list_conditions import list_conditions
-from neelc.plan.program_sentence import counting_degree, program_sentence
-from neelc.plan.unsupported import Unsupported
+from neelc.engines.spark.strategies import Planned, considered, program_of
+from neelc.ir import row_patterns as r
+from neelc.ir.bound_rows import Recognize
+from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import Literal, Same
+from neelc.ir.node import walk
+from neelc.ir.patterns import all_parts
+from neelc.ir.program import Match
+from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.pattern.cost.choose import Choice
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.consistency import Consistency, Kind, Shape, consistency, knowledge
+from neelc.pattern.plan.counting.plan import sentence
+from neelc.runtime.kernels.counting.chain import Counting
+from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.program import Imprecise, Program, Weigh
+
+# SASE++'s classes of the conditions on closures, and what follows for when they are judged.
+
+
+def list_conditions(query: Match) -> Iterator[str]:
+    """A sentence for each condition on a list.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> for line in list_conditions(query("SEQ(A a, B+ b[]) WHERE b[i].x > 1 AND count(b[]) > 2")):
+    ...     print(line)
+    b[i].x > 1 is true- and false-value consistent: judged on each event alone, and SAFE from then on.
+    count(b[]) > 2 is false-value consistent: judged on complete lists, and before that on all events that \
+could be elements: what fails there fails for each list.
+    """
+    known = knowledge(query.pattern)
+    for part in all_parts(query.pattern):
+        for condition in conjuncts(part.where):
+            found = consistency(condition, known)
+            if found.shapes and not isinstance(condition, Same):
+                yield f"{condition} is {_kind(found)}: judged {_when(found, query)}."
+
+
+def _kind(found: Consistency) -> str:
+    names = ", ".join(sorted(map(str, found.provided)))
+    proviso = f" where {names} is not NULL" if names else ""
+    transitive = ", but transitive" if found.is_transitive else ""
+    return f"{found.kind_without_nulls.value}{proviso}{transitive}"
+
+
+def _when(found: Consistency, query: Match) -> str:
+    shape = found.shape
+    if not shape & ~Shape.ELEMENT:
+        return "on each event alone, and SAFE from then on"
+    if query.strategy != ANY_MATCH:
+        return "as soon as all that it names is bound"
+    if not shape & ~(Shape.ELEMENT | Shape.ADJACENT | Shape.RUNNING | Shape.FIRST):
+        return "on the first element" if shape == Shape.FIRST else "when an element is added to a list"
+    # Events whose order is open make no list of all of them.
+    if found.kind in (Kind.FALSE, Kind.BOTH) and not any(stream.latest for stream in query.streams):
+        early = "what fails there fails for each list"
+        return f"on complete lists, and before that on all events that could be elements: {early}"
+    return "on complete lists"
+
+
+# How a query over imprecise times is executed, in words.
+
+
+def weighing_sentence(program: Imprecise) -> str:
+    """For explanations.
+
+    >>> from textwrap import fill
+    >>> from neelc.pattern.plan.imprecise import query
+    >>> from neelc.pattern.plan.imprecise import imprecise_plan
+    >>> asked = query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE >= 0.4")
+    >>> print(fill(weighing_sentence(imprecise_plan(asked, (), "MILLISECOND").program), 90))
+    all events together, by their earliest time; a program of 4 steps runs over them. It finds
+    what can be in order, and computes the confidence by dynamic programming, negations
+    included, without making possible worlds; after each event it drops partial matches that
+    cannot reach 0.4.
+    """
+    together = "the events of a key together" if program.keys else "all events together"
+    if program.is_cut:
+        widest = "or as wide as the widest range of times"
+        together = f"time is cut into chunks of eight windows, {widest}, the events of a chunk together"
+    last = program.steps[-1]
+    assert isinstance(last, Weigh), "matches are weighed at last"
+    count = f"a program of {len(program.steps)} steps"
+    negations = ", negations included" if last.negations else ""
+    dropped = f"cannot {'exceed' if last.strictly else 'reach'} {last.least:g}"
+    return (
+        f"{together}, by their earliest time; {count} runs over them. It finds what can be in order, and"
+        f" computes the confidence by dynamic programming{negations}, without making possible worlds;"
+        f" after each event it drops partial matches that {dropped if last.least else 'no world has'}."
+    )
+
+
+# How a row pattern is searched, in words.
+
+PATH = "the path of a match"
+
+
+def rows_sentence(program: RowProgram) -> str:
+    """Which way the search goes, how long it may take, and why.
+
+    >>> from neelc.runtime.kernels.rows.program import ACCEPT, Condition, Machine
+    >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((1,), (1, ACCEPT)), (False, True))
+    >>> rows_sentence(RowProgram(machine, ("A", "B"), ("id",), ())).partition(": ")[0]
+    'the rows of a partition together, in order; two passes over them, back and forth, in time linear in rows'
+    >>> program = RowProgram(machine, ("A", "B"), (), (), conditions=(Condition(1, None, (), ()),))
+    >>> rows_sentence(program).partition(": ")[2]
+    'the condition of B depends on the path of a match.'
+    """
+    together = "the rows of a partition together" if program.keys else "all rows together"
+    return f"{together}, in order; {_search(program)}."
+
+
+def _search(program: RowProgram) -> str:
+    if program.conditions:
+        names = " and ".join(program.names[one.variable] for one in program.conditions)
+        several = "conditions of" if len(program.conditions) > 1 else "condition of"
+        depend = "depend" if len(program.conditions) > 1 else "depends"
+        return f"choices are tried one by one, within a budget: the {several} {names} {depend} on {PATH}"
+    has_window = program.reach is not None or program.rows is not None
+    linear = "in time linear in rows"
+    if program.skip != "PAST":
+        linear += " and in those of all matches"
+    passes = "two passes over them, back and forth"
+    if program.starting:
+        passes += ", for each way in which conditions on the first row of a match can hold"
+    if has_window:
+        passes, linear = (
+            "how early a match can end, then the matches",
+            "in time linear in the rows of all windows",
+        )
+    return f"{passes}, {linear}: no condition depends on {PATH}"
+
+
+def memory_sentence(query: Recognize) -> str:
+    """What bounds the rows of a partition that a worker keeps: those from which a match may still come."""
+    if query.within is not None:
+        return f"bounded by WITHIN {query.within}: no row outside of a window is kept"
+    most = longest_match(query.pattern)
+    if most is not None:
+        return f"bounded by the longest match: {most} {'row' if most == 1 else 'rows'}"
+    free = _free_variables(query)
+    for node in walk(query.pattern):
+        if isinstance(node, r.RowRepeat) and node.most is None and _takes_anything(node.part, free):
+            return f"grows with the partition: {node} takes any row, so a match may stay open to the end"
+    return "bounded by the longest match: rows are kept while a match that began at them may go on"
+
+
+def longest_match(pattern: r.RowPattern) -> int | None:
+    """How many rows a match can have; None if there is no limit.
+
+    >>> a = r.RowVariable("A")
+    >>> longest_match(r.RowSequence((a, r.RowRepeat(r.RowAlternation((a, r.RowEmpty())), 0, 3))))
+    4
+    >>> longest_match(r.RowRepeat(a, 1, None)) is None
+    True
+    """
+    match pattern:
+        case r.RowVariable():
+            return 1
+        case r.RowSequence(parts) | r.RowPermute(parts) | r.RowAlternation(parts):
+            lengths = [longest_match(part) for part in parts]
+            known = [one for one in lengths if one is not None]
+            if len(known) < len(lengths):
+                return None
+            return max(known) if isinstance(pattern, r.RowAlternation) else sum(known)
+        case r.RowExclusion(part):
+            return longest_match(part)
+        case r.RowRepeat(part, _, most):
+            one = longest_match(part)
+            if one == 0 or (one is not None and most is not None):
+                return one * (most or 0)
+            return None
+    return 0
+
+
+def _free_variables(query: Recognize) -> frozenset[str]:
+    """The variables that every row can be mapped to."""
+    names = {node.name for node in walk(query.pattern) if isinstance(node, r.RowVariable)}
+    conditions = {one.variable: one.condition for one in query.definitions}
+    true = (name for name in names if name not in conditions or _is_true(conditions[name]))
+    return frozenset(true)
+
+
+def _is_true(condition: object) -> bool:
+    return isinstance(condition, Literal) and condition.value is True
+
+
+def _takes_anything(part: r.RowPattern, free: frozenset[str]) -> bool:
+    """Whether rows can be taken by free variables alone, one or more."""
+    match part:
+        case r.RowVariable(name):
+            return name in free
+        case r.RowSequence(parts) | r.RowPermute(parts):
+            taken = [one for one in parts if _takes_anything(one, free)]
+            return bool(taken) and all(_may_be_empty(one) for one in parts if one not in taken)
+        case r.RowAlternation(parts):
+            return any(_takes_anything(one, free) for one in parts)
+        case r.RowExclusion(inner) | r.RowRepeat(inner):
+            return _takes_anything(inner, free)
+    return False
+
+
+def _may_be_empty(part: r.RowPattern) -> bool:
+    match part:
+        case r.RowSequence(parts) | r.RowPermute(parts):
+            return all(map(_may_be_empty, parts))
+        case r.RowAlternation(parts):
+            return any(map(_may_be_empty, parts))
+        case r.RowRepeat(inner, least):
+            return least == 0 or _may_be_empty(inner)
+        case r.RowExclusion(inner):
+            return _may_be_empty(inner)
+    return isinstance(part, r.RowEmpty)
+
+
+# How a MATCH_RECOGNIZE_SEQUENTIAL is executed, in words.
+
+
+def sequential_sentence(program: SequentialProgram) -> str:
+    """For explanations.
+
+    >>> from neelc.runtime.program import Constant
+    >>> from neelc.runtime.kernels.sequential.program import Automaton, Condition
+    >>> automaton = Automaton(3, ((0, 0, 1), (1, 1, 2)), (2,))
+    >>> sequential_sentence(SequentialProgram(automaton, ("A", "B"), (), ())).partition("; ")[2]
+    'an automaton of 3 states reads each instant once, and matches are collected from their ends.'
+    >>> test = (Condition(1, Constant(True)),)
+    >>> sequential_sentence(SequentialProgram(automaton, ("A", "B"), ("id",), (), test)).partition("; ")[2]
+    'an automaton of 3 states is followed from every start, since B depends on the events before it.'
+    """
+    together = "the events of a partition together" if program.keys else "all events together"
+    states = f"an automaton of {program.automaton.states} states"
+    symbols = list(dict.fromkeys(program.names[one.symbol] for one in program.conditions))
+    if not symbols:
+        return (
+            f"{together}, in the order of time; {states} reads each instant once, and matches "
+            "are collected from their ends."
+        )
+    depends = "depends" if len(symbols) == 1 else "depend"
+    return (
+        f"{together}, in the order of time; {states} is followed from every "
+        f"start, since {', '.join(symbols)} {depends} on the events before it."
+    )
+
+
+# How a program of the kernel is executed, in words.
+
+
+def program_sentence(program: Program | RowProgram | SequentialProgram) -> str:
+    """For explanations.
+
+    >>> print(program_sentence(Program((), (), (), keys=("id",))))
+    the events of a key together, in the order of time; a program of 0 steps runs over them.
+    """
+    match program:
+        case Counting():
+            return sentence(program)
+        case Imprecise():
+            return weighing_sentence(program)
+        case Program():
+            return _searching(program)
+        case SequentialProgram():
+            return sequential_sentence(program)
+    return rows_sentence(program)
+
+
+def _searching(program: Program) -> str:
+    together = "all events together" if not program.keys else "the events of a key together"
+    if program.chunk is not None:
+        together = "time is cut into chunks of eight windows, the events of a chunk together"
+    count = "1 step" if len(program.steps) == 1 else f"{len(program.steps)} steps"
+    return f"{together}, in the order of time; a program of {count} runs over them."
+
+
+def counting_degree(program: Program | RowProgram) -> int | None:
+    """About how often an event is looked at where matches are counted: as often as there are choices of so
+    many events of a window. None where they are not counted.
+
+    >>> from neelc.pattern.plan.counting.plan import aggregate_plan
+    >>> from neelc.pattern.rules.examples import query
+    >>> text = "SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x WITHIN 9 RETURN count(*)"
+    >>> counting_degree(aggregate_plan(query(text), (), "SECOND").program)
+    3
+    """
+    if not isinstance(program, Counting):
+        return None
+    pairs = any(move.where or move.absent for chain in program.chains for move in chain.moves)
+    return 1 + max(len(chain.pins) for chain in program.chains) + pairs
 
 
 @dataclass(frozen=True)

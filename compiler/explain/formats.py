@@ -16,8 +16,8 @@ FORMATS = {
     "text": ("text", "as_text"),
     "json": ("records", "as_json"),
     "html": ("page", "as_html"),
-    "dot": ("dot", "as_dot"),
-    "mermaid": ("mermaid", "as_mermaid"),
+    "dot": ("graphs", "as_dot"),
+    "mermaid": ("graphs", "as_mermaid"),
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from neelc.explain.explanation import Explanation, PlanNode, Report
 from neelc.explain.network import NetworkExplanation
-from neelc.plan.automaton import Automaton, Edge, State
+from neelc.pattern.plan.automaton import Automaton, Edge, State
 
 
 @dataclass(frozen=True)
@@ -114,3 +115,82 @@ def _wrapped(text: str, width: int) -> Sequence[str]:
     return textwrap.wrap(
         text, width, break_long_words=False, break_on_hyphens=False, subsequent_indent="  "
     ) or [""]
+
+
+# Pictures in the language of Graphviz.
+
+_SHAPES = {
+    "box": "shape=box style=rounded",
+    "circle": "shape=ellipse",
+    "double": "shape=ellipse peripheries=2",
+}
+
+
+def as_dot(report: Report, mode: str) -> str:
+    """All pictures of a mode as one graph with a cluster for each."""
+    found = graphs(report, mode)
+    direction = "LR" if found and all(graph.direction == "right" for graph in found) else "BT"
+    lines = ["digraph explain {", f'  rankdir={direction} fontname="sans-serif"']
+    lines.append('  node [fontname="sans-serif" fontsize=11]')
+    lines.append('  edge [fontname="sans-serif" fontsize=10]')
+    for number, graph in enumerate(found):
+        lines += [f"  subgraph cluster_{number} {{", f"    label={_quoted((graph.title,))}"]
+        lines += [f"    {line}" for line in _lines(graph)]
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _lines(graph: Graph) -> Iterator[str]:
+    for node in graph.nodes:
+        yield f"{node.name} [{_SHAPES[node.shape]} label={_quoted(node.lines)}]"
+    for edge in graph.edges:
+        style = " style=dashed color=gray fontcolor=gray" if edge.style == "dashed" else ""
+        yield f"{edge.source} -> {edge.target} [label={_quoted(edge.lines)}{style}]"
+
+
+def _quoted(lines: tuple[str, ...]) -> str:
+    r"""Lines as one string, each ended by the mark that aligns it to the left.
+
+    >>> print(_quoted(("a",)), _quoted(('say "x"', "then")))
+    "a" "say \"x\"\lthen\l"
+    """
+    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return '"' + (escaped[0] if len(escaped) == 1 else "".join(f"{line}\\l" for line in escaped)) + '"'
+
+
+# Pictures in the language of Mermaid, which many pages of documentation draw.
+
+_MERMAID_SHAPES = {"box": ("[", "]"), "circle": ("(", ")"), "double": ("(((", ")))")}
+
+
+def as_mermaid(report: Report, mode: str) -> str:
+    """All pictures of a mode as one flowchart with a subgraph for each."""
+    found = graphs(report, mode)
+    direction = "LR" if found and all(graph.direction == "right" for graph in found) else "BT"
+    lines = [f"flowchart {direction}"]
+    for number, graph in enumerate(found):
+        lines.append(f"  subgraph g{number}[{_mermaid_text((graph.title,))}]")
+        lines.append(f"    direction {'LR' if graph.direction == 'right' else 'BT'}")
+        lines += [f"    {line}" for line in _mermaid_lines(graph)]
+        lines.append("  end")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_lines(graph: Graph) -> Iterator[str]:
+    for node in graph.nodes:
+        opening, closing = _MERMAID_SHAPES[node.shape]
+        yield f"{node.name}{opening}{_mermaid_text(node.lines)}{closing}"
+    for edge in graph.edges:
+        arrow = "-.->" if edge.style == "dashed" else "-->"
+        label = f"|{_mermaid_text(edge.lines)}|" if edge.lines else ""
+        yield f"{edge.source} {arrow}{label} {edge.target}"
+
+
+def _mermaid_text(lines: tuple[str, ...]) -> str:
+    """Lines as one text; what means something to Mermaid is written as its number.
+
+    >>> print(_quoted(("a.x > 1", 'b = "c"')))
+    "a.x #62; 1<br/>b = #34;c#34;"
+    """
+    escaped = (re.sub(r'[#"<>&;`]', lambda found: f"#{ord(found[0])};", line) for line in lines)
+    return '"' + "<br/>".join(line.replace("  ", "#160;#160;") for line in escaped) + '"'

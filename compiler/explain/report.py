@@ -3,22 +3,285 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from neelc.bind.patterns_in_from import with_named_patterns
-from neelc.cost.choose import Choice, choose
-from neelc.cost.sharing import share_queries
-from neelc.cost.statistics import Statistics
-from neelc.explain.explained import explained
-from neelc.explain.explanation import Explanation, Report, SharedGroup, SharedMember
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.errors import Diagnostic
+from neelc.explain import words as numbers
+from neelc.explain.execution import execution
+from neelc.explain.explanation import (
+    Explanation,
+    PlanNode,
+    Report,
+    SharedGroup,
+    SharedMember,
+    ShownAlternative,
+    ShownShortcut,
+    bounds,
+    counted,
+)
 from neelc.explain.network import NetworkExplanation, explained_network
+from neelc.explain.steps import shown_refusal, shown_steps
+from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
-from neelc.ir.logical import Match, Program
+from neelc.ir.expressions import Aggregate
+from neelc.ir.names import bare, written
+from neelc.ir.node import walk
+from neelc.ir.program import Match, OutputColumn, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
-from neelc.ir.show import format_script
-from neelc.lints import query_lints
-from neelc.rewrite.forms import has_readers
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.cost.choose import Choice, ShortcutDecision, choose
+from neelc.pattern.cost.estimate import Estimate
+from neelc.pattern.cost.ledger import Ledger
+from neelc.pattern.cost.setting import Setting
+from neelc.pattern.cost.spark_work import Data
+from neelc.pattern.plan.automaton import automaton
+from neelc.pattern.plan.scans import Scan, scans
+from neelc.pattern.rules.driver import has_readers
+from neelc.program import with_named_patterns
+from neelc.sharing.sharing import share_queries
 from neelc.source import Source
+from neelc.syntax.printer import format_script
+from neelc.tools.lints import query_lints
+
+# The leaves of a plan: each stream, read once for all its types.
+
+
+def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
+    """A node for each stream that is read.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> (node,) = scan_nodes(query("SEQ(A a, !B b, A c) WHERE a.x > 1 RETURN c.user"), Statistics())
+    >>> for label, text in node.details:
+    ...     print(f"{label}: {text}")
+    rows: about 1,000,000, a default
+    types: A, B
+    columns: ts, kind, user, x (2 of 6 are not read)
+    """
+    data = Data(Setting(Ledger(query, statistics)))
+    return tuple(_node(scan, data) for scan in scans(query))
+
+
+def _node(scan: Scan, data: Data) -> PlanNode:
+    name = written(scan.stream.name)
+    title = f"read {name} once" if scan.stream.query is None else f"take the matches of {name}"
+    rows = data.setting.ledger.stream_events(scan.stream)
+    details = (("rows", _counted(rows, scan.stream, data)), *_details(scan))
+    return PlanNode("scan", title, details, rows if scan.everything else min(rows, _kept(scan.stream, data)))
+
+
+def _counted(rows: float, stream: Stream, data: Data) -> str:
+    """How many there are, and how that is known."""
+    origin = data.setting.ledger.origin_of_events(stream)
+    if origin == "counted":
+        return f"{rows:,.0f}, counted"
+    if origin == "assumed" and stream.query is None:
+        return f"about {numbers.amount(rows)}, a default"
+    return f"about {numbers.amount(rows)}"
+
+
+def _kept(stream: Stream, data: Data) -> float:
+    """The rows that pass; those of a type in several streams are divided evenly among them."""
+    streams = {known.name: [member.stream for member in known.members] for known in data.setting.query.types}
+    return sum(
+        kept * streams[type].count(stream.name) / len(streams[type]) for type, kept in data.kept.items()
+    )
+
+
+def _details(scan: Scan) -> Iterator[tuple[str, str]]:
+    if scan.types:
+        yield "types", ", ".join(scan.types)
+    elif scan.everything:
+        yield "types", f"all: {scan.everything}"
+    yield from (("only", text) for text in _filters(scan))
+    unused = scan.width - len(scan.columns)
+    columns = ", ".join(map(written, scan.columns))
+    yield "columns", columns + (f" ({unused} of {scan.width} are not read)" if unused else "")
+    if scan.stream.path:
+        yield "from", scan.stream.path
+
+
+def _filters(scan: Scan) -> Iterator[str]:
+    """The conditions that are judged while reading. Where several components can use an event, it is read if
+    one of them can: a component without conditions lets all events of its types pass."""
+    if scan.everything:
+        return
+    shared = _shared_scans(scan)
+    yield from shared
+    own = [replace(wanted, conditions=_without(wanted.conditions, shared)) for wanted in scan.wanted]
+    for wanted in own:
+        rivals = [other for other in own if _overlap(wanted.types, other.types)]
+        if all(other.conditions for other in rivals) and wanted is rivals[0]:
+            texts = [f"{other.component}: {' AND '.join(other.conditions)}" for other in rivals]
+            yield " or ".join(dict.fromkeys(texts))
+
+
+def _shared_scans(scan: Scan) -> tuple[str, ...]:
+    """Conditions that every component has, such as `id IS NOT NULL`: written once, without a variable."""
+    texts = [[text.partition(".")[2] for text in wanted.conditions] for wanted in scan.wanted]
+    found = [text for text in texts[0] if text.endswith(" IS NOT NULL")]
+    return tuple(text for text in found if len(texts) > 1 and all(text in others for others in texts))
+
+
+def _without(conditions: tuple[str, ...], shared: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text for text in conditions if text.partition(".")[2] not in shared)
+
+
+def _overlap(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Whether an event can be of both; no types at all are all of them."""
+    return not left or not right or bool(set(left) & set(right))
+
+
+# The plan of a query as a tree: what is read, how it is brought together, what is looked for in it.
+
+LONGEST = 60
+"""Names of columns that are still written into a title."""
+
+Details = tuple[tuple[str, str], ...]
+
+
+def plan_tree(query: Match, keys: Sequence[Key], estimate: Estimate, statistics: Statistics) -> PlanNode:
+    """project or aggregate <- match <- sort <- shuffle <- scan of each stream.
+
+    >>> from neelc.pattern.cost.estimate import estimate
+    >>> from neelc.pattern.rules.examples import query
+    >>> from neelc.pattern.analysis.keys import partition_keys
+    >>> match, known = query("SEQ(A a, B b) WHERE [id] WITHIN 10 RETURN a.x"), Statistics()
+    >>> node = plan_tree(match, partition_keys(match), estimate(match, known), known)
+    >>> while True:
+    ...     print(node.title)
+    ...     if not node.inputs: break
+    ...     node = node.inputs[0]
+    return a_x
+    match
+    sort by id, then time
+    shuffle by id
+    read S once
+    """
+    sources = scan_nodes(query, statistics)
+    shuffled = PlanNode("shuffle", *_shuffle(query, keys), estimate.rows_sorted, sources)
+    order = [written(key.name) for key in keys]
+    title = f"sort by {', '.join([*order, 'then time'])}" if order else "sort by time"
+    ordered = PlanNode("sort", title, (), estimate.rows_sorted, (shuffled,))
+    matches = PlanNode("match", "match", tuple(_match(query)), _matches(query, estimate), (ordered,))
+    return _result(query, estimate, matches)
+
+
+def _matches(query: Match, estimate: Estimate) -> float | None:
+    """The rows that matching gives; several matches may become one row afterwards."""
+    return None if query.aggregated or query.distinct else estimate.rows_produced
+
+
+def _result(query: Match, estimate: Estimate, matches: PlanNode) -> PlanNode:
+    names = ", ".join(written(output.name) for output in query.outputs)
+    texts = tuple((output.name, str(output.expression)) for output in query.outputs)
+    details = tuple(pair for pair in texts if pair[0] != pair[1])
+    if query.aggregated:
+        groups = [written(output.name) for output in query.outputs if not _is_aggregate(output)]
+        title = f"aggregate by {', '.join(groups)}" if groups else "aggregate all matches"
+        return PlanNode("aggregate", title, details, estimate.rows_produced, (matches,))
+    words = ("return distinct" if query.distinct else "return") + (" collapsed" if query.collapsed else "")
+    if len(names) > LONGEST:
+        words, details = f"{words} {len(query.outputs)} columns", (("columns", names), *details)
+    else:
+        words = f"{words} {names}"
+    return PlanNode("project", words, details, estimate.rows_produced, (matches,))
+
+
+def _is_aggregate(output: OutputColumn) -> bool:
+    return any(isinstance(node, Aggregate) for node in walk(output.expression))
+
+
+def _match(query: Match) -> Iterator[tuple[str, str]]:
+    yield "pattern", pattern_text(query.pattern)
+    if query.within:
+        yield "window", str(query.within)
+    yield "strategy", query.strategy
+    if query.partition:
+        yield "partition", ", ".join(query.partition)
+    if query.confidence:
+        yield "confidence", str(query.confidence)
+    if query.partial:
+        levels = ", ".join(level.start for level in query.partial.levels)
+        yield "keep", f"of each start one match, that of the last of {levels}; the other branches tell why"
+
+
+def _shuffle(query: Match, keys: Sequence[Key]) -> tuple[str, Details]:
+    if keys:
+        title = f"shuffle by {', '.join(written(key.name) for key in keys)}"
+        return title, tuple(("why", _reason(key)) for key in keys)
+    if query.within is not None and query.within.unit != "EVENT":
+        reason = "no attribute is equal on all events of a match: each chunk of time gets one window more"
+        return "shuffle by chunks of time", (("why", reason), ("overlap", str(query.within)))
+    reason = "no attribute is equal on all events of a match, and no window of time bounds it"
+    return "bring everything to one place", (("why", reason),)
+
+
+def _reason(key: Key) -> str:
+    """
+    >>> from neelc.pattern.rules.examples import query
+    >>> from neelc.pattern.analysis.keys import partition_keys
+    >>> [_reason(key) for key in partition_keys(query("SEQ(A a, B b) WHERE a.id = b.n"))]
+    ['all events of a match agree: a.id = b.n']
+    >>> [_reason(key) for key in partition_keys(query("SEQ(A a, B b) WHERE [id]"))]
+    ['all events of a match have the same id']
+    """
+    texts = [str(term) for _, term in key.terms]
+    if all(bare(text.rpartition(".")[2]) == key.name for text in texts):
+        return f"all events of a match have the same {written(key.name)}"
+    return f"all events of a match agree: {' = '.join(texts)}"
+
+
+# From a choice of the cost model to its explanation.
+
+
+def explained(
+    name: str, text: str, choice: Choice, statistics: Statistics, lints: tuple[Diagnostic, ...] = ()
+) -> Explanation:
+    """Why a query is executed as it is. `text` is the query as it was written, laid out."""
+    chosen = choice.chosen
+    query = chosen.form.rewriting.query
+    executed, limits = execution(choice), bounds(query, chosen.keys)
+    if executed.degree is not None:
+        limits = counted(limits, query, executed.degree)
+    facts = tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what))
+    return Explanation(
+        name=name,
+        text=text,
+        chosen=chosen.form.name,
+        why=choice.reason,
+        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics).resting_on(facts),
+        bounds=limits,
+        held=chosen.estimate.held,
+        hopeless=chosen.estimate.explodes,
+        steps=tuple(shown_steps(choice.query, chosen.form.rewriting)),
+        refusals=tuple(map(shown_refusal, chosen.form.rewriting.refusals)),
+        shortcuts=tuple(map(_shortcut, chosen.shortcuts)),
+        alternatives=tuple(_alternatives(choice)),
+        facts=facts,
+        automaton=automaton(query),
+        execution=executed,
+        lints=lints,
+    )
+
+
+def _alternatives(choice: Choice) -> Iterator[ShownAlternative]:
+    least = choice.chosen.estimate.work or 1.0
+    for form in choice.alternatives:
+        text = query_text(form.form.rewriting.query)
+        ratio = form.estimate.work / least
+        yield ShownAlternative(form.form.name, form is choice.chosen, form.estimate, ratio, text)
+    for baseline in choice.baselines:
+        ratio = baseline.estimate.work / least
+        yield ShownAlternative(baseline.name, False, baseline.estimate, ratio, baseline=True)
+
+
+def _shortcut(decision: ShortcutDecision) -> ShownShortcut:
+    outer, inner = decision.shortcut.outer, decision.shortcut.inner
+    text = f"only events for which {outer} is a value that {inner} has somewhere"
+    if decision.shortcut.negative:
+        text = f"nothing is looked for where {outer} is a value that {inner} has nowhere"
+    return ShownShortcut(text, decision.taken, decision.reason)
 
 
 @dataclass(frozen=True)
@@ -57,24 +320,24 @@ def report(
     choices: list[Choice] = []
     networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
-    for place, (query, written) in enumerate(zip(program.queries, texts, strict=True)):
+    for place, (query, text) in enumerate(zip(program.queries, texts, strict=True)):
         if not isinstance(query.query, Match):
             if isinstance(query.query, Algebra):
                 is_read = has_readers(query, program)
-                network = explained_network(written.name, written.text, query.query, statistics, is_read)
+                network = explained_network(text.name, text.text, query.query, statistics, is_read)
                 networks += [network] if place in places else []
-                statistics = statistics.holding(written.name, network.plan.rows or 0.0)
+                statistics = statistics.holding(text.name, network.plan.rows or 0.0)
             continue
         choice = choose(query.match, statistics, is_stream=has_readers(query, program))
         if place in places:
             lints = query_lints(query.match, source) if source else ()
-            found.append(explained(written.name, written.text, choice, statistics, lints))
+            found.append(explained(text.name, text.text, choice, statistics, lints))
             choices.append(choice)
         if query.name is not None:
             statistics = statistics.supposing(query.name, choice.chosen.estimate.rows_produced)
     names = [explanation.name for explanation in found]
     sharing = tuple(_shared(choices, names, statistics))
-    order = tuple(written.name for place, written in enumerate(texts) if place in places)
+    order = tuple(text.name for place, text in enumerate(texts) if place in places)
     return Report(file, tuple(found), tuple(networks), sharing, statistics.notes, order)
 
 

@@ -3,14 +3,274 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
+from neelc.explain import words as numbers
+from neelc.explain.explanation import PlanNode
 from neelc.explain.graphs import automaton_title, edge_lines
-from neelc.explain.layered import Box, Layout, Link, Point, layered
-from neelc.explain.svg_shapes import LINE, LOOP, arrow_head, curve, frame, loop, text, width
-from neelc.explain.tags import escape, tag
-from neelc.plan.automaton import Automaton, Edge, State
+from neelc.explain.html import escape, number, tag
+from neelc.pattern.plan.automaton import Automaton, Edge, State
+
+# Where to draw the nodes of a graph: in layers from left to right, edges as short and straight as may be.
+#
+# Sugiyama's steps: each node one layer after those before it; in each layer the order in which edges cross
+# least; then heights at which edges are straight, without any overlap.
+
+SWEEPS = 8
+"""More do not change much."""
+
+Point = tuple[float, float]
+Link = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Box:
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The centre of each box, and for each link the points it is drawn through, ends included."""
+
+    centres: Mapping[str, Point]
+    paths: Sequence[Sequence[Point]]
+    width: float
+    height: float
+
+
+@dataclass
+class _Layers:
+    """The boxes with the invisible ones that long links pass through."""
+
+    boxes: dict[str, Box]
+    order: list[list[str]] = field(default_factory=list)
+    before: dict[str, list[str]] = field(default_factory=dict)
+    after: dict[str, list[str]] = field(default_factory=dict)
+
+
+def layered(boxes: Mapping[str, Box], links: Sequence[Link], across: float = 28, down: float = 18) -> Layout:
+    """
+    >>> found = layered({"a": Box(10, 10), "b": Box(10, 10), "c": Box(10, 10)}, [("a", "b"), ("a", "c")])
+    >>> found.centres["a"], found.centres["b"], found.centres["c"]
+    ((5.0, 19.0), (43.0, 5.0), (43.0, 33.0))
+    """
+    layers, chains = _layers(boxes, links)
+    best = _crossings(layers), [*map(list, layers.order)]
+    for sweep in range(SWEEPS):
+        _reorder(layers, sweep % 2 == 0)
+        if (count := _crossings(layers)) < best[0]:
+            best = count, [*map(list, layers.order)]
+    layers.order = best[1]
+    heights = _heights(layers, down)
+    lefts, width = _columns(layers, across)
+    centres = {
+        name: (lefts[at] + _widest(layers, at) / 2, heights[name])
+        for at, names in enumerate(layers.order)
+        for name in names
+    }
+    paths = [_path(chain, centres, layers) for chain in chains]
+    height = max((centres[name][1] + box.height / 2 for name, box in layers.boxes.items()), default=0)
+    return Layout({name: centres[name] for name in boxes}, paths, width, height)
+
+
+def _layers(boxes: Mapping[str, Box], links: Sequence[Link]) -> tuple[_Layers, list[list[str]]]:
+    depth = _depths(boxes, links)
+    layers = _Layers(dict(boxes), [[] for _ in range(max(depth.values(), default=-1) + 1)])
+    for name in boxes:
+        layers.order[depth[name]].append(name)
+    chains = []
+    for at_link, (source, target) in enumerate(links):
+        chain = [source]
+        for at in range(depth[source] + 1, depth[target]):
+            bend = f"bend {at_link} {at}"
+            layers.boxes[bend] = Box(1, 8)
+            layers.order[at].append(bend)
+            chain.append(bend)
+        chain.append(target)
+        for left, right in pairwise(chain):
+            layers.after.setdefault(left, []).append(right)
+            layers.before.setdefault(right, []).append(left)
+        chains.append(chain)
+    return layers, chains
+
+
+def _depths(boxes: Mapping[str, Box], links: Sequence[Link]) -> dict[str, int]:
+    """The longest way to each node; links must not lead in a circle."""
+    depth = dict.fromkeys(boxes, 0)
+    outgoing: dict[str, list[str]] = {name: [] for name in boxes}
+    waiting = dict.fromkeys(boxes, 0)
+    for source, target in links:
+        outgoing[source].append(target)
+        waiting[target] += 1
+    ready = [name for name, count in waiting.items() if count == 0]
+    for name in ready:
+        for target in outgoing[name]:
+            depth[target] = max(depth[target], depth[name] + 1)
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+    assert len(ready) == len(depth), "links lead in a circle"
+    return depth
+
+
+def _reorder(layers: _Layers, forward: bool) -> None:
+    """Each node where the mean of its neighbours is; equal ones stay as they are."""
+    near = layers.before if forward else layers.after
+    for names in layers.order if forward else reversed(layers.order):
+        # As shares of the layer's length: layers with few nodes must not draw all of them to the top.
+        places = {name: (at + 0.5) / len(others) for others in layers.order for at, name in enumerate(others)}
+        names.sort(key=lambda name: _mean([places[other] for other in near.get(name, [])], places[name]))
+
+
+def _crossings(layers: _Layers) -> int:
+    """How many pairs of edges cross: those whose ends are in another order than their beginnings."""
+    count = 0
+    for left, right in pairwise(layers.order):
+        places = {name: at for at, name in enumerate(right)}
+        ends: list[int] = []
+        for name in left:
+            own = sorted(places[other] for other in layers.after.get(name, []))
+            count += sum(len(ends) - bisect_right(ends, end) for end in own)
+            for end in own:
+                insort(ends, end)
+    return count
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+def _heights(layers: _Layers, down: float) -> dict[str, float]:
+    heights: dict[str, float] = {}
+    for names in layers.order:
+        heights.update(_spread([0.0] * len(names), names, layers.boxes, down))
+    for sweep in range(SWEEPS):
+        near = layers.before if sweep % 2 == 0 else layers.after
+        for names in layers.order if sweep % 2 == 0 else reversed(layers.order):
+            wanted = [
+                _mean([heights[other] for other in near.get(name, [])], heights[name]) for name in names
+            ]
+            heights.update(_spread(wanted, names, layers.boxes, down))
+    top = min((heights[name] - box.height / 2 for name, box in layers.boxes.items()), default=0)
+    return {name: height - top for name, height in heights.items()}
+
+
+def _spread(
+    wanted: Sequence[float], names: Sequence[str], boxes: Mapping[str, Box], down: float
+) -> dict[str, float]:
+    """The heights nearest to those wanted at which nothing overlaps, in the given order.
+
+    Measured from where each box would stand if all were packed, heights must not decrease: the nearest such
+    numbers are the means of blocks, which are merged until they are in order.
+    """
+    packed: list[float] = []
+    edge = 0.0
+    for name in names:
+        packed.append(edge + boxes[name].height / 2)
+        edge += boxes[name].height + down
+    blocks: list[tuple[float, int]] = []
+    for want, at in zip(wanted, packed, strict=True):
+        mean, count = want - at, 1
+        while blocks and blocks[-1][0] > mean:
+            other, size = blocks.pop()
+            mean, count = (mean * count + other * size) / (count + size), count + size
+        blocks.append((mean, count))
+    shifts = [mean for mean, count in blocks for _ in range(count)]
+    return {name: at + shift for name, at, shift in zip(names, packed, shifts, strict=True)}
+
+
+def _widest(layers: _Layers, at: int) -> float:
+    return max((layers.boxes[name].width for name in layers.order[at]), default=0)
+
+
+def _columns(layers: _Layers, across: float) -> tuple[list[float], float]:
+    lefts: list[float] = []
+    edge = 0.0
+    for at in range(len(layers.order)):
+        lefts.append(edge)
+        edge += _widest(layers, at) + across
+    return lefts, max(0.0, edge - across)
+
+
+def _path(chain: Sequence[str], centres: Mapping[str, Point], layers: _Layers) -> list[Point]:
+    """From the right side of the first box to the left side of the last one."""
+    first, last = chain[0], chain[-1]
+    start = (centres[first][0] + layers.boxes[first].width / 2, centres[first][1])
+    end = (centres[last][0] - layers.boxes[last].width / 2, centres[last][1])
+    return [start, *(centres[bend] for bend in chain[1:-1]), end]
+
+
+# The pieces of a picture: states, edges with their texts, loops.
+
+CHARACTER, LINE = 7.3, 16.0
+"""Width of a character and height of a line, in the font of the page's style sheet."""
+LOOP = 26.0
+"""Height of a loop above or below a state, without its text."""
+
+
+def width(lines: Sequence[str]) -> float:
+    return CHARACTER * max(map(len, lines), default=0)
+
+
+def text(lines: Sequence[str], x: float, y: float, kind: str = "plain") -> str:
+    """Lines below each other, the first one at the height y."""
+    spans = [
+        tag("tspan", escape(line.strip()), x=x + CHARACTER * _indent(line), y=y + LINE * at)
+        for at, line in enumerate(lines)
+    ]
+    return tag("text", *spans, class_=kind) if lines else ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def frame(x: float, y: float, box: Box, rounding: float, kind: str = "frame") -> str:
+    """A rectangle around a point."""
+    return tag(
+        "rect",
+        class_=kind,
+        x=x - box.width / 2,
+        y=y - box.height / 2,
+        width=box.width,
+        height=box.height,
+        rx=rounding,
+    )
+
+
+def curve(points: Sequence[Point]) -> str:
+    """A line that leaves and arrives level.
+
+    >>> curve([(0, 0), (10, 20)])
+    'M0 0C5 0 5 20 10 20'
+    """
+    path = f"M{_at(*points[0])}"
+    for (x1, y1), (x2, y2) in pairwise(points):
+        middle = (x1 + x2) / 2
+        path += f"C{_at(middle, y1)} {_at(middle, y2)} {_at(x2, y2)}"
+    return path
+
+
+def loop(x: float, y: float, side: int) -> str:
+    """A line from a state to itself, above it (-1) or below it (1)."""
+    far = y + side * LOOP * 1.25
+    return f"M{_at(x - 12, y)}C{_at(x - 22, far)} {_at(x + 22, far)} {_at(x + 12, y)}"
+
+
+def _at(x: float, y: float) -> str:
+    return f"{number(x)} {number(y)}"
+
+
+def arrow_head(name: str) -> str:
+    return (
+        f'<defs><marker id="{escape(name)}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z"/></marker></defs>'
+    )
+
 
 PILL = 30.0
 """Height of a state."""
@@ -191,3 +451,137 @@ def _backward(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[int]:
         elif step[1] not in done:
             way.add(step[1])
             stack.append((step[1], iter(leaving[step[1]])))
+
+
+# A network of operators as a picture: streams at the bottom, the result on top.
+
+WIDEST = 46
+"""Characters of a line; what is longer goes on below."""
+PADDING, NETWORK_MARGIN = 12.0, 12.0
+
+
+@dataclass
+class _Drawn:
+    """An operator in the picture. A stream that is read several times is drawn once."""
+
+    kind: str
+    title: str
+    events: float | None
+    details: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[str]:
+        labels = max((len(label) for label, _ in self.details), default=0)
+        found: list[str] = []
+        last = ""
+        for label, said in self.details:
+            head = ("" if label == last else label).ljust(labels + 2)
+            wrapped = textwrap.wrap(
+                said, WIDEST - len(head), break_long_words=True, break_on_hyphens=False
+            ) or [""]
+            found += [head + wrapped[0], *(" " * (labels + 4) + line for line in wrapped[1:])]
+            last = label
+        return found
+
+    @property
+    def flow(self) -> str:
+        return "" if self.events is None else f"{numbers.amount(self.events)} valid"
+
+    @property
+    def box(self) -> Box:
+        # The number stands beside the title, in a smaller font.
+        head = width([self.title]) * 1.08 + width([self.flow]) + 3 * PADDING
+        wide = max(head, width(self.lines) + 2 * PADDING, 150.0)
+        return Box(wide, LINE * (1 + len(self.lines)) + 2 * PADDING + (4 if self.lines else 0))
+
+
+def network_svg(plan: PlanNode, name: str, title: str) -> str:
+    """Lines lead from what is read to who reads it. `name` must differ from that of other pictures on the
+    page, as for automata."""
+    drawn, links = _graph(plan)
+    boxes = {key: one.box for key, one in drawn.items()}
+    # Layers run from left to right: a picture that rises is one that lies on its side. The result comes
+    # first, so that every stream stands close to what reads it.
+    found = layered({key: Box(box.height, box.width) for key, box in boxes.items()}, links, 34, 26)
+    wide, high = round(found.height + 2 * NETWORK_MARGIN), round(found.width + 2 * NETWORK_MARGIN)
+    arrow = f"flow-{name}"
+    shapes = (arrow_head(arrow), *_edges(found, boxes, links, arrow), *_operators(found, drawn))
+    return tag(
+        "svg",
+        tag("title", escape(title)),
+        tag("g", *shapes, transform=f"translate({NETWORK_MARGIN:.0f} {NETWORK_MARGIN:.0f})"),
+        class_="network",
+        role="img",
+        viewBox=f"0 0 {wide} {high}",
+        width=wide,
+        height=high,
+    )
+
+
+def _graph(plan: PlanNode) -> tuple[dict[str, _Drawn], list[tuple[str, str]]]:
+    drawn: dict[str, _Drawn] = {}
+    links: list[tuple[str, str]] = []
+
+    def add(node: PlanNode) -> str:
+        key = node.title if node.kind == "scan" else f"operator {len(drawn)}"
+        one = drawn.setdefault(key, _Drawn(node.kind, node.title, node.rows))
+        one.details += [detail for detail in node.details if detail not in one.details]
+        for input in node.inputs:
+            link = (key, add(input))
+            links.extend([link] if link not in links else [])
+        return key
+
+    add(plan)
+    return drawn, links
+
+
+def _turned(point: Point) -> Point:
+    return point[1], point[0]
+
+
+def _operators(found: Layout, drawn: dict[str, _Drawn]) -> Iterator[str]:
+    for key, one in drawn.items():
+        (x, y), box = _turned(found.centres[key]), one.box
+        left, top = x - box.width / 2, y - box.height / 2
+        first = top + PADDING + LINE / 2
+        yield tag(
+            "g",
+            frame(x, y, box, 9, "agent"),
+            tag("rect", class_="stripe", x=left, y=top + 7, width=5, height=box.height - 14, rx=2.5),
+            text([one.title], left + PADDING, first, "title"),
+            text([one.flow], left + box.width - PADDING, first, "valid"),
+            *_lines(one, left + PADDING, first + LINE + 4),
+            class_=f"operator plan-{one.kind}",
+        )
+
+
+def _lines(one: _Drawn, left: float, top: float) -> Iterator[str]:
+    """Labels are softer than what they label: each its own text."""
+    labels = max((len(label) for label, _ in one.details), default=0)
+    for at, line in enumerate(one.lines):
+        label, said = line[: labels + 2], line[labels + 2 :]
+        yield text([label], left, top + LINE * at, "soft") if label.strip() else ""
+        yield text([said], left + CHARACTER * (labels + 2), top + LINE * at)
+
+
+def _edges(
+    found: Layout, boxes: dict[str, Box], links: Sequence[tuple[str, str]], arrow: str
+) -> Iterator[str]:
+    for (reader, read), path in zip(links, found.paths, strict=True):
+        first, *bends, last = (_turned(point) for point in reversed(path))
+        first = (first[0], _turned(found.centres[read])[1] - boxes[read].height / 2)
+        last = (last[0], _turned(found.centres[reader])[1] + boxes[reader].height / 2)
+        yield tag("path", d=_rising([first, *bends, last]), class_="flow", marker_end=f"url(#{arrow})")
+
+
+def _rising(points: Sequence[Point]) -> str:
+    """A line that leaves and arrives upright.
+
+    >>> _rising([(0, 20), (10, 0)])
+    'M0 20C0 10 10 10 10 0'
+    """
+    path = f"M{_at(*points[0])}"
+    for (x1, y1), (x2, y2) in pairwise(points):
+        middle = (y1 + y2) / 2
+        path += f"C{_at(x1, middle)} {_at(x2, middle)} {_at(x2, y2)}"
+    return path

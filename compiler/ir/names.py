@@ -9,7 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from neelc.ir.words import RESERVED
+# Words that cannot be names unless quoted. A test compares the list with the grammar.
+
+RESERVED = frozenset(
+    """
+    ALL AND AND_NEG AS BETWEEN BY CASE CAST CREATE DEFINE DISTINCT ELSE EXISTS FALSE FROM GROUP HAVING IN
+    INTERVAL IS LIKE LIMIT MATCH_RECOGNIZE MATCH_RECOGNIZE_SEQUENTIAL MATCH_RECOGNIZE_TEMPORAL MEASURES NOT
+    NULL OR ORDER PARTITION PATTERN RETURN SELECT SEQ SEQ_NEG THEN TRUE TRY_CAST USING WHEN WHERE WINDOW WITH
+    WITHIN
+    """.split()
+)
+
+FREE_IN_ROWS = frozenset(
+    """
+    AND_NEG BETWEEN BY CREATE DEFINE EXISTS GROUP HAVING INTERVAL LIKE LIMIT MATCH_RECOGNIZE
+    MATCH_RECOGNIZE_SEQUENTIAL MATCH_RECOGNIZE_TEMPORAL MEASURES ORDER PARTITION PATTERN RETURN SEQ SEQ_NEG
+    TRY_CAST USING WHERE WINDOW WITHIN
+    """.split()
+)
+"""Reserved words that may be names inside of MATCH_RECOGNIZE, where a value is expected. The others have a
+meaning there, or begin a subquery."""
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

@@ -34,7 +34,7 @@ class Node:
         return kept
 
     def __str__(self) -> str:
-        from neelc.ir.show import show  # the printer knows every node, so it is imported last
+        from neelc.syntax.printer import show
 
         return show(self)
 
@@ -89,7 +89,7 @@ def children(node: Node) -> Iterator[Node]:
 def walk(node: Node) -> Iterator[Node]:
     """`node` and everything below it, parents first.
 
-    >>> from neelc.ir.pattern import Event, Seq
+    >>> from neelc.ir.patterns import Event, Seq
     >>> [type(n).__name__ for n in walk(Seq((Event("A"), Event("B"))))]
     ['Seq', 'Event', 'Event']
     """

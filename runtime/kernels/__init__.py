@@ -1,1 +1,3 @@
 """Kernels: programs executed on columns of events, with NumPy."""
+
+from __future__ import annotations

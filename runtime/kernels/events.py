@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from neelc.runtime.kernels.calling import Call
+    from neelc.runtime.user_calls import UserCall as Call
 
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]

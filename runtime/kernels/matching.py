@@ -2,22 +2,277 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 
-from neelc.runtime.kernels.collapsing import Piece, collapsed, length, united_columns
-from neelc.runtime.kernels.distinct import distinct
-from neelc.runtime.kernels.errors import KernelError
+from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.events import Events, Numbers, Truths
-from neelc.runtime.kernels.frontier import Frontier, any_bound, root
-from neelc.runtime.kernels.furthest import furthest
-from neelc.runtime.kernels.lists import Lists, none
-from neelc.runtime.kernels.operations import check
-from neelc.runtime.kernels.players import Search
+from neelc.runtime.kernels.frontier import Frontier, Lists, any_bound, distinct, joined, none, root
 from neelc.runtime.kernels.running import run
-from neelc.runtime.kernels.timeline import groups
-from neelc.runtime.program import Output, Program
+from neelc.runtime.kernels.taking import Search, groups
+from neelc.runtime.order import Place, place_of
+from neelc.runtime.program import Furthest, Output, Program
+from neelc.runtime.values.operations import check
+
+# Matches with the same single events as one, with the events of all their lists, SASE++'s format.
+
+Piece = Mapping[str, Numbers | Lists]
+
+# When so many rows have come they are made one, again and again.
+
+
+def collapsed(pieces: Iterable[Piece], events: Events) -> Piece:
+    """All matches, in one piece."""
+    kept: list[Piece] = []
+    rows, done = 0, 0
+    for piece in pieces:
+        kept.append(piece)
+        rows += length(piece)
+        if rows > max(MANY, 2 * done):
+            kept = [_united_lists(kept, events)]
+            rows = done = length(kept[0])
+    return _united_lists(kept, events) if kept else {}
+
+
+def length(piece: Piece) -> int:
+    return min(map(len, piece.values()), default=0)
+
+
+def united_columns(columns: Sequence[Numbers | Lists]) -> Numbers | Lists:
+    """Columns of the same kind, one after the other."""
+    lists = [column for column in columns if isinstance(column, Lists)]
+    if lists:
+        return reduce(lambda one, other: joined(one, len(one), other, len(other)), lists)
+    return np.concatenate([column for column in columns if not isinstance(column, Lists)])
+
+
+def _united_lists(pieces: list[Piece], events: Events) -> Piece:
+    whole = {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
+    # Of a list only whether there is one is part of a choice.
+    keys = [column.length < 0 if isinstance(column, Lists) else column for column in whole.values()]
+    rows, like = distinct([key.astype(np.int64) for key in keys])
+    return {
+        name: union(column, like, len(rows), events) if isinstance(column, Lists) else column[rows]
+        for name, column in whole.items()
+    }
+
+
+def union(lists: Lists, like: Numbers, groups: int, events: Events) -> Lists:
+    """For each group of rows the events of all its lists, in the order of time."""
+    row, place = lists.row_and_place()
+    group, event = like[row], lists.pool[place]
+    first, _ = distinct([group, event])
+    group, event = group[first], event[first]
+    order = np.lexsort((event, events.end[event], events.start[event], group))
+    counts = np.bincount(group, minlength=groups).astype(np.int64)
+    absent = np.zeros(groups, bool)
+    absent[like[lists.length < 0]] = True
+    return Lists(event[order], np.cumsum(counts) - counts, np.where(absent, -1, counts))
+
+
+# Which of several matches is preferred: the one that ends first, then by the times of its events, variable
+# by variable, then by values. It is the order of `runtime/reference/partial.py`, a column at a time.
+
+# No time is as early as that of an event that is not there, and of one behind the end of a list.
+ABSENT, BEYOND = np.iinfo(np.int64).min + 1, np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A column of matches, and the columns of its events whose values are compared."""
+
+    variable: str
+    compared: tuple[str, ...] = ()
+
+
+def leaves_of(outputs: Sequence[Output], asked: Furthest) -> tuple[Leaf, ...]:
+    """All columns of matches; those of a closure of a composite by the names of its variables."""
+    compared = dict(asked.compared)
+    inner = (sorted(output.inner, key=lambda one: one.variable) or [output] for output in outputs)
+    return tuple(Leaf(one.variable, compared.get(one.variable, ())) for ones in inner for one in ones)
+
+
+def preferred(group: Numbers, piece: Piece, leaves: Sequence[Leaf], events: Events) -> Numbers:
+    """A row of each group: the one that is preferred."""
+    _, group = np.unique(group, return_inverse=True)
+    alone, rows = _split(group, np.arange(len(group)))
+    done = [alone]
+    for key in _keys(piece, leaves, events):
+        if not len(rows):
+            break
+        values = key(rows)
+        least = np.full(int(group.max()) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(least, group[rows], values)
+        alone, rows = _split(group, rows[values == least[group[rows]]])
+        done.append(alone)
+    done.append(_by_values(group, rows, piece, leaves, events))
+    return np.sort(np.concatenate(done))
+
+
+def _split(group: Numbers, rows: Numbers) -> tuple[Numbers, Numbers]:
+    """The rows that are the only one of their group, and the others."""
+    alone = np.bincount(group[rows])[group[rows]] == 1 if len(rows) else np.zeros(0, bool)
+    return rows[alone], rows[~alone]
+
+
+Key = Callable[[Numbers], Numbers]
+"""A number for each of some rows: the least is preferred."""
+
+
+def _keys(piece: Piece, leaves: Sequence[Leaf], events: Events) -> Iterator[Key]:
+    yield lambda rows: _end(rows, piece, events)
+    for leaf in leaves:
+        column = piece[leaf.variable]
+        if not isinstance(column, Lists):
+            yield from _times(column, events)
+            continue
+        yield partial(_take, (column.length >= 0).astype(np.int64))
+        for place in range(int(column.length.max(initial=0))):
+            beyond = column.length <= place
+            for key in _times(column.at(place), events):
+                yield partial(_take_unless, beyond, key)
+
+
+def _take(values: Numbers, rows: Numbers) -> Numbers:
+    return values[rows]
+
+
+def _take_unless(beyond: Truths, key: Key, rows: Numbers) -> Numbers:
+    return np.where(beyond[rows], BEYOND, key(rows))
+
+
+def _times(numbers: Numbers, events: Events) -> Iterator[Key]:
+    for times in (events.start, events.end) if events.lasting else (events.start,):
+        yield partial(_time, numbers, times)
+
+
+def _time(numbers: Numbers, times: Numbers, rows: Numbers) -> Numbers:
+    return np.where(numbers[rows] < 0, ABSENT, times[numbers[rows]])
+
+
+def _end(rows: Numbers, piece: Piece, events: Events) -> Numbers:
+    """When the last event of each row ends."""
+    end = np.full(len(rows), ABSENT)
+    for column in piece.values():
+        if isinstance(column, Lists):
+            lists = column.take(rows)
+            row, place = lists.row_and_place()
+            numbers = lists.pool[place]
+            np.maximum.at(end, row[numbers >= 0], events.end[numbers[numbers >= 0]])
+        else:
+            end = np.maximum(end, _time(column, events.end, rows))
+    return end
+
+
+def _by_values(
+    group: Numbers, rows: Numbers, piece: Piece, leaves: Sequence[Leaf], events: Events
+) -> Numbers:
+    """One of the rows of each group, which differ in values only. These are rare: ties of all times."""
+    columns = [_values(piece[leaf.variable], rows, leaf, events) for leaf in leaves if leaf.compared]
+    best: dict[int, tuple[Place, int]] = {}
+    for place, row in enumerate(rows.tolist()):
+        found = (place_of([column[place] for column in columns]), row)
+        number = int(group[row])
+        best[number] = min(found, best.get(number, found), key=lambda one: one[0])
+    return np.array([row for _, row in best.values()], np.int64)
+
+
+def _values(column: Numbers | Lists, rows: Numbers, leaf: Leaf, events: Events) -> list[list[object]]:
+    """Of each row, the values of each of its events."""
+    if isinstance(column, Lists):
+        row, place = column.take(rows).row_and_place()
+        numbers = column.pool[place]
+    else:
+        row, numbers = np.arange(len(rows)), column[rows]
+    known, like = np.unique(numbers, return_inverse=True)
+    assert events.values is not None, "values are compared"
+    present = known[known >= 0]
+    values = list(zip(*(events.values(name, present) for name in leaf.compared), strict=True))
+    missing = len(known) - len(present)
+    found: list[list[object]] = [[] for _ in rows]
+    for at, one in zip(row.tolist(), like.tolist(), strict=True):
+        found[at].append([None] * len(leaf.compared) if one < missing else values[one - missing])
+    return found
+
+
+# Of each start, the match that comes furthest: WITH PARTIAL MATCHES.
+
+# When so many rows have come they are made fewer, again and again.
+MANY = 200_000
+
+
+def furthest(pieces: Iterable[Piece], program: Program, asked: Furthest, events: Events) -> Iterator[Piece]:
+    """All matches that are kept, in one piece."""
+    leaves = leaves_of(program.outputs, asked)
+    kept: list[Piece] = []
+    rows, done = 0, 0
+    for piece in pieces:
+        kept.append(piece)
+        rows += length(piece)
+        if rows > max(MANY, 2 * done):
+            kept = [_best(_united_columns(kept), asked, leaves, events)]
+            rows = done = length(kept[0])
+    if kept:
+        best = _best(_united_columns(kept), asked, leaves, events)
+        yield _of_each_start(best, asked)
+
+
+def _united_columns(pieces: Sequence[Piece]) -> Piece:
+    return {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def _taken(piece: Piece, rows: Numbers) -> dict[str, Numbers | Lists]:
+    return {
+        name: column.take(rows) if isinstance(column, Lists) else column[rows]
+        for name, column in piece.items()
+    }
+
+
+def _branch_and_start(piece: Piece, asked: Furthest) -> tuple[Numbers, Numbers]:
+    """Of each match the branch that it is of, and its first event: no other branch has one."""
+    branch = np.full(length(piece), -1)
+    start = np.full(length(piece), -1)
+    for number, name in enumerate(asked.starts):
+        column = piece.get(name)  # rewriting drops branches that have no match
+        if column is not None and not isinstance(column, Lists):
+            branch[column >= 0] = number
+            start = np.maximum(start, column)
+    return branch, start
+
+
+def _best(piece: Piece, asked: Furthest, leaves: Sequence[Leaf], events: Events) -> Piece:
+    """Of each start, one match of each branch."""
+    branch, start = _branch_and_start(piece, asked)
+    group = start * len(asked.starts) + branch
+    return _taken(piece, preferred(group, piece, leaves, events))
+
+
+def _of_each_start(piece: Piece, asked: Furthest) -> Piece:
+    """Of each start the match of its last level, with what tells why it is the last."""
+    branch, start = _branch_and_start(piece, asked)
+    known, like = np.unique(start, return_inverse=True)
+    rows = np.full((len(known), len(asked.starts)), -1)
+    rows[like, branch] = np.arange(len(branch))
+    place = {name: number for number, name in enumerate(asked.starts)}
+    chosen = np.full(len(known), -1)
+    hints = {name: np.zeros(len(known), bool) for name in asked.starts}
+    for level in reversed(asked.levels):
+        of_level = rows[:, place[level.start]]
+        new = (chosen < 0) & (of_level >= 0)
+        chosen[new] = of_level[new]
+        for hint in level.hints:
+            hints[hint] = new & (rows[:, place[hint]] >= 0)
+            new = new & ~hints[hint]
+    started = chosen >= 0
+    found = _taken(piece, chosen[started])
+    for name, told in hints.items():
+        column = found.get(name)
+        if column is not None and not isinstance(column, Lists):
+            found[name] = np.where(told[started], known[started], column)
+    return found
 
 
 def matches(

@@ -16,6 +16,7 @@ from neelc.runtime.program import (
     Filter,
     Fold,
     Follow,
+    Likely,
     Move,
     Present,
     Rename,
@@ -24,8 +25,8 @@ from neelc.runtime.program import (
     Take,
     Total,
     Value,
+    Weigh,
 )
-from neelc.runtime.weighing import Likely, Weigh
 
 
 def of_value(value: Value) -> Iterator[str]:

@@ -3,20 +3,393 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import mentions
-from neelc.runtime.kernels.bounds import Room, rooms
-from neelc.runtime.kernels.equality import narrowed
-from neelc.runtime.kernels.events import Numbers, Truths, Values
-from neelc.runtime.kernels.frontier import Frontier, chosen
-from neelc.runtime.kernels.lists import contains
-from neelc.runtime.kernels.operations import holds
-from neelc.runtime.kernels.players import Players, Search, is_own
-from neelc.runtime.kernels.timeline import FAR
-from neelc.runtime.program import ALL, LATEST, Take, Value
+from neelc.runtime.kernels.events import Events, Numbers, Truths, Values, part
+from neelc.runtime.kernels.frontier import Frontier, chosen, contains
+from neelc.runtime.program import ALL, LATEST, Apply, Between, Bounds, Column, Program, Take, Value
+from neelc.runtime.values.arithmetic import Array, equal
+from neelc.runtime.values.operations import holds
+
+# The times of all segments on one line, one segment behind the other.
+#
+# A range of times within a segment is then a range on this line, and one binary search finds the events in
+# it for all rows at once.
+
+# All places on the line, all widths of windows and their sums and differences fit into 64 bits.
+LONGEST = 2**61
+FAR = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Where events start and end on the line, and the first and the last place of each segment.
+
+    The last entry of `low` and `high` is for segment -1, which is all of them.
+    """
+
+    start: Numbers
+    end: Numbers
+    low: Numbers
+    high: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """The line of times, and that of places where events are counted; each segment's first event."""
+
+    first: Numbers
+    time: Axis
+    place: Axis | None
+
+
+def firsts(events: Events) -> Numbers:
+    """The number of the first event of each segment that has events."""
+    segment = events.segment
+    return np.flatnonzero(np.concatenate(([True], segment[1:] != segment[:-1])))
+
+
+def segment_limits(start: Numbers, end: Numbers, first: Numbers) -> tuple[Numbers, Numbers]:
+    """The first and the last time of each segment. Imprecise events end before they start: see `relaxed`."""
+    latest = np.append(first[1:], len(end)) - 1
+    if end is start:
+        return start[first], start[latest]
+    low, high = np.minimum.reduceat(end, first), np.maximum.reduceat(end, first)
+    return np.minimum(start[first], low), np.maximum(start[latest], high)
+
+
+def spans(start: Numbers, end: Numbers, first: Numbers) -> NDArray[np.uint64]:
+    """How long each segment is: as unsigned numbers, in which every difference fits."""
+    low, high = segment_limits(start, end, first)
+    return high.view(np.uint64) - low.view(np.uint64)
+
+
+def groups(events: Events) -> Iterator[tuple[int, Events, Timeline]]:
+    """Parts of the events that fit on one line each, each with the number of its first event."""
+    if not len(events.start):
+        return
+    first = firsts(events)
+    lengths = spans(events.start, events.end, first)
+    if (lengths >= LONGEST).any():
+        number = int(np.argmax(lengths >= LONGEST))
+        message = (
+            f"the events of one key are {int(lengths[number])} units of time apart, {LONGEST - 1} is the most"
+        )
+        raise KernelError("MAX_SPAN", message, int(events.segment[first[number]]))
+    if float(lengths.astype(np.float64).sum()) + len(first) < LONGEST / 2:
+        yield 0, events, timeline(events, first)
+        return
+    begin, total = 0, 0
+    for number, length in zip(first.tolist(), lengths.tolist(), strict=True):
+        if total + length + 1 > LONGEST:
+            yield _group(events, begin, number)
+            begin, total = number, 0
+        total += length + 1
+    yield _group(events, begin, len(events.start))
+
+
+def _group(events: Events, begin: int, end: int) -> tuple[int, Events, Timeline]:
+    cut = part(events, begin, end)
+    return begin, cut, timeline(cut, firsts(cut))
+
+
+def axis(start: Numbers, end: Numbers, segment: Numbers, first: Numbers) -> Axis:
+    """
+    >>> import numpy as np
+    >>> times = np.array([7, 9, -100, -100, -98])
+    >>> line = axis(times, times, np.array([0, 0, 1, 1, 1]), np.array([0, 2]))
+    >>> line.start.tolist(), line.low.tolist(), line.high.tolist()
+    ([0, 2, 3, 3, 5], [0, 3, 0], [2, 5, 5])
+    """
+    lengths = spans(start, end, first).astype(np.int64)
+    beyond = np.cumsum(lengths + 1)
+    present = segment[first]
+    low = np.zeros(int(present[-1]) + 2, np.int64)
+    high = low - 1
+    low[present] = beyond - lengths - 1
+    high[present] = beyond - 1
+    high[-1] = beyond[-1] - 1
+    # The shift itself may wrap around; what comes out is right again.
+    earliest, _ = segment_limits(start, end, first)
+    shift = np.repeat(low[present] - earliest, np.diff(first, append=len(start)))
+    starts = start + shift
+    return Axis(starts, starts if end is start else end + shift, low, high)
+
+
+def timeline(events: Events, first: Numbers) -> Timeline:
+    time = axis(events.start, events.end, events.segment, first)
+    if events.first is None or events.beyond is None:
+        return Timeline(first, time, None)
+    return Timeline(first, time, axis(events.first, events.beyond, events.segment, first))
+
+
+# Where the next event may lie, for each row.
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """On one axis, for each row: an event starts at `start` or later and ends at `end` or earlier.
+
+    All bounds have this form, which is what makes them cheap: whether an event is too early depends on its
+    start alone, and whether it is too late on its end alone.
+    """
+
+    start: Numbers
+    end: Numbers
+
+
+def rooms(bounds: Bounds, frontier: Frontier, timeline: Timeline) -> tuple[Room, Room | None]:
+    """The room in times, and in places if a window counts events."""
+    time = _room(bounds, frontier, timeline.time, counted=False)
+    if not any(within.counted and within.events for within in bounds.within):
+        return time, None
+    assert timeline.place is not None, "a window counts, but the events are not counted"
+    return time, _room(bounds, frontier, timeline.place, counted=True)
+
+
+def _room(bounds: Bounds, frontier: Frontier, axis: Axis, counted: bool) -> Room:
+    start, end = axis.low[frontier.segment], axis.high[frontier.segment]
+    if not counted:
+        start, end = _ordered(bounds, frontier, axis, start, end)
+    for within in bounds.within:
+        if within.counted == counted:
+            width = max(-LONGEST, min(within.width, LONGEST))
+            start = np.maximum(start, latest(within.events, frontier, axis) - width)
+            end = np.minimum(end, earliest(within.events, frontier, axis) + width)
+    return Room(start, end)
+
+
+def _ordered(
+    bounds: Bounds, frontier: Frontier, axis: Axis, start: Numbers, end: Numbers
+) -> tuple[Numbers, Numbers]:
+    if bounds.after:
+        start = np.maximum(start, latest(bounds.after, frontier, axis) + 1)
+    if bounds.before:
+        end = np.minimum(end, earliest(bounds.before, frontier, axis) - 1)
+    for between in bounds.between:
+        gap = _gap(between, frontier, axis)
+        start, end = np.maximum(start, gap.start), np.minimum(end, gap.end)
+    return start, end
+
+
+def _gap(between: Between, frontier: Frontier, axis: Axis) -> Room:
+    """Between the two groups; no room where they overlap or one of them is empty."""
+    one, other = between.one, between.other
+    ends = latest(one, frontier, axis), latest(other, frontier, axis)
+    starts = earliest(one, frontier, axis), earliest(other, frontier, axis)
+    full = (ends[0] > -FAR) & (ends[1] > -FAR)
+    forwards, backwards = full & (ends[0] < starts[1]), full & (ends[1] < starts[0])
+    start = np.where(forwards, ends[0], np.where(backwards, ends[1], FAR))
+    end = np.where(forwards, starts[1], np.where(backwards, starts[0], -FAR))
+    return Room(start + 1, end - 1)
+
+
+def latest(variables: tuple[str, ...], frontier: Frontier, axis: Axis) -> Numbers:
+    """The latest end of the events of a group, -FAR where it has none."""
+    result = np.full(len(frontier), -FAR)
+    for numbers in _bound(variables, frontier):
+        np.maximum(result, np.where(numbers < 0, -FAR, axis.end[numbers]), out=result)
+    return result
+
+
+def earliest(variables: tuple[str, ...], frontier: Frontier, axis: Axis) -> Numbers:
+    """The earliest start of the events of a group, FAR where it has none."""
+    result = np.full(len(frontier), FAR)
+    for numbers in _bound(variables, frontier):
+        np.minimum(result, np.where(numbers < 0, FAR, axis.start[numbers]), out=result)
+    return result
+
+
+def _bound(variables: tuple[str, ...], frontier: Frontier) -> list[Numbers]:
+    return [frontier.variables[name] for name in variables if name in frontier.variables]
+
+
+# The events that can be bound by a Take whatever the row has, ready to be searched.
+
+
+@dataclass(frozen=True, eq=False)
+class Players:
+    """Events in ascending order: their numbers, and where they lie on the axes."""
+
+    numbers: Numbers
+    start: Numbers
+    end: Numbers
+    first: Numbers | None
+    beyond: Numbers | None
+    indexes: dict[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def ends_from(self) -> Numbers:
+        """For each place: the first end of all events at it or after it. What lies beyond a time, lies beyond
+        it from some place on."""
+        return self.start if self.end is self.start else np.minimum.accumulate(self.end[::-1])[::-1]
+
+    @cached_property
+    def soonest(self) -> Numbers:
+        """For each place: where at it or after it the event is that ends first.
+
+        Events of later segments end after all of this one: no segment looks beyond itself but from its end.
+        """
+        places = np.where(self.end == self.ends_from, np.arange(len(self.end)), len(self.end))
+        return np.minimum.accumulate(places[::-1])[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What all steps of a run share. `positive` is for the steps whose events are part of the match; one that
+    `prunes` drops, where only existence is asked for, what no later step looks at."""
+
+    program: Program
+    events: Events
+    timeline: Timeline
+    most_rows: int
+    positive: bool = True
+    prunes: bool = True
+    found: dict[object, Players] = field(default_factory=dict)
+    tried: list[int] = field(default_factory=lambda: [0])
+    """How many lists were tried."""
+
+    def unowned(self) -> Search:
+        """The same for steps inside Absent and Present."""
+        return replace(self, positive=False) if self.positive else self
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """Does a segment have events outside of its owned range?"""
+        first = self.timeline.first
+        last = np.append(first[1:], len(self.events.start)) - 1
+        low, high = (limit[self.events.segment[first]] for limit in self.events.owned)
+        return bool((self.events.start[first] < low).any() or (self.events.start[last] >= high).any())
+
+    def players(self, take: Take) -> Players:
+        """The events that a step can bind: found once."""
+        own = tuple(condition for condition in take.where if is_own(condition, take))
+        members = tuple((w.counted, w.width) for w in take.bounds.within if w.member)
+        owner = (
+            self.positive and self.is_cut and any(o.variable == take.variable for o in self.program.outputs)
+        )
+        leads = owner and take.variable == self.program.leader
+        key = (take.role, repr(own), members, owner, leads)
+        if key not in self.found:
+            self.found[key] = self._players(take, own, owner, leads)
+        return self.found[key]
+
+    def _players(self, take: Take, own: tuple[Value, ...], owner: bool, leads: bool) -> Players:
+        numbers = self.events.roles[take.role]
+        for within in take.bounds.within:
+            if within.member:
+                numbers = numbers[self._length(numbers, within.counted) <= within.width]
+        if owner:
+            numbers = numbers[self._owned(numbers, leads)]
+        for condition in own:
+            numbers = numbers[holds(condition, {take.variable: numbers}.get, self.events, len(numbers))]
+        time, place = self.timeline.time, self.timeline.place
+        start = time.start[numbers]
+        return Players(
+            numbers,
+            start,
+            time.end[numbers] if self.events.lasting else start,
+            None if place is None else place.start[numbers],
+            None if place is None else place.end[numbers],
+        )
+
+    def _length(self, numbers: Numbers, counted: bool) -> Numbers:
+        axis = self.timeline.place if counted else self.timeline.time
+        assert axis is not None, "a window counts, but the events are not counted"
+        return axis.end[numbers] - axis.start[numbers]
+
+    def _owned(self, numbers: Numbers, leader: bool) -> Truths:
+        """No event of a match starts before its start, which is in the owned range."""
+        low, high = self.events.owned
+        start, segment = self.events.start[numbers], self.events.segment[numbers]
+        owned: Truths = start >= low[segment]
+        return owned & (start < high[segment]) if leader else owned
+
+
+def is_own(condition: Value, take: Take) -> bool:
+    """Does the condition concern no event but the one to be bound?"""
+    return set(mentions.of_value(condition)) <= {take.variable}
+
+
+# Candidates that must have a value in common with an event of the row: found by it, not tried one by one.
+#
+# Players are sorted by the value and then by their place. In that order the players of a range that have
+# one value are a range again.
+
+# With fewer pairs than this, or fewer than a few for each event, sorting does not pay.
+LEAST_PAIRS = 100_000
+LEAST_SHARE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The different values; the places of players by value; values and places as ascending numbers."""
+
+    values: Array
+    order: Numbers
+    keys: Numbers
+
+
+def index_of(values: Array) -> Index:
+    """
+    >>> import numpy as np
+    >>> index = index_of(np.array([7, 5, 7, 5]))
+    >>> index.values.tolist(), index.order.tolist(), index.keys.tolist()
+    ([5, 7], [1, 3, 0, 2], [1, 3, 4, 6])
+    """
+    different, codes = np.unique(values, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    return Index(different, order, codes[order] * len(values) + order)
+
+
+def equation(step: Take, frontier: Frontier, events: Events) -> tuple[Column, Column] | None:
+    """A column of the event to be bound, and one of a bound event that it must be equal to, if there is such.
+
+    Not if the bound event is absent in some rows: to agree with it asks nothing.
+    """
+    for condition in step.where:
+        match condition:
+            case Apply("=" | "agrees", (Column() as one, Column() as other)):
+                own, bound = (one, other) if one.variable == step.variable else (other, one)
+                kinds = {events.columns[side.name].values.dtype.kind for side in (own, bound)}
+                if own.variable == step.variable and len(kinds) == 1 and _is_bound(bound, frontier):
+                    return own, bound
+    return None
+
+
+def _is_bound(column: Column, frontier: Frontier) -> bool:
+    numbers = frontier.variables.get(column.variable)
+    return numbers is not None and bool((numbers >= 0).all())
+
+
+def narrowed(
+    step: Take, frontier: Frontier, events: Events, players: Players, left: Numbers, right: Numbers
+) -> tuple[Numbers, Numbers, Numbers] | None:
+    """An order of the players, and the ranges in it that hold all candidates; None if that does not pay."""
+    pairs = int((right - left).sum())
+    if not pairs or pairs < max(LEAST_PAIRS, LEAST_SHARE * (len(players.numbers) + len(frontier))):
+        return None
+    found = equation(step, frontier, events)
+    if found is None:
+        return None
+    own, bound = found
+    if own.name not in players.indexes:
+        players.indexes[own.name] = index_of(events.columns[own.name].values[players.numbers])
+    index = players.indexes[own.name]
+    assert isinstance(index, Index)
+    values = events.columns[bound.name].values[frontier.variables[bound.variable]]
+    code = np.minimum(np.searchsorted(index.values, values), len(index.values) - 1)
+    base = code * len(index.order)
+    begin = np.searchsorted(index.keys, base + left)
+    end = np.searchsorted(index.keys, base + right)
+    return index.order, begin, np.where(equal(index.values[code], values), end, begin)
+
 
 # The mark that holds which row a row of an inner table comes from. No name of a pattern is like it.
 ROW = "#row"

@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neelc.ir.algebra import Algebra
-from neelc.ir.logical import Match, NamedQuery, Program
-from neelc.runtime.reference.agents import AgentFailure
-from neelc.runtime.reference.algebra import events
+from neelc.ir.program import Match, NamedQuery, Program
+from neelc.runtime.reference.algebra import AgentFailure, events
 from neelc.runtime.reference.model import Binding, Event, LimitReached
-from neelc.runtime.reference.reading import Answer, Answers, Tables, events_of, valid_of
-from neelc.runtime.reference.results import Result, rows_of
+from neelc.runtime.reference.results import Answer, Answers, Result, Tables, events_of, rows_of, valid_of
 from neelc.runtime.reference.worlds import find_matches
 
 __all__ = ["AgentFailure", "Event", "LimitReached", "Result", "Tables", "events_read", "matches", "run"]

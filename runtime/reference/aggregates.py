@@ -9,16 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from neelc.ir.intervals import day_interval
-from neelc.ir.moments import Months
+from neelc.ir.expressions import BY_ORDER, BY_VALUE
 from neelc.ir.names import bare
-from neelc.ir.row_values import BY_ORDER, BY_VALUE
 from neelc.ir.types import DOUBLE, Array, DataType, Map, Struct
 from neelc.ir.types import Decimal as DecimalType
-from neelc.runtime.reference.arithmetic import MICROSECOND, binary
+from neelc.runtime.reference.functions import extreme
 from neelc.runtime.reference.model import comparable
-from neelc.runtime.reference.scalar_functions import extreme
-from neelc.runtime.reference.values import FAILURES, fit, half_up, order
+from neelc.runtime.reference.values import FAILURES, MICROSECOND, binary, fit, half_up, order
+from neelc.scalar.times import Months, day_interval
 
 Values = Sequence[object]
 

@@ -9,19 +9,122 @@ what holds for a payload holds at all instants of its valid time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from neelc.ir import algebra as a
-from neelc.ir.expr import Expr
-from neelc.ir.logical import Clock, OutputColumn
-from neelc.runtime.reference.agents import agent_rows
-from neelc.runtime.reference.algebra_windows import count_window, time_window
+from neelc.ir.expressions import Expr
+from neelc.ir.names import bare
+from neelc.ir.program import Clock, OutputColumn
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, LimitReached, comparable
+from neelc.runtime.reference.events import ALWAYS, FOREVER, Time, Valid, named, payload_key, steady
+from neelc.runtime.reference.model import Context, Event, LimitReached, comparable, moment, nanoseconds
+from neelc.runtime.reference.question import length
 from neelc.runtime.reference.sequential import sequential
-from neelc.runtime.reference.valid import ALWAYS, FOREVER, Time, Valid, named, payload_key, steady
+
+# Windows: how long an event stays valid (JEPC thesis, 6.3.2 and 7.3).
+
+
+def time_window(window: a.TimeWindow, event: Valid) -> Valid:
+    """At an instant t an event of the instant u is valid if t - w < u <= t; if the window jumps, t is cut to
+    the last multiple of the jump: "making the granularity of the time domain coarser".
+
+    So it is valid from the first multiple that is not before u, until the first that is not before u + w.
+    """
+    jump = a.instant(window.clock) if window.jump is None else length(window.jump)
+    last = event.end - a.instant(window.clock)
+    return replace(
+        event, start=not_before(event.start, jump), end=not_before(last + length(window.size), jump)
+    )
+
+
+def not_before(time: Time, step: int) -> Time:
+    """The first multiple of `step` that is not before a time.
+
+    >>> [not_before(time, 10) for time in (-11, -10, 0, 1)]
+    [-10, -10, 0, 10]
+    """
+    return time if time == FOREVER else -(-time // step) * step
+
+
+def count_window(window: a.CountWindow, events: Sequence[Valid]) -> Iterator[Valid]:
+    """ "First partitions an event stream and then applies a window to each partition separately"."""
+    partitions: dict[object, list[Valid]] = {}
+    for event in events:
+        key = tuple(comparable(evaluate(one, event.context)) for one in window.partition)
+        partitions.setdefault(key, []).append(event)
+    for partition in partitions.values():
+        yield from _counted(window, partition)
+
+
+def _counted(window: a.CountWindow, events: Sequence[Valid]) -> Iterator[Valid]:
+    """With c(t) for the number of events up to t, those of t included: at t an event of the instant
+    u is valid if c(t) - N < c(u) <= c(t); if the window jumps, c(t) is cut to the last multiple of the jump.
+
+    Simultaneous events have one c, so they come and go together: docs/decisions/0041.
+    """
+    starts = sorted(event.start for event in events)
+    counts = [bisect_right(starts, time) for time in starts]
+    shown = [count // window.jump * window.jump for count in counts]
+    for event in events:
+        own = bisect_right(starts, event.start)
+        begins = (time for time, count in zip(starts, shown, strict=True) if own <= count)
+        ends = (time for time, count in zip(starts, shown, strict=True) if own <= count - window.size)
+        yield replace(event, start=next(begins, FOREVER), end=next(ends, FOREVER))
+
+
+# Agents that users register, on the reference interpreter: functions from lists of rows to one.
+
+
+class AgentFailure(RuntimeError):
+    """An agent has raised, or has given what it must not. `name` is that of the agent."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+def agent_rows(agent: a.Agent, inputs: Sequence[Sequence[Valid]], clock: Clock) -> list[Valid]:
+    """What the agent makes of the rows of its inputs, each with the payload's columns, `ts` and `te`. `clock`
+    is that of the whole SELECT."""
+    if agent.rows is None:
+        message = f"the agent {agent.name} is a function of DataFrames: it can run on Spark only"
+        raise AgentFailure(agent.name, message)
+    given = [[_row(event, agent, clock) for event in sorted(input, key=steady)] for input in inputs]
+    try:
+        made = list(agent.rows(*given))
+    except Exception as error:
+        message = f"the agent {agent.name} failed: {type(error).__name__}: {error}"
+        raise AgentFailure(agent.name, message) from error
+    return [_valid(row, agent, clock) for row in made]
+
+
+def _row(event: Valid, agent: a.Agent, clock: Clock) -> dict[str, object]:
+    (of,) = event.binding.values()
+    start, end = (
+        None if time in (ALWAYS, FOREVER) else moment(int(time), agent.clock, clock) for time in _times(event)
+    )
+    return {**of.attributes, a.START: start, a.END: end}
+
+
+def _times(event: Valid) -> tuple[Time, Time]:
+    return event.start, event.end
+
+
+def _valid(row: object, agent: a.Agent, clock: Clock) -> Valid:
+    names = [bare(column.name) for column in agent.columns]
+    if not isinstance(row, Mapping) or any(name not in row for name in (*names, a.START, a.END)):
+        wanted = ", ".join((*names, a.START, a.END))
+        raise AgentFailure(agent.name, f"the agent {agent.name} gave {row!r}, which has no {wanted}")
+    unit = agent.clock.unit or "MILLISECOND"
+    start, end = (nanoseconds(row[name], unit, clock) for name in (a.START, a.END))
+    if start is None or (end is not None and end <= start):
+        raise AgentFailure(agent.name, f"the agent {agent.name} gave {row!r}, which is valid at no instant")
+    values = {name: row[name] for name in names}
+    return Valid(named(agent.variable, values), start, FOREVER if end is None else end)
+
 
 MAX_COMBINATIONS = 1_000_000
 """How many combinations of events one correlator may try."""

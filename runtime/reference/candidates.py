@@ -10,12 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from neelc.ir import pattern as p
+from neelc.ir import patterns as p
 from neelc.runtime.reference.model import Binding, Event, LimitReached, bound_events
 from neelc.runtime.reference.partial import Partial, judged
-from neelc.runtime.reference.question import ELEMENT, Question, element
-from neelc.runtime.reference.scopes import EVERYWHERE, Scope, extent, room
-from neelc.runtime.reference.windows import reach
+from neelc.runtime.reference.question import (
+    ELEMENT,
+    EVERYWHERE,
+    Question,
+    Scope,
+    element,
+    extent,
+    reach,
+    room,
+)
 
 MAX_CANDIDATES = 1_000_000
 """How many bindings, complete or not, one search may go through."""

@@ -7,26 +7,99 @@ zero) there is NULL, as from its try_ functions. Truth has three values; NULL is
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
-from neelc.ir import expr as e
-from neelc.ir.intervals import interval_value
-from neelc.ir.many import is_array_of_path, is_many, lists
-from neelc.ir.moments import date_of, in_zone, timestamp_ntz_of, timestamp_of
+from neelc.ir import expressions as e
+from neelc.ir.expressions import (
+    At,
+    Each,
+    EventRef,
+    Expr,
+    Index,
+    Inner,
+    Variable,
+    element,
+    is_array_of_path,
+    is_many,
+    lists,
+)
 from neelc.ir.names import bare
-from neelc.ir.typeof import type_of
 from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
-from neelc.runtime.reference import arithmetic
+from neelc.runtime.reference import values as arithmetic
 from neelc.runtime.reference.aggregates import aggregate, as_python
-from neelc.runtime.reference.casts import cast, to_timestamp
-from neelc.runtime.reference.functions_of_times import extract
+from neelc.runtime.reference.functions import call, extract, is_like, value_of
 from neelc.runtime.reference.model import Context, Event, attribute
-from neelc.runtime.reference.patterns import is_like
-from neelc.runtime.reference.references import event_of, is_absent, meaning, one_by_one
-from neelc.runtime.reference.scalar_functions import call, value_of
-from neelc.runtime.reference.values import FAILURES, fit, order
-from neelc.runtime.registered import called
+from neelc.runtime.reference.values import FAILURES, cast, fit, order, to_timestamp
+from neelc.runtime.user_functions import called
+from neelc.scalar.times import date_of, in_zone, interval_value, timestamp_ntz_of, timestamp_of
+from neelc.scalar.type_of import type_of
+
+# References: which event, or which events, they mean in a context.
+
+
+def event_of(reference: EventRef, context: Context) -> Event | None:
+    """The event, None if it is absent: a branch not taken, an index outside the list."""
+    found = meaning(reference, context)
+    return found if isinstance(found, Event) else None
+
+
+def meaning(reference: EventRef, context: Context) -> object:
+    """An event, a list of events or of iterations, or one iteration: the bindings of its variables."""
+    match reference:
+        case Variable(name):
+            return context.binding.get(name)
+        case At(base, index):
+            members = list_of(base, context)
+            place = position(index, len(members), context)
+            return members[place] if place is not None and 0 <= place < len(members) else None
+        case Inner(base, name):
+            iteration = meaning(base, context)
+            return iteration.get(name) if isinstance(iteration, Mapping) else None
+    return None
+
+
+def list_of(reference: EventRef, context: Context) -> tuple[object, ...]:
+    """The list that a Kleene variable is bound to; empty if the variable is absent."""
+    found = meaning(reference, context)
+    return found if isinstance(found, tuple) else ()
+
+
+def is_absent(reference: EventRef, context: Context) -> bool:
+    """Whether there is no such list at all, which is not the same as an empty one."""
+    return meaning(reference, context) is None
+
+
+def position(index: Index, length: int, context: Context) -> int | None:
+    """The place of an index, from 0; it may lie outside the list."""
+    match index.anchor:
+        case "FIRST":
+            return index.offset
+        case "LAST":
+            return length - 1 + index.offset
+        case "CURRENT" if context.current is not None:
+            return context.current + index.offset
+    return None
+
+
+def places(each: Each, context: Context) -> range:
+    """The places of the elements that `b[]` or `b[..i-1]` ranges over."""
+    length = len(list_of(each.base, context))
+    if each.upper is None:
+        return range(length)
+    upper = position(each.upper, length, context)
+    return range(0 if upper is None else max(0, min(length, upper + 1)))
+
+
+def one_by_one(expression: Expr, context: Context) -> Iterator[Expr]:
+    """The expression for each element of the lists it ranges over, outer lists first."""
+    each = next(lists(expression), None)
+    if each is None:
+        yield expression
+        return
+    for place in places(each, context):
+        yield from one_by_one(element(expression, each, place), context)
+
 
 _READERS: dict[DataType, Callable[[str], object]] = {
     DATE: date_of,

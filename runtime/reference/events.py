@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from neelc.ir.logical import Clock, EventType, Member, Stream
 from neelc.ir.names import bare, is_quoted
-from neelc.runtime.reference.model import Event
-from neelc.runtime.reference.times import nanoseconds
+from neelc.ir.program import Clock, EventType, Member, Stream
+from neelc.runtime.reference.model import Context, Event, comparable, nanoseconds
 
 Row = Mapping[str, object]
 
@@ -36,7 +37,7 @@ def type_of(stream: Stream, row: Row) -> object:
 def is_member(event: Event, member: Member) -> bool:
     """ "A type in a pattern is: a value of a type column, or a stream's name."
 
-    >>> from neelc.ir.logical import Member
+    >>> from neelc.ir.program import Member
     >>> event = Event("Trades", 0, "Dell", 1, 1, {}, (1, 1))
     >>> [is_member(event, Member("Trades", value)) for value in ("DELL", "`DELL`", "`Dell`", None)]
     [True, False, True, True]
@@ -67,3 +68,56 @@ def members(types: Iterable[EventType], events: Sequence[Event]) -> dict[str, tu
 def in_order(events: Iterable[Event]) -> tuple[Event, ...]:
     """ "Input order never matters": by time; between simultaneous events any fixed order will do."""
     return tuple(sorted(events, key=lambda event: (event.start, event.end, event.stream, event.row)))
+
+
+# Payloads with the time in which they are valid.
+
+Time = int | float
+"""Nanoseconds; only the two ends of all time are no integers."""
+
+ALWAYS, FOREVER = -math.inf, math.inf
+
+
+@dataclass(frozen=True)
+class Valid:
+    """A payload, valid in `[start, end)`: what each variable stands for.
+
+    >>> Valid({}, 3, 5).with_other(Valid({}, 4, FOREVER))
+    Valid(binding={}, start=4, end=5)
+    """
+
+    binding: Mapping[str, Event]
+    start: Time
+    end: Time
+
+    @property
+    def lasts(self) -> bool:
+        """Whether there is an instant at which it is valid."""
+        return self.start < self.end
+
+    @property
+    def context(self) -> Context:
+        return Context(self.binding)
+
+    def with_other(self, other: Valid) -> Valid:
+        """Both payloads, as long as both are valid."""
+        binding = {**self.binding, **other.binding}
+        return Valid(binding, max(self.start, other.start), min(self.end, other.end))
+
+
+def named(variable: str, attributes: Mapping[str, object]) -> dict[str, Event]:
+    """Attributes under the name of a variable."""
+    return {variable: Event(variable, 0, variable, 0, 0, attributes, (None, None))}
+
+
+def payload_key(event: Valid) -> object:
+    """Equal for equal payloads."""
+    found = ((variable, of.attributes) for variable, of in sorted(event.binding.items()))
+    return tuple(
+        (variable, *((key, comparable(value)) for key, value in of.items())) for variable, of in found
+    )
+
+
+def steady(event: Valid) -> tuple[Time, Time, str]:
+    """An order of events that depends on what they are only."""
+    return event.start, event.end, repr(payload_key(event))

@@ -2,15 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
-from neelc.ir import pattern as p
-from neelc.runtime.reference.conditions import Condition, agree, holds, holds_at, places_of
-from neelc.runtime.reference.decided import Begun, Knowledge
-from neelc.runtime.reference.model import Binding, Context
-from neelc.runtime.reference.question import ELEMENT, Question
-from neelc.runtime.reference.windows import reach
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.expressions import (
+    At,
+    Attribute,
+    Each,
+    EventRef,
+    EventTime,
+    Expr,
+    Index,
+    Inner,
+    Variable,
+    Whole,
+    element,
+    lists,
+)
+from neelc.ir.names import bare
+from neelc.ir.node import Node, children, walk
+from neelc.ir.patterns import targets
+from neelc.ir.program import Furthest, Match
+from neelc.ir.types import DataType, Struct
+from neelc.runtime.order import Place, place_of
+from neelc.runtime.reference.evaluate import list_of, meaning, places, position
+from neelc.runtime.reference.model import Binding, Context, Event, attribute, bound_events
+from neelc.runtime.reference.question import (
+    ELEMENT,
+    Condition,
+    Question,
+    agree,
+    holds,
+    holds_at,
+    places_of,
+    reach,
+)
+
+# What a condition can know while a binding is not complete: which references can no longer change.
+
+Path = Attribute | Whole | EventTime
+
+
+class Begun(dict[str, object]):
+    """An iteration of a closure that is not over: those of its variables that are bound so far."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is bound so far, and the lists in it that may become longer."""
+
+    context: Context
+    growing: Collection[str]
+
+    def is_decided(self, expression: Expr) -> bool:
+        """Whether nothing the expression speaks of can change: `b[1]` is decided as soon as it is bound,
+        `b[last]` and `b[]` when the list is complete."""
+        return all(self.is_known(node) for node in walk(expression) if isinstance(node, Path))
+
+    def is_known(self, path: Expr) -> bool:
+        """Whether the event of a path is known, or every event that it ranges over."""
+        each = next(lists(path), None)
+        if each is None:
+            assert isinstance(path, Path), "a path ends at an event"
+            return self.is_fixed(path.event) and self.is_whole(path.event)
+        return self.has_its_elements(each) and all(
+            self.is_known(element(path, each, place)) for place in places(each, self.context)
+        )
+
+    def has_its_elements(self, each: Each) -> bool:
+        """Whether the elements that `b[]` or `b[..i-1]` ranges over are all there."""
+        if each.upper is None:
+            return self.is_fixed(each.base) and self.is_complete(each.base)
+        return self.is_fixed(At(each.base, each.upper))
+
+    def is_fixed(self, reference: EventRef) -> bool:
+        """Whether it is clear which event, list or iteration a reference means."""
+        match reference:
+            case Inner(base):
+                return self.is_fixed(base)
+            case At(base, index):
+                return self.is_fixed(base) and (self.is_there(base, index) or self.is_complete(base))
+        return True
+
+    def is_there(self, base: EventRef, index: Index) -> bool:
+        """Whether a list has the element already; which one is the last is not known while the list grows."""
+        count = len(list_of(base, self.context))
+        place = position(index, count, self.context)
+        return index.anchor != "LAST" and place is not None and place < count
+
+    def is_complete(self, reference: EventRef) -> bool:
+        """Whether a variable has its value: a list, all its elements."""
+        match reference:
+            case Variable(name):
+                return name not in self.growing
+            case Inner(base, name):
+                iteration = meaning(base, self.context)
+                return not isinstance(iteration, Begun) or (name in iteration and name not in self.growing)
+        return True
+
+    def is_whole(self, reference: EventRef) -> bool:
+        """Whether nothing is still to come inside what a reference means."""
+        return self.is_complete(reference) and not isinstance(meaning(reference, self.context), Begun)
 
 
 @dataclass(frozen=True)
@@ -120,3 +215,110 @@ def may_hold(condition: Condition, binding: Binding, duty: Duty, partial: Partia
         for place in places_of(condition, binding)
         if Knowledge(Context(binding, place), growing).is_decided(condition.expression)
     )
+
+
+# WITH PARTIAL MATCHES: of each start, the match that comes furthest, and what tells why not further.
+
+Events = Sequence[Event | None]
+
+
+def furthest(match: Match, partial: Furthest, found: Sequence[Binding]) -> list[Binding]:
+    """ "The furthest prefix that has a match from a start": an event of the first step. Each branch of the
+    pattern has a variable of its own for it."""
+    names = [name for level in partial.levels for name in (level.start, *level.hints)]
+    starts: dict[Event, dict[str, list[Binding]]] = {}
+    for binding in found:
+        for name in names:
+            if isinstance(start := binding.get(name), Event):
+                starts.setdefault(start, {}).setdefault(name, []).append(binding)
+    order = Order(match)
+    kept: list[Binding] = []
+    for start, branches in starts.items():
+        reached = [level for level in partial.levels if level.start in branches][-1:]
+        for level in reached:
+            best = min(branches[level.start], key=order.place)
+            why = [hint for hint in level.hints if hint in branches][:1]
+            kept.append({**best, **dict.fromkeys(why, start)})
+    return kept
+
+
+class Order:
+    """Which of the matches of one prefix is kept: the one that ends first; then by the times of its events,
+    variable by variable; then by the values that RETURN names. The order of the input never matters."""
+
+    def __init__(self, match: Match) -> None:
+        self.variables = targets(match.pattern)
+        outputs = [output.expression for output in match.outputs]
+        self.mentioned = cache(
+            lambda name: tuple(dict.fromkeys(m for o in outputs for m in mentions(name, o)))
+        )
+
+    def place(self, binding: Binding) -> tuple[int, Place, Place]:
+        lists = [one for name in self.variables for one in leaves(name, binding.get(name))]
+        end = max(event.end for event in bound_events(binding))
+        times = [None if events is None else [_time(event) for event in events] for _, events in lists]
+        values = [[self._values(name, event) for event in events or ()] for name, events in lists]
+        return end, place_of(times), place_of(values)
+
+    def _values(self, name: str, event: Event | None) -> list[object]:
+        return [None if event is None else attribute(event, one) for one in self.mentioned(name)]
+
+
+def _time(event: Event | None) -> list[int] | None:
+    return None if event is None else [event.start, event.end]
+
+
+def leaves(name: str, value: object) -> Iterator[tuple[str, Events | None]]:
+    """The events of a variable, None if it is absent; those of a closure of a composite by its variables.
+
+    >>> a, b = (Event("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
+    >>> [(name, len(events)) for name, events in leaves("k", ({"a": a, "b": b}, {"a": b, "b": None}))]
+    [('a', 2), ('b', 2)]
+    """
+    match value:
+        case Event():
+            yield name, (value,)
+        case (Mapping() as first, *_):
+            for inner in sorted(first):
+                yield inner, tuple(event for one in value for event in _in_iteration(one, inner))
+        case tuple():
+            yield name, tuple(bound_events(value))
+        case _:
+            yield name, None
+
+
+def _in_iteration(iteration: object, name: str) -> Events:
+    assert isinstance(iteration, Mapping), "an iteration of a composite is a binding"
+    value = iteration[name]
+    return (None,) if value is None else tuple(bound_events(value))
+
+
+def mentions(variable: str, node: Node) -> Iterator[str]:
+    """The attributes of a variable that an expression names; all of them where it names the whole event."""
+    match node:
+        case e.Aggregate("count", e.Whole(), distinct=False):
+            return
+        case e.Attribute(event, name) if _variable(event) == variable:
+            yield name
+        case e.Whole(event, kind):
+            yield from _fields(variable, _variable(event), kind)
+    for child in children(node):
+        yield from mentions(variable, child)
+
+
+def _fields(variable: str, whole: str, kind: DataType) -> Iterator[str]:
+    """The fields of a struct that is an event of the variable, or an iteration that has one."""
+    for part in kind.fields if isinstance(kind, Struct) else ():
+        if whole == variable:
+            yield part.name
+        elif bare(part.name) == bare(variable) and isinstance(part.type, Struct):
+            yield from (inner.name for inner in part.type.fields)
+
+
+def _variable(event: e.EventRef) -> str:
+    match event:
+        case e.At(base) | e.Each(base):
+            return _variable(base)
+        case e.Variable(name) | e.Inner(_, name):
+            return name
+    raise AssertionError(f"{event} is of no variable")

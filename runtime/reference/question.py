@@ -2,19 +2,238 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+import datetime
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
-from neelc.ir import pattern as p
-from neelc.ir.expr import Expr, Same
-from neelc.ir.logical import Match
+from neelc.ir import patterns as p
+from neelc.ir.expressions import At, Conjunction, Each, EventRef, Expr, Index, Inner, Literal, Same, Variable
 from neelc.ir.node import walk
-from neelc.runtime.reference.conditions import Condition, conditions, same_attributes
+from neelc.ir.patterns import Window
+from neelc.ir.program import Clock, Match
+from neelc.ir.types import LENGTHS, TIMESTAMP
+from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members
-from neelc.runtime.reference.model import Binding, Event, attribute, bound_events, comparable
-from neelc.runtime.reference.scopes import Scope
+from neelc.runtime.reference.model import (
+    Binding,
+    Context,
+    Event,
+    attribute,
+    bound_events,
+    comparable,
+    nanoseconds,
+)
+
+# Scopes: the intervals of time that parts are judged in, and how far a window reaches.
+
+
+@dataclass(frozen=True)
+class Scope:
+    """An interval of time, both ends included.
+
+    Times are whole numbers, so an open end is the closed one a nanosecond further in: after `t` is from `t
+    + 1`.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __and__(self, other: Scope) -> Scope:
+        return Scope(max(self.low, other.low), min(self.high, other.high))
+
+    def contains(self, event: Event) -> bool:
+        """An event is inside when all of its valid time is."""
+        return self.low <= event.start and event.end <= self.high
+
+
+EVERYWHERE = Scope()
+NOWHERE = Scope(math.inf, -math.inf)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """ "The start (end) of a match is the least `ts` (greatest `te`) of all events bound in it"; so of a
+    part."""
+
+    start: int
+    end: int
+
+
+def extent(events: Sequence[Event]) -> Extent | None:
+    """The extent of some events; a part that binds none takes no room."""
+    if not events:
+        return None
+    return Extent(min(event.start for event in events), max(event.end for event in events))
+
+
+def in_sequence(extents: Sequence[Extent | None]) -> bool:
+    """ "Each ends strictly before the next one starts"; what takes no room is skipped.
+
+    >>> in_sequence([Extent(1, 2), None, Extent(3, 3)]), in_sequence([Extent(1, 2), Extent(2, 3)])
+    (True, False)
+    """
+    solid = [extent for extent in extents if extent]
+    return all(left.end < right.start for left, right in pairwise(solid))
+
+
+def room(extents: Sequence[Extent | None], place: int, scope: Scope) -> Scope:
+    """ "A part's scope runs, open, from the end of the positive part before it to the start of the positive
+    part after it; the first (last) part's scope begins (ends) where the SEQ's own scope does."
+
+    >>> room([Extent(1, 2), None, Extent(9, 9)], 1, Scope())
+    Scope(low=3, high=8)
+    """
+    low = max((extent.end + 1 for extent in extents[:place] if extent), default=scope.low)
+    high = min((extent.start - 1 for extent in extents[place + 1 :] if extent), default=scope.high)
+    return Scope(low, high)
+
+
+def between(left: Extent | None, right: Extent | None) -> Scope:
+    """AND_NEG: "strictly between a and b, whichever comes first"; nothing lies between parts that overlap, or
+    beside one that is absent.
+
+    >>> between(Extent(7, 8), Extent(1, 2)), between(Extent(1, 5), Extent(3, 6)) == NOWHERE
+    (Scope(low=3, high=6), True)
+    """
+    if left is None or right is None:
+        return NOWHERE
+    first, second = sorted((left, right), key=lambda extent: extent.start)
+    return Scope(first.end + 1, second.start - 1) if first.end < second.start else NOWHERE
+
+
+# Conditions: what each conjunct speaks about, and whether it holds.
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One conjunct: the variables it names, and the list, `ranged`, that `i` ranges over, if it holds an `i`.
+
+    `lag` is the k of `b[i-k]` or `b[..i-k]`. A condition that `grows` speaks of the list `grows` only up
+    to its element i, so that it can be judged for each element while the list still grows.
+    """
+
+    expression: Expr
+    names: frozenset[str]
+    ranged: EventRef | None
+    lag: int
+    grows: str | None
+
+
+def conjuncts(where: Expr | None) -> Iterator[Expr]:
+    """The conjuncts of a condition."""
+    if isinstance(where, Conjunction):
+        for operand in where.operands:
+            yield from conjuncts(operand)
+    elif where is not None:
+        yield where
+
+
+def conditions(where: Expr | None) -> tuple[Condition, ...]:
+    """The conjuncts that are judged by evaluating them."""
+    return tuple(condition(conjunct) for conjunct in conjuncts(where) if not isinstance(conjunct, Same))
+
+
+def same_attributes(where: Expr | None) -> tuple[tuple[str, ...], ...]:
+    """The attributes of each `[id]` among the conjuncts."""
+    return tuple(conjunct.attributes for conjunct in conjuncts(where) if isinstance(conjunct, Same))
+
+
+def condition(expression: Expr) -> Condition:
+    """What `expression` speaks about."""
+    nodes = list(walk(expression))
+    names = frozenset(node.name for node in nodes if isinstance(node, Variable))
+    places = [
+        (node.base, place) for node in nodes if isinstance(node, At | Each) and (place := place_of(node))
+    ]
+    running = [(base, place) for base, place in places if place.anchor == "CURRENT"]
+    lag = max((-place.offset for _, place in running), default=0)
+    ranged = running[0][0] if running else None
+    grows = ranged.name if isinstance(ranged, Variable) else None
+    if grows is not None:
+        uses = sum(isinstance(node, Variable) and node.name == grows for node in nodes)
+        backward = sum(base == ranged and is_backward(place) for base, place in places)
+        grows = grows if uses == backward else None
+    return Condition(expression, names, ranged, max(lag, 0), grows)
+
+
+def place_of(reference: At | Each) -> Index | None:
+    return reference.index if isinstance(reference, At) else reference.upper
+
+
+def is_backward(place: Index) -> bool:
+    """Whether the place is known as soon as element i is: `b[i-1]` and `b[1]` are, `b[last]` is not."""
+    return place.offset <= 0 if place.anchor == "CURRENT" else (place.anchor == "FIRST" and place.offset == 0)
+
+
+def holds(condition: Condition, binding: Binding) -> bool:
+    """ "... for which the condition is TRUE (SQL's three-valued logic)"; one with `i`, for every i.
+
+    "A condition with `b[i-1]` or `b[..i-1]` holds for the first element by definition." Where there is no
+    list, because its OR branch was not taken, there is no i either.
+    """
+    return all(holds_at(condition, binding, current) for current in places_of(condition, binding))
+
+
+def places_of(condition: Condition, binding: Binding) -> Sequence[int | None]:
+    """What i stands for, one after the other; None, once, if there is no i."""
+    if condition.ranged is None:
+        return (None,)
+    elements = referred(condition.ranged, binding)
+    return range(len(elements)) if isinstance(elements, tuple) else ()
+
+
+def holds_at(condition: Condition, binding: Binding, current: int | None) -> bool:
+    """Whether the condition holds for one i."""
+    if current is not None and current < condition.lag:
+        return True
+    return evaluate(condition.expression, Context(binding, current)) is True
+
+
+def referred(reference: EventRef, binding: Binding) -> object:
+    """What a reference without `i` stands for: `k`, or `k[last].c`."""
+    match reference:
+        case Variable(name):
+            return binding.get(name)
+        case Inner(base, name):
+            iteration = referred(base, binding)
+            return iteration.get(name) if isinstance(iteration, Mapping) else None
+        case At(base, Index(anchor, offset)):
+            elements = referred(base, binding)
+            if not isinstance(elements, tuple):
+                return None
+            place = offset if anchor == "FIRST" else len(elements) - 1 + offset
+            return elements[place] if 0 <= place < len(elements) else None
+    return None
+
+
+def agree(attributes: Iterable[str], events: Iterable[Event]) -> bool:
+    """ "`[id]` means: equal `id` on every event, the negative parts' included. NULL equals nothing."
+
+    >>> one, two, no = (Event("S", row, "A", 0, 0, {"id": id}, (0, 0)) for row, id in enumerate([7, 7, None]))
+    >>> agree(["id"], [one, two]), agree(["id"], [no]), agree(["id"], [])
+    (True, False, True)
+    """
+    events = tuple(events)
+    for name in attributes:
+        values = set(map(comparable, as_numbers([attribute(event, name) for event in events])))
+        if None in values or len(values) > 1:
+            return False
+    return True
+
+
+def as_numbers(values: Sequence[object]) -> list[object]:
+    """A DATE equals the TIMESTAMP of its midnight, a TIMESTAMP_NTZ that of the session's clock: events of
+    different streams may have either."""
+    zoned = any(isinstance(value, datetime.datetime) and value.tzinfo for value in values)
+    clock = Clock(TIMESTAMP) if zoned else None
+    return [
+        nanoseconds(value, "DAY", clock) if isinstance(value, datetime.date) else value for value in values
+    ]
+
 
 ELEMENT = ""
 """The variable of the body of `B+ b[]`, which has no name of its own."""
@@ -162,3 +381,63 @@ def element(part: p.Repeat, binding: Binding) -> object:
     if isinstance(part.part, p.Event):
         return binding[part.part.variable or ELEMENT]
     return {name: binding[name] for name in sorted(variables(part.part))}
+
+
+# WITHIN: whether a window holds for some events, and how far it reaches around them.
+
+
+def reach(question: Question, window: Window | None, events: Sequence[Event]) -> Scope | None:
+    """The scope that a window leaves around the events of a part; None when the window does not hold for
+    them.
+
+    Without a window, or without an event to measure from, nothing is bounded.
+    """
+    bounds = extent(events)
+    if window is None or bounds is None:
+        return EVERYWHERE
+    if window.unit == "EVENT":
+        return reach_of_count(question, size(window), events[0], bounds)
+    return reach_of_time(length(window), bounds)
+
+
+def reach_of_time(width: int, bounds: Extent) -> Scope | None:
+    """ "`WITHIN w` holds when end - start <= w, the end included"; the scope is "[end - w, start + w], both
+    included".
+
+    >>> reach_of_time(10, Extent(3, 13)), reach_of_time(9, Extent(3, 13))
+    (Scope(low=3, high=13), None)
+    """
+    if bounds.end - bounds.start > width:
+        return None
+    return Scope(bounds.end - width, bounds.start + width)
+
+
+def reach_of_count(question: Question, count: int, event: Event, bounds: Extent) -> Scope | None:
+    """ "`WITHIN n EVENTS` holds when at most n events of the FROM streams (of the partition, if any) have a
+    `ts` in [start, end]"; the scope is "as far as the extended match would still hold at most n"."""
+    starts = question.starts(event)
+    first, beyond = bisect_left(starts, bounds.start), bisect_right(starts, bounds.end)
+    if beyond - first > count:
+        return None
+    low = starts[beyond - count - 1] + 1 if beyond > count else EVERYWHERE.low
+    high = starts[first + count] - 1 if first + count < len(starts) else EVERYWHERE.high
+    return Scope(low, high)
+
+
+def size(window: Window) -> int:
+    """The count of a bound window."""
+    assert isinstance(window.count, Literal) and isinstance(window.count.value, int), (
+        "a bound window has a count"
+    )
+    return window.count.value
+
+
+def length(window: Window) -> int:
+    """A window of time in nanoseconds.
+
+    >>> from neelc.ir.types import INT
+    >>> length(Window(Literal(2, INT), "SECOND"))
+    2000000000
+    """
+    assert window.unit in LENGTHS, f"a window of {window.unit} has no fixed length"
+    return size(window) * LENGTHS[window.unit]

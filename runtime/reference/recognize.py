@@ -2,23 +2,256 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cmp_to_key
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cmp_to_key
+from itertools import permutations
 
-from neelc.ir.expr import AtRow, Classifier, Expr, OverRows
-from neelc.ir.node import walk
-from neelc.ir.recognize import OMIT, UNMATCHED, Recognize, RowDefinition, RowSkip
-from neelc.ir.row_values import ROW
-from neelc.ir.rows import SortItem
+from neelc.ir import row_patterns as r
+from neelc.ir.bound_rows import OMIT, UNMATCHED, Recognize, RowDefinition, RowSkip
+from neelc.ir.expressions import (
+    ROW,
+    AtRow,
+    Attribute,
+    Classifier,
+    Expr,
+    Given,
+    MatchNumber,
+    OverRows,
+    RowValue,
+    Variable,
+)
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.row_patterns import SortItem
+from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, LimitReached, comparable
+from neelc.runtime.reference.model import Context, Event, LimitReached, comparable, nanoseconds
+from neelc.runtime.reference.question import length, size
 from neelc.runtime.reference.results import Result
-from neelc.runtime.reference.row_parsings import Parser, Parsing, variables
-from neelc.runtime.reference.row_values import Row, Seen, up_to, value_at
-from neelc.runtime.reference.times import nanoseconds
 from neelc.runtime.reference.values import order
-from neelc.runtime.reference.windows import length, size
+
+# The values that DEFINE and MEASURES have at a row of a match.
+#
+# What an expression says about rows is looked up first; the rest is evaluated like any other expression.
+
+Row = Mapping[str, object]
+
+CLASSIFIER, MATCH_NUMBER = "classifier()", "match_number()"
+"""What a row has besides its columns."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A row of a match, by its number in the partition, and the variable that it is mapped to."""
+
+    row: int
+    variable: str
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an expression is judged with: the rows of a partition, those of the match up to now (`running`)
+    and all of them (`final`), and the number of the match."""
+
+    rows: Sequence[Row]
+    running: Sequence[Mapped]
+    final: Sequence[Mapped]
+    number: int | None
+
+
+def value_at(expression: Expr, seen: Seen) -> object:
+    """The value of an expression of MEASURES or DEFINE."""
+    prepared, values = _prepared(expression)
+    return _evaluated(prepared, {name: _looked_up(value, seen) for name, value in values})
+
+
+@cache
+def _prepared(expression: Expr) -> tuple[Expr, tuple[tuple[str, RowValue], ...]]:
+    """The expression with an attribute of one row in place of each value that is looked up."""
+    values: dict[str, RowValue] = {}
+
+    def change(node: Node) -> Node:
+        if isinstance(node, RowValue):
+            name = f"value {len(values)}"
+            values[name] = node
+            return Attribute(Variable(ROW), name, node.type)
+        return map_children(node, change)
+
+    changed = change(expression)
+    assert isinstance(changed, Expr)
+    return changed, tuple(values.items())
+
+
+@cache
+def _at_its_row(argument: Expr) -> Expr:
+    """An argument with attributes in place of CLASSIFIER() and MATCH_NUMBER()."""
+
+    def change(node: Node) -> Node:
+        match node:
+            case Classifier(type):
+                return Attribute(Variable(ROW), CLASSIFIER, type)
+            case MatchNumber(type):
+                return Attribute(Variable(ROW), MATCH_NUMBER, type)
+        return map_children(node, change)
+
+    changed = change(argument)
+    assert isinstance(changed, Expr)
+    return changed
+
+
+def _evaluated(expression: Expr, attributes: Row) -> object:
+    row = Event("", 0, None, 0, 0, attributes, (None, None))
+    return evaluate(expression, Context({ROW: row}))
+
+
+def _looked_up(value: RowValue, seen: Seen) -> object:
+    match value:
+        case AtRow(_, argument):
+            row = _row_number(value, seen)
+            return None if row is None else _argument(argument, row, seen)
+        case OverRows(type, name, argument):
+            rows = _rows(value, seen)
+            if argument is None:
+                return len(rows)
+            values = [_argument(argument, row, seen) for row in rows]
+            return aggregate(name, [one for one in values if one is not None], type, value.distinct)
+        case MatchNumber():
+            return seen.number
+        case Given(_, argument):
+            return _evaluated(argument, seen.rows[0])
+    raise AssertionError(f"{value} stands alone")
+
+
+def _rows(value: AtRow | OverRows, seen: Seen) -> list[int]:
+    """The numbers of the rows that are mapped to the value's variables."""
+    mapped = seen.final if value.final else seen.running
+    return [one.row for one in mapped if not value.variables or one.variable in value.variables]
+
+
+def _row_number(value: AtRow, seen: Seen) -> int | None:
+    """The number of the one row that is meant, None if there is none."""
+    rows = _rows(value, seen)
+    if value.place >= len(rows):
+        return None
+    row = rows[value.place if value.anchor == "FIRST" else -1 - value.place] + value.shift
+    return row if 0 <= row < len(seen.rows) else None
+
+
+def _argument(argument: Expr, row: int, seen: Seen) -> object:
+    classifier = next((one.variable for one in seen.final if one.row == row), None)
+    known = {**seen.rows[row], CLASSIFIER: classifier, MATCH_NUMBER: seen.number}
+    return _evaluated(_at_its_row(argument), known)
+
+
+def up_to(seen: Seen, place: int) -> Seen:
+    """The match as it is seen from its row at `place`, from 0."""
+    return replace(seen, running=seen.final[: place + 1])
+
+
+# The ways to read rows as a row pattern, the preferred one first: the standard's ordered set of parsings.
+#
+# A parsing is a list of rows, one after the other, each mapped to a variable whose condition it meets. They
+# are tried one by one, in the order of preference, so that the first that is found is the match.
+#
+# A part can often be read in several ways that come to the same: `(A+)+` reads ten rows of A in 512 ways.
+# What can follow depends on the rows that were read and on their variables, and not on how the part was
+# divided. So of those ways the first one is tried, and no other: it is preferred, and if nothing fits
+# behind it, nothing fits behind the others.
+
+Parsing = tuple[Mapped, ...]
+Judge = Callable[[Parsing], bool]
+"""Whether the last row of a parsing meets the condition of its variable."""
+Reached = set[Hashable]
+"""Where a part was read up to, and what was read."""
+
+
+def variables(parsing: Parsing) -> Hashable:
+    """What conditions can know of the rows that were read: their variables. Rows come one after the other."""
+    return tuple(one.variable for one in parsing)
+
+
+@dataclass(frozen=True)
+class Parser:
+    """Reads the rows from `start` on; the partition has `count` rows. `known` is what conditions can know of
+    what was read, besides its first row: parsings that are equal in it have the same continuations."""
+
+    start: int
+    count: int
+    judge: Judge
+    excluded: bool = False
+    known: Callable[[Parsing], Hashable] = variables
+
+    def parsings(self, pattern: r.RowPattern, before: Parsing = ()) -> Iterator[Parsing]:
+        """The ways to read the pattern after the rows of `before`, the preferred way first; of several that
+        have the same continuations, the preferred one."""
+        reached: Reached = set()
+        for found in self._all(pattern, before):
+            if self._is_new(0, found, reached):
+                yield found
+
+    def _is_new(self, place: int, parsing: Parsing, reached: Reached) -> bool:
+        """Whether a place of the pattern is reached for the first time with such a parsing."""
+        key = (place, self.known(parsing))
+        if key in reached:
+            return False
+        reached.add(key)
+        return True
+
+    def _all(self, pattern: r.RowPattern, before: Parsing) -> Iterator[Parsing]:
+        row = self.start + len(before)
+        match pattern:
+            case r.RowVariable(name):
+                if row < self.count:
+                    longer = (*before, Mapped(row, name, self.excluded))
+                    if self.judge(longer):
+                        yield longer
+            case r.RowSequence(parts):
+                yield from self._sequence(parts, before, set())
+            case r.RowAlternation(parts):
+                for part in parts:
+                    yield from self.parsings(part, before)
+            case r.RowPermute(parts):
+                for order in permutations(parts):
+                    yield from self._sequence(order, before, set())
+            case r.RowRepeat():
+                yield from self._repeated(pattern, 0, before, set())
+            case r.RowExclusion(part):
+                yield from replace(self, excluded=True).parsings(part, before)
+            case r.RowAnchor(kind):
+                if row == (0 if kind == "^" else self.count):
+                    yield before
+            case r.RowEmpty():
+                yield before
+
+    def _sequence(
+        self, parts: tuple[r.RowPattern, ...], before: Parsing, reached: Reached
+    ) -> Iterator[Parsing]:
+        if not parts:
+            yield before
+            return
+        for first in self.parsings(parts[0], before):
+            if self._is_new(len(parts), first, reached):
+                yield from self._sequence(parts[1:], first, reached)
+
+    def _repeated(
+        self, repeat: r.RowRepeat, done: int, before: Parsing, reached: Reached
+    ) -> Iterator[Parsing]:
+        """A greedy quantifier prefers one more time, a reluctant one prefers to stop. A time that is not
+        needed takes a row: else there would be no end of them. Without an upper bound it is the same how
+        often a part was read, once that is enough."""
+        if not self._is_new(min(done, repeat.least) if repeat.most is None else done, before, reached):
+            return
+        enough = done >= repeat.least
+        if enough and repeat.reluctant:
+            yield before
+        if repeat.most is None or done < repeat.most:
+            for longer in self.parsings(repeat.part, before):
+                if len(longer) > len(before) or not enough:
+                    yield from self._repeated(repeat, done + 1, longer, reached)
+        if enough and not repeat.reluctant:
+            yield before
+
 
 MAX_JUDGED = 1_000_000
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.ir import pattern as p
+from neelc.ir import patterns as p
 from neelc.runtime.reference.candidates import candidates
-from neelc.runtime.reference.conditions import agree, holds
 from neelc.runtime.reference.model import Binding, Event, bound_events
-from neelc.runtime.reference.question import ELEMENT, Question, iteration
-from neelc.runtime.reference.scopes import EVERYWHERE, Extent, Scope, between, extent, in_sequence, room
-from neelc.runtime.reference.windows import reach
+from neelc.runtime.reference.question import (
+    ELEMENT,
+    EVERYWHERE,
+    Extent,
+    Question,
+    Scope,
+    agree,
+    between,
+    extent,
+    holds,
+    in_sequence,
+    iteration,
+    reach,
+    room,
+)
 
 
 @dataclass(frozen=True)

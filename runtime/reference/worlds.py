@@ -8,20 +8,53 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from neelc.ir import pattern as p
-from neelc.ir.expr import Literal
-from neelc.ir.logical import Match
+from neelc.ir import patterns as p
+from neelc.ir.expressions import Literal
 from neelc.ir.node import walk
-from neelc.ir.units import LENGTHS
+from neelc.ir.program import Match
+from neelc.ir.types import LENGTHS
 from neelc.runtime.reference.candidates import candidates
-from neelc.runtime.reference.collapse import collapse
-from neelc.runtime.reference.furthest import furthest
-from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
-from neelc.runtime.reference.question import Question, again, question
+from neelc.runtime.reference.events import in_order
+from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
+from neelc.runtime.reference.partial import furthest
+from neelc.runtime.reference.question import EVERYWHERE, Question, again, length, question
 from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
-from neelc.runtime.reference.scopes import EVERYWHERE
-from neelc.runtime.reference.windows import length
+
+# RETURN COLLAPSED: SASE++'s collapsed format.
+
+
+def collapse(bindings: Iterable[Binding]) -> list[Binding]:
+    """ "One row per choice of the single variables, with the superset list of each Kleene variable": the
+    union of the lists it has in these matches, in order of time.
+
+    >>> from neelc.runtime.reference.model import Event
+    >>> events = [Event("S", row, "A", row, row, {}, (row, row)) for row in range(3)]
+    >>> short, long = {"a": events[0], "b": (events[2],)}, {"a": events[0], "b": (events[1],)}
+    >>> [[event.row for event in binding["b"]] for binding in collapse([short, long])]
+    [[1, 2]]
+    """
+    groups: dict[object, list[Binding]] = {}
+    for binding in bindings:
+        groups.setdefault(singles(binding), []).append(binding)
+    return [joined(group) for group in groups.values()]
+
+
+def singles(binding: Binding) -> object:
+    """The choice of single variables; of a list only whether its OR branch was taken."""
+    return binding_key({name: () if isinstance(value, tuple) else value for name, value in binding.items()})
+
+
+def joined(group: list[Binding]) -> Binding:
+    """Matches with the same single variables as one."""
+
+    def join(name: str, value: object) -> object:
+        if not isinstance(value, tuple):
+            return value
+        return in_order(set(bound_events(tuple(binding[name] for binding in group))))
+
+    return {name: join(name, value) for name, value in group[0].items()}
+
 
 MAX_WORLDS = 100_000
 """How many possible worlds one group of events may have."""

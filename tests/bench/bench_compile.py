@@ -12,12 +12,12 @@ from itertools import pairwise
 
 from bench.row import Row
 
-from neelc.bind import bind
-from neelc.cost.choose import choose
-from neelc.cost.statistics import Statistics
-from neelc.emit.compiled import compile_script
-from neelc.parse import script
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.spark.compiled import compile_script
+from neelc.pattern.cost.choose import choose
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax import script
 
 HEAD = "CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, x DOUBLE) TIMESTAMP BY ts TYPE BY kind;\n"
 GOAL = 2.0

@@ -15,10 +15,9 @@ import numpy as np
 from bench.row import Row
 from bench.sides import digits
 
-from neelc.runtime.kernels.confidence import confidences, reaches
-from neelc.runtime.kernels.confidence_absent import Absent
-from neelc.runtime.kernels.confidence_bounds import can_reach, quick_bounds
-from neelc.runtime.kernels.confidence_ranges import Chances, Sequences, Times
+from neelc.runtime.kernels.confidence.absent import Absent
+from neelc.runtime.kernels.confidence.confidence import can_reach, confidences, quick_bounds, reaches
+from neelc.runtime.kernels.confidence.ranges import Chances, Sequences, Times
 from neelc.runtime.kernels.events import Numbers
 
 UNCERTAINTY = 10

@@ -13,12 +13,12 @@ import numpy as np
 from bench.row import Row
 from bench.sides import digits
 
-from neelc.plan.aggregate_plan import aggregate_plan
-from neelc.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.rewrite.examples import query
+from neelc.pattern.plan.counting.plan import aggregate_plan
+from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.rules.examples import query
 from neelc.runtime.coding import condition_columns
-from neelc.runtime.kernels.counting import counted
-from neelc.runtime.kernels.counting_walks import WALK
+from neelc.runtime.kernels.counting.counting import counted
+from neelc.runtime.kernels.counting.walks import WALK
 from neelc.runtime.kernels.events import Events, Values
 from neelc.runtime.kernels.matching import matches
 

@@ -18,7 +18,7 @@ from bench.in_process import bound, count, events
 from bench.row import Row
 from bench.sides import agree, faster, in_turn
 
-from neelc.plan.kernel_plan import kernel_plan
+from neelc.pattern.plan.kernel_plan import kernel_plan
 
 EVENTS = 10_000
 GOAL = 383.0

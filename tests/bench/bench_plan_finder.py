@@ -13,10 +13,9 @@ from random import Random
 from bench.row import Row
 from generate.workloads import PAPER_GROUPS, expression, groups_of, mixed_workloads, workload
 
-from neelc.cost.plan_finder import cost_of, find_plan
-from neelc.cost.sharing_cost import Model
-from neelc.cost.sharing_exhaustive import best_plan
-from neelc.cost.sharing_operators import Workload
+from neelc.sharing.cost import Model
+from neelc.sharing.operators import Workload
+from neelc.sharing.plan_finder import best_plan, cost_of, find_plan
 
 WORKLOADS = 300
 WITHIN = 1.05

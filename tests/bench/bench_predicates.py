@@ -40,7 +40,7 @@ from bench.sides import REPETITIONS, agree, faster, in_turn
 from bench.spark import execute, matches, read, session
 
 import neelc
-from neelc.plan.baselines import judged_last
+from neelc.pattern.plan.baselines import judged_last
 
 TICKERS = ("DELL", "MSFT", "IPIX", "INTC", "RIMM", "AMAT", "YHOO", "CSCO", "ORCL", "QQQ")
 EVENTS = 10_000

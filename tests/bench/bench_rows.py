@@ -132,12 +132,12 @@ def hard_patterns(scale: float) -> list[Row]:
 
 def no_match(pattern: str, count: int) -> float:
     """The seconds that the kernel takes for one partition of rows that are all mapped to A."""
-    from neelc.ir.rows import MatchRecognize
-    from neelc.parse import row_match
-    from neelc.plan.row_machine import machine_of
-    from neelc.runtime.rows.bridge import recognizer
-    from neelc.runtime.rows.program import RowProgram
+    from neelc.ir.row_patterns import MatchRecognize
+    from neelc.rows.plan.plan import machine_of
+    from neelc.runtime.kernels.rows.bridge import recognizer
+    from neelc.runtime.kernels.rows.program import RowProgram
     from neelc.source import Source, Span
+    from neelc.syntax import row_match
 
     source = Source(f"MATCH_RECOGNIZE (PATTERN ({pattern}))")
     clause = row_match(source, Span(0, len(source.text)))
@@ -164,9 +164,9 @@ def long_matches() -> list[Row]:
 def one_match(aggregate: str, count: int) -> float:
     """The seconds that the kernel takes for `A+` where A asks for an aggregate of the rows of A."""
     from neelc.ir.types import DOUBLE
+    from neelc.runtime.kernels.rows.bridge import recognizer
+    from neelc.runtime.kernels.rows.program import ACCEPT, Condition, Looked, Machine, Number, RowProgram
     from neelc.runtime.program import Apply, Column, Constant
-    from neelc.runtime.rows.bridge import recognizer
-    from neelc.runtime.rows.program import ACCEPT, Condition, Looked, Machine, Number, RowProgram
 
     machine = Machine((0,), (False,), (0,), (0,), ((0, ACCEPT),), (True,))
     holds = Apply(">=", (Apply("coalesce", (Column("a", "value"), Constant(0.0)), "double"), Constant(0.0)))

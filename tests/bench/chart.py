@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.row import Row
 
-from neelc.explain.tags import escape, tag
+from neelc.explain.html import escape, tag
 
 COLOURS = ("#3b6ea5", "#d9822b", "#5a9367", "#8c6bb1")
 WIDTH, HEIGHT = 380.0, 210.0

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from bench.data import Recipe, table
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.cost.choose import choose
-from neelc.cost.statistics import Statistics
-from neelc.ir.expr import Attribute, Binary, Cast, Expr, Literal
-from neelc.ir.logical import Match
-from neelc.plan.baselines import iterative
-from neelc.plan.kernel_plan import Change, Cut, KernelPlan, kernel_plan
+from neelc import syntax as parse
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir.expressions import Attribute, Binary, Cast, Expr, Literal
+from neelc.ir.program import Match
+from neelc.pattern.cost.choose import choose
+from neelc.pattern.plan.baselines import iterative
+from neelc.pattern.plan.kernel_plan import Change, Cut, KernelPlan, kernel_plan
+from neelc.program import bind
 from neelc.runtime.coding import condition_columns
 from neelc.runtime.kernels.events import Events, Values
 from neelc.runtime.kernels.matching import matches

@@ -57,10 +57,10 @@ COMMENTED = [
 
 @pytest.mark.parametrize("text", COMMENTED)
 def test_fmt_loses_no_comment(text: str) -> None:
-    from neelc.canonical import canonical
-    from neelc.parse import script
-    from neelc.parse.tokens import tokens_of
     from neelc.source import Source
+    from neelc.syntax import script
+    from neelc.syntax.formatter import canonical
+    from neelc.syntax.parser import tokens_of
 
     def comments(text: str) -> list[str]:
         return [token.text.rstrip() for token in tokens_of(text.replace("\r\n", "\n")) if token.channel != 0]

@@ -74,4 +74,6 @@ def test_light_commands_start_without_heavy_packages(tmp_path: Path) -> None:
         [sys.executable, "-c", program], input="PATTERN A a", capture_output=True, text=True, cwd=tmp_path
     )
     assert done.stdout == "PATTERN A a;\n"
-    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.bind"} & set(done.stderr.split()) == set()
+    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.pattern"} & set(
+        done.stderr.split()
+    ) == set()

@@ -267,8 +267,8 @@ def test_run_on_a_full_disk(neelc: Here) -> None:
 
 
 def test_progress_of_a_long_run(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    from neelc import execute
-    from neelc.commands import progress
+    from neelc.cli import progress
+    from neelc.engines import reference as execute
 
     slow = execute.execute
 

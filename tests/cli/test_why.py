@@ -7,9 +7,9 @@ import json
 import pytest
 from command_line import Here
 
-from neelc.commands.why import coloured
-from neelc.reasons import whole
-from neelc.reasons.model import Explanation, Told, Why
+from neelc.cli.why import coloured
+from neelc.tools.why import explaining as whole
+from neelc.tools.why.model import Explanation, Told, Why
 
 UP = """\
 A a at 1: match

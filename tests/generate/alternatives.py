@@ -7,8 +7,8 @@ from random import Random
 
 from generate.witnesses import Tables
 from neelc.errors import NeelError
-from neelc.ir.logical import Match
-from neelc.rewrite.examples import LASTING, STREAM, query
+from neelc.ir.program import Match
+from neelc.pattern.rules.examples import LASTING, STREAM, query
 
 
 class Branch:

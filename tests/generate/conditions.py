@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
 from neelc.ir.types import INT
 
 

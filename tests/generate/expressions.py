@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from generate.names import any_text, identifiers
-from neelc.ir import expr as e
+from neelc.ir import expressions as e
 from neelc.ir import types as t
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from random import Random
 from typing import cast
 
 from generate.conditions import BEFORE, CURRENT, LAST, Seen, member, number, seen_in, together
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import BOOLEAN, VOID
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from neelc.grammar.generated.NeelLexer import NeelLexer
-from neelc.ir.names import quote
-from neelc.ir.words import RESERVED
+from neelc.ir.names import RESERVED, quote
 
 _WORDS = sorted(word for name in NeelLexer.literalNames if (word := name.strip("'")).isalpha())
 SOFT_WORDS = [word for word in _WORDS if word not in RESERVED]

@@ -11,7 +11,7 @@ from itertools import count
 from random import Random
 
 from generate.conditions import number, seen_in
-from neelc.ir import pattern as p
+from neelc.ir import patterns as p
 
 TYPES = ("A", "B", "C", "D")
 MEMBERS = {"AB": ("A", "B"), "BC": ("B", "C"), "S": TYPES}

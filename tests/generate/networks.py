@@ -11,15 +11,15 @@ from itertools import count, pairwise
 from random import Random
 
 from generate.network_agents import AGENTS, agent_call, matched
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
 from neelc.errors import NeelError
-from neelc.ir.logical import Program
 from neelc.ir.node import Node, map_children
+from neelc.ir.program import Program
 from neelc.ir.script import CreateQuery, FromQuery, FromStream, Script, Select, Statement
-from neelc.ir.show import format_script
+from neelc.program import bind
 from neelc.runtime.reference import Tables
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 STREAMS = """
 CREATE STREAM S (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS;

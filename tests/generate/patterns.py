@@ -17,10 +17,10 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from generate.conditions import Seen, conditions, number, seen_in, terms, together
 from generate.expressions import mostly
 from generate.streams import TYPES
-from neelc.ir import pattern as p
-from neelc.ir.expr import Expr, Same
+from neelc.ir import patterns as p
+from neelc.ir.expressions import Expr, Same
 from neelc.ir.node import walk
-from neelc.ir.rows import Output
+from neelc.ir.row_patterns import Output
 from neelc.ir.script import STRATEGIES, PatternQuery, Return
 
 _LIMITS: SearchStrategy[tuple[int, int | None]] = st.sampled_from(

@@ -19,12 +19,12 @@ from generate.following import LASTING, POINTS, Known, condition, query_text, ra
 from generate.following import with_clauses as completed
 from generate.rewritable import Sample
 from generate.witnesses import Tables, tables
-from neelc import parse
+from neelc import syntax as parse
 from neelc.errors import NeelError
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
 from neelc.ir.node import walk
-from neelc.ir.rows import Output
+from neelc.ir.row_patterns import Output
 from neelc.ir.script import Return, RunQuery
 
 ANY = "SKIP TILL ANY MATCH"

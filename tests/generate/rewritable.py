@@ -26,12 +26,11 @@ from generate.patterns import needs_window
 from generate.shared_variables import with_shared_variables
 from generate.streams import INTERVAL_STREAM, STREAM
 from generate.witnesses import Tables, tables
-from neelc.bind import bind
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
-from neelc.ir.logical import Match
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
 from neelc.ir.node import walk
-from neelc.ir.rows import Output
+from neelc.ir.program import Match
+from neelc.ir.row_patterns import Output
 from neelc.ir.script import (
     STRATEGIES,
     Confidence,
@@ -44,9 +43,10 @@ from neelc.ir.script import (
     Timestamp,
 )
 from neelc.ir.script import ColumnDefinition as Column
-from neelc.ir.show import format_script
 from neelc.ir.types import BIGINT, DOUBLE, INT
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 IMPRECISE = replace(INTERVAL_STREAM, timestamp=Timestamp("ts", "te", "MILLISECOND"), end=None)
 OTHER = CreateStream(

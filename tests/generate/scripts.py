@@ -21,9 +21,9 @@ from generate.syntax import (
     windows,
 )
 from neelc.ir import script as s
-from neelc.ir.expr import Star
-from neelc.ir.pattern import Window
-from neelc.ir.rows import Output
+from neelc.ir.expressions import Star
+from neelc.ir.patterns import Window
+from neelc.ir.row_patterns import Output
 
 _names = tuples_of(identifiers, 0, 2)
 _properties = st.builds(s.Property, identifiers, any_text)

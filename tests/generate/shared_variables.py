@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
-from neelc.ir.check import check
-from neelc.ir.conjuncts import names_in
-from neelc.ir.logical import Match
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.conditions import names_in
+from neelc.ir.invariants import check
 from neelc.ir.node import walk
-from neelc.ir.parts import all_parts, targets
-from neelc.rewrite.names import renamed
-from neelc.rewrite.replaced import replaced
+from neelc.ir.patterns import all_parts, targets
+from neelc.ir.program import Match
+from neelc.pattern.rules.rebuilding import renamed, replaced
 
 
 def with_shared_variables(match: Match) -> Match:
     """The query with the events of each OR's later branches named as those of its first, where that can be.
 
-    >>> from neelc.rewrite.examples import query
+    >>> from neelc.pattern.rules.examples import query
     >>> print(with_shared_variables(query("SEQ(A a, OR(SEQ(B b, C c), (B d : d.x > a.x)))")).pattern)
     SEQ(A a, OR(SEQ(B b, C c), (B b : b.x > a.x)))
     """

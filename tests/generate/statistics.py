@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from generate.expressions import UNITS, expressions, maybe
 from generate.names import identifiers
-from neelc.ir.statistics import Statistic
+from neelc.ir.script import Statistic
 
 _numbers = st.decimals(-(10**9), 10**9, places=3) | st.integers(0, 10**6).map(Decimal)
 _one = st.tuples(_numbers)

@@ -10,10 +10,10 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generate.expressions import UNITS, expressions, intervals, maybe, mostly, numbers, parameters, tuples_of
 from generate.names import identifiers
-from neelc.ir import pattern as p
-from neelc.ir import rows as r
-from neelc.ir import temporal as t
-from neelc.ir.expr import Expr
+from neelc.ir import patterns as p
+from neelc.ir import row_patterns as r
+from neelc.ir import row_patterns as t
+from neelc.ir.expressions import Expr
 
 windows: SearchStrategy[p.Window] = st.one_of(
     st.builds(p.Window, numbers | parameters, maybe(st.sampled_from([*UNITS, "EVENT"]))),

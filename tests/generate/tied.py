@@ -11,14 +11,14 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generate import patterns, streams
 from generate.conditions import CURRENT, Seen, member, number, seen_in
-from neelc.bind import bind
 from neelc.errors import NeelError
-from neelc.ir import expr as e
-from neelc.ir import pattern as p
-from neelc.ir.logical import Match
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.program import Match
 from neelc.ir.script import STRATEGIES, PatternQuery, Return
-from neelc.ir.show import format_script
+from neelc.program import bind
 from neelc.source import Source
+from neelc.syntax.printer import format_script
 
 _events = st.builds(p.Event, st.sampled_from(streams.TYPES))
 _singles: SearchStrategy[p.Pattern] = st.one_of(

@@ -7,11 +7,11 @@ from random import Random
 
 from expressions import COLUMNS
 
-from neelc.bind.signatures import SCALAR_SIGNATURES
-from neelc.bind.typing import typed
-from neelc.ir import expr as e
+from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.types import VOID
+from neelc.scalar.signatures import SCALAR_SIGNATURES
+from neelc.scalar.typing import typed
 
 _LITERALS = [
     *(e.Literal(value, t.INT) for value in (0, 1, 2, 3, 7, 10, 2**31 - 1)),

@@ -11,7 +11,7 @@ from random import Random
 
 from generate.nested import MEMBERS, TYPES
 from generate.streams import Row
-from neelc.ir import pattern as p
+from neelc.ir import patterns as p
 from neelc.ir.node import walk
 
 MOST = 10

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from neelc.cost.plan_finder import Plan
-from neelc.cost.sharing_cost import Model
-from neelc.cost.sharing_expression import Component, Constraint, Context, Expression
-from neelc.cost.sharing_expressions import expressions
-from neelc.cost.sharing_operators import Workload
-from neelc.ir.logical import Member
-from neelc.ir.pattern import Event, Not, Seq
-from neelc.rewrite.examples import query
+from neelc.ir.patterns import Event, Not, Seq
+from neelc.ir.program import Member
+from neelc.pattern.rules.examples import query
+from neelc.sharing.cost import Model
+from neelc.sharing.expressions import Component, Constraint, Context, Expression, expressions
+from neelc.sharing.operators import Workload
+from neelc.sharing.plan_finder import Plan
 
 QUERY = query("A a")
 

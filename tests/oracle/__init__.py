@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from neelc.ir.logical import Match
+from neelc.ir.program import Match
 from neelc.runtime.reference.model import Event, binding_key
 from oracle.basics import Question
 from oracle.judge import is_match

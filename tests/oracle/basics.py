@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from neelc.ir.expr import At, Conjunction, Each, Expr, Literal, Same
-from neelc.ir.logical import Match
+from neelc.ir.expressions import At, Conjunction, Each, Expr, Literal, Same
 from neelc.ir.node import walk
-from neelc.ir.pattern import Pattern, Window
-from neelc.ir.units import LENGTHS
-from neelc.runtime.reference.evaluate import compared, evaluate
+from neelc.ir.patterns import Pattern, Window
+from neelc.ir.program import Match
+from neelc.ir.types import LENGTHS
+from neelc.runtime.reference.evaluate import compared, evaluate, list_of
 from neelc.runtime.reference.events import is_member
 from neelc.runtime.reference.model import Context, Event, attribute
-from neelc.runtime.reference.references import list_of
 
 Span = tuple[float, float]
 """A scope, both ends included: times are whole numbers, so that an open end is one further in."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neelc.ir.expr import Same
-from neelc.ir.pattern import And, AndNeg, Event, Exists, Not, Optional, Pattern, Repeat, Seq
+from neelc.ir.expressions import Same
+from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Pattern, Repeat, Seq
 from neelc.runtime.reference.model import Event as Happening
 from oracle.basics import Question, Span, are_same, conditions, extent, is_true, own_attributes
 from oracle.runs import is_run

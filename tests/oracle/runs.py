@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from neelc.ir import expr as x
+from neelc.ir import expressions as x
 from neelc.ir.node import walk
-from neelc.ir.pattern import Event, Not, Optional, Or, Pattern, Repeat, Seq
+from neelc.ir.patterns import Event, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
 from neelc.runtime.reference.model import Event as Happening

@@ -15,7 +15,7 @@ import pyspark
 from faults import PAIRS, ROOMS, SCHEMA, python_without_neelc
 
 import neelc
-from neelc.api.local import session
+from neelc.api.spark_session import session
 
 SETTINGS = {
     "spark.executor.memory": "512m",

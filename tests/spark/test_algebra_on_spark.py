@@ -15,10 +15,10 @@ from generate.network_agents import AGENTS
 from generate.networks import Network, networks
 from on_spark import Asking, Question, ask
 
-from neelc import parse
-from neelc.bind import bind
-from neelc.emit.compiled import compile_script
-from neelc.ir.logical import Program
+from neelc import syntax as parse
+from neelc.engines.spark.compiled import compile_script
+from neelc.ir.program import Program
+from neelc.program import bind
 from neelc.runtime.reference import Result, run
 from neelc.runtime.reference.snapshots import differences
 from neelc.source import Source

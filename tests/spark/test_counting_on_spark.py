@@ -12,9 +12,9 @@ from on_spark import Asking, Question, ask
 from test_counting import stream
 
 from neelc.api.errors import explain_failure
-from neelc.emit.compiled import compile_script
-from neelc.ir.logical import NamedQuery, Program
-from neelc.rewrite.examples import query
+from neelc.engines.spark.compiled import compile_script
+from neelc.ir.program import NamedQuery, Program
+from neelc.pattern.rules.examples import query
 from neelc.runtime.reference import Result, Tables
 
 ASKED = 8

@@ -10,15 +10,15 @@ from expressions import ROWS, check, context
 from generate.typed import typed_expressions
 from like_spark import AGGREGATES, AGREED, FAILING, events_of, like_ours, same, spark_type, widest
 
-from neelc.emit.expressions import identifier, literal, sql
-from neelc.emit.expressions import spark_type as ddl
-from neelc.ir import expr as e
+from neelc.ir import expressions as e
 from neelc.ir import types as t
-from neelc.ir.moments import in_zone
 from neelc.ir.names import quote
 from neelc.ir.node import Node, map_children
-from neelc.ir.typeof import type_of
 from neelc.runtime.reference.evaluate import evaluate
+from neelc.scalar.spark.expressions import identifier, literal, sql
+from neelc.scalar.spark.expressions import spark_type as ddl
+from neelc.scalar.times import in_zone
+from neelc.scalar.type_of import type_of
 
 CHUNK = 120  # a plan of all expressions takes longer to make than several of some
 CORPUS = [text for text, _ in AGREED] + FAILING

@@ -14,8 +14,8 @@ from generate.imprecise import events, query_text
 from on_spark import Asking, Question, Refusal, ask
 
 from neelc.errors import NeelError
-from neelc.ir.logical import Match, NamedQuery, Program
-from neelc.rewrite.examples import query
+from neelc.ir.program import Match, NamedQuery, Program
+from neelc.pattern.rules.examples import query
 from neelc.runtime.reference import LimitReached, Result, read
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.results import result, rows_of

@@ -16,12 +16,12 @@ from kleene_fuzz import has_list
 from many_streams import Combined, Seen, differences, together
 from on_spark import Asking, Question, ask
 
-from neelc.ir.logical import NamedQuery, Program
+from neelc.ir.program import NamedQuery, Program
 from neelc.ir.script import STRATEGIES
-from neelc.plan.kernel_plan import kernel_plan
-from neelc.plan.unsupported import Unsupported
-from neelc.plan.widths import unit_of
-from neelc.rewrite.keys import partition_keys
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.columns import unit_of
+from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.runtime.reference import Result
 
 QUERIES = 18

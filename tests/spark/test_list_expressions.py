@@ -10,14 +10,14 @@ from binding import match
 from like_spark import like_ours, same, spark_type, widest
 from list_matches import HEAD, PATTERN, TYPES, contexts, frame, matches
 
-from neelc.ir.expr import Expr
-from neelc.ir.logical import Match
-from neelc.ir.parts import all_parts
-from neelc.ir.typeof import type_of
-from neelc.plan.unsupported import Unsupported
-from neelc.runtime.reference.conditions import condition, conjuncts, holds
+from neelc.ir.expressions import Expr
+from neelc.ir.patterns import all_parts
+from neelc.ir.program import Match
+from neelc.pattern.plan.blocks import Unsupported
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context
+from neelc.runtime.reference.question import condition, conjuncts, holds
+from neelc.scalar.type_of import type_of
 
 FOUND = contexts(seed=1, number=50)
 CHUNK = 60  # a plan of all expressions takes longer to make than several of some

@@ -12,12 +12,11 @@ from on_spark import answered, clock, frame_of
 from repository import ROOT
 
 import neelc
-from neelc import cases
 from neelc.api.query import run_source
-from neelc.cases.compare import compare
-from neelc.cases.hosted import host_prepared
-from neelc.ir.logical import Column, NamedQuery, Program, Stream
+from neelc.ir.program import Column, NamedQuery, Program, Stream
 from neelc.runtime.reference import Result
+from neelc.tools import cases
+from neelc.tools.cases.run import compare, host_prepared
 
 CASES = ROOT / "tests" / "cases" / "recognize"
 PATHS = sorted(CASES.glob("*.case"))
@@ -328,7 +327,7 @@ def test_untrusted_text_requires_names_in_any_case(spark: Any, trades: Any) -> N
 
 
 def test_the_list_of_functions_has_those_of_spark(spark: Any) -> None:
-    from neelc.host.allowed import ALLOWED
+    from neelc.engines.host.untrusted import ALLOWED
 
     known = {function.name for function in spark.catalog.listFunctions()}
     assert sorted(ALLOWED - known - {"cast", "try_cast", "extract", "timestampadd", "timestampdiff"}) == []

@@ -16,19 +16,19 @@ from like_spark import like_ours
 from on_spark import Asking, check_columns, configured
 
 from neelc.api.query import run_source
-from neelc.emit.literals import identifier, spark_type
-from neelc.emit.python import python_source
-from neelc.emit.relations import Let, Read, Relations
-from neelc.emit.row_relations import row_relations
+from neelc.engines.spark.python_source import python_source
+from neelc.engines.spark.relations import Let, Read, Relations
+from neelc.engines.spark.rows import row_relations
 from neelc.errors import NeelError
-from neelc.ir.logical import Column
-from neelc.ir.recognize import Recognize
+from neelc.ir.bound_rows import Recognize
+from neelc.ir.program import Column
 from neelc.ir.types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Array, Decimal
-from neelc.plan.row_plan import row_plan
-from neelc.plan.unsupported import Unsupported
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.rows.plan.plan import row_plan
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.results import Result
+from neelc.scalar.spark.trees import identifier, spark_type
 
 FIRST, CLAUSES, TABLES = 700_000, 12, 3
 

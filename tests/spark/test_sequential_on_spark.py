@@ -10,8 +10,8 @@ from typing import Any
 from generate.sequential import clause, events
 from on_spark import Asking, Question, ask
 
-from neelc import parse
-from neelc.bind import bind
+from neelc import syntax as parse
+from neelc.program import bind
 from neelc.runtime.reference import Result, run
 from neelc.source import Source
 

@@ -13,7 +13,7 @@ import pytest
 
 import neelc
 from neelc.cli import main
-from neelc.commands.counts import Tally
+from neelc.cli.run import Tally
 
 MISMATCH = (
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "

@@ -11,11 +11,11 @@ import pytest
 from expressions import COLUMNS, check, context
 from like_spark import AGREED, events_of, like_ours, same, spark_type, widest
 
-from neelc.emit.expressions import sql
-from neelc.ir import expr as e
-from neelc.ir.moments import UTC, Months, in_zone
+from neelc.ir import expressions as e
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Context, Event
+from neelc.scalar.spark.expressions import sql
+from neelc.scalar.times import UTC, Months, in_zone
 
 ZONES = ["America/New_York", "Asia/Kolkata", "Europe/Berlin", "Australia/Lord_Howe", "-03:30"]
 

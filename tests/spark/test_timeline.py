@@ -9,9 +9,9 @@ import pytest
 from drawn_pictures import Rows, drawn, rows
 
 import neelc
-from neelc.report.picture import Picture
-from neelc.report.record import record
-from neelc.report.sentences import limits
+from neelc.tools.report.page import limits
+from neelc.tools.report.picture import Picture
+from neelc.tools.report.record import record
 
 SCHEMA = "ts BIGINT, kind STRING, id BIGINT, x STRING"
 EVENTS: Rows = [

@@ -1,0 +1,1 @@
+"""Binding of SELECT: from the query as it is written to a network of operators. Read `select.py` first."""

@@ -1,0 +1,649 @@
+"""SELECT: from the query as it is written to a network of operators with all names resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from neelc.algebra.bind.sequential import bind_sequential
+from neelc.catalog.catalog import Catalog, Entry, joined
+from neelc.catalog.streams import Names, Relation
+from neelc.findings import Findings, did_you_mean
+from neelc.ir import algebra as a
+from neelc.ir import expressions as e
+from neelc.ir.algebra import (
+    AGGREGATES,
+    END,
+    START,
+    CountWindow,
+    Operator,
+    TimeWindow,
+    has_only_points,
+    instant,
+    is_time,
+)
+from neelc.ir.expressions import Attribute, Literal, Name
+from neelc.ir.names import bare, find, same, written
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.patterns import Window
+from neelc.ir.program import Clock, Column, OutputColumn, Stream
+from neelc.ir.row_patterns import MatchSequential, Output
+from neelc.ir.script import (
+    FromAgent,
+    FromItem,
+    FromMatchmaker,
+    FromQuery,
+    FromStream,
+    PatternQuery,
+    Query,
+    StreamWindow,
+)
+from neelc.ir.script import Select as SelectStatement
+from neelc.ir.types import LENGTHS, VOID
+from neelc.pattern.bind.outputs import output_name
+from neelc.pattern.bind.query import bind_query
+from neelc.pattern.bind.windows import bind_window
+from neelc.rows.bind.recognize import matched_columns
+from neelc.scalar.functions import is_aggregate
+from neelc.scalar.type_of import type_of
+from neelc.scalar.typing import typed, typed_condition
+
+# The list of a SELECT: its columns, their names and what they are computed from.
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A column of the list; `source` is the name of the source that a `*` took it from."""
+
+    output: OutputColumn
+    source: str | None = None
+
+
+def listed(items: Sequence[Output], relations: Sequence[Relation], findings: Findings) -> list[Listed]:
+    """What the list stands for, with all names and types resolved."""
+    return [one for item in items for one in _listed(item, relations, findings)]
+
+
+def _listed(item: Output, relations: Sequence[Relation], findings: Findings) -> Iterator[Listed]:
+    if isinstance(item.expression, e.Star):
+        yield from _star(item.expression, relations, findings)
+        return
+    value, kind = typed(Names(tuple(relations), findings).resolved(item.expression), findings.report)
+    name = item.alias or written(plain_name(item.expression))
+    span = findings.at(item, item.expression)
+    if kind == VOID and not findings.knows(span) and not _is_open(relations):
+        message, hint = "this column is always NULL and has no type", "give it one: CAST(NULL AS STRING)"
+        findings.report("NEEL2013", message, span, hint)
+    yield Listed(OutputColumn(bare(name), value, kind, span=span))
+
+
+def with_aliases(expression: e.Expr, items: Sequence[Output], relations: Sequence[Relation]) -> e.Expr:
+    """The expression with what stands behind the names that the list gives, as Spark reads GROUP BY and
+    HAVING: where no source has a column of that name."""
+    columns = [written(column.name) for relation in relations for column in relation.columns or ()]
+
+    def change(node: Node) -> Node:
+        if isinstance(node, e.Name) and len(node.parts) == 1 and find(node.parts[0], columns) is None:
+            named = (item for item in items if item.alias is not None and same(node.parts[0], item.alias))
+            return next((replace(item.expression, span=node.span) for item in named), node)
+        return map_children(node, change)
+
+    changed = change(expression)
+    assert isinstance(changed, e.Expr)
+    return changed
+
+
+def _is_open(relations: Sequence[Relation]) -> bool:
+    return any(relation.columns is None for relation in relations)
+
+
+def plain_name(expression: e.Expr) -> str:
+    """The name of a column that has no alias: that of the attribute, else the text as Spark names it."""
+    return bare(expression.parts[-1]) if isinstance(expression, e.Name) else output_name(expression)
+
+
+def _star(star: e.Star, relations: Sequence[Relation], findings: Findings) -> Iterator[Listed]:
+    chosen = relations
+    if star.qualifier is not None:
+        chosen = [r for r in relations if same(star.qualifier, written(r.name))]
+    if not chosen:
+        hint = did_you_mean(star.qualifier or "", [r.name for r in relations], "sources")
+        findings.report("NEEL2003", f"unknown name `{star.qualifier}`", findings.at(star), hint)
+    for relation in chosen:
+        for column in relation.columns or ():
+            if column.name not in relation.times:
+                yield Listed(_attribute(relation, column, star), relation.name)
+
+
+def _attribute(relation: Relation, column: Column, place: Node) -> OutputColumn:
+    event = e.Variable(written(relation.name))
+    attribute = e.Attribute(event, written(column.name), column.type, span=place.span)
+    return OutputColumn(column.name, attribute, column.type, span=place.span)
+
+
+def with_own_names(columns: Sequence[Listed], place: Node, findings: Findings) -> tuple[OutputColumn, ...]:
+    """The columns with names that differ: what `*` took from several sources is told apart by their names,
+    as RETURN does, `servers_id` and `averages_id`. Any other clash is an error, also one with the time."""
+    names = [one.output.name.casefold() for one in columns]
+    found: list[OutputColumn] = []
+    for one in columns:
+        output = one.output
+        if one.source is not None and names.count(output.name.casefold()) > 1:
+            output = replace(output, name=f"{one.source}_{output.name}")
+        if not findings.knows(findings.at(place)):  # a clash might be a consequence of what is wrong
+            _check_name(output, [other.name for other in found], place, findings)
+        found.append(output)
+    return tuple(found)
+
+
+def _check_name(output: OutputColumn, before: Sequence[str], place: Node, findings: Findings) -> None:
+    span = findings.word(written(output.name), output, place, nth=-1)
+    if output.name.casefold() in (START, END):
+        message = f"column `{output.name}` is the valid time, which every result has at its end"
+        hint = f"leave it out, or give it another name: AS {output.name}_1"
+        findings.report("NEEL3304", message, span, hint)
+    elif find(written(output.name), [name.casefold() for name in before] + list(before)) is not None:
+        message = f"two columns of the result are called `{output.name}`"
+        findings.report("NEEL2009", message, span, f"name one of them: AS {written(output.name + '_2')}")
+
+
+# GROUP BY, aggregates and HAVING: the aggregator below the list of a SELECT.
+
+VARIABLE = "groups"
+"""What the payload of an aggregator is known by, above it and in no text."""
+
+NAMES = {"mean": "avg"}
+"""Other names of aggregates."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What an aggregator computes, and the columns of the result in its terms."""
+
+    groups: tuple[OutputColumn, ...]
+    aggregates: tuple[OutputColumn, ...]
+    outputs: tuple[Listed, ...]
+    having: e.Expr | None
+
+
+def group_columns(keys: Sequence[tuple[e.Expr, e.Expr]]) -> tuple[OutputColumn, ...]:
+    """GROUP BY: the expressions, as written and as bound, with names that differ."""
+    found: dict[e.Expr, OutputColumn] = {}
+    for said, bound in keys:
+        name = plain_name(said)
+        while any(other.name == name for other in found.values()):
+            name += "_"
+        found.setdefault(bound, OutputColumn(name, bound, type_of(bound), span=said.span))
+    return tuple(found.values())
+
+
+def grouped(
+    columns: Sequence[Listed], groups: tuple[OutputColumn, ...], having: e.Expr | None, findings: Findings
+) -> Groups:
+    """The list and HAVING over groups. "All attributes used for grouping are automatically added to the
+    output schema" (JEPC thesis, 7.6): those that no column shows."""
+    aggregates: dict[e.Expr, OutputColumn] = {}
+    made = _Above(groups, aggregates, findings)
+    outputs = [replace(one, output=made.column(one)) for one in columns]
+    shown = {one.output.expression for one in columns}
+    added = [made.of_group(group) for group in groups if group.expression not in shown]
+    above = None if having is None else made.value(having, having)
+    return Groups(groups, tuple(aggregates.values()), (*outputs, *added), above)
+
+
+@dataclass
+class _Above:
+    """Expressions in terms of what the aggregator computes; aggregates are added where they are named."""
+
+    groups: tuple[OutputColumn, ...]
+    aggregates: dict[e.Expr, OutputColumn]
+    findings: Findings
+
+    def column(self, listed: Listed) -> OutputColumn:
+        output = listed.output
+        is_grouped = any(group.expression == output.expression for group in self.groups)
+        if listed.source is not None and not is_grouped:
+            message = "`*` stands for columns that are neither grouped nor aggregated"
+            hint = "list those of GROUP BY, and aggregates"
+            self.findings.report("NEEL3207", message, self.findings.at(output), hint)
+            return output
+        return replace(output, expression=self.value(output.expression, output))
+
+    def of_group(self, group: OutputColumn) -> Listed:
+        return Listed(replace(group, expression=_group_attribute(group)))
+
+    def value(self, node: e.Expr, place: Node) -> e.Expr:
+        group = next((one for one in self.groups if one.expression == node), None)
+        if group is not None:
+            return _group_attribute(group)
+        if isinstance(node, e.Aggregate):
+            return _group_attribute(self._aggregate(node))
+        if isinstance(node, e.Attribute):
+            if isinstance(place, OutputColumn) and place.expression is node and place.span is not None:
+                node = replace(node, span=place.span)
+            message = f"`{node.name}` is neither grouped nor aggregated"
+            hint = f"add it to GROUP BY, or choose one value: max({node.name})"
+            self.findings.report("NEEL3207", message, self.findings.at(node, place), hint)
+            return node
+
+        def below(child: Node) -> Node:
+            return self.value(child, place) if isinstance(child, e.Expr) else map_children(child, below)
+
+        return map_children(node, below)
+
+    def _aggregate(self, node: e.Aggregate) -> OutputColumn:
+        node = replace(node, name=NAMES.get(node.name, node.name))
+        is_known = node.function is not None or node.name in AGGREGATES
+        if not is_known or (node.distinct and (node.name != "count" or node.argument is None)):
+            said = f"{node.name}(DISTINCT ...)" if node.distinct else node.name
+            message = f"`{said}` is no aggregate of snapshots"
+            hint = f"there are {', '.join(AGGREGATES)}, count(DISTINCT ...), and registered ones"
+            self.findings.report("NEEL3305", message, self.findings.at(node), hint)
+        if node not in self.aggregates:
+            self.aggregates[node] = OutputColumn(self._free(node), node, node.type, span=node.span)
+        return self.aggregates[node]
+
+    def _free(self, node: e.Aggregate) -> str:
+        name = output_name(node)
+        taken = {one.name for one in (*self.groups, *self.aggregates.values())}
+        while name in taken:
+            name += "_"
+        return name
+
+
+def aggregates_in(expression: e.Expr) -> Iterator[e.Aggregate]:
+    """The aggregates in a bound expression."""
+    return (node for node in walk(expression) if isinstance(node, e.Aggregate))
+
+
+def refuse_instants(
+    query: SelectStatement,
+    below: Operator,
+    groups: tuple[OutputColumn, ...],
+    clock: Clock,
+    findings: Findings,
+) -> None:
+    """Refuse aggregates of events that are valid for one instant each: most likely not one result for each
+    instant is meant, but one of all events. Who groups by the time says that it is."""
+    is_known = findings.knows(findings.at(query))
+    if is_known or not has_only_points(below) or any(is_time(one.expression, below) for one in groups):
+        return
+    shortest = next(unit for unit, length in LENGTHS.items() if length == instant(clock))
+    window = "10 MINUTES" if LENGTHS["MINUTE"] % instant(clock) == 0 else f"10 {shortest}S"
+    written = (node for item in query.items for node in walk(item) if isinstance(node, e.Call))
+    place = next((call for call in written if is_aggregate(call)), query)
+    message = "SELECT aggregates per instant, and no event here lasts longer than an instant"
+    hint = (
+        f"add a window after the stream, such as WINDOW(TIME {window}), or use spark.sql for an ordinary "
+        f"aggregate; WINDOW(TIME 1 {shortest}) aggregates per instant"
+    )
+    findings.report("NEEL3081", message, findings.at(place, query), hint)
+
+
+def _group_attribute(column: OutputColumn) -> e.Attribute:
+    return e.Attribute(e.Variable(VARIABLE), written(column.name), column.type, span=column.span)
+
+
+# WINDOW(...) in FROM: how long events stay valid.
+
+
+def bind_stream_window(
+    window: StreamWindow, input: Operator, source: Relation, clock: Clock, findings: Findings
+) -> Operator | None:
+    """The input with its events valid as long as the window says; None, and a report, if it cannot be."""
+    partition = _partition(window, source, findings)
+    bound = [_length(one, clock, findings) for one in (window.size, window.jump) if one is not None]
+    if any(one is None for one in bound):
+        return None
+    size, *jumps = [one for one in bound if one is not None]
+    if window.size.unit == "EVENT":
+        jump = _count(jumps[0]) if jumps else 1
+        return CountWindow(input, _count(size), jump, partition, span=window.span)
+    # "Partitioning can also be specified for time-based windows, but it has no effect" (JEPC thesis, 7.6).
+    jumping = jumps[0] if jumps and _nanoseconds(jumps[0]) != instant(clock) else None
+    return TimeWindow(input, size, jumping, clock=clock, span=window.span)
+
+
+def check_partition(window: StreamWindow, source: Relation, findings: Findings) -> None:
+    """Report names that are no columns, where the window cannot be bound."""
+    _partition(window, source, findings)
+
+
+def _partition(window: StreamWindow, source: Relation, findings: Findings) -> tuple[Attribute, ...]:
+    names = Names((source,), findings)
+    words = (Name((name,), span=findings.word(name, window, nth=-1)) for name in window.partition_by)
+    found = [names.resolved(word) for word in words]
+    return tuple(one for one in found if isinstance(one, Attribute))
+
+
+def _length(window: Window, clock: Clock, findings: Findings) -> Window | None:
+    """A whole number of events, or of instants of the stream, and at least one."""
+    bound = bind_window(window, clock, findings)
+    if bound is None or bound.unit == "EVENT":
+        return bound
+    length, smallest = _nanoseconds(bound), instant(clock)
+    if length >= smallest and length % smallest == 0:
+        return bound
+    unit = next(name for name, size in LENGTHS.items() if size == smallest)
+    message = f"{bound} is no whole number of {unit}S, the instants of this stream"
+    if length == 0:
+        message = "a window of no length holds nothing"
+    findings.report("NEEL3302", message, findings.at(window), f"the shortest window is 1 {unit}")
+    return None
+
+
+def _count(window: Window) -> int:
+    assert isinstance(window.count, Literal) and isinstance(window.count.value, int)
+    return window.count.value
+
+
+def _nanoseconds(window: Window) -> int:
+    return _count(window) * LENGTHS[window.unit or ""]
+
+
+# FROM of a SELECT: streams, relations, queries, agents and pattern matchers, each with its name.
+
+
+@dataclass(frozen=True)
+class Item:
+    """An element of FROM: what it can be named by, and the operator that makes it.
+
+    Without an operator it has been reported; its columns are known as far as they can be.
+    """
+
+    relation: Relation
+    operator: a.Operator | None = None
+    clock: Clock | None = None
+
+
+Select = Callable[[Query, str], Item]
+"""How a subquery is bound, as a source of this name."""
+
+
+def bind_sources(
+    items: Sequence[FromItem], catalog: Catalog, findings: Findings, select: Select
+) -> tuple[Item, ...]:
+    """The elements of FROM; their names differ."""
+    found: list[Item] = []
+    for number, item in enumerate(items, 1):
+        bound = _bind_item(item, f"source_{number}", catalog, findings, select)
+        name = bound.relation.name
+        if any(same(written(other.relation.name), written(name)) for other in found):
+            place = findings.word(written(name), item)
+            findings.report(
+                "NEEL2009", f"two sources are called `{name}`", place, "give one of them another name with AS"
+            )
+        found.append(bound)
+    return tuple(found)
+
+
+def joined_clock(items: Sequence[Item]) -> Clock | None:
+    """The clock that can write the times of all of them."""
+    clocks = [item.clock for item in items if item.clock is not None]
+    return reduce(joined, clocks) if clocks else None
+
+
+def check_relations(items: Sequence[FromItem], found: Sequence[Item], findings: Findings) -> None:
+    """ "A relation can only be used as input for correlation EPAs and the other input must be a stream"."""
+    if not all(isinstance(item.operator, a.Relation) for item in found):
+        return
+    message = f"`{found[0].relation.name}` is a relation: its rows are valid forever, and never happen"
+    findings.report("NEEL3301", message, findings.at(items[0]), "correlate it with a stream in FROM")
+
+
+def _bind_item(item: FromItem, otherwise: str, catalog: Catalog, findings: Findings, select: Select) -> Item:
+    own = item.name if isinstance(item, FromStream | FromAgent) else otherwise
+    name = bare(item.alias or own)
+    source = _source(item, name, catalog, findings, select)
+    if isinstance(source.operator, a.Relation) and (item.window or item.matcher):
+        message = f"`{name}` is a relation: its rows are valid forever, without windows and patterns"
+        findings.report("NEEL3301", message, findings.at(item), "leave it out, or declare a stream")
+        return replace(source, operator=None)
+    return _matched(item, _windowed(item, source, findings), findings)
+
+
+def _windowed(item: FromItem, source: Item, findings: Findings) -> Item:
+    if item.window is None:
+        return source
+    if source.operator is None or source.clock is None:
+        check_partition(item.window, source.relation, findings)
+        return source
+    window = bind_stream_window(item.window, source.operator, source.relation, source.clock, findings)
+    return replace(source, operator=window)
+
+
+def _matched(item: FromItem, source: Item, findings: Findings) -> Item:
+    """The source after the row pattern that stands at it."""
+    if item.matcher is None:
+        return source
+    before = len(findings.diagnostics)
+    columns = matched_columns(item.matcher, source.relation, findings)
+    name = bare(item.matcher_alias) if item.matcher_alias else source.relation.name
+    matched = Item(Relation(name, columns), None, source.clock)
+    if not isinstance(item.matcher, MatchSequential) or len(findings.diagnostics) > before:
+        return matched
+    clause = bind_sequential(item.matcher, source.relation, source.clock, findings)
+    if clause is None or source.operator is None or source.clock is None:
+        return matched
+    span = item.matcher.span
+    matcher = a.PatternMatcher(source.operator, written(name), clause, clock=source.clock, span=span)
+    return replace(matched, relation=Relation(name, clause.output), operator=matcher)
+
+
+def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, select: Select) -> Item:
+    match item:
+        case FromStream():
+            return _stream(item, name, catalog, findings)
+        case FromAgent():
+            return _agent(item, name, catalog, findings, select)
+        case FromQuery(query=Query() as inner):
+            return select(inner, name)
+        case FromMatchmaker(attributes=wanted):
+            return Item(Relation(name, tuple(Column(bare(one.name), one.type) for one in wanted)))
+    return Item(Relation(name, None))
+
+
+def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -> Item:
+    entry = catalog.entry(item.name)
+    if entry is None:
+        hint = did_you_mean(item.name, catalog.entries, "streams") or "declare it with CREATE STREAM"
+        findings.report("NEEL2004", f"unknown stream `{item.name}`", findings.word(item.name, item), hint)
+        return Item(Relation(name, None))
+    if entry.relation is not None:
+        relation = a.Relation(written(name), entry.relation, span=item.span)
+        return Item(Relation(name, entry.relation.columns), relation)
+    if entry.stream is None or entry.clock is None:
+        _report_refusal(entry, item, findings)
+        return Item(Relation(name, entry.columns))
+    if entry.stream.latest is not None:
+        message = f"the times of `{entry.name}` are imprecise, and a SELECT must know what is valid when"
+        findings.report("NEEL3307", message, findings.word(item.name, item), "PATTERN queries can read it")
+        return Item(Relation(name, entry.stream.columns))
+    source = a.Source(written(name), entry.stream, clock=entry.clock, span=item.span)
+    return Item(Relation(name, entry.stream.columns, _times(entry.stream)), source, entry.clock)
+
+
+def _times(stream: Stream) -> tuple[str, ...]:
+    """The columns of a declared stream that say when an event is: `*` leaves them to `ts` and `te`."""
+    return () if stream.query else tuple(name for name in (stream.start, stream.end) if name)
+
+
+def _report_refusal(entry: Entry, item: FromStream, findings: Findings) -> None:
+    if entry.refusal is not None:
+        code, why, hint = entry.refusal
+        message = f"query `{entry.name}` cannot serve as a stream: {why}"
+        findings.report(code, message, findings.word(item.name, item), hint)
+
+
+def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, select: Select) -> Item:
+    known = find(item.name, catalog.agents)
+    inputs = bind_sources(item.inputs, catalog, findings, select)
+    if known is None:
+        hint = did_you_mean(item.name, catalog.agents, "agents") or "register it: register_agent(name, ...)"
+        findings.report("NEEL3306", f"unknown agent `{item.name}`", findings.word(item.name, item), hint)
+        return Item(Relation(name, None))
+    agent, columns = catalog.agents[known]
+    if agent.inputs is not None and agent.inputs != len(inputs):
+        message = f"`{known}` reads {agent.inputs} streams, not {len(inputs)}"
+        findings.report("NEEL3306", message, findings.at(item), None)
+    for one, said in zip(inputs, item.inputs, strict=True):
+        if isinstance(one.operator, a.Relation):
+            message = f"`{one.relation.name}` is a relation, and agents read streams"
+            findings.report("NEEL3301", message, findings.at(said), "correlate it with a stream before")
+    clock = joined_clock(inputs)
+    operators = tuple(_whole(one) for one in inputs if one.operator is not None)
+    if len(operators) < len(inputs) or clock is None:
+        return Item(Relation(name, columns), None, clock)
+    functions = agent.function, agent.rows
+    made = a.Agent(operators, written(name), known, columns, *functions, clock=clock, span=item.span)
+    return Item(Relation(name, columns), made, clock)
+
+
+def _whole(item: Item) -> a.Operator:
+    """An input of an agent: its payload without the columns of its times, which come besides."""
+    assert item.operator is not None
+    kept = [one for one in item.operator.payload if bare(one.name) not in item.relation.times]
+    outputs = tuple(OutputColumn(bare(one.name), one, one.type) for one in kept)
+    return a.Projection(item.operator, written(item.relation.name), outputs)
+
+
+def bind_select(query: SelectStatement, catalog: Catalog, findings: Findings) -> a.Algebra | None:
+    """The query as a network; None if something in it has been reported."""
+    before = len(findings.diagnostics)
+    bound = _selected(query, "result", catalog, findings)
+    if bound.operator is None or bound.clock is None or len(findings.diagnostics) > before:
+        return None
+    return a.Algebra(bound.operator, bound.clock, span=query.span)
+
+
+def query_columns(query: Query, catalog: Catalog, findings: Findings) -> tuple[Column, ...] | None:
+    """The columns of any query, without those of the valid time; None when they cannot be known."""
+    match query:
+        case SelectStatement():
+            return _selected(query, "result", catalog, findings).relation.columns
+        case PatternQuery():
+            bound = bind_query(query, catalog, findings)
+            return None if bound is None else bound.columns
+    return None
+
+
+def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Findings) -> Item:
+    """The query as a source of this name."""
+
+    def subquery(inner: Query, alias: str) -> Item:
+        assert isinstance(inner, SelectStatement)
+        return _selected(inner, alias, catalog, findings)
+
+    items = bind_sources(query.sources, catalog, findings, subquery)
+    check_relations(query.sources, items, findings)
+    relations = tuple(item.relation for item in items)
+    names = Names(relations, findings)
+    where = None if query.where is None else _condition(query.where, names, "WHERE", findings)
+    columns = listed(query.items, relations, findings)
+    _refuse_order(query, findings)
+    below = _correlated(items, where)
+    made = _aggregated(query, below, columns, names, findings)
+    outputs = with_own_names(made.columns, query, findings)
+    is_open = any(relation.columns is None for relation in relations)
+    star = any(isinstance(item.expression, e.Star) for item in query.items)
+    known = None if is_open and star else tuple(Column(one.name, one.type) for one in outputs)
+    relation, clock = Relation(name, known), joined_clock(items)
+    if made.operator is None or clock is None or below is None:
+        return Item(relation, None, clock)
+    if made.is_aggregated:
+        refuse_instants(query, below, made.groups, clock, findings)
+    variable = written(name)
+    projected = a.Projection(made.operator, variable, outputs, span=query.span)
+    told = _distinct(projected, variable) if query.distinct else projected
+    # Of an aggregate, changes are events. This SELECT says which payload changes, so that whatever reads it,
+    # by name or as a subquery, reads the same events.
+    is_told = query.distinct or made.is_aggregated
+    return Item(relation, a.Coalesced(told, span=query.span) if is_told else told, clock)
+
+
+def _condition(expression: e.Expr, names: Names, place: str, findings: Findings) -> e.Expr:
+    bound = typed_condition(names.resolved(expression), place, findings.report)
+    if place == "WHERE":
+        _refuse_aggregates(bound, place, findings)
+    return bound
+
+
+def _refuse_aggregates(bound: e.Expr, place: str, findings: Findings) -> None:
+    for aggregate in aggregates_in(bound):
+        message = f"{place} judges single events: it has no aggregates"
+        findings.report("NEEL2109", message, findings.at(aggregate), "HAVING judges groups")
+
+
+def _refuse_order(query: SelectStatement, findings: Findings) -> None:
+    """A stream goes on, and its order is that of time."""
+    if query.order_by:
+        place = findings.at(query.order_by[0])
+        message, hint = (
+            "the events of a stream have no order but time",
+            "leave ORDER BY out; sort the result, in Python with .orderBy(...)",
+        )
+        findings.report("NEEL3303", message, place, hint)
+    if query.limit is not None:
+        place = findings.word("LIMIT", query, nth=-1)
+        message = "at every instant all payloads count"
+        hint = "leave LIMIT out; take some of the result, in Python with .limit(10)"
+        findings.report("NEEL3303", message, place, hint)
+
+
+def _correlated(items: tuple[Item, ...], where: e.Expr | None) -> a.Operator | None:
+    operators = tuple(item.operator for item in items if item.operator is not None)
+    if len(operators) < len(items):
+        return None
+    if len(operators) > 1:
+        return a.Correlator(operators, where)
+    return operators[0] if where is None else a.Filter(operators[0], where, span=where.span)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The columns of the list, over the operator below it."""
+
+    operator: a.Operator | None
+    columns: tuple[Listed, ...]
+    is_aggregated: bool = False
+    groups: tuple[OutputColumn, ...] = ()
+
+
+def _aggregated(
+    query: SelectStatement, below: a.Operator | None, columns: list[Listed], names: Names, findings: Findings
+) -> _Made:
+    """The list over groups, if there are any."""
+    said = [with_aliases(_by_place(key, query), query.items, names.plain) for key in query.group_by]
+    keys = [(key, typed(names.resolved(key), findings.report)[0]) for key in said]
+    having = None
+    if query.having is not None:
+        judged = with_aliases(query.having, query.items, names.plain)
+        having = _condition(judged, names, "HAVING", findings)
+    has_aggregate = any(any(aggregates_in(one.output.expression)) for one in columns)
+    if not keys and having is None and not has_aggregate:
+        return _Made(below, tuple(columns))
+    for _, key in keys:
+        _refuse_aggregates(key, "GROUP BY", findings)
+    made = grouped(columns, group_columns(keys), having, findings)
+    if below is None:
+        return _Made(None, made.outputs, True)
+    operator: a.Operator = a.Aggregator(below, VARIABLE, made.groups, made.aggregates, span=query.span)
+    if made.having is not None:
+        operator = a.Filter(operator, made.having, span=made.having.span)
+    return _Made(operator, made.outputs, True, made.groups)
+
+
+def _by_place(key: e.Expr, query: SelectStatement) -> e.Expr:
+    """`GROUP BY 2` is by the second column of the list, as in Spark."""
+    if isinstance(key, e.Literal) and type(key.value) is int and 1 <= key.value <= len(query.items):
+        return query.items[key.value - 1].expression
+    return key
+
+
+def _distinct(input: a.Projection, variable: str) -> a.Operator:
+    """At every instant each payload once: groups of equal payloads."""
+    groups = tuple(
+        OutputColumn(one.name, of, one.type) for one, of in zip(input.outputs, input.payload, strict=True)
+    )
+    return a.Aggregator(input, variable, groups, span=input.span)

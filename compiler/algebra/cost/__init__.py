@@ -1,0 +1,4 @@
+"""How many events the operators of a network hold, and the orders that this suggests.
+
+Read `sizes.py` first.
+"""

@@ -1,0 +1,1 @@
+"""What the kernels of the event algebra are given: folds, pivots, automata over symbols."""

@@ -1,0 +1,68 @@
+"""The rule `push_filter_below_matcher`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neelc.algebra.rules.rule import (
+    Place,
+    are_told_apart,
+    filtered,
+    occurrences,
+    place_of,
+    places_in,
+    substituted,
+)
+from neelc.ir.algebra import Filter, Operator, PatternMatcher
+from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import AtRow, Attribute, Expr
+from neelc.ir.names import bare
+
+
+def push_filter_below_matcher(operator: Operator) -> Operator | None:
+    """What is said of the partition alone holds for all its events or for none: it is judged before them.
+
+    All events of a match are of one partition, and events of other partitions do not matter to it.
+
+    >>> from neelc.algebra.rules.examples import after, matcher, over
+    >>> by_x = matcher("a b+ c", "a", "c", partition="x")
+    >>> print(after(push_filter_below_matcher, over(by_x, "m.a < 5")))
+    MATCH AS m PATTERN A B+ C MEASURES a = A.x, c = C.x PARTITION BY x
+      FILTER s.x < 5
+        STREAM S AS s
+
+    Not what is said of another column: events that are dropped would leave others next to each other. And
+    not of a symbol that a match can do without, whose measure then is NULL in any partition.
+
+    >>> after(push_filter_below_matcher, over(matcher("a b+ c", "a"), "m.a < 5")) is None
+    True
+    >>> after(push_filter_below_matcher, over(matcher("a b* c", "b", partition="x"), "m.b < 5")) is None
+    True
+    """
+    match operator:
+        case Filter(PatternMatcher() as matcher, condition):
+            keys = _keys(matcher)
+            moved = [one for one in conjuncts(condition) if places_in(one) and places_in(one) <= set(keys)]
+            if moved:
+                rest = [one for one in conjuncts(condition) if one not in moved]
+                below = filtered(matcher.input, [substituted(one, keys) for one in moved])
+                return filtered(replace(matcher, input=below), rest)
+    return None
+
+
+def _keys(matcher: PatternMatcher) -> dict[Place, Expr]:
+    """The measures that are columns of the partition, and these columns as the input has them."""
+    columns = {bare(one.name): one for one in matcher.input.payload}
+    found: dict[Place, Expr] = {}
+    for attribute, measure in zip(matcher.payload, matcher.clause.measures, strict=True):
+        match measure.expression:
+            case AtRow(argument=Attribute(name=name)) as value if _is_key(value, bare(name), matcher):
+                found[place_of(attribute)] = columns[bare(name)]
+    return found
+
+
+def _is_key(value: AtRow, name: str, matcher: PatternMatcher) -> bool:
+    clause = matcher.clause
+    if name not in clause.partition or are_told_apart(value.type) or value.place or value.shift:
+        return False
+    return not value.variables or any(occurrences(clause.pattern, one)[0] > 0 for one in value.variables)

@@ -1,0 +1,734 @@
+"""From a script and the streams given from outside to what the binder and a run need."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from neelc.catalog.readers import text as delimited
+from neelc.catalog.readers import text as json_lines
+from neelc.catalog.readers.parquet import NoArrow, Unreadable, read_parquet
+from neelc.catalog.readers.table import Misfit, Row, Table, common_type, from_text, likely_timestamp, settled
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError, decode, read_bytes, special_kind
+from neelc.ir.names import bare, find, same, written
+from neelc.ir.program import Column, Program, Stream
+from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
+from neelc.ir.types import (
+    BIGINT,
+    DOUBLE,
+    LENGTHS,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    Array,
+    DataType,
+    Formatted,
+    Map,
+    Simple,
+    Struct,
+)
+from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, Malformed, pattern_of
+from neelc.scalar.times import day_interval_text, timestamp_text
+from neelc.source import Source, Span
+
+# Where a stream's data lie, and opening them.
+
+_TEXT_FORMATS = {"csv": delimited.read_csv, "json": json_lines.read_json}
+_OPTIONS = {"csv": delimited.OPTIONS, "json": json_lines.OPTIONS, "parquet": ()}
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+}
+
+
+@dataclass(frozen=True)
+class Location:
+    """A file, or a directory of files as Spark writes it. `source` and `span` are where the path is written.
+
+    `name` is the path as it was written; `path` is where that is from here.
+    """
+
+    name: str
+    path: Path
+    source: Source
+    span: Span
+    format: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def fail(self, code: str, message: str, hint: str | None = None, words: str = "") -> NoReturn:
+        """Give up, at the place where `words` stand near the path, or at the path."""
+        text = self.source.text
+        at = text.find(words, self.span.end) if words else -1
+        at = text.rfind(words, 0, self.span.start) if words and at < 0 else at
+        span = Span(at, at + len(words)) if at >= 0 else self.span
+        raise NeelError([Diagnostic(code, message, span, hint)], self.source)
+
+    def check_kind(self) -> None:
+        """Fail if the path leads to what would block whoever reads it, or never end: a pipe or a device. It
+        could not be read a second time either, once for the columns and once for the rows."""
+        self._check_kind(self.path)
+
+    def check_files(self) -> None:
+        """The same for what lies in a directory."""
+        self.check_kind()
+        for path in self._inside():
+            self._check_kind(path)
+
+    def _inside(self) -> list[Path]:
+        """What lies in a directory. Spark leaves _SUCCESS and checksums beside the parts."""
+        return sorted(p for p in self.path.iterdir() if p.name[0] not in "._") if self.path.is_dir() else []
+
+    def _check_kind(self, path: Path) -> None:
+        kind = special_kind(path)
+        if kind is not None:
+            name = self._name(path)
+            self.fail("NEEL5001", f"{name} is {kind}, not a file", "write the data to a file first")
+
+    def _name(self, path: Path) -> str:
+        return self.name if path == self.path else f"{self.name.rstrip('/')}/{path.name}"
+
+    def tables(self, schema_only: bool = False) -> list[Table]:
+        """The tables of all files; without rows if only the schema is asked for and the format knows it."""
+        self.check_files()
+        paths = [p for p in self._inside() if p.is_file()] if self.path.is_dir() else [self.path]
+        if not paths or not self.path.exists():
+            self.fail("NEEL5001", f"no such file: {self.name}" if paths else f"no files in {self.name}")
+        return [self._table(path, schema_only) for path in paths]
+
+    def peeked(self, most: int) -> Table | None:
+        """The lines in the first bytes of the first file; None if it is not one of text."""
+        self.check_files()
+        path = next((p for p in self._inside() if p.is_file()), None) if self.path.is_dir() else self.path
+        kind = "" if path is None else kind_of(path, self.format)
+        if path is None or kind not in _TEXT_FORMATS:
+            return None
+        with path.open("rb") as file:
+            found = file.read(most)
+        whole = found if len(found) < most else found[: found.rfind(b"\n") + 1]
+        return _TEXT_FORMATS[kind](Source(whole.decode(), self._name(path)), self._reading(path, kind))
+
+    def _reading(self, path: Path, kind: str) -> dict[str, str]:
+        options = self._options(kind)
+        is_tsv = kind == "csv" and path.suffix.lower() == ".tsv"
+        return {"delimiter": "\t", **options} if is_tsv else options
+
+    def _table(self, path: Path, schema_only: bool) -> Table:
+        name = self._name(path)
+        kind = self._format(path)
+        options = self._reading(path, kind)
+        try:
+            if kind == "parquet":
+                return read_parquet(path, name, schema_only)
+            return _TEXT_FORMATS[kind](Source(decode(read_bytes(path, name, None), name), name), options)
+        except CallError as error:
+            self.fail("NEEL5001", str(error))
+        except NoArrow:
+            self.fail("NEEL5001", f"{name}: reading Parquet requires pyarrow", "pip install 'neelc[parquet]'")
+        except Unreadable as error:
+            self.fail("NEEL5001", f"{name}: not a Parquet file that can be read: {error}")
+
+    def _format(self, path: Path) -> str:
+        kind = kind_of(path, self.format)
+        if kind not in _OPTIONS:
+            message = (
+                f"`{self.format}` is not a format"
+                if self.format
+                else f"the format of {self.name} is not known"
+            )
+            formats = f"formats: {', '.join(_OPTIONS)}"
+            hint = formats if self.format else f"say it, for example FORMAT csv; {formats}"
+            self.fail("NEEL5006", message, hint, self.format or "")
+        return kind
+
+    def _options(self, kind: str) -> dict[str, str]:
+        """The options by the names the reader knows, whatever the case they were written in."""
+        known = {name.casefold(): name for name in _OPTIONS[kind]}
+        for key in self.options:
+            if key.casefold() not in known:
+                close = difflib.get_close_matches(key.casefold(), known, 1)
+                names = ", ".join(_OPTIONS[kind]) or "none"
+                hint = f"did you mean {known[close[0]]}?" if close else f"options of {kind}: {names}"
+                self.fail("NEEL5006", f"`{key}` is not an option of {kind} files", hint, key)
+        return {known[key.casefold()]: value for key, value in self.options.items()}
+
+
+def kind_of(path: Path, format: str | None) -> str:
+    """The format that is said, or else what the ending of the file tells; "" if nothing does.
+
+    >>> kind_of(Path("a/b.tsv"), None), kind_of(Path("a/b"), "Parquet"), kind_of(Path("a/b"), None)
+    ('csv', 'parquet', '')
+    """
+    return (bare(format) if format else _ENDINGS.get(path.suffix.lower(), "")).lower()
+
+
+def declared_location(statement: CreateStream, source: Source, directory: Path) -> Location | None:
+    """Where CREATE STREAM says its data lie, relative to the script's directory."""
+    if statement.path is None:
+        return None
+    options = {bare(option.key): option.value for option in statement.options}
+    span = written_span(statement, source, statement.path)
+    return Location(statement.path, directory / statement.path, source, span, statement.format, options)
+
+
+def written_span(statement: CreateStream, source: Source, words: str) -> Span:
+    """The place of some words of a statement, or of its first line."""
+    whole = statement.span or Span(0, 1)
+    # Whole words only: the `T` of `CREATE` is not the stream `T`.
+    found = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").search(source.text, whole.start, whole.end)
+    if words and found:
+        return Span(*found.span())
+    end = source.text.find("\n", whole.start, whole.end)
+    return Span(whole.start, end if end > whole.start else whole.end)
+
+
+UNITS = tuple(reversed(LENGTHS))
+_SHORT_UNITS = {"ns": "NANOSECOND", "us": "MICROSECOND", "ms": "MILLISECOND", "s": "SECOND"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A stream given from outside: by `--stream`, or as the events of a case. Names are in source form.
+
+    `open` gives its tables; with True only the schema is needed. `location` is where they lie, if in files.
+    """
+
+    name: str
+    open: Callable[[bool], list[Table]]
+    timestamp: str | None = None
+    latest: str | None = None
+    end: str | None = None
+    type_by: str | None = None
+    unit: str | None = None
+    location: Location | None = None
+    timestamp_format: str | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A script, completed; the streams it does not declare; and where all data come from. `is_guessed` if the
+    data have no value in a column that nobody declares."""
+
+    script: Script
+    streams: tuple[Stream, ...]
+    given: tuple[Given, ...]
+    source: Source
+    directory: Path
+    is_guessed: bool = False
+
+
+class Guess(NamedTuple):
+    """The types of columns in which there is no value: of those that are times, and of all others."""
+
+    time: DataType
+    other: DataType
+
+
+GUESSES = (
+    Guess(BIGINT, STRING),
+    Guess(TIMESTAMP, STRING),
+    Guess(BIGINT, DOUBLE),
+    Guess(TIMESTAMP, DOUBLE),
+)
+"""A file with a header and no rows has no matches, whatever its types are. They must only fit the query."""
+
+
+def unit_of(text: str) -> str | None:
+    """
+    >>> unit_of("ms"), unit_of("Seconds"), unit_of("fortnight")
+    ('MILLISECOND', 'SECOND', None)
+    """
+    word = text.upper()
+    return _SHORT_UNITS.get(text.lower()) or next((u for u in UNITS if word in (u, u + "S")), None)
+
+
+def complete(
+    script: Script, source: Source, given: Sequence[Given], directory: Path, guess: Guess = GUESSES[0]
+) -> Inputs:
+    """Fill in what CREATE STREAM leaves to data and caller, and describe the streams it does not name.
+
+    Raises `NeelError` if data that tell a schema cannot be read.
+    """
+    found = tuple(_completed(s, source, given, directory) for s in script.statements)
+    declared = [s.name for s in found if isinstance(s, CreateStream)]
+    read = tuple(_stream(g) for g in given if find(g.name, declared) is None)
+    statements = tuple(_guessed_statement(s, guess) if isinstance(s, CreateStream) else s for s in found)
+    streams = tuple(_guessed_stream(stream, guess) for stream in read)
+    known = replace(script, statements=statements)
+    return Inputs(known, streams, tuple(given), source, directory, (statements, streams) != (found, read))
+
+
+def _guessed_statement(statement: CreateStream, guess: Guess) -> CreateStream:
+    if all(column.type != VOID for column in statement.columns):
+        return statement
+    time = statement.timestamp
+    times = [name for name in (time and time.start, time and time.latest, statement.end) if name]
+    columns = (
+        column
+        if column.type != VOID
+        else replace(column, type=guess.time if find(column.name, times) else guess.other)
+        for column in statement.columns
+    )
+    return replace(statement, columns=tuple(columns))
+
+
+def _guessed_stream(stream: Stream, guess: Guess) -> Stream:
+    times = (stream.start, stream.latest, stream.end)
+    columns = (
+        column
+        if column.type != VOID
+        else replace(column, type=guess.time if column.name in times else guess.other)
+        for column in stream.columns
+    )
+    return replace(stream, columns=tuple(columns))
+
+
+def _completed(statement: Statement, source: Source, given: Sequence[Given], directory: Path) -> Statement:
+    if not isinstance(statement, CreateStream):
+        return statement
+    outside = _given(statement.name, given)
+    if outside is not None:
+        statement = _with_settings(statement, outside)
+    location = declared_location(statement, source, directory)
+    if location is not None and (outside is None or outside.location is None):
+        location.check_kind()
+    if statement.columns:
+        return statement
+    if outside is None and location is None:
+        return statement
+    tables = outside.open(True) if outside else location.tables(True) if location else []
+    found = with_texts(merged(tables), statement.type_by, *_texts(statement, outside))
+    columns = tuple(ColumnDefinition(written(c.name), c.type, span=statement.span) for c in found)
+    completed = replace(statement, columns=columns)
+    if (
+        statement.timestamp is None
+        and not statement.is_relation
+        and (start := likely_timestamp(c.name for c in columns))
+    ):
+        format = outside.timestamp_format if outside else None
+        completed = replace(completed, timestamp=Timestamp(start, format=format, span=statement.span))
+    return completed
+
+
+def _texts(statement: CreateStream, given: Given | None) -> tuple[str | None, ...]:
+    """The columns that a pattern says how to read."""
+    time = statement.timestamp
+    is_said = (time is not None and time.format is not None) or (given and given.timestamp_format)
+    return (time.start if time else None, statement.end) if is_said else ()
+
+
+def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
+    """What the caller says, where the script says nothing; the two must not contradict each other."""
+    if statement.is_relation and (given.timestamp or given.latest or given.end or given.type_by):
+        raise CallError(f"stream {given.name}: the script says that it is a relation, which has no times")
+    time = statement.timestamp
+    for clause, said, also in (
+        ("TIMESTAMP", time.start if time else None, given.timestamp),
+        ("TIMESTAMP", time.latest if time else None, given.latest),
+        ("UNIT", time.unit if time else None, given.unit),
+        ("FORMAT", time.format if time else None, given.timestamp_format),
+        ("END BY", statement.end, given.end),
+        ("TYPE BY", statement.type_by, given.type_by),
+    ):
+        if said is not None and also is not None and not same(said, also):
+            raise CallError(f"stream {given.name}: the script says {clause} {said}, the call says {also}")
+    start = time.start if time else given.timestamp
+    if start is not None:
+        known = time or Timestamp(start, span=statement.span)
+        time = replace(
+            known,
+            latest=known.latest or given.latest,
+            unit=known.unit or given.unit,
+            format=known.format or given.timestamp_format,
+        )
+    return replace(
+        statement,
+        timestamp=time,
+        end=statement.end or given.end,
+        type_by=statement.type_by or given.type_by,
+    )
+
+
+def _stream(given: Given) -> Stream:
+    columns = with_texts(merged(given.open(True)), given.type_by)
+    names = [column.name for column in columns]
+    listed = f"columns: {', '.join(names)}"
+
+    def column(name: str | None, role: str) -> str | None:
+        found = None if name is None else find(name, names)
+        if name is not None and found is None:
+            raise CallError(f"stream {given.name}: no column {name}, given as the {role}; {listed}")
+        return found
+
+    start = column(given.timestamp, "timestamp") or likely_timestamp(names)
+    if start is None:
+        raise CallError(f"stream {given.name}: which column is the timestamp? Say timestamp=COLUMN; {listed}")
+    end = column(given.end, "end")
+    return Stream(
+        given.name,
+        columns if given.timestamp_format is None else _read_by(given, columns, (start, end)),
+        start,
+        end=end,
+        latest=column(given.latest, "latest time"),
+        unit=given.unit or "MILLISECOND",
+        type_column=column(given.type_by, "type"),
+        timestamp_format=given.timestamp_format,
+    )
+
+
+def _read_by(given: Given, columns: Sequence[Column], names: Sequence[str | None]) -> tuple[Column, ...]:
+    """The columns, some of which a pattern makes TIMESTAMPs."""
+    try:
+        pattern_of(given.timestamp_format or "")
+    except Malformed as why:
+        message = f"timestamp_format={given.timestamp_format}: {why}; letters: {LETTERS}"
+        raise CallError(f"stream {given.name}: {message}; for example {EXAMPLE}") from None
+    return tuple(replace(c, type=TIMESTAMP) if c.name in names else c for c in columns)
+
+
+def merged(tables: Sequence[Table]) -> tuple[Column, ...]:
+    """The columns of all parts of a table together."""
+    types = {column.name: column.type for table in tables[:1] for column in table.columns()}
+    for table in tables[1:]:
+        for column in table.columns():
+            known = types.get(column.name)
+            types[column.name] = column.type if known is None else common_type(known, column.type)
+    return tuple(Column(name, settled(type)) for name, type in types.items())
+
+
+def with_texts(columns: Sequence[Column], *names: str | None) -> tuple[Column, ...]:
+    """Some columns hold texts, even where every text is a number: types, and times of a pattern."""
+    known = [name for name in names if name is not None]
+    is_text = [any(same(written(column.name), name) for name in known) for column in columns]
+    return tuple(replace(c, type=STRING) if named else c for c, named in zip(columns, is_text, strict=True))
+
+
+def _given(name: str, given: Sequence[Given]) -> Given | None:
+    return next((g for g in given if same(written(g.name), name)), None)
+
+
+def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[NeelError]]:
+    """The rows of every stream the queries read, and what went wrong: one error for each file."""
+    used = {
+        stream.name: stream for query in program.queries for stream in query.query.streams if not stream.query
+    }
+    tables: dict[str, list[Row]] = {}
+    failures: list[NeelError] = []
+    for name, stream in used.items():
+        try:
+            tables[name] = rows_of(inputs, name, raw_columns(stream))
+        except NeelError as failure:
+            failures.append(failure)
+    return tables, failures
+
+
+def raw_columns(stream: Stream) -> tuple[Column, ...]:
+    """The columns of a stream as its data hold them: some times are texts of a pattern."""
+    if stream.timestamp_format is None:
+        return stream.columns
+    kind = Formatted(stream.timestamp_format)
+    return tuple(replace(c, type=kind) if c.name in stream.texts else c for c in stream.columns)
+
+
+def rows_of(inputs: Inputs, name: str, columns: Sequence[Column]) -> list[Row]:
+    """The rows of a stream."""
+    return [row for table in _tables(inputs, name) for row in table.rows(columns)]
+
+
+def _tables(inputs: Inputs, name: str) -> list[Table]:
+    outside = _given(written(name), inputs.given)
+    if outside is not None:
+        return outside.open(False)
+    statement = _statement(name, inputs.script)
+    location = declared_location(statement, inputs.source, inputs.directory) if statement else None
+    if location is not None:
+        return location.tables()
+    raise no_data(inputs, name)
+
+
+def no_data(inputs: Inputs, name: str) -> NeelError:
+    """Nobody says where the data of a stream are."""
+    statement = _statement(name, inputs.script)
+    span = written_span(statement, inputs.source, statement.name) if statement else Span(0, 1)
+    hint = f"say FROM 'path' in CREATE STREAM, or give the data with --stream {name}=path"
+    return NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
+
+
+def location_of(inputs: Inputs, name: str) -> Location | None:
+    """Where the data of a stream lie, if they lie in files."""
+    outside = _given(written(name), inputs.given)
+    if outside is not None:
+        return outside.location
+    statement = _statement(name, inputs.script)
+    return declared_location(statement, inputs.source, inputs.directory) if statement else None
+
+
+def said_unit(inputs: Inputs, name: str) -> str | None:
+    """The unit of a stream's times, if the script or the caller says it."""
+    outside, statement = _given(written(name), inputs.given), _statement(name, inputs.script)
+    time = None if statement is None else statement.timestamp
+    return (time.unit if time else None) or (outside.unit if outside else None)
+
+
+def _statement(name: str, script: Script) -> CreateStream | None:
+    streams = (s for s in script.statements if isinstance(s, CreateStream))
+    return next((s for s in streams if same(s.name, written(name))), None)
+
+
+# Values as the text of a table's cell: what case files hold and `neelc run` prints.
+#
+# Cells stand two or more spaces apart. `null` is NULL; a string with spaces, or one that reads as something
+# else, stands in 'quotes'; arrays are `[1, 2]`, structs `{id: 1, x: 2}`, maps `{k -> 1}`.
+
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "'": "''"}
+_UNESCAPES = {"\\\\": "\\", "\\n": "\n", "\\r": "\r", "\\t": "\t", "''": "'"}
+_QUOTED = re.compile(r"'((?:[^'\\]|''|\\.)*)'")
+_PLAIN = re.compile(r"[^\s'#][^\s]*\Z")
+_PLAIN_INSIDE = re.compile(r"[^\s'#,:\[\]{}>][^\s,:\[\]{}>]*\Z")
+# A row that is only one of these words would begin a section of a case file.
+_TAKEN = frozenset({"null", "query", "matches", "error", "events", "args"})
+
+
+def quoted(text: str) -> str:
+    r"""
+    >>> print(quoted("it's\nso"))
+    'it''s\nso'
+    """
+    return "'" + "".join(_ESCAPES.get(c, c) for c in text) + "'"
+
+
+def unquoted(text: str) -> str:
+    r"""
+    >>> unquoted(quoted("a\\b 'c'\n"))
+    "a\\b 'c'\n"
+    """
+    return re.sub(r"''|\\[\\nrt]", lambda found: _UNESCAPES[found[0]], text[1:-1])
+
+
+def is_quoted(text: str) -> bool:
+    """
+    >>> is_quoted("'a b'"), is_quoted("'a' + 'b'"), is_quoted("ab")
+    (True, False, False)
+    """
+    return _QUOTED.fullmatch(text) is not None
+
+
+def render(value: object, type: DataType, inside: bool = False) -> str:
+    """The cell of a value; `inside` an array, struct or map more strings need quotes.
+
+    >>> from neelc.ir.types import DOUBLE, STRING
+    >>> render(1.0, DOUBLE), render(None, DOUBLE), render("a b", STRING), render("a:b", STRING)
+    ('1.0', 'null', "'a b'", 'a:b')
+    >>> render(["a:b", "c"], Array(STRING))
+    "['a:b', c]"
+    """
+    if value is None:
+        return "null"
+    match type, value:
+        case Array(element), list() | tuple():
+            return "[" + ", ".join(render(item, element, True) for item in value) + "]"
+        case Map(of, to), dict():
+            pairs = sorted((render(k, of, True), render(v, to, True)) for k, v in value.items())
+            return "{" + ", ".join(f"{k} -> {v}" for k, v in pairs) + "}"
+        case Struct(fields), dict():
+            parts = ((bare(f.name), render(value.get(bare(f.name)), f.type, True)) for f in fields)
+            return "{" + ", ".join(f"{name}: {text}" for name, text in parts) + "}"
+        case _, str():
+            plain = (_PLAIN_INSIDE if inside else _PLAIN).match(value) and value not in _TAKEN
+            return value if plain else quoted(value)
+    return scalar(value)
+
+
+def render_name(name: str) -> str:
+    """A column's name as a cell of the header: single spaces stay, for they do not end a cell.
+
+    >>> render_name("sum(b[].price) + 1"), render_name("a  b")
+    ('sum(b[].price) + 1', "'a  b'")
+    """
+    is_plain = re.fullmatch(r"\S+( \S+)*", name) and name[0] not in "'#" and name not in _TAKEN
+    return name if is_plain else quoted(name)
+
+
+def scalar(value: object) -> str:
+    """The text of a value that is not nested, without quotes.
+
+    >>> scalar(1e20), scalar(float("-inf")), scalar(True), scalar(decimal.Decimal("1E+2"))
+    ('1e+20', '-Infinity', 'true', '100')
+    >>> scalar(datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.timezone.utc))
+    '2024-05-01 10:00:00'
+    >>> scalar(datetime.timedelta(seconds=90))
+    "INTERVAL '0 00:01:30' DAY TO SECOND"
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case float():
+            return repr(value)
+        case decimal.Decimal():
+            return format(value, "f")
+        case datetime.datetime():
+            return timestamp_text(value)
+        case datetime.date():
+            return value.isoformat()
+        case datetime.timedelta():
+            return day_interval_text(value)
+        case bytes():
+            return f"X'{value.hex().upper()}'"
+    return str(value)
+
+
+def parse(text: str, type: DataType) -> object:
+    """The value of a cell: the inverse of `render`.
+
+    >>> from neelc.ir.types import BIGINT, STRING, StructField
+    >>> type = Struct((StructField("x", Array(BIGINT)), StructField("y", STRING)))
+    >>> parse("{x: [1, null], y: 'a, b'}", type)
+    {'x': [1, None], 'y': 'a, b'}
+    """
+    value, end = _value(text, 0, type, "")
+    if text[end:].strip():
+        raise Misfit
+    return value
+
+
+def _value(text: str, at: int, type: DataType, stops: str) -> tuple[object, int]:
+    """The value that begins at `at`, and where it ends; a plain one ends before one of `stops`."""
+    match type:
+        case Array(element) if text.startswith("[", at):
+            return _items(text, at + 1, element)
+        case Map(of, to) if text.startswith("{", at):
+            return _pairs(text, at + 1, of, to)
+        case Struct() if text.startswith("{", at):
+            return _fields(text, at + 1, type)
+    found = _QUOTED.match(text, at)
+    if found:
+        return from_text(unquoted(found[0]), type), found.end()
+    end = at
+    while end < len(text) and text[end] not in stops and not (stops and text.startswith(" -> ", end)):
+        end += 1
+    plain = text[at:end].strip()
+    if plain == "null":
+        return None, end
+    if type == Simple("BINARY"):
+        return _binary(plain), end
+    return from_text(plain, type), end
+
+
+def _binary(text: str) -> bytes:
+    found = re.fullmatch(r"[xX]'((?:[0-9a-fA-F]{2})*)'", text)
+    return bytes.fromhex(found[1]) if found else text.encode()
+
+
+def _after(text: str, at: int, mark: str) -> int:
+    """The place after `mark` and the spaces around it."""
+    at += len(text[at:]) - len(text[at:].lstrip())
+    if not text.startswith(mark, at):
+        raise Misfit
+    at += len(mark)
+    return at + len(text[at:]) - len(text[at:].lstrip())
+
+
+def _starts(text: str, at: int, mark: str) -> bool:
+    return text[at:].lstrip().startswith(mark)
+
+
+def _items(text: str, at: int, element: DataType) -> tuple[list[object], int]:
+    items: list[object] = []
+    while not _starts(text, at, "]"):
+        at = _after(text, at, "," if items else "")
+        item, at = _value(text, at, element, ",]")
+        items.append(item)
+    return items, _after(text, at, "]")
+
+
+def _pairs(text: str, at: int, of: DataType, to: DataType) -> tuple[dict[object, object], int]:
+    pairs: dict[object, object] = {}
+    while not _starts(text, at, "}"):
+        at = _after(text, at, "," if pairs else "")
+        key, at = _value(text, at, of, "}")
+        value, at = _value(text, _after(text, at, "->"), to, ",}")
+        pairs[key] = value
+    return pairs, _after(text, at, "}")
+
+
+def _fields(text: str, at: int, type: Struct) -> tuple[dict[str, object], int]:
+    types = {bare(field.name): field.type for field in type.fields}
+    fields: dict[str, object] = {}
+    while not _starts(text, at, "}"):
+        at = _after(text, at, "," if fields else "")
+        colon = text.find(":", at)
+        name = text[at:colon].strip()
+        if colon < 0 or name not in types:
+            raise Misfit
+        fields[name], at = _value(text, _after(text, colon, ":"), types[name], ",}")
+    return {name: fields.get(name) for name in types}, _after(text, at, "}")
+
+
+# Tables as lines of text: cells that stand two or more spaces, or a tab, apart.
+
+# A quote opens a string where a value can begin, so that O'Neil is a plain cell.
+_CELL = re.compile(r"(?! )(?:(?<![^\s\[{(,])'(?:[^'\\]|''|\\.)*'|[^\s]|[ ](?![ \t]|$))+(?<! )")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell.
+
+    >>> aligned([["a", "last_b"], ["10", "3"]])
+    ['a   last_b', '10  3']
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def split(line: str) -> list[tuple[int, str]]:
+    """The cells of a line with the place each begins at.
+
+    >>> split("1   'a  b'  [x, 'y  z']")
+    [(0, '1'), (4, "'a  b'"), (12, "[x, 'y  z']")]
+    """
+    return [(found.start(), found[0]) for found in _CELL.finditer(line)]
+
+
+# An order for rows that have none, so that the same result is always printed as the same text.
+
+Values = tuple[object, ...]
+
+
+def in_order(rows: Iterable[Values]) -> list[Values]:
+    """The rows by their values, from the left: NULL first, numbers by size.
+
+    >>> in_order([(10, "b"), (9, "c"), (None, "a"), (9, "a")])
+    [(None, 'a'), (9, 'a'), (9, 'c'), (10, 'b')]
+    """
+    return sorted(rows, key=lambda row: [_order(value) for value in row])
+
+
+def _order(value: object) -> tuple[object, ...]:
+    """A key that orders the values of a column: NULL first, numbers by size."""
+    match value:
+        case None:
+            return (0,)
+        case float() if math.isnan(value):
+            return (2,)
+        case dict():
+            return (3, *(_order(inner) for inner in value.values()))
+        case list() | tuple():
+            return (3, *(_order(inner) for inner in value))
+    return (1, value)

@@ -1,0 +1,1 @@
+"""Readers of data files for the engines that run without Spark."""

@@ -1,0 +1,3 @@
+"""Numbers about streams, each with its origin: declared, from a file, from Parquet footers, assumed. Read
+`numbers.py` first.
+"""

@@ -1,0 +1,429 @@
+"""What estimates rest on: numbers about the events of a type, each with its origin.
+
+Of several sources the best one tells each number: WITH STATS, then the file of statistics, then the metadata
+of Parquet files, then what was counted in small ones, then `defaults.py`.
+
+>>> from neelc.pattern.rules.examples import query
+>>> Statistics().total(query("SEQ(A a, B b)"), "A")
+Fact(what='events of type A in S', value=100000.0, origin='assumed')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from neelc.catalog.catalog import is_integer
+from neelc.catalog.statistics import known as defaults
+from neelc.catalog.statistics.known import (
+    Fact,
+    Knowledge,
+    Known,
+    Number,
+    best,
+    plain_text_of,
+    rank,
+    text_of,
+    weakest,
+)
+from neelc.ir.expressions import Expr
+from neelc.ir.names import bare, find, same
+from neelc.ir.node import walk
+from neelc.ir.patterns import Event, Repeat
+from neelc.ir.program import Column, Match, Stream
+
+# How many events a stream has, or a type in it, and how many in a second.
+
+ASSUMED = "assumed"
+
+# What says how many events of a type there are.
+_AMOUNTS = ("EVENTS", "RATE", "SHARE")
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Events of `stream`, only those of the type `value` if it is not None.
+
+    `named` is how many types of the stream the query names.
+    """
+
+    stream: Stream
+    value: str | None
+    knowledge: Knowledge
+    named: int = 1
+
+    def said(self, measure: str, subject: str = "") -> Number | None:
+        """What is known about the stream as a whole."""
+        return self.knowledge.number(self.stream, measure, None, subject)
+
+    @cached_property
+    def stream_events(self) -> Number:
+        """Events of the stream: as somebody says, or from their rate and the time they take."""
+        rate, span = self.said("RATE"), self.said("SPAN")
+        made = Number(rate.value * span.value, weakest(rate, span)) if rate and span else None
+        assumed = max(defaults.events(self.stream), self._of_types("EVENTS"))
+        return best((self.said("EVENTS"), made)) or Number(assumed, ASSUMED)
+
+    @cached_property
+    def stream_rate(self) -> Number:
+        """Events of the stream per second: as somebody says, or from their number and the time they take."""
+        events, span = self.stream_events, self.said("SPAN")
+        if events.value == 0:
+            return events
+        made = Number(events.value / span.value, weakest(events, span)) if span and span.value > 0 else None
+        assumed = max(defaults.rate(self.stream), self._of_types("RATE"))
+        return best((self.said("RATE"), made)) or Number(assumed, ASSUMED)
+
+    @cached_property
+    def _seconds(self) -> Number:
+        events, rate = self.stream_events, self.stream_rate
+        return Number(events.value / rate.value if rate.value > 0 else 0.0, weakest(events, rate))
+
+    def _of_types(self, measure: str) -> float:
+        """What is said of single types, together: the stream has at least that."""
+        types = self.knowledge.types(self.stream, (measure,))
+        numbers = [self.knowledge.number(self.stream, measure, type) for type in types]
+        return sum(number.value for number in numbers if number is not None)
+
+    @cached_property
+    def events(self) -> Number:
+        """Events of the type."""
+        return self._amount(self.stream_events, per_second=False)
+
+    @cached_property
+    def rate(self) -> Number:
+        """Events of the type per second."""
+        return self._amount(self.stream_rate, per_second=True)
+
+    def _amount(self, whole: Number, per_second: bool) -> Number:
+        """The share of the type in what the whole stream has, or what is said about the type itself."""
+        if self.value is None:
+            return whole
+        said = self._said_amount(self.value)
+        if said is None:
+            return Number(self._rest * whole.value, ASSUMED)
+        measure, number = said
+        seconds = self._seconds
+        match measure, per_second:
+            case ("SHARE", _):
+                return Number(number.value * whole.value, weakest(number, whole))
+            case ("EVENTS", True):
+                rate = number.value / seconds.value if seconds.value > 0 else 0.0
+                return Number(rate, weakest(number, seconds))
+            case ("RATE", False):
+                return Number(number.value * seconds.value, weakest(number, seconds))
+        return number
+
+    def _said_amount(self, type: str) -> tuple[str, Number] | None:
+        """The best of what is said about the number of events of a type, and which measure that is."""
+        found = [(m, n) for m in _AMOUNTS if (n := self.knowledge.number(self.stream, m, type))]
+        return min(found, key=lambda pair: rank(pair[1].origin), default=None)
+
+    @cached_property
+    def _rest(self) -> float:
+        """The share of a type that nothing is said about: an equal part of what the others leave."""
+        others = self.knowledge.types(self.stream, _AMOUNTS)
+        taken = sum(self._share(other) for other in others)
+        said = self.said("DISTINCT", self.stream.type_column or "")
+        types = said.value if said else max(defaults.TYPES, self.named)
+        return max(0.0, 1.0 - taken) / max(1.0, types - len(others))
+
+    def _share(self, type: str) -> float:
+        said = self._said_amount(type)
+        assert said is not None
+        measure, number = said
+        whole = {"SHARE": 1.0, "EVENTS": self.stream_events.value, "RATE": self.stream_rate.value}[measure]
+        return number.value / whole if whole > 0 else 0.0
+
+
+# What a column holds: in the events of a stream, or of one type in it.
+
+
+@dataclass(frozen=True)
+class MemberNumbers(Amounts):
+    """All numbers of one member of a type."""
+
+    def column(self, attribute: str) -> Column | None:
+        """The column of that name; None where the stream has none, and the attribute is always NULL."""
+        found = find(attribute, [column.name for column in self.stream.columns])
+        return next((column for column in self.stream.columns if column.name == found), None)
+
+    def is_constant(self, column: Column) -> bool:
+        """Whether it is the type column, which holds the same value in all events of the type."""
+        return self.value is not None and column.name == self.stream.type_column
+
+    def of_type(self, measure: str, subject: str) -> Number | None:
+        """What is said about the events of the type only."""
+        if self.value is None:
+            return None
+        return self.knowledge.number(self.stream, measure, self.value, subject)
+
+    def about(self, measure: str, subject: str) -> Number | None:
+        """What is said about the events of the type, or else about all events of the stream."""
+        return self.of_type(measure, subject) or self.said(measure, subject)
+
+    def distinct(self, column: Column, among: Number) -> Number:
+        """Distinct values: at least 1, and not more than there are events.
+
+        `among` is the number of events of all members in this stream: what is said about the whole stream,
+        or assumed, holds for all of them together.
+        """
+        if self.is_constant(column):
+            return Number(1.0, "declared")
+        found, events = self.of_type("DISTINCT", column.name), self.events
+        if found is None:
+            events = among
+            found = self.said("DISTINCT", column.name)
+        found = found or Number(self._assumed_distinct(column, events.value), ASSUMED)
+        if found.value > events.value:
+            found = Number(events.value, weakest(found, events))
+        return Number(max(1.0, found.value), found.origin)
+
+    def _assumed_distinct(self, column: Column, events: float) -> float:
+        if column.name in (self.stream.start, self.stream.end, self.stream.latest):
+            return events
+        if column.name == self.stream.type_column:
+            return float(max(defaults.TYPES, self.named))
+        assumed = defaults.distinct(column.type, events)
+        least, greatest = self.about("LEAST", column.name), self.about("GREATEST", column.name)
+        if least and greatest and is_integer(column.type):
+            return min(assumed, greatest.value - least.value + 1)
+        return assumed
+
+    def nulls(self, column: Column) -> Number:
+        """The share of events without a value."""
+        if self.is_constant(column) or column.name == self.stream.start:
+            # A row without a time is no event, and one without a type is of no type.
+            return Number(0.0, "declared")
+        return self.about("NULLS", column.name) or Number(defaults.NULLS, ASSUMED)
+
+    def most_frequent(self, column: Column) -> Number:
+        """The share of the commonest value; if nothing is said, all values are equally common."""
+        if self.is_constant(column):
+            return Number(1.0, "declared")
+        values = self.distinct(column, self.events)
+        even = Number((1.0 - self.nulls(column).value) / values.value, ASSUMED)
+        return self.about("MOST FREQUENT", column.name) or even
+
+
+# The members of a type together.
+#
+# Amounts are added, shares are averaged by the number of events, and of distinct values the most are taken:
+# what two streams call alike mostly takes its values from one domain. What is put together is as certain as
+# its weakest part.
+
+
+@dataclass(frozen=True)
+class Members:
+    """The members of a type; every event is in one of them only."""
+
+    parts: tuple[MemberNumbers, ...]
+
+    @property
+    def streams(self) -> list[str]:
+        return list(dict.fromkeys(part.stream.name for part in self.parts))
+
+    def events(self) -> Number:
+        return added(part.events for part in self.parts)
+
+    def rate(self) -> Number:
+        return added(part.rate for part in self.parts)
+
+    def distinct(self, attribute: str) -> Number:
+        found = self._with_column(attribute)
+        if not found:
+            return Number(1.0, ASSUMED)
+        numbers = [part.distinct(column, self._among(part)) for part, column in found]
+        if all(part.is_constant(column) for part, column in found):
+            return added(numbers)  # each type has a value of its own in the type column
+        return Number(max(number.value for number in numbers), weakest(*numbers))
+
+    def nulls(self, attribute: str) -> Number:
+        # A stream without the column has NULL there: docs/decisions/0021.
+        return self._mean(attribute, MemberNumbers.nulls, missing=1.0)
+
+    def most_frequent(self, attribute: str) -> Number:
+        found = self._with_column(attribute)
+        if len(found) > 1 and all(part.is_constant(column) for part, column in found):
+            events = [part.events for part, _ in found]
+            total = added(events)
+            share = max(number.value for number in events) / total.value if total.value > 0 else 1.0
+            return Number(share, total.origin)
+        return self._mean(attribute, MemberNumbers.most_frequent, missing=0.0)
+
+    def bounds(self, attribute: str) -> tuple[Number, Number] | None:
+        found = self._with_column(attribute)
+        least = [part.about("LEAST", column.name) for part, column in found]
+        greatest = [part.about("GREATEST", column.name) for part, column in found]
+        low, high = [n for n in least if n], [n for n in greatest if n]
+        if not found or len(low) < len(found) or len(high) < len(found):
+            return None
+        return (
+            Number(min(number.value for number in low), weakest(*low)),
+            Number(max(number.value for number in high), weakest(*high)),
+        )
+
+    def selectivity(self, text: str) -> Number | None:
+        """The share of events that meet a condition on one event, if it is said for all members."""
+        said = [(part, part.about("SELECTIVITY", text)) for part in self.parts]
+        known = [(part, share) for part, share in said if share is not None]
+        return mean(known) if known and len(known) == len(said) else None
+
+    def _with_column(self, attribute: str) -> list[tuple[MemberNumbers, Column]]:
+        return [(part, column) for part in self.parts if (column := part.column(attribute))]
+
+    def _among(self, part: MemberNumbers) -> Number:
+        """The events of all members in the stream of one of them."""
+        return added(other.events for other in self.parts if other.stream.name == part.stream.name)
+
+    def _mean(
+        self, attribute: str, share: Callable[[MemberNumbers, Column], Number], missing: float
+    ) -> Number:
+        columns = ((part, part.column(attribute)) for part in self.parts)
+        return mean([(part, share(part, c) if c else Number(missing, "declared")) for part, c in columns])
+
+
+def members_of(query: Match, types: Iterable[str], knowledge: Knowledge) -> Members:
+    """The members of some types of a query; a stream as a whole holds all of its types."""
+    wanted = set(types)
+    members = [member for known in query.types if known.name in wanted for member in known.members]
+    whole = {member.stream for member in members if member.value is None}
+    found: list[tuple[str, str | None]] = []
+    alike: dict[tuple[str, str | None], list[str | None]] = {}
+    for member in members:
+        value = None if member.stream in whole else member.value
+        others = alike.setdefault((member.stream, value and bare(value).casefold()), [])
+        if not any(_is_same(value, other) for other in others):
+            others.append(value)
+            found.append((member.stream, value))
+    streams = {stream.name: stream for stream in query.streams}
+    named = {name: _types_named(query, name) for name in dict.fromkeys(name for name, _ in found)}
+    return Members(tuple(MemberNumbers(streams[s], v, knowledge, named[s]) for s, v in found))
+
+
+def _is_same(left: str | None, right: str | None) -> bool:
+    return left is right or (left is not None and right is not None and same(left, right))
+
+
+def _types_named(query: Match, stream: str) -> int:
+    members = (member for known in query.types for member in known.members)
+    return len({member.value for member in members if member.stream == stream and member.value is not None})
+
+
+def added(numbers: Iterable[Number]) -> Number:
+    several = list(numbers)
+    return Number(sum(number.value for number in several), weakest(*several))
+
+
+def mean(shares: list[tuple[MemberNumbers, Number]]) -> Number:
+    """The mean of shares, weighted by the events of the members they are shares of."""
+    if len(shares) == 1:
+        return shares[0][1]
+    weights = [part.events for part, _ in shares]
+    origin = weakest(*weights, *(share for _, share in shares))
+    total = sum(weight.value for weight in weights)
+    if total == 0:
+        return Number(sum(share.value for _, share in shares) / len(shares), origin)
+    weighted = (w.value * share.value for w, (_, share) in zip(weights, shares, strict=True))
+    return Number(sum(weighted) / total, origin)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All that is known about the streams of a program. `Statistics()`: what WITH STATS says, and no more.
+
+    `notes` are what a reader of the numbers should know: what could not be read, and what is not used.
+    """
+
+    known: tuple[Known, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The same, ready to be looked up."""
+        return Knowledge(self.known)
+
+    def total(self, query: Match, type: str) -> Fact:
+        """Events of the type in the whole input."""
+        return self._fact(query, type, "events of", Members.events)
+
+    def rate(self, query: Match, type: str) -> Fact:
+        """Events of the type per second of event time."""
+        return self._fact(query, type, "events per second of", Members.rate)
+
+    def distinct(self, query: Match, type: str, attribute: str) -> Fact:
+        """Distinct values of an attribute: at least 1."""
+        what = f"distinct values of {bare(attribute)} of"
+        return self._fact(query, type, what, lambda members: members.distinct(attribute))
+
+    def nulls(self, query: Match, type: str, attribute: str) -> Fact:
+        """The share of events without a value of the attribute."""
+        what = f"share of NULLs in {bare(attribute)} of"
+        return self._fact(query, type, what, lambda members: members.nulls(attribute))
+
+    def most_frequent(self, query: Match, type: str, attribute: str) -> Fact:
+        """The share of the commonest value of the attribute."""
+        what = f"share of the most frequent {bare(attribute)} of"
+        return self._fact(query, type, what, lambda members: members.most_frequent(attribute))
+
+    def bounds(self, query: Match, type: str, attribute: str) -> tuple[Fact, Fact] | None:
+        """The least and the greatest value of a numeric attribute, where they are known."""
+        members = members_of(query, (type,), self.knowledge)
+        found = members.bounds(attribute)
+        if found is None:
+            return None
+        name = f"{bare(attribute)} of {_named(type, members)}"
+        return Fact(f"least {name}", *found[0]), Fact(f"greatest {name}", *found[1])
+
+    def declared_selectivity(self, query: Match, condition: Expr) -> Fact | None:
+        """The share of events, or of choices of events, that meet a condition, if somebody says so.
+
+        `a.price > b.price` is said about the variables of that name, `price > 10` about every condition of
+        that form on one event, of the stream or the type it is said about.
+        """
+        said = [one for stream in query.streams for one in self.knowledge.about(stream, "SELECTIVITY")]
+        if not said:
+            return None
+        text = text_of(condition)
+        found = best(Number(one.value, one.origin) for one in said if one.subject == text)
+        plain = plain_text_of(condition) if found is None else None
+        if plain is not None:
+            variable, text = plain
+            found = members_of(query, _types_of(query, variable), self.knowledge).selectivity(text)
+        return None if found is None else Fact(f"selectivity of {condition}", *found)
+
+    def supposing(self, stream: str, events: float) -> Statistics:
+        """With an estimate of the events of a named query: assumed, too, but not blindly."""
+        return replace(self, known=(Known(stream, "EVENTS", events, "assumed"), *self.known))
+
+    def holding(self, stream: str, events: float) -> Statistics:
+        """With an estimate of how many events of a named SELECT are valid at an instant."""
+        return replace(self, known=(Known(stream, "VALID", events, "assumed"), *self.known))
+
+    def _fact(self, query: Match, type: str, what: str, answer: Callable[[Members], Number]) -> Fact:
+        # Estimates ask the same again and again. By identity: rewrites mostly leave streams and types as they
+        # are, and to hash them costs more than the answer. The entry keeps them: no other has their id.
+        key = id(query.streams), id(query.types), type, what
+        if key not in self._facts:
+            members = members_of(query, (type,), self.knowledge)
+            fact = Fact(f"{what} {_named(type, members)}", *answer(members))
+            self._facts[key] = fact, query.streams, query.types
+        return self._facts[key][0]
+
+    @cached_property
+    def _facts(self) -> dict[tuple[int, int, str, str], tuple[Fact, object, object]]:
+        return {}
+
+
+def _types_of(query: Match, variable: str) -> Iterator[str]:
+    """The types of a variable; several only if branches of an OR share it."""
+    for node in walk(query.pattern):
+        match node:
+            case Event(type, name) | Repeat(Event(type), variable=name) if name == variable:
+                yield type
+
+
+def _named(type: str, members: Members) -> str:
+    streams = " and ".join(members.streams)
+    return streams if streams == bare(type) else f"type {bare(type)} in {streams}"

@@ -1,0 +1,387 @@
+"""CREATE STREAM: which column is the time, which the type, and whether that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from neelc.catalog.catalog import Entry, clock_of, is_integer
+from neelc.catalog.statistics.declared import with_statistics
+from neelc.findings import Findings, did_you_mean, in_another_case, listing
+from neelc.ir import expressions as e
+from neelc.ir.names import bare, find, find_variable, same, written
+from neelc.ir.node import Node, map_children
+from neelc.ir.program import Clock, Column, Stream
+from neelc.ir.script import CreateStream
+from neelc.ir.types import BIGINT, LENGTHS, STRING, TIMESTAMP, VOID, DataType, Struct
+from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, Malformed, pattern_of
+from neelc.scalar.functions import report_foreign
+from neelc.source import Span
+
+_BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
+
+
+def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> Entry:
+    """The stream a statement declares; what it leaves out is taken from the one given from outside."""
+    name = bare(statement.name)
+    span = findings.word(statement.name, statement)
+    columns = _columns(statement, given, findings)
+    timestamp = statement.timestamp
+    typed = statement.type_by is not None or (given is not None and given.type_column is not None)
+    if columns is None:
+        return Entry(name, "stream", typed=typed)
+    if statement.is_relation:
+        return _relation(statement, columns, findings)
+    if timestamp is None and given is None:
+        fitting = sorted((c for c in columns if clock_of(c.type, "")), key=lambda c: is_integer(c.type))
+        hint = (
+            f"add TIMESTAMP BY {written(fitting[0].name)}"
+            if fitting
+            else "add a column for the time, and TIMESTAMP BY it"
+        )
+        findings.report("NEEL2203", f"stream `{name}` has no timestamp", span, hint)
+        return Entry(name, "stream", typed=typed)
+    base = given or Stream(name, (), "")
+    drafted = replace(
+        base,
+        name=name,
+        columns=columns,
+        path=statement.path if statement.path is not None else base.path,
+        format=bare(statement.format) if statement.format is not None else base.format,
+        options=statement.options or base.options,
+        query=None,
+        span=statement.span,
+    )
+    if timestamp is not None:
+        start, latest = timestamp.start, timestamp.latest
+        drafted = replace(drafted, start=start, latest=latest, unit=timestamp.unit or "MILLISECOND")
+        drafted = replace(drafted, timestamp_format=timestamp.format)
+    if statement.end is not None:
+        drafted = replace(drafted, end=statement.end)
+    if statement.type_by is not None:
+        drafted = replace(drafted, type_column=statement.type_by)
+    unit_said = timestamp is not None and timestamp.unit is not None
+    drafted = _with_format(drafted, statement, findings)
+    entry = checked_stream(drafted, statement, findings, unit_said)
+    if entry.stream is None or not statement.statistics:
+        return entry
+    return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
+
+
+def _with_format(stream: Stream, statement: CreateStream, findings: Findings) -> Stream:
+    """The stream with TIMESTAMPs where FORMAT says how texts are read as such."""
+    if stream.timestamp_format is None:
+        return stream
+    span = findings.at(statement.timestamp or statement)
+    try:
+        pattern_of(stream.timestamp_format)
+    except Malformed as why:
+        message = f"FORMAT '{stream.timestamp_format}': {why}"
+        hint = f"letters: {LETTERS}, as in Spark's datetime patterns; for example '{EXAMPLE}'"
+        findings.report("NEEL2070", message, span, hint)
+        return replace(stream, timestamp_format=None, columns=_timestamps(stream))
+    for name in filter(None, (stream.start, stream.end)):
+        column = next((c for c in stream.columns if find(name, [c.name])), None)
+        if column is not None and column.type not in (STRING, TIMESTAMP, VOID):
+            message = f"FORMAT is for texts, and column `{column.name}` is of type {column.type}"
+            findings.report("NEEL2071", message, span, "leave it out, or declare the column as STRING")
+    return replace(stream, columns=_timestamps(stream))
+
+
+def _timestamps(stream: Stream) -> tuple[Column, ...]:
+    names = [name for name in (stream.start, stream.end) if name]
+    return tuple(
+        replace(column, type=TIMESTAMP)
+        if column.type in (STRING, VOID) and any(find(name, [column.name]) for name in names)
+        else column
+        for column in stream.columns
+    )
+
+
+def _relation(statement: CreateStream, columns: tuple[Column, ...], findings: Findings) -> Entry:
+    name = bare(statement.name)
+    made = Stream(name, columns, "", path=statement.path, options=statement.options, span=statement.span)
+    made = replace(made, format=bare(statement.format) if statement.format is not None else None)
+    if statement.statistics:
+        made = with_statistics(made, statement.statistics, findings)
+    why = ("NEEL3301", "its rows are valid forever: they are no events", "a SELECT can correlate with it")
+    return Entry(name, "relation", refusal=why, relation=made)
+
+
+def _columns(statement: CreateStream, given: Stream | None, findings: Findings) -> tuple[Column, ...] | None:
+    if not statement.columns:
+        if given is not None:
+            return given.columns
+        findings.report(
+            "NEEL2209",
+            f"the columns of stream `{statement.name}` are not known",
+            findings.word(statement.name, statement),
+            f"list them: CREATE STREAM {statement.name} (id BIGINT, ts TIMESTAMP, ...)",
+        )
+        return None
+    found: list[Column] = []
+    for definition in statement.columns:
+        column = Column(bare(definition.name), definition.type, span=definition.span)
+        if any(column.name.casefold() == other.name.casefold() for other in found):
+            message = f"column `{definition.name}` is declared twice in stream `{statement.name}`"
+            hint = "rename one of them; column names differ in more than their case"
+            findings.report("NEEL2202", message, findings.word(definition.name, definition, statement), hint)
+        else:
+            found.append(column)
+    return tuple(found)
+
+
+def checked_stream(
+    stream: Stream, statement: CreateStream | None, findings: Findings, unit_said: bool = False
+) -> Entry:
+    """The stream with the names of its columns as they are declared; broken if something does not fit."""
+    roles = {
+        "start": ("TIMESTAMP", stream.start),
+        "latest": ("TIMESTAMP", stream.latest),
+        "end": ("END BY", stream.end),
+        "type_column": ("TYPE BY", stream.type_column),
+    }
+    broken = False
+    found: dict[str, Column] = {}
+    for role, (clause, name) in roles.items():
+        if name is None:
+            continue
+        # The word as the text has it: a name given from outside is bare and stands nowhere in the text.
+        place = statement.timestamp if statement is not None and clause == "TIMESTAMP" else statement
+        span = findings.word(name, place, statement, after=clause)
+        whole = clause if clause != "TIMESTAMP" else f"TIMESTAMP {'BETWEEN' if stream.latest else 'BY'}"
+        column = _column(stream, name, whole, span, findings)
+        problem = None if column is None else _misfit(role, column, found.get("start"))
+        if column is not None and problem is not None:
+            # A stream that is given from outside stands nowhere in the text: the message names it.
+            message = problem[0] if statement is not None else f"stream `{stream.name}`: {problem[0]}"
+            findings.report("NEEL2207" if role == "latest" else "NEEL2205", message, span, problem[1])
+        elif column is not None:
+            found[role] = column
+            continue
+        broken = True
+    start = found.get("start")
+    clock = None if start is None else clock_of(start.type, stream.unit)
+    if broken or clock is None or _disagree(stream, clock, statement, findings, unit_said):
+        return Entry(stream.name, "stream", typed=stream.type_column is not None)
+    names = {role: found[role].name if role in found else None for role in roles}
+    checked = replace(stream, start=names["start"] or "", latest=names["latest"], end=names["end"])
+    return Entry(stream.name, "stream", replace(checked, type_column=names["type_column"]), clock)
+
+
+def _column(stream: Stream, name: str, clause: str, span: Span, findings: Findings) -> Column | None:
+    names = [column.name for column in stream.columns]
+    found = find(name, names)
+    if found is None:
+        hint = did_you_mean(name, names, f"columns of {stream.name}")
+        findings.report(
+            "NEEL2204", f"stream `{stream.name}` has no column `{bare(name)}` for {clause}", span, hint
+        )
+        return None
+    return next(column for column in stream.columns if column.name == found)
+
+
+def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] | None:
+    """Why a column cannot play its role, and what could."""
+    said = f"column `{column.name}` is of type {column.type}"
+    if role == "type_column":
+        return (
+            None if column.type == STRING else (f"{said}; a type column holds names", "declare it as STRING")
+        )
+    if clock_of(column.type, "") is None:
+        return (
+            f"{said}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
+            "declare it as TIMESTAMP or BIGINT" + (_BY_FORMAT if column.type == STRING else ""),
+        )
+    if role == "latest" and (start is None or not is_integer(start.type) or not is_integer(column.type)):
+        return (
+            "TIMESTAMP BETWEEN takes two columns of integers",
+            "declare both as BIGINT, with UNIT MILLISECONDS",
+        )
+    integers = start is not None and is_integer(start.type) and is_integer(column.type)
+    if role == "end" and start is not None and start.type != column.type and not integers:
+        return f"{said}, but the timestamp `{start.name}` is {start.type}", f"declare both as {start.type}"
+    return None
+
+
+def _disagree(
+    stream: Stream, clock: Clock, statement: CreateStream | None, findings: Findings, unit_said: bool
+) -> bool:
+    """Report clauses that contradict each other."""
+    span = findings.at(statement)
+    if clock.unit is None and unit_said:
+        message = f"UNIT is for integer timestamps, and `{bare(stream.start)}` is of type {clock.type}"
+        findings.report("NEEL2206", message, findings.word("UNIT", span), "leave UNIT out")
+        return True
+    if clock.unit is not None and stream.unit not in LENGTHS:
+        message = f"timestamps cannot count {stream.unit}S: these are not always equally long"
+        findings.report("NEEL2206", message, findings.word("", span, after="UNIT"), listing("units", LENGTHS))
+        return True
+    if stream.latest is not None and stream.end is not None:
+        message = "a stream with imprecise timestamps has no END BY: only points in time can be imprecise"
+        findings.report(
+            "NEEL2215", message, findings.word(stream.end, span, after="END BY"), "leave END BY out"
+        )
+        return True
+    return False
+
+
+# What a SELECT can name: the columns of its sources, and of the variables of row patterns.
+
+# Functions that only move to another row: their value has the type of their argument.
+NAVIGATION = ("prev", "next", "first", "last")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Something with columns; `columns` is None when it has been reported, and then nothing is judged.
+
+    `times` are the names of those that tell when an event is: `*` does not stand for them.
+    """
+
+    name: str
+    columns: tuple[Column, ...] | None
+    times: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Names:
+    """What expressions of a SELECT, or of a row pattern in it, can name.
+
+    `plain` are searched for a column without a qualifier; `symbols` can only qualify: variables of a row
+    pattern, whose names are as they are written. Inside a row pattern its functions are known.
+    """
+
+    plain: tuple[Relation, ...]
+    findings: Findings
+    symbols: tuple[Relation, ...] = ()
+    in_row_pattern: bool = False
+
+    def resolved(self, node: e.Expr) -> e.Expr:
+        """The expression with its references resolved, as far as their types need it."""
+        match node:
+            case e.Name(parts):
+                return self._reference(parts, node)
+            case e.Member(e.Call(name, arguments), attribute) if self.in_row_pattern:
+                return self._symbol_event(name, arguments, attribute, node)
+            case e.Call(name, arguments) if self.in_row_pattern:
+                return self._call(name.lower(), arguments, node)
+            case e.Call(name) if name.lower() in ("prev", "next", "classifier", "match_number"):
+                message = f"`{name}` moves over the rows of a match, and there is none here"
+                self.findings.report("NEEL3206", message, node.span, "it stands inside MATCH_RECOGNIZE only")
+                return _unknown(node)
+            case e.RunningFinal(_, operand) if self.in_row_pattern:
+                return self.resolved(operand)
+            case e.Filtered() | e.NestedQuery() | e.InQuery():
+                report_foreign(node, self.findings.report)
+                return _unknown(node)
+            case e.Star():
+                return node
+        return map_children(node, self._child)
+
+    def _child(self, node: Node) -> Node:
+        return self.resolved(node) if isinstance(node, e.Expr) else map_children(node, self._child)
+
+    def _call(self, name: str, arguments: tuple[e.Expr, ...], node: e.Call) -> e.Expr:
+        if name == "temp" and len(arguments) == 1:
+            return self.resolved(arguments[0])
+        if name in NAVIGATION and 1 <= len(arguments) <= 2:
+            return self.resolved(arguments[0])
+        if name in NAVIGATION:
+            message = f"`{node.name}` takes a value and, at most, a distance"
+            self.findings.report("NEEL3206", message, node.span, f"for example {node.name}(price, 2)")
+            return _unknown(node)
+        if name == "classifier":
+            return e.Cast(e.Literal(None, VOID), STRING, span=node.span)
+        if name == "match_number":
+            return e.Cast(e.Literal(None, VOID), BIGINT, span=node.span)
+        return map_children(node, self._child)
+
+    def _symbol_event(
+        self, name: str, arguments: tuple[e.Expr, ...], attribute: str, node: e.Member
+    ) -> e.Expr:
+        """`START(A).id`, `END(B).x`, and JEPC's `PREV(1).x`."""
+        match name.lower(), arguments:
+            case (("start" | "end"), (e.Name((symbol,)),)):
+                return self._reference((symbol, attribute), node)
+            case "prev", (e.Literal(int()),):
+                return self._reference((attribute,), node)
+        message = f"`{name}(...)` has no `{attribute}`"
+        self.findings.report("NEEL3206", message, node.span, "for example START(A).id or END(A).id")
+        return _unknown(node)
+
+    def _reference(self, parts: Sequence[str], node: e.Expr) -> e.Expr:
+        if len(parts) > 1:
+            qualifier = self._qualifier(parts[0])
+            if qualifier is not None:
+                return self._column(qualifier, parts[1], parts[2:], node)
+        holders = [r for r in self.plain if r.columns is None or _has(r, parts[0])]
+        known = [r for r in holders if r.columns is not None]
+        if len(known) > 1:
+            where = " and ".join(f"`{r.name}`" for r in known)
+            hint = f"say which is meant: {known[0].name}.{parts[0]}"
+            self.findings.report("NEEL3201", f"column `{bare(parts[0])}` is in {where}", node.span, hint)
+            return _unknown(node)
+        if known:
+            return self._column(known[0], parts[0], parts[1:], node)
+        if not holders:
+            self._report_unknown(parts, node)
+        return _unknown(node)
+
+    def _qualifier(self, name: str) -> Relation | None:
+        symbol = find_variable(name, [r.name for r in self.symbols])
+        if symbol is not None:
+            found = next(r for r in self.symbols if r.name == symbol)
+            return Relation(bare(symbol), found.columns)
+        return next((r for r in self.plain if same(name, written(r.name))), None)
+
+    def _column(self, relation: Relation, name: str, rest: Sequence[str], node: e.Expr) -> e.Expr:
+        if relation.columns is None:
+            return _unknown(node)
+        found = find(name, [written(c.name) for c in relation.columns])
+        if found is None:
+            names = [c.name for c in relation.columns]
+            hint = did_you_mean(name, names, f"columns of {relation.name}")
+            message = f"`{relation.name}` has no column `{bare(name)}`"
+            self.findings.report("NEEL2003", message, self.findings.word(name, node), hint)
+            return _unknown(node)
+        column = next(c for c in relation.columns if written(c.name) == found)
+        value: e.Expr = e.Attribute(e.Variable(written(relation.name)), found, column.type, span=node.span)
+        for part in rest:
+            value = self._field(value, _type(value), part, node)
+        return value
+
+    def _field(self, base: e.Expr, kind: DataType, name: str, node: e.Expr) -> e.Expr:
+        fields = kind.fields if isinstance(kind, Struct) else ()
+        for field in fields:
+            if same(name, field.name):
+                return e.Field(base, field.name, field.type, span=node.span)
+        hint = did_you_mean(name, [bare(f.name) for f in fields], "fields")
+        self.findings.report("NEEL2014", f"{kind} has no field `{bare(name)}`", node.span, hint)
+        return _unknown(node)
+
+    def _report_unknown(self, parts: Sequence[str], node: e.Expr) -> None:
+        offered = [c.name for r in self.plain for c in r.columns or ()]
+        if len(parts) > 1:
+            offered = [*(bare(r.name) for r in self.symbols), *(r.name for r in self.plain)]
+        what = "columns" if len(parts) == 1 else "names that can stand before a dot"
+        hint = did_you_mean(parts[0], offered, what)
+        if len(parts) > 1:
+            hint = in_another_case(parts[0], [r.name for r in self.symbols]) or hint
+        if len(parts) == 1 and bare(parts[0]).lower() in ("ts", "te", "match_start", "match_end"):
+            hint = "a result always has its valid time, as ts and te; at an instant, only payloads count"
+        message = f"unknown {'column' if len(parts) == 1 else 'name'} `{bare(parts[0])}`"
+        self.findings.report("NEEL2003", message, self.findings.word(parts[0], node), hint)
+
+
+def _has(relation: Relation, name: str) -> bool:
+    return any(same(name, written(column.name)) for column in relation.columns or ())
+
+
+def _type(value: e.Expr) -> DataType:
+    return value.type if isinstance(value, e.Attribute | e.Field) else VOID
+
+
+def _unknown(node: e.Expr) -> e.Expr:
+    """NULL stands for what has been reported: it goes with every type."""
+    return e.Literal(None, VOID, span=node.span)

@@ -1,0 +1,119 @@
+"""The command line: `neelc check`, `fmt`, `test`, `run`, `why`, `explain`, `compile`, `lsp` and `doctor`.
+
+Exit codes: 0 fine, 1 the query is wrong (or a test failed), 2 the call is wrong, 3 the run failed.
+Data go to standard output, messages to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+
+from neelc.cli.internal import internal_error
+from neelc.errors import NeelError
+from neelc.files import CallError
+
+DESCRIPTION = "neelc: complex event processing for everyone who has Spark."
+
+EPILOG = """examples:
+  neelc check hospital.neel           is the script right?
+  neelc fmt --write hospital.neel     bring it into canonical form
+  neelc test tests/cases              run case files
+  neelc run hospital.neel             print its matches
+  neelc why hospital.neel --key 7     why has this key a match, or none?
+  neelc explain hospital.neel         why its queries are executed as they are
+  neelc compile hospital.neel         print the PySpark source that runs
+  neelc lsp                           serve editors
+  neelc doctor                        is everything there that Spark needs?
+
+`neelc COMMAND --help` tells more about a command.
+exit codes: 0 fine, 1 the query is wrong, 2 the call is wrong, 3 the run failed
+"""
+
+# The module of each command, and its line in the list. Modules import what they need when they run.
+COMMANDS = {
+    "check": ("check", "tell what is wrong with scripts"),
+    "fmt": ("format", "bring scripts into canonical form"),
+    "test": ("test", "run case files"),
+    "run": ("run", "run a script and print its matches"),
+    "why": ("why", "tell why a start event has a match, or has none"),
+    "explain": ("explain", "tell why queries are executed as they are"),
+    "compile": ("compile", "print a query as PySpark source"),
+    "lsp": ("lsp", "serve editors: errors while typing, completion, hover"),
+    "doctor": ("doctor", "check that Spark can run"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    shape = argparse.RawDescriptionHelpFormatter
+    top = argparse.ArgumentParser("neelc", description=DESCRIPTION, epilog=EPILOG, formatter_class=shape)
+    top.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = top.add_subparsers(metavar="COMMAND", dest="command")
+    for name, (module, line) in COMMANDS.items():
+        command = import_module(f"neelc.cli.{module}")
+        sub = commands.add_parser(
+            name, help=line, description=command.DESCRIPTION, epilog=command.EXAMPLES, formatter_class=shape
+        )
+        command.add(sub)
+        sub.set_defaults(run=command.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; gives its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a narrow terminal must not end a run
+    try:
+        options = parser().parse_args(arguments)
+        if options.version:
+            print(f"neelc {version()}")
+            return 0
+        if options.command is None:
+            parser().print_help(sys.stderr)
+            return 2
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except CallError as error:
+        print(f"neelc: {error}", file=sys.stderr)
+        return 2
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader has left, `| head` for one.
+        turn_away_output()
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        what = f"{error.filename}: cannot be written" if error.filename else "cannot write the output"
+        print(f"neelc: {what}: {error.strerror}", file=sys.stderr)
+        turn_away_output()
+        return 3
+    except Exception as error:
+        print(internal_error(error), file=sys.stderr)
+        return 3
+
+
+def turn_away_output() -> None:
+    """Python would complain again when it flushes standard output at its end."""
+    with suppress(OSError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def version() -> str:
+    from importlib.metadata import version as installed
+
+    return installed("neelc")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

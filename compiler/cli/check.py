@@ -1,0 +1,100 @@
+"""`neelc check`: is the script right?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from neelc.cli.options import add_inputs
+from neelc.errors import Diagnostic, NeelError, as_record, render_all
+from neelc.files import CallError, read_source
+from neelc.source import Source
+
+DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them, and warn of what is right
+but most likely not meant. Nothing is run, and no data are read unless a stream's columns are known from
+nowhere else."""
+
+EXAMPLES = """examples:
+  neelc check hospital.neel
+  neelc check --format json *.neel
+  neelc check --stream Trades=trades.csv,timestamp=ts,type=ticker rising.neel
+  echo 'PATTERN SEQ(A a, B b)' | neelc check -
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a script; - is standard input")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how errors and warnings are told (text)"
+    )
+    add_inputs(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    records: list[dict[str, object]] = []
+    status = 0
+    for place, name in enumerate(options.files, 1):
+        end = "\n\n" if place < len(options.files) else "\n"
+        try:
+            records += _checked(name, options, end)
+        except NeelError as error:
+            status = max(status, 1)
+            records.extend(as_record(diagnostic, error.source) for diagnostic in error.diagnostics)
+            if options.format == "text":
+                print(error, end=end, file=sys.stderr)
+        except CallError as error:
+            status = 2
+            print(f"neelc: {error}", file=sys.stderr)
+    if options.format == "json":
+        print(json.dumps(records, indent=2, ensure_ascii=False))
+    return status
+
+
+def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str, object]]:
+    """Say that a script is right, and what might not be meant; gives the warnings as records."""
+    from neelc import syntax as parse
+    from neelc.cli.options import bound
+    from neelc.ir.program import Program
+    from neelc.ir.script import CreateStream
+    from neelc.syntax.host import own_part
+    from neelc.tools.lints import lints
+
+    source = read_source(name)
+    hosts = _checked_host(source, options)
+    own = own_part(source)
+    has_queries = any(not isinstance(one, CreateStream) for one in parse.read(own).statements)
+    program = bound(own, options)[1] if has_queries or not hosts else Program((), ())
+    warnings = lints(program, source)
+    print(fine(source.name, len(program.queries) + hosts, len(warnings)), file=sys.stderr)
+    if warnings and options.format == "text":
+        print(render_all(warnings, source), end=end, file=sys.stderr)
+    return [as_record(warning, source) for warning in warnings]
+
+
+def _checked_host(source: Source, options: argparse.Namespace) -> int:
+    """Check the queries that are Spark's, around MATCH_RECOGNIZE; gives their number."""
+    from neelc.cli.run_host import asked_of_host
+
+    asked = asked_of_host(source, options, everything=True)
+    if asked is None:
+        return 0
+    host, places = asked
+    problems: dict[Diagnostic, None] = {}
+    for place in places:
+        try:
+            host.compiled(place)
+        except NeelError as error:
+            problems.update(dict.fromkeys(error.diagnostics))
+    if problems:
+        raise NeelError(problems, source)
+    return len(places)
+
+
+def fine(name: str, queries: int, warnings: int) -> str:
+    """
+    >>> fine("up.neel", 1, 0), fine("down.neel", 0, 2)
+    ('up.neel: fine: 1 query', 'down.neel: fine: no queries, 2 warnings')
+    """
+    said = f"{name}: fine: {queries or 'no'} {'query' if queries == 1 else 'queries'}"
+    return said + (f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else "")

@@ -1,0 +1,106 @@
+"""`neelc compile`: a query as PySpark source, as a plan, or as Spark SQL."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from neelc.api.compiling import Settings
+from neelc.cli.options import add_inputs, add_statistics, add_strategy
+from neelc.cli.output import check_target, put
+from neelc.files import CallError, read_source
+
+if TYPE_CHECKING:
+    from neelc.engines.spark.compiled import Compiled
+
+DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
+function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
+Nothing is run, and Spark is not started."""
+
+EXAMPLES = """examples:
+  neelc compile hospital.neel
+  neelc compile hospital.neel -o hospital.py
+  neelc compile hospital.neel --emit plan --strategy join
+  echo 'PATTERN SEQ(A a, B b)' | neelc compile - --stream Trades=trades.csv,type=ticker
+"""
+
+WAY_OUT = "neelc run --engine reference runs it, on small data"
+
+EMITTED = ("python", "plan", "json", "sql")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument(
+        "--emit",
+        choices=EMITTED,
+        default="python",
+        help="PySpark source, the physical plan as text or as JSON, or Spark SQL (python)",
+    )
+    parser.add_argument("--query", metavar="NAME", help="compile this query")
+    add_strategy(parser)
+    add_inputs(parser)
+    add_statistics(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file; - is standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    check_target("compile -o", options.output, options.file)
+    source = read_source(options.file)
+
+    from neelc.cli.run_host import asked_of_host, with_located_streams
+    from neelc.syntax.host import own_part
+
+    asked = asked_of_host(source, options)
+    if asked is not None:
+        host, (place,) = asked
+        _refuse_settings(options)
+        return _write(_emitted(with_located_streams(host).compiled(place).compiled, options.emit), options)
+    source = own_part(source)
+
+    from neelc.api.compiling import compiled_query, sql_of
+    from neelc.cli.options import bound, located, refuse_unused, statistics_of
+    from neelc.cli.run import chosen, print_warnings
+
+    inputs, program = bound(source, options)
+    (at,) = chosen(program, [options.query] if options.query else [], "compile")
+    refuse_unused(inputs, program, options)
+    print_warnings(program, source)
+    program = located(program, inputs.directory)
+    statistics = statistics_of(inputs, program, options.stats)
+    compiled = compiled_query(program, at, source, settings_in(options), statistics, WAY_OUT)
+    text = (
+        sql_of(compiled, program, at, source) if options.emit == "sql" else _emitted(compiled, options.emit)
+    )
+    return _write(text, options)
+
+
+def _refuse_settings(options: argparse.Namespace) -> None:
+    for name in ("strategy", "most-rows", "most-matches", "stats"):
+        if getattr(options, name.replace("-", "_")):
+            raise CallError(f"compile --{name}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")
+    if options.emit == "sql":
+        raise CallError("compile --emit sql: MATCH_RECOGNIZE runs in Python; use python, plan or json")
+
+
+def _write(text: str, options: argparse.Namespace) -> int:
+    text = text.rstrip("\n") + "\n"
+    put(text, options.output)
+    return 0
+
+
+def _emitted(compiled: Compiled, kind: str) -> str:
+    match kind:
+        case "plan":
+            return compiled.plan
+        case "json":
+            return compiled.json
+    return compiled.source
+
+
+# What the options of a command say about how queries are compiled.
+
+
+def settings_in(options: argparse.Namespace) -> Settings:
+    """`--strategy`, `--most-rows` and `--most-matches`."""
+    return Settings(options.strategy, options.most_rows, options.most_matches)

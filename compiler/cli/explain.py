@@ -1,0 +1,123 @@
+"""`neelc explain`: why a query is executed as it is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neelc.cli.options import add_inputs, add_statistics
+from neelc.cli.output import check_target, put
+from neelc.explain.formats import FORMATS, MODES, renderer
+from neelc.files import CallError, read_source
+
+if TYPE_CHECKING:
+    from neelc.ir.program import Program
+
+DESCRIPTION = """Explain how the queries of a script are executed and why: the chosen plan, the steps that
+led to it, what else was possible and what it would cost, and the automaton of the pattern. Nothing is run."""
+
+EXAMPLES = """examples:
+  neelc explain hospital.neel                     the plan, why, and what bounds its state
+  neelc explain hospital.neel --mode rewrite      each rule that fired, before and after
+  neelc explain hospital.neel --mode cost --stats hospital.json
+  neelc explain hospital.neel --mode nfa --format mermaid
+  neelc explain hospital.neel -o hospital.html    all of it, to look at in a browser
+"""
+
+ENDINGS = {
+    ".txt": "text",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    "": "text",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument("--mode", choices=MODES, default="simple", help="what is explained (simple)")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="how it is told (text)")
+    parser.add_argument(
+        "--query",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="explain this query, by its name or its place: 1 is the first (may be repeated)",
+    )
+    add_inputs(parser)
+    add_statistics(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="write to this file, its ending tells the format; - is standard output",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    check_target("explain -o", options.output, options.file)
+    kind = options.format or format_of(options.output)
+    source = read_source(options.file)
+
+    from neelc.cli.run_host import asked_of_host
+    from neelc.syntax.host import own_part
+
+    asked = asked_of_host(source, options)
+    if asked is not None:
+        from neelc.explain.host import explained
+
+        host, here = asked
+        return _write(explained([host.compiled(place) for place in here], kind, options.mode), options)
+    source = own_part(source)
+
+    from neelc.cli.options import bound, refuse_unused, statistics_of
+    from neelc.explain.report import report
+
+    inputs, program = bound(source, options)
+    places = chosen(program, options.query)
+    refuse_unused(inputs, program, options)
+    statistics = statistics_of(inputs, program, options.stats)
+    found = report(source.name, inputs.script, program, statistics, places, source)
+    return _write(renderer(kind)(found, options.mode), options)
+
+
+def _write(text: str, options: argparse.Namespace) -> int:
+    put(text, options.output)
+    return 0
+
+
+def format_of(output: str | None) -> str:
+    """The format that the ending of a file tells.
+
+    >>> format_of("plan.html"), format_of(None)
+    ('html', 'text')
+    """
+    ending = Path(output or "").suffix.lower()
+    if output is not None and ending not in ENDINGS:
+        known = ", ".join(ending for ending in ENDINGS if ending)
+        raise CallError(f"explain -o {output}: its ending tells no format; say --format, or use {known}")
+    return ENDINGS.get(ending, "text")
+
+
+def chosen(program: Program, names: Sequence[str]) -> list[int]:
+    """The places of the queries to explain: those named, else all."""
+    from neelc.ir.names import find
+
+    if not program.queries:
+        raise CallError("explain: the script has no query")
+    if not names:
+        return list(range(len(program.queries)))
+    known = [query.name or str(place) for place, query in enumerate(program.queries, 1)]
+    found = []
+    for name in names:
+        match = find(name, known) or (name if name.isdigit() and 0 < int(name) <= len(known) else None)
+        if match is None:
+            raise CallError(f"explain --query {name}: no such query; queries: {', '.join(known)}")
+        found.append(known.index(match) if match in known else int(match) - 1)
+    return found

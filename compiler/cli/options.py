@@ -1,0 +1,405 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
+from neelc.catalog.inputs import (
+    GUESSES,
+    UNITS,
+    Given,
+    Inputs,
+    Location,
+    complete,
+    kind_of,
+    location_of,
+    no_data,
+    unit_of,
+)
+from neelc.catalog.readers import text as delimited
+from neelc.catalog.statistics.file import statistics_in
+from neelc.catalog.statistics.known import Known, known, texts_of
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.parquet import counted_in, metadata_of
+from neelc.cli.output import is_url, refuse_inputs
+from neelc.errors import NeelError
+from neelc.files import CallError, decode, read_bytes, special_kind
+from neelc.ir.expressions import Parameter
+from neelc.ir.names import bare, find
+from neelc.ir.node import Node, transform, walk
+from neelc.ir.program import Program, Stream
+from neelc.ir.script import CreateStream
+from neelc.source import Source, Span
+
+if TYPE_CHECKING:
+    from neelc.api.observed import Observed
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """Declare `--stream`, `--arg` and `--aggregates`."""
+    add_aggregates(parser)
+    parser.add_argument(
+        "--stream",
+        metavar="NAME=PATH[,...]",
+        action="append",
+        default=[],
+        help="a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
+        "unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed (may be repeated)",
+    )
+    parser.add_argument(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
+    )
+    add_untrusted(parser)
+
+
+def add_untrusted(parser: argparse.ArgumentParser) -> None:
+    """Declare `--untrusted`."""
+    parser.add_argument(
+        "--untrusted",
+        action="store_true",
+        help="the script may read the streams that are given here and nothing else: no file that it names, "
+        "no other table, no function outside a list",
+    )
+
+
+def add_aggregates(parser: argparse.ArgumentParser) -> None:
+    """Declare `--aggregates`."""
+    parser.add_argument(
+        "--aggregates",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a Python file: its functions with @neelc.aggregate(returns=TYPE) can be called for lists "
+        "(may be repeated)",
+    )
+
+
+def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Declare `--stats`."""
+    parser.add_argument(
+        "--stats",
+        metavar="FILE",
+        help="a JSON file with statistics of the streams; what WITH STATS says goes before it",
+    )
+
+
+STRATEGIES = ("kernel", "join", "window", "nested")
+
+
+def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Declare `--strategy` and the limits, `--most-rows` and `--most-matches`."""
+    parser.add_argument(
+        "--strategy", choices=STRATEGIES, help="how the pattern is searched for (the way that costs least)"
+    )
+    parser.add_argument(
+        "--most-rows",
+        metavar="N",
+        type=float,
+        help="refuse a result that is expected to have more rows (10 billion)",
+    )
+    parser.add_argument(
+        "--most-matches", metavar="N", type=int, help="fail if one task finds more matches (50 million)"
+    )
+
+
+TIME_ZONE = "spark.sql.session.timeZone"
+
+
+def add_timezone(
+    parser: argparse.ArgumentParser, help: str = "the time zone of the session: Europe/Berlin, +02:00 (UTC)"
+) -> None:
+    """Declare `--timezone`."""
+    parser.add_argument("--timezone", metavar="ZONE", type=_time_zone, help=help)
+
+
+def _time_zone(name: str) -> str:
+    from neelc.scalar.times import zone_of
+
+    try:
+        zone_of(name)
+    except ValueError:
+        message = f"{name}: no time zone has this name; such as Europe/Berlin, UTC or +02:00"
+        raise argparse.ArgumentTypeError(message) from None
+    return name
+
+
+def with_timezone(settings: dict[str, str], zone: str | None) -> dict[str, str]:
+    """The settings of Spark with the time zone that is asked for."""
+    if zone is None:
+        return settings
+    said = settings.get(TIME_ZONE, zone)
+    if said != zone:
+        raise CallError(f"--timezone {zone}: --conf {TIME_ZONE}={said} says another one")
+    return {**settings, TIME_ZONE: zone}
+
+
+def add_spark(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Declare `--master`, `--remote` and `--conf`; more may be added to their group."""
+    spark = parser.add_argument_group("Spark")
+    where = spark.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
+    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
+    spark.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark (may be repeated)",
+    )
+    return spark
+
+
+def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
+    """Refuse settings of Spark for a run without it."""
+    for name in ("master", "remote", "conf", *more):
+        if getattr(options, name.replace("-", "_")):
+            raise CallError(f"{command} --{name}: a setting of Spark, which --engine reference does without")
+
+
+# What the commands that bind a script do with `--stream`, `--arg` and `--aggregates`.
+
+SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format")
+
+
+def given_stream(text: str) -> Given:
+    """The stream of `NAME=PATH[,timestamp=COLUMN][,type=COLUMN]...`; a comma in the path is a comma."""
+    name, equals, rest = text.partition("=")
+    path, *settings = re.split(r",(?=\w+=)", rest)
+    if not equals or not name.strip() or not path:
+        raise CallError(f"--stream {text}: not of the form NAME=PATH[,timestamp=COLUMN][,type=COLUMN]")
+    said = dict(setting.split("=", 1) for setting in settings)
+    known = {key.casefold(): key for key in (*SETTINGS, *delimited.OPTIONS)}
+    for key in said:
+        if key.casefold() not in known:
+            close = difflib.get_close_matches(key.casefold(), known, 1)
+            hint = f"did you mean {known[close[0]]}?" if close else f"settings: {', '.join(known.values())}"
+            raise CallError(f"--stream {text}: no setting {key}; {hint}")
+    if not Path(path).exists():
+        raise CallError(f"--stream {text}: no such file: {path}")
+    if (kind := special_kind(Path(path))) is not None:
+        raise CallError(f"--stream {text}: {path} is {kind}, not a file")
+    unit = unit_of(said["unit"]) if "unit" in said else None
+    if "unit" in said and unit is None:
+        raise CallError(f"--stream {text}: no unit {said['unit']}; units: {', '.join(UNITS)}")
+    at = text.index(path, len(name) + 1)
+    options = {key: value for key, value in said.items() if key not in SETTINGS}
+    source = Source(text, "--stream")
+    location = Location(path, Path(path), source, Span(at, at + len(path)), said.get("format"), options)
+    return Given(
+        name.strip(),
+        location.tables,
+        said.get("timestamp"),
+        said.get("latest"),
+        said.get("end"),
+        said.get("type"),
+        unit,
+        location,
+        said.get("timestamp_format"),
+    )
+
+
+def arguments_of(texts: Sequence[str]) -> dict[str, object]:
+    """The values of all `--arg name=value`."""
+    try:
+        return dict(argument(text) for text in texts)
+    except ValueError as error:
+        raise CallError(f"--arg: {error}") from None
+
+
+def defined_by(paths: Sequence[str]) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
+    """What all `--aggregates FILE` define, aggregates and agents; the files are run."""
+    found: dict[str, Aggregate] = {}
+    agents: dict[str, Agent] = {}
+    for path in paths:
+        text = decode(read_bytes(Path(path), path), path)
+        try:
+            here, more = defined_in(text, path)
+        except Exception as error:
+            line = line_of_source(error, path)
+            place = path if line is None else f"{path}:{line}"
+            raise CallError(f"--aggregates {place}: {type(error).__name__}: {error}") from None
+        if not here and not more:
+            way = "a function with @neelc.aggregate(returns=...)"
+            raise CallError(f"--aggregates {path}: it defines no aggregate: {way}")
+        if twice := (here.keys() & found.keys()) | (more.keys() & agents.keys()):
+            raise CallError(f"--aggregates {path}: {min(twice)} is defined in another file, too")
+        found |= here
+        agents |= more
+    return found, agents
+
+
+def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]:
+    """Parse and bind a script; raises `NeelError` with all that is wrong with it."""
+    from neelc import syntax as parse
+    from neelc.engines.host.untrusted import refuse_files_and_agents
+    from neelc.program import bind
+
+    given = [given_stream(text) for text in options.stream]
+    for place, stream in enumerate(given):
+        if find(stream.name, [other.name for other in given[:place]]) is not None:
+            raise CallError(f"--stream {stream.name}=...: given twice")
+    arguments = arguments_of(options.arg)
+    # Paths in a script are relative to it, so that it can be run from anywhere.
+    directory = Path() if source.name == "<stdin>" else Path(source.name).parent
+    script = parse.read(source)
+    if options.untrusted:
+        refuse_files_and_agents(script, source)
+    aggregates, agents = defined_by(options.aggregates)
+    wrong: list[NeelError] = []
+    for guess in GUESSES:
+        inputs = complete(script, source, given, directory, guess)
+        refuse_inputs(inputs, options)
+        try:
+            return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
+        except NeelError as error:
+            wrong.append(error)
+            if not inputs.is_guessed:
+                break
+    raise min(wrong, key=lambda error: len(error.diagnostics))
+
+
+def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:
+    """What is given and used by nothing is most likely misspelt."""
+    read = sorted({stream.name for query in program.queries for stream in query.query.streams})
+    declared = [s.name for s in inputs.script.statements if isinstance(s, CreateStream)]
+    for given in inputs.given:
+        if find(given.name, [*read, *declared]) is None:
+            listed = ", ".join(read)
+            raise CallError(f"--stream {given.name}=...: no query reads it; streams that are read: {listed}")
+    parameters = {node.name for node in walk(inputs.script) if isinstance(node, Parameter)}
+    for name in arguments_of(options.arg):
+        if find(name, parameters) is None:
+            listed = ", ".join(f":{bare(p)}" for p in sorted(parameters)) or "none"
+            raise CallError(f"--arg {name}=...: the script has no parameter :{name}; parameters: {listed}")
+
+
+# `--stats FILE`, and all sources of statistics put together for a script.
+
+
+def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = None) -> Statistics:
+    """What is known about the streams of a bound script: from the file, from the metadata of Parquet files.
+
+    What WITH STATS says is in the streams already, and goes before all other. Raises `CallError` if the file
+    cannot be read or says what cannot be.
+    """
+    streams = streams_of(program)
+    from_file, notes = _from_file(stats_file, streams)
+    metadata: list[Known] = []
+    for stream in streams.values():
+        found = metadata_of(inputs, stream)
+        metadata += known(stream.name, found.said, "metadata")
+        metadata += known(stream.name, counted_in(inputs, stream), "counted")
+        notes = (*notes, *found.notes)
+    statistics = Statistics((*from_file, *metadata), notes)
+    return Statistics(statistics.known, (*notes, *_unused(statistics, program)))
+
+
+def streams_of(program: Program) -> dict[str, Stream]:
+    """The declared streams, and the named queries that serve as streams, by name."""
+    used = (stream for query in program.queries for stream in query.query.streams)
+    return {stream.name: stream for stream in (*program.streams, *used)}
+
+
+def _from_file(name: str | None, streams: dict[str, Stream]) -> tuple[tuple[Known, ...], tuple[str, ...]]:
+    if name is None:
+        return (), ()
+    return statistics_in(decode(read_bytes(Path(name), name), name), name, streams)
+
+
+def _unused(statistics: Statistics, program: Program) -> Iterator[str]:
+    """A selectivity that fits no condition is most likely misspelt."""
+    used = {text for query in program.pattern_queries for text in texts_of(query.match.pattern)}
+    for stream in streams_of(program).values():
+        for one in statistics.knowledge.about(stream, "SELECTIVITY"):
+            if one.subject not in used:
+                yield f"{stream.name}: no condition reads `{one.subject}`, for which a selectivity is given"
+
+
+# A bound script and its data files: where Spark finds them.
+
+
+def located(program: Program, directory: Path) -> Program:
+    """The program with paths as they are from here: those of a script are relative to its directory."""
+
+    def moved(node: Node) -> Node | None:
+        if not isinstance(node, Stream) or node.path is None or is_url(node.path):
+            return None
+        return replace(node, path=str(directory / node.path))
+
+    found = transform(program, moved)
+    assert isinstance(found, Program)
+    return found
+
+
+def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
+    """Raises `NeelError` if a stream has no data, or its file is not there: Spark is not started for that."""
+    for name in streams:
+        location = location_of(inputs, name)
+        if location is None:
+            raise no_data(inputs, name)
+        if not is_url(location.name) and not location.path.exists():
+            location.fail("NEEL5001", f"no such file: {location.name}")
+        location.check_files()
+
+
+def frames_of(
+    spark: Any, inputs: Inputs, streams: Mapping[str, Stream], observed: Observed | None = None
+) -> dict[str, Any]:
+    """The DataFrames of the streams, from the files that the call or the script names. Texts are `observed`:
+    no condition is pushed into them, so that it costs next to nothing."""
+    from neelc.api.errors import reading
+    from neelc.api.streams import fitted, read_path, text_columns
+
+    frames = {}
+    for name, stream in streams.items():
+        location = location_of(inputs, name)
+        if location is not None:
+            path = location.name if is_url(location.name) else literal(str(location.path.resolve()))
+            kind = _kind(location)
+            with reading(name):
+                looked_at = _looking(observed, stream, location)
+                columns = text_columns(stream)
+                frame = read_path(spark, path, kind, location.options, columns, name, looked_at)
+                frames[name] = fitted(frame, stream)
+    return frames
+
+
+def _looking(observed: Observed | None, stream: Stream, location: Location) -> Callable[[Any], Any]:
+    """What looks at the texts of a stream. Directories below may be partitions, of which conditions choose
+    some: then nothing does."""
+    if observed is None or is_url(location.name):
+        return lambda frame: frame
+    if location.path.is_dir() and any(path.is_dir() for path in location.path.iterdir()):
+        return lambda frame: frame
+    return lambda frame: observed.on(frame, stream)
+
+
+def literal(path: str) -> str:
+    """A path that stands for one file, although Spark takes it for a pattern of files.
+
+    >>> print(literal("day [1].csv"))
+    day \\[1\\].csv
+    """
+    return re.sub(r"([\\*?{}\[\]])", r"\\\1", path)
+
+
+def _kind(location: Location) -> str:
+    """The format of a file, or of the first file of a directory."""
+    kind = kind_of(location.path, location.format)
+    if not kind and location.path.is_dir():
+        files = sorted(p for p in location.path.iterdir() if p.is_file() and p.name[0] not in "._")
+        kind = kind_of(files[0], None) if files else ""
+    if kind not in ("csv", "json", "parquet"):
+        location.fail("NEEL5006", f"the format of {location.name} is not known", "say it: format=csv")
+    return kind

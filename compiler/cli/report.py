@@ -1,0 +1,136 @@
+"""`neelc run --report`: the matches of a run as a page to look at."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neelc.cli.output import check_page
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError, write_whole
+
+if TYPE_CHECKING:
+    from neelc.api.compiling import Settings
+    from neelc.catalog.inputs import Inputs
+    from neelc.catalog.statistics.numbers import Statistics
+    from neelc.ir.program import Program
+    from neelc.runtime.reference import Tables
+    from neelc.syntax.host import HostScript
+    from neelc.tools.report.drawing import Subject
+    from neelc.tools.report.picture import Picture
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Declare `--report` and what is said of it."""
+    report = parser.add_argument_group("a picture of the result")
+    report.add_argument(
+        "--report", metavar="FILE", help="also write a page that shows events and matches on a time line"
+    )
+    report.add_argument(
+        "--report-key",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column that tells its lanes apart; default: what the query brings together (may be repeated)",
+    )
+    report.add_argument(
+        "--compare-strategies",
+        action="store_true",
+        help="show the same events under the four selection strategies, side by side",
+    )
+
+
+def check_report(options: argparse.Namespace) -> None:
+    """Refuse before anything runs what cannot be written after it."""
+    if options.report is None:
+        for name in ("report_key", "compare_strategies"):
+            if getattr(options, name):
+                raise CallError(
+                    f"run --{name.replace('_', '-')}: say where the picture goes: --report FILE.html"
+                )
+        return
+    check_page("run --report", options.report, options.file)
+
+
+def refuse_host(script: HostScript, options: argparse.Namespace) -> None:
+    """A query of Spark's has rows, and nothing says when they are."""
+    from neelc.tools.report.drawing import ROWS_WITHOUT_A_TIME
+
+    if options.report is not None:
+        hint = "in Python, give its result to neelc.timeline, with timestamp=COLUMN"
+        message = f"not supported yet: {ROWS_WITHOUT_A_TIME}"
+        span = script.statements[-1].span
+        raise NeelError([Diagnostic("NEEL4001", message, span, hint)], script.source)
+
+
+@dataclass(frozen=True)
+class WantedReport:
+    """The queries that are drawn, and where the page goes."""
+
+    path: Path
+    inputs: Inputs
+    program: Program
+    places: tuple[int, ...]
+    keys: tuple[str, ...]
+    compare: bool
+
+    def page(self, draw: Callable[[Subject, int], Picture]) -> str:
+        from neelc.explain.report import written_queries
+        from neelc.tools.report.drawing import Subject
+        from neelc.tools.report.page import report_page
+
+        texts = written_queries(self.inputs.script, self.program)
+        file = Path(self.inputs.source.name).name
+        asked = [(at, texts[at], self.program.queries[at].query) for at in self.places]
+        subjects = [(Subject(file, text.name, text.text, query, self.keys), at) for at, text, query in asked]
+        return report_page([draw(subject, at) for subject, at in subjects])
+
+    def on_reference(self, tables: Tables) -> str:
+        """The page, drawn by the reference interpreter."""
+        from neelc.tools.report.drawing import reference_picture
+
+        return self.page(
+            lambda subject, at: reference_picture(subject, self.program, at, tables, self.compare)
+        )
+
+
+@dataclass(frozen=True)
+class SparkReport:
+    """A page of what Spark finds, and what its queries are compiled with."""
+
+    wanted: WantedReport
+    settings: Settings
+    statistics: Statistics
+
+    def page(self, spark: Any, frames: Mapping[str, Any]) -> str:
+        from neelc.api.timeline import SparkDrawing
+
+        wanted = self.wanted
+
+        def draw(subject: Subject, at: int) -> Picture:
+            source, program = wanted.inputs.source, wanted.program
+            drawing = SparkDrawing(spark, source, program, at, frames, self.settings, self.statistics)
+            return drawing.picture(subject, wanted.compare)
+
+        return wanted.page(draw)
+
+
+def write_report(path: str | Path | None, page: str | None) -> None:
+    if path is not None and page is not None:
+        write_whole(Path(path), page)
+        print(f"{path}: written", file=sys.stderr)
+
+
+def wanted_report(
+    inputs: Inputs, program: Program, places: Sequence[int], options: argparse.Namespace
+) -> WantedReport | None:
+    if options.report is None:
+        return None
+    keys = tuple(options.report_key)
+    return WantedReport(
+        Path(options.report), inputs, program, tuple(places), keys, options.compare_strategies
+    )

@@ -1,0 +1,238 @@
+"""`neelc run`: the matches of a script."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neelc.cli.options import add_inputs, add_spark, add_statistics, add_strategy, add_timezone, refuse_spark
+from neelc.cli.output import check_output, format_of
+from neelc.cli.report import add_report, check_report, refuse_host, wanted_report, write_report
+from neelc.errors import NeelError, render_line
+from neelc.files import CallError, read_source, write_whole
+
+if TYPE_CHECKING:
+    from neelc.ir.algebra import Algebra
+    from neelc.ir.program import Match, Program
+    from neelc.runtime.reference import Result
+    from neelc.source import Source
+
+
+# How much a run has found, in words.
+
+IS_COMPLETE = "stopped = 'complete'"
+"""What tells complete matches from other starts of WITH PARTIAL MATCHES, as a condition of Spark's."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows there are; where they are starts, how many of them are complete matches."""
+
+    rows: int = 0
+    complete: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.rows + other.rows, self.complete + other.complete)
+
+
+def unit_of(queries: Iterable[Match | Algebra]) -> str:
+    """What the rows of these queries are: matches, starts, or just rows."""
+    units = {"row" if query.aggregated else "start" if has_starts(query) else "match" for query in queries}
+    return units.pop() if len(units) == 1 else "row"
+
+
+def has_starts(query: Match | Algebra) -> bool:
+    """Whether each row is a start, as WITH PARTIAL MATCHES has it; DISTINCT rows may stand for several."""
+    from neelc.ir.program import Match
+
+    return isinstance(query, Match) and query.partial is not None and not query.distinct
+
+
+def counted(tally: Tally, unit: str) -> str:
+    """
+    >>> counted(Tally(1), "match"), counted(Tally(6000), "match"), counted(Tally(2), "row")
+    ('1 match', '6,000 matches', '2 rows')
+    >>> counted(Tally(3, complete=1), "start")
+    '3 starts, 1 complete'
+    """
+    ending = "" if tally.rows == 1 else "es" if unit == "match" else "s"
+    complete = f", {tally.complete:,} complete" if unit == "start" else ""
+    return f"{tally.rows:,} {unit}{ending}{complete}"
+
+
+DESCRIPTION = """Run a script on Spark and print the rows of its last query, or write them to a file. Data go
+to standard output, messages to standard error. The engine `reference` executes the definition of the
+language, without Spark: it is meant for small data."""
+
+EXAMPLES = """examples:
+  neelc run hospital.neel
+  neelc run hospital.neel --out alarms.parquet
+  neelc run hospital.neel --engine reference --format csv
+  neelc run rising.neel --stream Trades=trades.csv,timestamp=ts,type=ticker,unit=s --arg w='10 SECONDS'
+  neelc run hospital.neel --report alarms.html
+  neelc run network.neel --query Alarms --master 'local[4]' --conf spark.driver.memory=8g
+"""
+
+FORMATS = ("table", "csv", "json", "parquet")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument("--engine", choices=("spark", "reference"), help="what runs it (spark)")
+    add_inputs(parser)
+    parser.add_argument(
+        "-o",
+        "--out",
+        "--output",
+        dest="output",
+        metavar="PATH",
+        help="write to this file, for Parquet a directory; its ending tells the format; - is standard output",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="table, csv, json lines or parquet (table)")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is at --out")
+    parser.add_argument(
+        "--query",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the rows of this query (may be repeated)",
+    )
+    add_timezone(parser)
+    add_report(parser)
+    spark = add_spark(parser)
+    spark.add_argument("--ship", action="store_true", help="send the runtime to workers that have no neelc")
+    add_strategy(spark)
+    add_statistics(spark)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.output == "-":
+        options.output = None
+    kind = options.format or format_of(options.output)
+    if kind != "table" and len(options.query) > 1:
+        raise CallError(f"run --format {kind}: the rows of one query only, here are {len(options.query)}")
+    if options.engine == "reference":
+        _refuse_settings_of_spark(options, kind)
+    check_output(options.output, kind, options.overwrite)
+    check_report(options)
+    source = read_source(options.file)
+    from neelc.scalar.times import in_zone
+
+    try:
+        # On Spark it is the session's, once there is one.
+        with in_zone(options.timezone or "UTC"):
+            return _run_either(source, kind, options)
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        # What is wrong with the data, or too much for the engine, is not the query's fault.
+        return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
+
+
+def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
+    """A query of ours, or one of Spark's around MATCH_RECOGNIZE; on Spark, or without it."""
+    from neelc.cli.run_host import asked_of_host
+    from neelc.syntax.host import own_part
+
+    on_reference = options.engine == "reference"
+    asked = asked_of_host(source, options)
+    if asked is not None:
+        from neelc.cli.run_host import run_host_on_reference, run_host_on_spark
+
+        refuse_host(asked[0].script, options)
+        return (run_host_on_reference if on_reference else run_host_on_spark)(*asked, kind, options)
+    if on_reference:
+        return _run(own_part(source), kind, options)
+    from neelc.cli.run_on_spark import run_on_spark
+
+    return run_on_spark(own_part(source), kind, options)
+
+
+def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
+    refuse_spark("run", options, "ship", "strategy", "most-rows", "most-matches", "stats")
+    if kind == "parquet":
+        raise CallError("run --engine reference: Parquet is written by Spark only; use csv, json or table")
+
+
+def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
+    from neelc.catalog.data_warnings import missing_types, seen_in_tables, unit_notes
+    from neelc.catalog.inputs import read
+    from neelc.cli.options import bound, refuse_unused
+    from neelc.cli.output import written
+    from neelc.cli.progress import Progress
+    from neelc.engines.reference import execute
+
+    inputs, program = bound(source, options)
+    positions = chosen(program, options.query)
+    refuse_unused(inputs, program, options)
+    print_warnings(program, source)
+    start = time.perf_counter()
+    with Progress(sys.stderr) as progress:
+        progress.begin("reading events")
+        tables, failures = read(inputs, program)
+        if not failures:
+            progress.begin(f"finding matches among {sum(map(len, tables.values())):,} events")
+            everything = execute(inputs, program, tables)
+    if failures:
+        print(*failures, sep="\n\n", file=sys.stderr)
+        return 3
+    results = [everything[at] for at in positions]
+    seconds = time.perf_counter() - start
+    text = written(results, kind)
+    report = wanted_report(inputs, program, positions, options)
+    page = None if report is None else report.on_reference(tables)
+    if options.output:
+        write_whole(Path(options.output), text)
+    else:
+        sys.stdout.write(text)
+    write_report(options.report, page)
+    types = missing_types(program, seen_in_tables(program, tables))
+    for note in (*types, *unit_notes(inputs, program, tables)):
+        print(f"note: {note}", file=sys.stderr)
+    said = counted(*_tally(program, positions, [result for _, result in results]))
+    print(f"{said} in {seconds:.2f} s (reference engine)", file=sys.stderr)
+    return 0
+
+
+def print_warnings(program: Program, source: Source) -> None:
+    """What is right but most likely not meant, a line each."""
+    from neelc.tools.lints import lints
+
+    for warning in lints(program, source):
+        print(render_line(warning, source), file=sys.stderr)
+
+
+def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]) -> tuple[Tally, str]:
+    """How many rows these queries have, and what a row is."""
+    from neelc.pattern.bind.partial import COMPLETE, STOPPED
+
+    queries = [program.queries[at].query for at in positions]
+    tally = Tally()
+    for query, result in zip(queries, results, strict=True):
+        stopped = [column.name for column in result.columns].index(STOPPED) if has_starts(query) else None
+        complete = sum(stopped is not None and row[stopped] == COMPLETE for row in result.rows)
+        tally += Tally(len(result.rows), complete)
+    return tally, unit_of(queries)
+
+
+def chosen(program: Program, names: Sequence[str], command: str = "run") -> list[int]:
+    """The places of the queries to print: those named, else the last one."""
+    from neelc.ir.names import find
+
+    if not program.queries:
+        raise CallError(f"{command}: the script has no query")
+    if not names:
+        return [len(program.queries) - 1]
+    known = [query.name or "" for query in program.queries]
+    positions = []
+    for name in names:
+        found = find(name, known)
+        if not found:
+            listed = ", ".join(name for name in known if name) or "none has a name"
+            raise CallError(f"{command} --query {name}: no such query; queries: {listed}")
+        positions.append(known.index(found))
+    return positions

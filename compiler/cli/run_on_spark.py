@@ -1,0 +1,318 @@
+"""`neelc run` on Spark: compile, start a session, find the matches, write them."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from neelc.api.compiling import compiled_query, streams_read
+from neelc.api.errors import run_error
+from neelc.api.observed import Observed
+from neelc.api.query import run_source
+from neelc.api.schemas import clock_of, values_of
+from neelc.api.shipping import shipped
+from neelc.api.spark_session import NoSpark, counting, session
+from neelc.catalog.data_warnings import missing_types, peeked_types, seen_in_files, unit_notes, used_types
+from neelc.catalog.inputs import Inputs, in_order, location_of
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.cli.compile import WAY_OUT, settings_in
+from neelc.cli.options import (
+    bound,
+    check_data,
+    frames_of,
+    located,
+    refuse_unused,
+    statistics_of,
+    with_timezone,
+)
+from neelc.cli.output import LINES, as_table, is_url, whole_directory
+from neelc.cli.progress import Progress, Stages
+from neelc.cli.report import SparkReport, wanted_report, write_report
+from neelc.cli.run import IS_COMPLETE, Tally, chosen, counted, has_starts, print_warnings, unit_of
+from neelc.errors import NeelError
+from neelc.files import CallError, whole_file
+from neelc.ir.program import Column, Program, Stream
+from neelc.runtime.reference import Result
+
+if TYPE_CHECKING:
+    from neelc.engines.spark.compiled import Compiled
+    from neelc.source import Source
+
+
+# The rows of a DataFrame as text, or as Parquet files.
+
+# Up to so many rows are put in order, as the reference interpreter prints them; more are written as they
+# come.
+ROWS_IN_ORDER = 100_000
+
+
+def print_rows(
+    frame: Any,
+    columns: Sequence[Column],
+    kind: str,
+    out: TextIO,
+    title: str,
+    progress: Progress,
+    is_ordered: bool = False,
+    has_starts: bool = False,
+) -> Tally:
+    """Write the rows to a text; gives their number. `is_ordered`: their order stays as it is; `has_starts`:
+    complete ones are counted, too.
+
+    They are found by all tasks at once and kept by Spark: they need not fit into this process, unless a table
+    is asked for, whose columns are as wide as their widest cell.
+    """
+    kept = frame.persist()
+    try:
+        count = int(kept.count())
+        complete = int(kept.where(IS_COMPLETE).count()) if has_starts else 0
+        progress.begin("writing the rows")
+        few = count <= ROWS_IN_ORDER or kind == "table"
+        rows: Iterable[tuple[object, ...]]
+        rows = values_of(kept.collect() if few else kept.toLocalIterator(prefetchPartitions=True), columns)
+        progress.pause()  # a line about progress must not stand among the rows on a terminal
+        out.write(title)
+        if kind == "table":
+            out.write(as_table(Result(tuple(columns), list(rows)), is_ordered))
+        else:
+            out.writelines(LINES[kind](columns, in_order(rows) if few and not is_ordered else rows))
+        return Tally(count, complete)
+    finally:
+        with suppress(Exception):
+            kept.unpersist()
+
+
+def write_parquet(frame: Any, path: str, overwrite: bool, has_starts: bool = False) -> Tally:
+    """Let Spark write the rows; gives their number."""
+    counted, count = counting(frame)
+    counted, complete = counting(counted, IS_COMPLETE) if has_starts else (counted, int)
+    counted.write.mode("overwrite" if overwrite else "errorifexists").parquet(path)
+    return Tally(count(), complete())
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A query whose rows are wanted: its name and its columns, compiled. `has_starts`: each row is one."""
+
+    name: str | None
+    columns: tuple[Column, ...]
+    compiled: Compiled
+    has_starts: bool
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a query: their DataFrame. `is_ordered`: the order is the query's own. `has_starts`: each
+    row is a start of WITH PARTIAL MATCHES."""
+
+    name: str | None
+    columns: tuple[Column, ...]
+    frame: Any
+    is_ordered: bool = False
+    has_starts: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to run, and where its rows go: `output` None is standard output."""
+
+    inputs: Inputs
+    wanted: tuple[Wanted, ...]
+    streams: Mapping[str, Stream]
+    kind: str
+    output: str | None
+    overwrite: bool
+    report: SparkReport | None = None
+    program: Program | None = None
+
+    def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
+        """The rows of each query that is wanted."""
+        return [
+            Rows(
+                one.name,
+                one.columns,
+                run_source(one.compiled.source, spark, frames, one.compiled.aggregates),
+                has_starts=one.has_starts,
+            )
+            for one in self.wanted
+        ]
+
+
+def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
+    settings = with_timezone(settings_of(options.conf), options.timezone)
+    inputs, program = bound(source, options)
+    positions = chosen(program, options.query)
+    refuse_unused(inputs, program, options)
+    print_warnings(program, source)
+    for note in unit_notes(inputs, program):
+        print(f"note: {note}", file=sys.stderr)
+    program = located(program, inputs.directory.resolve())
+    statistics = statistics_of(inputs, program, options.stats)
+    wanted = _wanted(inputs, program, positions, options, statistics)
+    streams = streams_read(program, positions)
+    check_data(inputs, streams)
+    drawn = wanted_report(inputs, program, positions, options)
+    report = None if drawn is None else SparkReport(drawn, settings_in(options), statistics)
+    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report, program)
+    unit = unit_of(program.queries[at].query for at in positions)
+    how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
+    return run_job(job, options, settings, how, unit)
+
+
+def run_job(
+    job: Job, options: argparse.Namespace, settings: Mapping[str, str], how: str, unit: str = "row"
+) -> int:
+    """Run a job in a session of its own; gives the exit code. `how` tells the strategies, `unit` what a row
+    is."""
+    start = time.perf_counter()
+    try:
+        with _stoppable(), Progress(sys.stderr) as progress:
+            progress.begin("starting Spark")
+            starting = session(options.master, options.remote, settings)
+            tally, seconds, notes = _run(job, progress, shipped(starting) if options.ship else starting)
+    except NoSpark as error:
+        print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
+        print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt as stop:
+        print("neelc: stopped; nothing was written", file=sys.stderr)
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+    beside = time.perf_counter() - start - seconds
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    said = f"{counted(tally, unit)} in {seconds:.2f} s"
+    print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
+    return 0
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Whoever ends the process with SIGTERM, as schedulers do, leaves as little behind as with Ctrl-C."""
+
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def settings_of(texts: Sequence[str]) -> dict[str, str]:
+    """
+    >>> settings_of(["spark.driver.memory=8g"])
+    {'spark.driver.memory': '8g'}
+    """
+    for text in texts:
+        if "=" not in text:
+            raise CallError(f"--conf {text}: not of the form KEY=VALUE")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _wanted(
+    inputs: Inputs,
+    program: Program,
+    positions: Sequence[int],
+    options: argparse.Namespace,
+    statistics: Statistics,
+) -> tuple[Wanted, ...]:
+    found = []
+    for at in positions:
+        query = program.queries[at]
+        compiled = compiled_query(program, at, inputs.source, settings_in(options), statistics, WAY_OUT)
+        found.append(Wanted(query.name, query.query.columns, compiled, has_starts(query.query)))
+    return tuple(found)
+
+
+def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float, tuple[str, ...]]:
+    """How many rows were found and written, in how many seconds, and what was noticed on the way.
+
+    The session ends before the output: what is removed after a failure must not be written to any more.
+    """
+    with _target(job) as target, starting as spark, clock_of(spark):
+        start = time.perf_counter()
+        progress.begin("finding matches", Stages(spark))
+        observed = Observed({} if job.program is None else used_types(job.program))
+        try:
+            frames = frames_of(spark, job.inputs, job.streams, observed)
+            tally = _written(job, spark, frames, target, progress)
+            notes = tuple(_notes(job, observed))
+            page = _page(job, spark, frames, progress)
+        except Exception as error:
+            failure = None if isinstance(error, NeelError) else run_error(error)
+            if failure is None:
+                raise
+            raise failure from None
+        finally:
+            seconds = time.perf_counter() - start
+            progress.begin("stopping Spark")
+    if job.report is not None:
+        write_report(job.report.wanted.path, page)
+    return tally, seconds, notes
+
+
+def _notes(job: Job, observed: Observed) -> Iterator[str]:
+    """What the events that were read tell: observed in texts, looked up in Parquet files."""
+    if job.program is None:
+        return
+    seen = observed.types()
+    for name, stream in job.streams.items():
+        location = location_of(job.inputs, name)
+        if location is None or is_url(location.name) or not stream.type_column:
+            continue
+        if name in seen and seen[name].absent:
+            seen[name] = replace(seen[name], others=peeked_types(location, stream))
+        elif name not in seen:
+            found = seen_in_files(job.inputs, stream, observed.used.get(name, ()))
+            seen |= {} if found is None else {name: found}
+    yield from missing_types(job.program, seen)
+
+
+def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:
+    """The report of a run, if one is wanted. It finds the matches once more, with all of their events."""
+    if job.report is None:
+        return None
+    progress.begin("drawing the report", Stages(spark))
+    return job.report.page(spark, frames)
+
+
+@contextmanager
+def _target(job: Job) -> Iterator[TextIO | str]:
+    """What the rows are written to: a text, or the path of a directory that Spark writes."""
+    if job.output is None:
+        yield sys.stdout
+    elif is_url(job.output):
+        yield job.output
+    elif job.kind == "parquet":
+        with whole_directory(Path(job.output)) as directory:
+            yield str(directory)
+    else:
+        with whole_file(Path(job.output)) as file:
+            yield file
+
+
+def _written(
+    job: Job, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
+) -> Tally:
+    found = job.found(spark, frames)
+    if isinstance(target, str):
+        return write_parquet(found[0].frame, target, job.overwrite, found[0].has_starts)
+    tally = Tally()
+    for place, one in enumerate(found):
+        title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
+        tally += print_rows(
+            one.frame, one.columns, job.kind, target, title, progress, one.is_ordered, one.has_starts
+        )
+    return tally

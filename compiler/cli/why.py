@@ -1,0 +1,219 @@
+"""`neelc why`: why a start event has a match, or has none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neelc.catalog.inputs import Inputs
+from neelc.cli.options import TIME_ZONE, add_inputs, add_spark, add_timezone, refuse_spark
+from neelc.cli.output import STANDARD, check_page, check_target, put
+from neelc.errors import NeelError
+from neelc.explain.report import written_queries
+from neelc.files import CallError, read_source
+from neelc.runtime.reference import Tables
+from neelc.tools.report.drawing import Subject, reference_picture
+from neelc.tools.report.page import report_page
+from neelc.tools.why.explaining import rows_looked_at
+from neelc.tools.why.model import Why
+from neelc.tools.why.reading import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neelc.engines.host.inputs import HostInputs
+    from neelc.ir.program import Program
+    from neelc.source import Source
+
+DESCRIPTION = """Tell of each event that a match of a PATTERN could start with how far it came, which
+condition, window or negation stopped it there, and which least change of the query would match; or, if it
+has a match, which one, and what was judged. Everything is judged by the definition of the language."""
+
+EXAMPLES = """examples:
+  neelc why hospital.neel --key scalpel-1
+  neelc why hospital.neel --key id=scalpel-1 --between '2024-03-01 08:00:00' '2024-03-01 09:00:00'
+  neelc why hospital.neel --key scalpel-1 --engine reference --format json
+"""
+
+COLOURS = {"key": "1", "good": "32", "bad": "31", "open": "33", "proposal": "36", "note": "2"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    parser.add_argument(
+        "--key",
+        metavar="[NAME=]VALUE",
+        action="append",
+        default=[],
+        help="the key whose events are looked at, if the query has one (may be repeated)",
+    )
+    parser.add_argument(
+        "--between",
+        nargs=2,
+        metavar=("FROM", "TO"),
+        help="only start events in this time, both ends included",
+    )
+    parser.add_argument("--query", metavar="NAME", help="this query (the last one)")
+    parser.add_argument("--format", choices=("text", "json"), help="how it is told (text)")
+    parser.add_argument(
+        "-o",
+        "--out",
+        "--output",
+        dest="output",
+        metavar="PATH",
+        help="write to this file, .json as JSON; - is standard output",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="also write a page that shows the events, with what is told of them"
+    )
+    parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
+    add_inputs(parser)
+    add_timezone(parser)
+    add_spark(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    source = read_source(options.file)
+    if options.engine == "reference":
+        refuse_spark("why", options)
+    check_target("why --out", options.output, options.file)
+    check_page("why --report", options.report, options.file)
+    from neelc.cli.run_on_spark import settings_of
+    from neelc.scalar.times import in_zone
+
+    # Times that are asked for are read before there is a session.
+    zone = options.timezone or settings_of(options.conf).get(TIME_ZONE) or "UTC"
+    try:
+        with in_zone(zone):
+            return _run(source, options)
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        # What is wrong with the data, or too much to look at, is not the query's fault.
+        return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
+
+
+def _run(source: Source, options: argparse.Namespace) -> int:
+    from neelc.cli.options import bound, refuse_unused
+    from neelc.cli.run import chosen
+    from neelc.cli.run_host import asked_of_host
+    from neelc.syntax.host import own_part
+    from neelc.tools.why.explaining import refuse, why
+    from neelc.tools.why.reading import asked
+
+    host = asked_of_host(source, options)
+    if host is not None:
+        return _explain_rows(*host, options)
+    inputs, program = bound(own_part(source), options)
+    place = chosen(program, [options.query] if options.query else [], "why")[0]
+    refuse_unused(inputs, program, options)
+    refuse(program.queries[place], source)
+    wanted = asked(program, place, options.key, options.between)
+    tables = _tables(wanted, inputs, program, options)
+    if tables is None:
+        return 3
+    found = why(wanted, tables, source)
+    _write(found, options)
+    if options.report is not None:
+        from neelc.cli.report import write_report
+
+        write_report(options.report, why_page(wanted, inputs, tables, found))
+    return 0
+
+
+def _explain_rows(host: HostInputs, places: list[int], options: argparse.Namespace) -> int:
+    """A query of Spark's around MATCH_RECOGNIZE: only what the reference engine reads is explained."""
+    from neelc.engines.host.simple import rows_read
+    from neelc.tools.why.explaining import refusal_of_rows
+    from neelc.tools.why.rows import why_rows
+
+    span = host.script.statements[places[0]].span
+    if options.engine != "reference":
+        raise refusal_of_rows(span, host.source)
+    if options.report is not None:
+        raise CallError("why --report: rows of MATCH_RECOGNIZE are not drawn")
+    query = host.simple(places[0])
+    while query.recognize is None and not isinstance(query.reads, str):
+        query = query.reads
+    if query.recognize is None:
+        raise CallError("why: the query has no MATCH_RECOGNIZE")
+    rows = rows_read(query, host.rows(query))
+    _write(why_rows(query.recognize, rows, options.key, options.between, host.source, span), options)
+    return 0
+
+
+def _tables(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+    """The rows of the streams; None if they cannot be read, which has been said then."""
+    if options.engine != "reference":
+        return _read_by_spark(asked, inputs, program, options)
+    from neelc.catalog.inputs import read
+
+    tables, failures = read(inputs, program)
+    if failures:
+        print(*failures, sep="\n\n", file=sys.stderr)
+        return None
+    return tables
+
+
+def _read_by_spark(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+    from neelc.api.spark_session import NoSpark, session
+    from neelc.api.why import rows_on_spark
+    from neelc.cli.options import check_data, frames_of, with_timezone
+    from neelc.cli.progress import Progress
+    from neelc.cli.run_on_spark import settings_of
+
+    settings = with_timezone(settings_of(options.conf), options.timezone)
+    streams: Mapping[str, Any] = {stream.name: stream for stream, _ in asked.streams()}
+    check_data(inputs, streams)
+    try:
+        with Progress(sys.stderr) as progress:
+            progress.begin("starting Spark")
+            with session(options.master, options.remote, settings) as spark:
+                progress.begin("looking for the events")
+                frames = frames_of(spark, inputs, streams)
+                return rows_on_spark(asked, lambda stream: frames[stream.name], inputs.source)
+    except NoSpark as error:
+        print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
+        print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
+        return None
+
+
+def _write(found: Why, options: argparse.Namespace) -> None:
+    if (options.format or format_of(options.output)) == "json":
+        text = found.json() + "\n"
+    elif options.output in (None, STANDARD) and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        text = coloured(found)
+    else:
+        text = found.text
+    put(text, options.output)
+
+
+def format_of(output: str | None) -> str:
+    """The format that the ending of a file tells."""
+    return "json" if Path(output or "").suffix.lower() == ".json" else "text"
+
+
+def coloured(found: Why) -> str:
+    """The text with colours, for a terminal."""
+    from neelc.tools.why.model import marked
+
+    return "".join(
+        f"\033[{COLOURS[line.kind]}m{line.text}\033[0m\n" if line.kind in COLOURS else f"{line.text}\n"
+        for line in marked(found)
+    )
+
+
+# `neelc why --report`: the events that were looked at, their matches, and what is told of each start.
+
+
+def why_page(asked: Asked, inputs: Inputs, tables: Tables, found: Why) -> str:
+    """A page with a picture of the events that were looked at; notes tell of the starts."""
+    text = written_queries(inputs.script, asked.program)[asked.place]
+    file = Path(inputs.source.name).name
+    subject = Subject(file, text.name, text.text, asked.match, ())
+    program = asked.needed()
+    rows = rows_looked_at(asked, tables)
+    picture = reference_picture(subject, program, len(program.queries) - 1, rows, notes=found.notes)
+    return report_page([picture])

@@ -1,1 +1,0 @@
-"""The sub-commands of `neelc`, one module each: `add` declares it, `run` does it."""

@@ -1,1 +1,0 @@
-"""Statistics, estimates, sharing, and the choice between the forms of a query."""

@@ -1,1 +1,0 @@
-"""Tables of events: reading files into typed rows, and values as text."""

@@ -1,1 +1,0 @@
-"""What editors need: colours for the language, and answers about a script that is being written."""

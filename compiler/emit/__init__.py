@@ -1,1 +1,0 @@
-"""The way from steps to Spark: relations as text, and the source that builds them."""

@@ -1,0 +1,386 @@
+"""What the names of tables stand for, and how Spark is asked for what only it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from neelc.catalog.catalog import clock_of
+from neelc.engines.spark.compiled import stream_read
+from neelc.engines.spark.relations import Read, Relations, SparkQuery
+from neelc.findings import Findings
+from neelc.ir import expressions as e
+from neelc.ir.expressions import NestedQuery
+from neelc.ir.names import bare, find, written
+from neelc.ir.program import Column, OutputColumn, Stream
+from neelc.rows.bind.expressions import QUERY
+from neelc.scalar.spark.expressions import sql
+from neelc.scalar.spark.trees import QUERY as QUERY_KIND
+from neelc.scalar.spark.trees import alias, identifier, read_statement
+from neelc.source import Span
+from neelc.syntax.host import HostStatement
+from neelc.syntax.host_tokens import Clause, Token, With, end_of_group, tokens
+
+
+@dataclass(frozen=True)
+class Table:
+    """A stream that a query may read by its bare name; `unit` is that of integer times."""
+
+    name: str
+    columns: tuple[Column, ...]
+    read: Read
+    unit: str = "MILLISECOND"
+
+
+@dataclass(frozen=True)
+class Described:
+    """The columns of a relation, and those of types that neelc does not know: their names and types."""
+
+    columns: tuple[Column, ...]
+    others: tuple[tuple[str, str], ...] = ()
+
+
+class Refused(Exception):
+    """Spark does not understand a query; `fragment` is the part of its text that it points at."""
+
+    def __init__(self, message: str, fragment: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fragment = fragment
+
+
+Describe = Callable[[Relations], Described]
+"""Asks Spark for the columns of the last of some relations, or raises `Refused`. Nothing is run."""
+
+Tables = Mapping[str, Table]
+
+
+def declared_tables(streams: Iterable[Stream]) -> dict[str, Table]:
+    """The streams that a script declares."""
+    return {
+        stream.name: Table(stream.name, stream.columns, stream_read(stream), stream.unit)
+        for stream in streams
+    }
+
+
+def known(name: str, tables: Tables) -> Table | None:
+    """The table of a bare name.
+
+    >>> table = Table("Trades", (), Read("Trades"))
+    >>> known("trades", {"Trades": table}) is table, known("quotes", {"Trades": table})
+    (True, None)
+    """
+    found = find(written(name), map(written, tables))
+    return next((table for key, table in tables.items() if written(key) == found), None)
+
+
+def can_be_time(column: Column) -> bool:
+    """Whether WITHIN can measure the values of a column."""
+    return clock_of(column.type, "MILLISECOND") is not None
+
+
+# The text that Spark is given: with the names of relations in place of clauses and of streams.
+
+
+@dataclass
+class Texts:
+    """Writes parts of a text for Spark. `relations` has the names of relations: for clauses by their places,
+    for `streams` and earlier queries by their names. Those that were written are in `used`."""
+
+    text: str
+    clauses: Sequence[Clause]
+    relations: Mapping[Span | str, str]
+    streams: tuple[str, ...]
+    used: list[str] = field(default_factory=list)
+
+    def query(self, span: Span, arguments: Mapping[str, str]) -> SparkQuery:
+        """A whole query."""
+        return self._finished(self._part(span), arguments)
+
+    def source(self, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+        """What a clause reads, as a query: with the definitions of WITH that it sees."""
+        assert clause.source is not None
+        return self._visible(f"SELECT * FROM {self._part(clause.source)}", clause, arguments)
+
+    def nested(self, place: Span, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+        """A query inside a clause, as one of its own."""
+        return self._visible(self._part(place), clause, arguments)
+
+    def extended(
+        self, reads: str, columns: Sequence[OutputColumn], clause: Clause, arguments: Mapping[str, str]
+    ) -> SparkQuery:
+        """The rows that a clause reads, with the columns that the queries inside of it give each."""
+        self.used.append(reads)
+        items = [f"{self._value(one.expression)} AS {alias(one.name)}" for one in columns]
+        listed = ",\n".join(("*", *items))
+        return self._visible(f"SELECT {listed}\nFROM {{{reads}}}", clause, arguments)
+
+    def _value(self, expression: e.Expr) -> str:
+        match expression:
+            case e.NestedQuery(exists=exists, place=place) if place is not None:
+                return f"{'EXISTS ' if exists else ''}({self._part(place)})"
+            case e.InQuery(operand, query, item=item) if query.place is not None and item is not None:
+                return self._among(_escaped(sql(operand, _column)), self._part(query.place), item)
+        raise AssertionError(f"{expression} is no query")
+
+    def _among(self, operand: str, query: str, item: e.Expr) -> str:
+        """Whether a value is among those of a query. Spark's own IN gives FALSE for UNKNOWN where it is
+        computed and no condition of WHERE."""
+        value = _escaped(sql(item, _column))
+        source = f"FROM ({query}) AS {QUERY}"
+        is_unknown = f"(SELECT count(*) > count({value}) {source})"
+        return (
+            f"CASE WHEN {operand} IN (SELECT {value} {source} WHERE {value} IS NOT NULL) THEN TRUE\n"
+            f"  WHEN {is_unknown} OR ({operand} IS NULL AND EXISTS (SELECT 1 {source})) THEN NULL\n"
+            f"  ELSE FALSE END"
+        )
+
+    def _visible(self, found: str, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+        """A query with the definitions of WITH that a clause sees."""
+        for group in reversed(clause.visible):
+            inner = f"(\n{found}\n)" if found.startswith("WITH") else found
+            found = f"{self._with(group)}\n{inner}"
+        return self._finished(found, arguments)
+
+    def _with(self, group: With) -> str:
+        parts = ",\n".join(self._part(one.span) for one in group.definitions)
+        return f"WITH {'RECURSIVE ' if group.recursive else ''}{parts}"
+
+    def _part(self, span: Span) -> str:
+        """The text at a place. Braces are doubled, as those of names are not."""
+        found, at = "", span.start
+        for clause in self._outermost(span):
+            before = self.text[at : clause.whole.start]
+            at = clause.span.end
+            found += _escaped(before) + _apart(before[-1:], self._named(clause), self.text[at : at + 1])
+        return found + _escaped(self.text[at : span.end])
+
+    def _outermost(self, span: Span) -> list[Clause]:
+        inside = [c for c in self.clauses if span.start <= c.whole.start and c.span.end <= span.end]
+        return [
+            one
+            for one in inside
+            if not any(o.whole.start <= one.whole.start and one.span.end < o.span.end for o in inside)
+        ]
+
+    def _named(self, clause: Clause) -> str:
+        """Without a name of its own, the result is called like what the clause reads."""
+        self.used.append(self.relations[clause.span])
+        name = "{" + self.relations[clause.span] + "}"
+        return name if clause.is_named or clause.name is None else f"{name} AS {_escaped(alias(clause.name))}"
+
+    def _finished(self, text: str, arguments: Mapping[str, str]) -> SparkQuery:
+        found = list(tokens(text))
+        # What begins with a parenthesis is a query for Spark too, whatever it was taken for here: Spark runs
+        # other statements as it reads them.
+        text = f"(\n{text}\n)"
+        names = {bare(token.text).casefold() for token in found if token.is_name}
+        streams = {name: self.relations[name] for name in self.streams if name.casefold() in names}
+        if streams:
+            defined = ",\n".join(
+                f"{_escaped(alias(name))} AS (SELECT * FROM {{{relation}}})"
+                for name, relation in streams.items()
+            )
+            text = f"WITH {defined}\n{text}"
+        used = tuple(dict.fromkeys((*self.used, *streams.values())))
+        values = tuple((value, name) for name, value in arguments.items() if _is_parameter(name, found))
+        return SparkQuery(text if used else text.replace("{{", "{").replace("}}", "}"), used, values)
+
+
+STAND_IN = "neelc_stand_in_"
+
+
+def stand_in_text(text: str, found: Sequence[Clause], span: Span) -> str:
+    """A part of a text as Spark's SQL alone: with names of tables where clauses, and what they read, stand.
+
+    >>> from neelc.syntax.host_tokens import clauses
+    >>> text = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) WHERE x = '{'"
+    >>> stand_in_text(text, clauses(list(tokens(text))), Span(0, len(text)))
+    "SELECT * FROM neelc_stand_in_0 AS t WHERE x = '{'"
+    """
+    names: dict[Span | str, str] = {one.span: f"{STAND_IN}{place}" for place, one in enumerate(found)}
+    written = Texts(text, found, names, ())._part(span)
+    for name in names.values():
+        written = written.replace("{" + name + "}", name)
+    return written.replace("{{", "{").replace("}}", "}")
+
+
+def _column(node: e.Expr) -> str | None:
+    """A column of the row, or of a query inside the clause."""
+    match node:
+        case e.Attribute(e.Variable(name), column):
+            return identifier(bare(column), QUERY if name == QUERY else "")
+    return None
+
+
+def _apart(before: str, name: str, after: str) -> str:
+    """A name with blanks where it would run into what stands beside it. A parenthesis of a clause, or of what
+    the clause reads, needs none: `FROM(SELECT ...)MATCH_RECOGNIZE(...)AS m`.
+
+    >>> _apart("M", "{t}", "A"), _apart("(", "{t}", ")"), _apart(" ", "{t}", "")
+    (' {t} ', '{t}', '{t}')
+    """
+    left, right = (" " if one.isalnum() or one in ("_", "`", '"') else "" for one in (before, after))
+    return f"{left}{name}{right}"
+
+
+def _escaped(text: str) -> str:
+    """
+    >>> _escaped("map('{a}')")
+    "map('{{a}}')"
+    """
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _is_parameter(name: str, found: Sequence[Token]) -> bool:
+    """Whether `:name` stands there. A field of a semi-structured value looks the same: one more value that
+    nothing asks for does no harm."""
+    return any(mark.says(":") and word.text == name for mark, word in pairwise(found))
+
+
+# What is said when Spark knows more than is known here, or does not understand a query.
+
+OPENING = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+"""What a query of Spark's can begin with."""
+
+ONE_STATEMENT = "MATCH_RECOGNIZE can only be used in a query, which is one statement"
+MAX_NESTING = 100
+"""Levels of parentheses. Spark's parser has no stack for more than 100 to 200 subqueries."""
+NAME = "MATCH_RECOGNIZE can only be used in a query; if this is a name, put backticks around it"
+
+
+def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
+    """Report that the columns of a source are not known without Spark."""
+    assert clause.source is not None
+    if len(clause.table) == 1 and clause.table[0] not in clause.defined:
+        name = clause.table[0]
+        message = f"the columns of `{name}` are not known here"
+        hint = f"declare it with CREATE STREAM {name} (...), or give its data with --stream {name}=path"
+    else:
+        short = " ".join(text.split())
+        message = (
+            f"the columns of `{short if len(short) < 40 else short[:37] + '...'}` are known to Spark only"
+        )
+        hint = "`neelc run` and neelc.sql ask Spark; here, MATCH_RECOGNIZE must read a declared stream"
+    findings.report("NEEL2220", message, clause.source, hint)
+
+
+def is_query(statement: HostStatement, found: Sequence[Clause], findings: Findings) -> bool:
+    """Whether a statement asks for rows and does nothing else; a report if not. Spark executes others as it
+    reads them: a DataFrame of an INSERT is one that has been executed."""
+    deep = _too_deep(statement.tokens)
+    if deep is not None:
+        message = f"nested too deeply: more than {MAX_NESTING} levels"
+        findings.report("NEEL1003", message, deep.span, "name inner parts with WITH, and use those names")
+        return False
+    refused = _not_a_query(statement, stand_in_text(findings.source.text, found, statement.span))
+    if refused is None:
+        return True
+    token, message, hint = refused
+    findings.report("NEEL4060", message, token.span, hint)
+    return False
+
+
+def _too_deep(tokens: Sequence[Token]) -> Token | None:
+    """The token that opens one level too many."""
+    depth = types = 0
+    for place, token in enumerate(tokens):
+        if token.says("<") and place > 0 and tokens[place - 1].says("ARRAY", "MAP", "STRUCT"):
+            types += 1
+        types = max(0, types - token.says(">"))
+        depth = max(0, depth + token.says("(", "[", "CASE") - token.says(")", "]", "END"))
+        if depth + types > MAX_NESTING:
+            return token
+    return None
+
+
+def _not_a_query(statement: HostStatement, text: str) -> tuple[Token, str, str] | None:
+    """The token that a refusal is about, and what is said."""
+    first = statement.tokens[0]
+    semicolon = next((token for token in statement.tokens if token.says(";")), None)
+    if semicolon is not None:
+        return semicolon, "a semicolon inside a query", ONE_STATEMENT
+    if not first.says(*OPENING):
+        return _other(first, first.text.upper())
+    read = read_statement(text)
+    if read is None:
+        doubted = _doubted(statement.tokens)
+        return None if doubted is None else (doubted, f"{doubted.text} might not be part of a query", NAME)
+    kind = read.does_more if read.is_query and read.does_more == "INTO" else read.kind
+    if kind == QUERY_KIND:
+        return None
+    return _other(next((token for token in statement.tokens if token.says(kind)), first), kind)
+
+
+def _other(token: Token, kind: str) -> tuple[Token, str, str]:
+    message = f"MATCH_RECOGNIZE can only be used in a query, not in {kind}"
+    if kind == "EXPLAIN":
+        return token, message, "`neelc explain` and Session.explain tell how a query is executed"
+    return token, message, "ask for the rows with SELECT, and write the DataFrame: neelc.sql(...).write"
+
+
+def _doubted(tokens: Sequence[Token]) -> Token | None:
+    """The token that makes a statement doubtful, of one that sqlglot does not understand; None if Spark can
+    take the statement for nothing but a query: that is decided by how it begins.
+
+    >>> from neelc.syntax.host_tokens import tokens
+    >>> _doubted(list(tokens("SELECT insert FROM t"))), _doubted(list(tokens("FROM t INSERT INTO u"))).text
+    (None, 'INSERT')
+    """
+    first = _after_definitions(tokens) if tokens[0].says("WITH") else 0
+    if first >= len(tokens) or not tokens[first].says(*OPENING) or tokens[first].says("WITH"):
+        return tokens[min(first, len(tokens) - 1)]
+    if not tokens[first].says("FROM"):
+        return None
+    depth = 0
+    for token in tokens[first:]:
+        depth += token.says("(") - token.says(")")
+        if depth == 0 and token.says("INSERT"):
+            return token
+    return None
+
+
+def _after_definitions(tokens: Sequence[Token]) -> int:
+    """The place behind `WITH name AS (...), ...`."""
+    place = 1
+    while place < len(tokens):
+        while place < len(tokens) and not tokens[place].says("("):
+            place += 1
+        place = end_of_group(tokens, place + 1) + 1
+        if place < len(tokens) and tokens[place].says("AS"):
+            continue  # these were the names of columns: the query is behind AS
+        if place >= len(tokens) or not tokens[place].says(","):
+            return place
+    return place
+
+
+def unknown_query(query: NestedQuery, findings: Findings) -> None:
+    """Report that the columns of a query inside a clause are not known without Spark."""
+    message = "the columns of this subquery are known to Spark only"
+    hint = "`neelc run` and neelc.sql ask Spark; here, it may choose from a declared stream"
+    findings.report("NEEL2220", message, query.span, hint)
+
+
+def refused_at(refusal: Refused, span: Span, findings: Findings, unresolved: str | None = None) -> None:
+    """Report what Spark says, at the part of the text that it points at; with a hint for names that it does
+    not know."""
+    is_missing = "TABLE_OR_VIEW_NOT_FOUND" in refusal.message
+    hint = (
+        "declare it with CREATE STREAM, or give it: name=DataFrame, --stream name=path"
+        if is_missing
+        else unresolved
+        if "cannot be resolved" in refusal.message
+        else None
+    )
+    place = place_of(refusal.fragment, span, findings)
+    findings.report("NEEL2221", f"Spark refuses it: {refusal.message}", place, hint)
+
+
+def place_of(fragment: str, span: Span, findings: Findings) -> Span:
+    """Where a fragment stands in a part of the text, if it stands there once; else the whole part."""
+    text = findings.source.text[span.start : span.end]
+    if fragment and text.count(fragment) == 1:
+        at = span.start + text.index(fragment)
+        return Span(at, at + len(fragment))
+    return span

@@ -1,0 +1,367 @@
+"""The kernel strategy: events of a key together and in order, and one program that walks over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from neelc.engines.spark.relations import Aggregate, Extend, Items, Join, Kernel, Let, Select, Sorted, Where
+from neelc.engines.spark.results import Matches, results
+from neelc.engines.spark.scans import Sources, Wanted, free, has_role, role_bit, scans
+from neelc.ir.expressions import Expr
+from neelc.ir.program import Match
+from neelc.ir.types import BIGINT, DOUBLE, STRING
+from neelc.pattern.plan.columns import LONGEST, NUMBER
+from neelc.pattern.plan.counting.plan import AggregatePlan, Tallied, sentence
+from neelc.pattern.plan.kernel_plan import START, Cut, KernelPlan
+from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.runtime.failures import too_large_to_sum, too_many_to_count
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, SUM
+from neelc.runtime.program import CHUNK as CHUNK_NUMBER
+from neelc.runtime.program import CHUNK_WIDTH, Imprecise, Output, Program, Weigh
+from neelc.runtime.reference.results import is_over_matches
+from neelc.scalar.spark.expressions import GRAIN, floor_divided, sort_number, sql
+from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
+from neelc.scalar.type_of import type_of
+
+CHUNK = 8
+"""How many windows make a chunk of time. Events near its ends are read by two chunks: about an eighth, or a
+quarter where a pattern looks back."""
+
+
+def kernel_relations(
+    query: Match,
+    planned: KernelPlan,
+    sources: Sources,
+    taken: set[str],
+    name: str,
+    as_stream: bool,
+    chunked: bool = False,
+    most_matches: int | None = None,
+) -> Iterator[Let]:
+    """The relations of a query that the kernel executes. Time is cut into chunks if it is `chunked`, or
+    without a key; that requires a window of time."""
+    lets, program = ordered_events(query, planned, sources, taken, chunked)
+    yield from lets
+    ordered = lets[-1].name
+    found = free("matches", taken)
+    schema = kernel_schema(planned)
+    yield Let(found, Kernel(ordered, program, schema, most_matches), f"Matches of {planned.text}")
+    matches = Matches(
+        found,
+        query,
+        planned.plan.unit,
+        planned.struct,
+        planned.field,
+        frozenset(may_be_absent(planned.plan.steps)),
+        planned.inner,
+    )
+    yield from results(matches, planned.residual, taken, name, as_stream)
+
+
+def ordered_events(
+    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], chunked: bool = False
+) -> tuple[list[Let], Program]:
+    """The relations up to the events that a kernel reads, and the program that reads them in this order."""
+    program = planned.program
+    if (chunked or not program.keys) and program.reach is not None:
+        chunk = min(CHUNK * max(1, program.reach), LONGEST)
+        program = replace(program, keys=(*program.keys, "chunk"), chunk=chunk)
+    elif program.keys and (program.reach is None or program.reach >= GRAIN):
+        program = replace(program, grain=GRAIN)
+    wanted = Wanted(
+        query,
+        planned.plan.unit,
+        planned.plan.roles,
+        planned.columns,
+        planned.keys,
+        program.lasting,
+        program.everything,
+        program.chunk is not None,
+    )
+    lets = list(scans(wanted, sources, taken))
+    all_events = events = lets[-1].name
+    for cut in planned.cuts:
+        lets += _cut(cut, planned, all_events, events, wanted, taken)
+        events = lets[-1].name
+    if program.chunk is not None:
+        cut_up = free("chunked", taken)
+        lets.append(Let(cut_up, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program)))
+        events = cut_up
+    ordered = free("ordered", taken)
+    keys = tuple(map(identifier, program.keys))
+    lets.append(Let(ordered, Sorted(events, keys, _order(program, keys)), _order_comment(program)))
+    return lets, program
+
+
+def _cut(
+    cut: Cut, planned: KernelPlan, all_events: str, events: str, wanted: Wanted, taken: set[str]
+) -> Iterator[Let]:
+    """Events without those that could only be in a match with a value that is not there."""
+    values, column = free("values", taken), identifier(cut.inner_column)
+    is_inner = has_role(planned.plan.roles, cut.inner)
+    yield Let(
+        values,
+        Select(all_events, ((column, "value"),), f"{is_inner} AND {column} IS NOT NULL", distinct=True),
+        f"The values of {column} that can be met.",
+    )
+    kept, bit = free("kept", taken), role_bit(planned.plan.roles, cut.outer)
+    names = [name for name in columns(wanted) if name != "roles"]
+    roles = f"IF(v.value IS NULL, e.roles & ~{bit}, e.roles)"
+    on = f"{identifier(cut.outer_column, 'e')} = v.value"
+    items = (*((identifier(name, "e"), name) for name in names), (roles, "roles"))
+    joined = free("looked_up", taken)
+    yield Let(
+        joined,
+        Join((events, "e"), (values, "v"), on, "LEFT OUTER", items),
+        "Events with other values play no role.",
+    )
+    yield Let(kept, Where(joined, "roles <> 0"))
+
+
+def columns(wanted: Wanted) -> tuple[str, ...]:
+    """The columns of events."""
+    keys = (key.name for key in wanted.keys if not key.is_column)
+    times = ("start", "end") if wanted.lasting else ("start",)
+    return (*times, "roles", *keys, *(column.name for column in wanted.columns))
+
+
+def _chunks(program: Program) -> str:
+    """The chunks of time that an event is needed in: where a match may start that it can concern."""
+    assert program.chunk is not None and program.reach is not None
+    last = f"start + {program.reach}L" if program.looks_back else "start"
+    first = floor_divided(f"(start - {program.reach}L)", program.chunk)
+    return f"explode(sequence({first}, {floor_divided(f'({last})', program.chunk)}))"
+
+
+def _chunk_comment(program: Program) -> str:
+    why = "No key" if program.keys == ("chunk",) else "Few keys have most of the events"
+    return f"{why}: time is cut into chunks, and each match belongs to the chunk that it starts in."
+
+
+def _order(program: Program, keys: tuple[str, ...]) -> tuple[str, ...]:
+    if program.grain is None:
+        return (*keys, "start")
+    return (sort_number(keys, "start"),)
+
+
+def _order_comment(program: Program) -> str:
+    if program.chunk is not None:
+        return "The events of a chunk together, in the order of time."
+    if program.grain is not None:
+        return "The events of a key together, nearly in the order of time: sorting one number is fastest."
+    if program.keys:
+        return "The events of a key together, in the order of time."
+    return "All events together, in the order of time."
+
+
+def kernel_schema(planned: KernelPlan) -> str:
+    """The columns that the kernel gives back, as Spark writes a schema."""
+    types = {
+        column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
+        for column in planned.columns
+    }
+    types[START] = spark_type(BIGINT)
+    named = (output for output in planned.program.outputs if output.name)
+    columns = [f"{alias(output.name)} {_type(output, types)}" for output in named]
+    return ", ".join([*columns, "match_start BIGINT", "match_end BIGINT"])
+
+
+def _type(output: Output, types: Mapping[str, str]) -> str:
+    fields = [f"{alias(field)}: {types[column]}" for field, column in output.fields]
+    fields += [f"{alias(inner.name)}: {_type(inner, types)}" for inner in output.inner if inner.name]
+    struct = f"STRUCT<{', '.join(fields)}>"
+    return f"ARRAY<{struct}>" if output.listed else struct
+
+
+# Aggregates over matches that are counted: a kernel gives parts of them, Spark adds the parts up.
+
+WHOLE = "DECIMAL(38, 0)"
+
+
+def aggregate_relations(
+    query: Match, found: AggregatePlan, sources: Sources, taken: set[str], name: str, chunked: bool = False
+) -> Iterator[Let]:
+    """The relations of a query whose matches are counted."""
+    planned = found.planned
+    lets, program = ordered_events(query, planned, sources, taken, chunked)
+    yield from lets
+    parts = free("parts", taken)
+    comment = f"Of {planned.text}, {sentence(program)}"
+    yield Let(parts, Kernel(lets[-1].name, program, _schema(found)), comment)
+    matches = Matches(parts, query, planned.plan.unit, planned.struct, planned.field, frozenset())
+    groups: Items = tuple(
+        (matches.sql(output.expression), f"group_{number}")
+        for number, output in enumerate(query.outputs)
+        if not is_over_matches(output.expression)
+    )
+    added = free("added", taken)
+    items: Items = tuple((_united(one), one.tally.name) for one in found.tallied)
+    yield Let(added, Aggregate(parts, groups, items), "The parts of each group, added up.")
+    columns: dict[Expr, str] = {one.node: identifier(one.tally.name) for one in found.tallied}
+    results: Items = tuple(
+        (
+            _result(output.expression, columns) if is_over_matches(output.expression) else f"group_{n}",
+            output.name,
+        )
+        for n, output in enumerate(query.outputs)
+    )
+    yield Let(name, Select(added, results), "RETURN: aggregates over all matches.")
+
+
+def _result(expression: Expr, columns: dict[Expr, str]) -> str:
+    return sql(expression, columns.get)
+
+
+def _united(one: Tallied) -> str:
+    """What is to be done with the parts of a tally."""
+    name = identifier(one.tally.name)
+    if one.tally.wide:
+        return _wide(one, name)
+    match one.tally.function:
+        case "count":
+            total = f"coalesce(sum({name}), 0)"
+            raised = f"raise_error({literal(too_many_to_count(), STRING)})"
+            return f"CAST(CASE WHEN {total} > 9223372036854775807 THEN {raised} ELSE {total} END AS BIGINT)"
+        case "sum":
+            # A sum that does not fit is NULL, as it is where matches are enumerated.
+            return f"sum({name})" if type_of(one.node) == DOUBLE else f"try_cast(sum({name}) AS BIGINT)"
+        case "avg":
+            return f"sum({name}_sum) / nullif(sum({name}_count), 0)"
+        case function:
+            return f"{function}({name})"
+
+
+def _wide(one: Tallied, name: str) -> str:
+    """A count, or a sum of whole numbers, of 38 digits."""
+    failure, nothing = (
+        (too_many_to_count(wide=True), "0") if one.tally.function == COUNT else (too_large_to_sum(), "NULL")
+    )
+    raised = f"raise_error({literal(failure, STRING)})"
+    total = f"try_sum({name})"
+    return (
+        f"CASE WHEN {total} IS NOT NULL THEN {total} WHEN count({name}) > 0 THEN {raised} ELSE {nothing} END"
+    )
+
+
+def _schema(found: AggregatePlan) -> str:
+    """The columns that the kernel gives back, as Spark writes a schema."""
+    types = _types(found.planned)
+    columns = [
+        f"{alias(output.name)} STRUCT<"
+        + ", ".join(f"{alias(field)}: {types[column]}" for field, column in output.fields)
+        + ">"
+        for output in found.program.outputs
+    ]
+    return ", ".join([*columns, *(text for one in found.tallied for text in _columns(one))])
+
+
+def _types(planned: KernelPlan) -> dict[str, str]:
+    types = {c.name: spark_type(BIGINT if c.form == NUMBER else c.type) for c in planned.columns}
+    return {**types, START: spark_type(BIGINT)}
+
+
+def _columns(one: Tallied) -> Iterator[str]:
+    name = one.tally.name
+    if one.tally.function == AVERAGE:
+        yield from (f"{name}_sum DOUBLE", f"{name}_count DOUBLE")
+    elif one.tally.function == COUNT or (one.tally.function == SUM and type_of(one.node) != DOUBLE):
+        yield f"{name} {WHOLE}"
+    else:
+        yield f"{name} {spark_type(DOUBLE if one.tally.function == SUM else one.type)}"
+
+
+# Events with imprecise times: sorted by the earliest of them, and one program that weighs what it finds.
+
+
+def imprecise_relations(
+    query: Match,
+    planned: KernelPlan,
+    sources: Sources,
+    taken: set[str],
+    name: str,
+    as_stream: bool,
+    chunked: bool = False,
+    most_matches: int | None = None,
+) -> Iterator[Let]:
+    """The relations of a query over imprecise times. Time is cut into chunks if it is `chunked`, or without a
+    key; that requires a window."""
+    lets, program = _ordered(query, planned, sources, taken, chunked)
+    yield from lets
+    found = free("matches", taken)
+    schema = f"{kernel_schema(planned)}, confidence DOUBLE"
+    comment = f"Matches of {planned.text}, with their confidence by dynamic programming."
+    yield Let(found, Kernel(lets[-1].name, program, schema, most_matches), comment)
+    matches = Matches(
+        found,
+        query,
+        planned.plan.unit,
+        planned.struct,
+        planned.field,
+        frozenset(may_be_absent(planned.plan.steps)),
+        planned.inner,
+        weighed=True,
+    )
+    yield from results(matches, planned.residual, taken, name, as_stream)
+
+
+def _ordered(
+    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], chunked: bool
+) -> tuple[list[Let], Imprecise]:
+    """The relations up to the events that the kernel reads, and the program that reads them in this order."""
+    program = planned.program
+    assert isinstance(program, Imprecise)
+    roles, unit = planned.plan.roles, planned.plan.unit
+    is_cut = (chunked or not program.keys) and program.reach is not None
+    wanted = Wanted(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
+    lets = list(scans(wanted, sources, taken))
+    if is_cut:
+        program = replace(program, keys=(*program.keys, CHUNK_WIDTH, CHUNK_NUMBER))
+        lets += _imprecise_chunks(program, wanted, lets[-1].name, taken)
+    keys = tuple(map(identifier, program.keys))
+    together = "The events of a key" if keys else "All events"
+    together = "The events of a chunk" if program.is_cut else together
+    order = Sorted(lets[-1].name, keys, (*keys, "start"))
+    lets.append(Let(free("ordered", taken), order, f"{together} together, by their earliest time."))
+    return lets, program
+
+
+def _imprecise_chunks(program: Imprecise, wanted: Wanted, events: str, taken: set[str]) -> Iterator[Let]:
+    """Events in each chunk of time that they concern. None is shorter than the widest range of times: so no
+    event is in more than a few."""
+    assert program.reach is not None
+    widest = free("widest", taken)
+    width = f"greatest({CHUNK * max(1, program.reach)}L, max(`end` - start))"
+    yield Let(
+        widest,
+        Aggregate(events, (), (("max(`end` - start)", "span"), (width, CHUNK_WIDTH))),
+        "How imprecise the times are at most.",
+    )
+    joined = free("with_width", taken)
+    items = (
+        *((identifier(column, "e"), column) for column in columns(wanted)),
+        ("w.span", "span"),
+        (f"w.{CHUNK_WIDTH}", CHUNK_WIDTH),
+    )
+    yield Let(joined, Join((events, "e"), (widest, "w"), "TRUE", "INNER", items))
+    why = "No key" if program.keys == (CHUNK_WIDTH, CHUNK_NUMBER) else "Few keys have most of the events"
+    belongs = "a match belongs to the chunk in which the first of its events has its latest time"
+    yield Let(
+        free("chunked", taken),
+        Extend(joined, ((_numbers(program), CHUNK_NUMBER),)),
+        f"{why}: time is cut into chunks, and {belongs}.",
+    )
+
+
+def _numbers(program: Imprecise) -> str:
+    """The chunks that an event is needed in. What may spoil a match can be before its latest times by as much
+    as times are imprecise, and if the pattern looks back, by a window more."""
+    steps = [step for step in program.steps if isinstance(step, Weigh)]
+    later = f" + span{f' + {program.reach}L' if program.looks_back else ''}" if steps[-1].negations else ""
+    first, last = _floor(f"(start - {program.reach}L)"), _floor(f"(`end`{later})")
+    return f"explode(sequence({first}, {last}))"
+
+
+def _floor(text: str) -> str:
+    """Division that rounds down, below zero too, by a column."""
+    return f"({text} - pmod({text}, {CHUNK_WIDTH})) DIV {CHUNK_WIDTH}"

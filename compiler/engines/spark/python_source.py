@@ -1,0 +1,379 @@
+"""Relations as PySpark source: one function `query(spark, streams)` that builds a DataFrame."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any
+
+from neelc.engines.spark.relations import (
+    AgentCall,
+    Aggregate,
+    AnyProgram,
+    Called,
+    Extend,
+    Items,
+    Join,
+    Kernel,
+    Let,
+    Read,
+    Relation,
+    Relations,
+    Select,
+    Sorted,
+    SparkQuery,
+    Union,
+    Where,
+    functions_of,
+)
+from neelc.ir.node import Node
+from neelc.runtime.kernels.counting.chain import Counting
+from neelc.runtime.kernels.rows.program import Argument, RowProgram
+from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
+from neelc.runtime.program import Imprecise, Program
+from neelc.scalar.spark.trees import with_alias
+from neelc.scalar.type_of import is_zoned
+
+# Values as Python source: frozen dataclasses written as the calls that make them.
+
+
+def source_of(value: object, indent: int = 0) -> str:
+    """Python source for a value, what is by default left out; over several lines where it is long.
+
+    >>> from neelc.runtime.program import Take, Bounds
+    >>> print(source_of((Take("b", "B", Bounds(after=("a",))),)))
+    (Take("b", "B", bounds=Bounds(after=("a",))),)
+    """
+    flat = _flat(value)
+    if len(flat) + indent <= WIDTH or not _is_nested(value):
+        return flat
+    inner = " " * (indent + 4)
+    pieces = [f"{inner}{name}{source_of(part, indent + 4)},\n" for name, part in _parts(value)]
+    opening, closing = (f"{type(value).__name__}(", ")") if is_dataclass(value) else ("(", ")")
+    return f"{opening}\n{''.join(pieces)}{' ' * indent}{closing}"
+
+
+def classes_in_source(value: object) -> set[tuple[str, str]]:
+    """The classes that the source of a value names, each with its module.
+
+    >>> from neelc.runtime.program import Column
+    >>> classes_in_source((Column("a", "x"), Column("b", "x")))
+    {('neelc.runtime.program', 'Column')}
+    """
+    if isinstance(value, tuple):
+        return {found for item in value for found in classes_in_source(item)}
+    if not is_dataclass(value):
+        return set()
+    own = (type(value).__module__, type(value).__name__)
+    return {own} | {found for _, part in _parts(value) for found in classes_in_source(part)}
+
+
+def _is_nested(value: object) -> bool:
+    return is_dataclass(value) or (isinstance(value, tuple) and bool(value))
+
+
+def _flat(value: object) -> str:
+    if isinstance(value, tuple):
+        inner = ", ".join(_flat(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if is_dataclass(value):
+        return f"{type(value).__name__}({', '.join(name + _flat(part) for name, part in _parts(value))})"
+    if isinstance(value, float):
+        return repr(value) if value - value == 0 else f'float("{value}")'
+    if isinstance(value, str) and '"' not in value and "'" not in value:
+        return f'"{repr(value)[1:-1]}"'
+    return repr(value)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, object]]:
+    """What stands between the parentheses: the first fields by place, the others by name."""
+    if isinstance(value, tuple):
+        yield from (("", item) for item in value)
+        return
+    by_place = True
+    for slot in fields(value):
+        part = getattr(value, slot.name)
+        if _is_default(slot, part):
+            by_place = False
+            continue
+        by_place = by_place and slot.default is MISSING and slot.default_factory is MISSING
+        yield "" if by_place else f"{slot.name}=", part
+
+
+def _is_default(slot: Field[Any], value: object) -> bool:
+    if slot.default_factory is not MISSING:
+        return bool(value == slot.default_factory())
+    return slot.default is not MISSING and type(value) is type(slot.default) and bool(value == slot.default)
+
+
+WIDTH = 100
+
+HEADER = '''"""{title}
+
+Compiled by neelc. `query` builds a DataFrame and runs nothing.
+`streams` maps the names of streams to DataFrames.{given}
+"""
+
+from __future__ import annotations
+
+from collections.abc import {mapping}
+
+from pyspark.sql import DataFrame, SparkSession{functions}
+{runtime}
+'''
+GIVEN = """
+`aggregates` maps the names of aggregates to Python functions, which Spark carries to its workers: {names}.
+Each takes the list of an argument's values, with None for NULL, and gives a value of its type or None."""
+BRIDGES = {
+    Program: ("neelc.runtime.bridge", "kernel"),
+    Counting: ("neelc.runtime.counting", "counting"),
+    Imprecise: ("neelc.runtime.imprecise", "imprecise"),
+    RowProgram: ("neelc.runtime.kernels.rows.bridge", "recognizer"),
+    SnapshotProgram: ("neelc.runtime.kernels.snapshots.bridge", "snapshots"),
+    CoalesceProgram: ("neelc.runtime.kernels.snapshots.bridge", "coalescing"),
+    SequentialProgram: ("neelc.runtime.kernels.sequential.bridge", "sequential"),
+}
+"""What runs a program of each kind."""
+
+TIME_ZONE = 'spark.conf.get("spark.sql.session.timeZone")'
+
+AGGREGATING = ("neelc.runtime.user_calls", "aggregated")
+
+GIVEN_AGENTS = """
+`agents` maps the names of agents to functions of DataFrames that give one: {names}; and those of
+aggregates to theirs."""
+SIGNATURE = "def query(spark: SparkSession, streams: Mapping[str, DataFrame]) -> DataFrame:"
+SIGNATURE_WITH_AGGREGATES = """def query(
+    spark: SparkSession,
+    streams: Mapping[str, DataFrame],
+    aggregates: Mapping[str, Callable[[list[object]], object]],
+) -> DataFrame:"""
+SIGNATURE_WITH_AGENTS = """def query(
+    spark: SparkSession,
+    streams: Mapping[str, DataFrame],
+    agents: Mapping[str, Callable[..., Any]],
+) -> DataFrame:"""
+
+
+def python_source(relations: Relations, title: str) -> str:
+    """The source of a plan. What users write appears in it as text between quotes only."""
+    kernels = [(let.name, let.relation) for let in relations.lets if isinstance(let.relation, Kernel)]
+    calls = [let.relation for let in relations.lets if isinstance(let.relation, Called)]
+    runtime = _imports([one.program for _, one in kernels], [AGGREGATING] if calls else [])
+    body = "\n".join(_statement(let) for let in relations.lets)
+    functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+\(", body) else ""
+    programs = "".join(f"{_constant(name)} = {source_of(one.program)}\n\n" for name, one in kernels)
+    names, agents = relations.functions, relations.agents
+    given = GIVEN.format(names=", ".join(names)) if names else ""
+    given += GIVEN_AGENTS.format(names=", ".join(agents)) if agents else ""
+    mapping = "Callable, Mapping" if names or agents else "Mapping"
+    if agents:
+        mapping += "\nfrom typing import Any"
+        body = f"aggregates = agents\n{body}" if names else body
+    header = HEADER.format(
+        title=_plain(title), given=given, mapping=mapping, functions=functions, runtime=runtime
+    )
+    signature = SIGNATURE_WITH_AGENTS if agents else SIGNATURE_WITH_AGGREGATES if names else SIGNATURE
+    last = relations.lets[-1].name
+    return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
+
+
+def _imports(programs: list[AnyProgram], others: list[tuple[str, str]]) -> str:
+    names: dict[str, set[str]] = {}
+    for module, name in others:
+        names.setdefault(module, set()).add(name)
+    for program in programs:
+        for module, name in (BRIDGES[type(program)], *classes_in_source(program)):
+            names.setdefault(module, set()).add(name)
+    lines = [_import(module, sorted(found)) for module, found in sorted(names.items())]
+    return "".join(["\n", *lines]) if lines else ""
+
+
+def _import(module: str, names: list[str]) -> str:
+    line = f"from {module} import {', '.join(names)}\n"
+    if len(line) <= WIDTH:
+        return line
+    return "".join([f"from {module} import (\n", *(f"    {name},\n" for name in names), ")\n"])
+
+
+def _plain(text: str) -> str:
+    """The text for a docstring: nothing in it ends the docstring or is an escape."""
+    return _visible(text).replace("\\", "\\\\").replace('"""', '\\"\\"\\"').rstrip('"')
+
+
+def _visible(text: str) -> str:
+    r"""Escapes for what cannot be seen: Python refuses some of it, and some turns the direction of a line.
+
+    >>> print(_visible("a\0 \u202e"))
+    a\x00 \u202e
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def _constant(name: str) -> str:
+    return f"{name.upper()}_PROGRAM"
+
+
+def _statement(let: Let) -> str:
+    comment = "".join(f"# {line}\n" for line in textwrap.wrap(_visible(let.comment), WIDTH))
+    first, *calls = _chain(let.relation, let.name)
+    flat = first + "".join(calls)
+    if isinstance(let.relation, SparkQuery):
+        return f"{comment}{let.name} = {flat}"
+    if (len(flat) + len(let.name) < WIDTH - 10 and "\n" not in flat) or (
+        len(calls) == 1 and "(" not in first
+    ):
+        return f"{comment}{let.name} = {flat}"
+    if "(" not in first:
+        first, calls = first + calls[0], calls[1:]
+    inner = textwrap.indent("\n".join([first, *calls]), "    ")
+    return f"{comment}{let.name} = (\n{inner}\n)"
+
+
+def quoted(text: str) -> str:
+    r"""A string of Python; a long one in several pieces, one below the other.
+
+    >>> print(quoted("x = 'a'"), quoted('say "a"'), quoted("a\\b"))
+    "x = 'a'" 'say "a"' "a\\b"
+    """
+    pieces = textwrap.wrap(
+        text, WIDTH - 15, drop_whitespace=False, replace_whitespace=False, break_long_words=False,
+        break_on_hyphens=False, expand_tabs=False,
+    )  # fmt: skip
+    # Wrapping must not lose a character: a string of blanks, or with line ends, stays in one piece.
+    whole = len(pieces) < 2 or "".join(pieces) != text
+    return _string(text) if whole else "\n".join(map(_string, pieces))
+
+
+def _string(text: str) -> str:
+    found = repr(text)
+    return found if '"' in text or found[0] == '"' else '"' + found[1:-1].replace("\\'", "'") + '"'
+
+
+def _chain(relation: Relation, name: str) -> Iterator[str]:
+    """A DataFrame, and the methods called on it one after the other."""
+    match relation:
+        case Read():
+            yield _read(relation)
+        case Select(source, items, where, having, distinct):
+            yield source
+            if where:
+                yield _call("where", [quoted(where)])
+            yield _call("selectExpr", map(quoted, _aliased(items)))
+            if having:
+                yield _call("where", [quoted(having)])
+            if distinct:
+                yield ".distinct()"
+        case Extend(source, items):
+            yield source
+            yield _call("selectExpr", map(quoted, ("*", *_aliased(items))))
+        case Where(source, condition):
+            yield source
+            yield _call("where", [quoted(condition)])
+        case Union(sources):
+            yield sources[0]
+            yield from (f".unionByName({other})" for other in sources[1:])
+        case Join((left, one), (right, other), on, kind, items):
+            yield f"{left}.alias({quoted(one)})"
+            how = quoted(kind.lower().replace(" ", "_"))
+            yield _call("join", (f"{right}.alias({quoted(other)})", _expression(on), how))
+            if items:
+                yield _call("selectExpr", map(quoted, _aliased(items)))
+        case Aggregate(source, groups, items):
+            yield source
+            yield _call("groupBy", _columns(groups))
+            yield _call("agg", _columns(items)) if items else ".agg()"
+        case Sorted(source, keys, order):
+            yield source
+            yield f".repartition({', '.join(map(_by, keys)) or 1})"
+            if order:
+                yield _call("sortWithinPartitions", map(_by, order))
+        case Called():
+            yield _called(relation)
+        case AgentCall(agent, sources):
+            yield f"agents[{_string(agent)}]({', '.join(sources)})"
+        case SparkQuery():
+            yield _spark_query(relation)
+        case Kernel(source, program, schema, most):
+            limit = "" if most is None else f", most_matches={most}"
+            limit += ", aggregates=aggregates" if functions_of(program) else ""
+            limit += f", time_zone={TIME_ZONE}" if _is_zoned(program) else ""
+            _, run = BRIDGES[type(program)]
+            yield source
+            yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
+
+
+def _is_zoned(program: AnyProgram) -> bool:
+    """Whether workers judge conditions that depend on the time zone of the session that runs the query."""
+    if not isinstance(program, RowProgram):
+        return False
+    judged = [condition.expression for condition in program.conditions]
+    looked = (one.column for condition in program.conditions for one in condition.looked)
+    judged += [column.expression for column in looked if isinstance(column, Argument)]
+    return any(isinstance(one, Node) and is_zoned(one) for one in judged)
+
+
+def _spark_query(relation: SparkQuery) -> str:
+    """What the user wrote goes to Spark line by line."""
+    lines = "\n".join(_string(line) for line in relation.text.splitlines(keepends=True))
+    values = [f"{_string(name)}: {_expression(text)}" for text, name in relation.arguments]
+    arguments = [_block("args={", values)[:-1] + "}"] if values else []
+    return _block("spark.sql(", [lines, *arguments, *(f"{name}={name}" for name in relation.names)])
+
+
+def _called(relation: Called) -> str:
+    calls = [
+        f"({', '.join(map(_string, (call.function, call.values, call.name, call.type)))})"
+        for call in relation.calls
+    ]
+    return _block("aggregated(", [relation.source, f"[{', '.join(calls)}]", "aggregates"])
+
+
+def _by(text: str) -> str:
+    """What to sort by: a column's name, which a direction may follow, or an expression."""
+    directed = re.fullmatch(r"(.*?)( DESC)?( NULLS (FIRST|LAST))?", text, re.DOTALL)
+    if directed and (directed[2] or directed[3]):
+        nulls = (directed[4] or ("LAST" if directed[2] else "FIRST")).lower()
+        return f"F.{'desc' if directed[2] else 'asc'}_nulls_{nulls}({quoted(directed[1])})"
+    return _expression(text) if "(" in text else quoted(text)
+
+
+def _aliased(items: Items) -> Iterator[str]:
+    return (with_alias(text, name) for text, name in items)
+
+
+def _columns(items: Items) -> Iterator[str]:
+    return (f"{_expression(text)}.alias({quoted(name)})" for text, name in items)
+
+
+def _expression(text: str) -> str:
+    return _block("F.expr(", [quoted(text)])
+
+
+def _call(method: str, arguments: Iterable[str]) -> str:
+    return _block(f".{method}(", list(arguments))
+
+
+def _block(opening: str, arguments: list[str]) -> str:
+    """A call: in one line if that is short, else each argument on lines of its own."""
+    flat = f"{opening}{', '.join(arguments)})"
+    if len(flat) <= WIDTH - 10 and "\n" not in flat:
+        return flat
+    return f"{opening}\n" + "".join(textwrap.indent(f"{one},\n", "    ") for one in arguments) + ")"
+
+
+def _read(relation: Read) -> str:
+    given = f"streams[{_string(relation.stream)}]"
+    if relation.path is None:
+        return given
+    calls = [f".format({_string(relation.format or '')})"]
+    calls += [f".option({_string(key)}, {_string(value)})" for key, value in relation.options]
+    calls += [_call("schema", [quoted(relation.schema)])] if relation.schema else []
+    calls.append(f".load({_string(relation.path)})")
+    if relation.items:
+        calls.append(_call("selectExpr", map(quoted, _aliased(relation.items))))
+    files = textwrap.indent("\n".join(calls), "    ")
+    return f"{given}\nif {_string(relation.stream)} in streams\nelse (\n    spark.read{files.lstrip()}\n)"

@@ -1,0 +1,207 @@
+"""The physical plan as text: named relations, one after the other, each built from those before it.
+
+Expressions are Spark SQL, so that one plan can be written as PySpark source and as SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.runtime.kernels.mentions import registered
+from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
+from neelc.runtime.program import Program
+
+AnyProgram = Program | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
+
+Items = tuple[tuple[str, str], ...]
+"""Expressions and the names of their columns."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A stream: given by the caller, or else read from `path`; then `items` are its columns, if they must
+    be made out of texts."""
+
+    stream: str
+    path: str | None = None
+    format: str | None = None
+    schema: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    items: Items = ()
+
+
+@dataclass(frozen=True)
+class Select:
+    """Columns of a relation: of the rows that meet `where`, kept if they meet `having`, which sees the new
+    columns."""
+
+    source: str
+    items: Items
+    where: str | None = None
+    having: str | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Extend:
+    """A relation with more columns."""
+
+    source: str
+    items: Items
+
+
+@dataclass(frozen=True)
+class Where:
+    """The rows of a relation that meet a condition."""
+
+    source: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class Union:
+    """The rows of all relations; their columns have the same names."""
+
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two relations under other names, for the condition: INNER, LEFT SEMI or LEFT ANTI. The columns are
+    `items`; without them, those of the left relation."""
+
+    left: tuple[str, str]
+    right: tuple[str, str]
+    on: str
+    kind: str = "INNER"
+    items: Items = ()
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Groups of rows. Without `groups` there is one row, even if there are none."""
+
+    source: str
+    groups: Items
+    items: Items
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows of equal keys in one partition, in the order of columns or of expressions. Without keys: all in
+    one partition."""
+
+    source: str
+    keys: tuple[str, ...]
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The matches that a program finds among sorted events; more than `most_matches` in one task are a
+    failure."""
+
+    source: str
+    program: AnyProgram
+    schema: str
+    most_matches: int | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A user's function: its name, the column of the lists that it is given, that of its results and their
+    type."""
+
+    function: str
+    values: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Called:
+    """A relation with what users' functions give for lists, in place of these."""
+
+    source: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class AgentCall:
+    """What a user's agent, a function of DataFrames, makes of relations."""
+
+    agent: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SparkQuery:
+    """A query of Spark's own SQL. `{name}` in its text stands for the relation of that name, if `names` has
+    any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    arguments: Items = ()
+
+
+Relation = (
+    SparkQuery
+    | Read
+    | Select
+    | Extend
+    | Where
+    | Union
+    | Join
+    | Aggregate
+    | Sorted
+    | Kernel
+    | Called
+    | AgentCall
+)
+
+
+@dataclass(frozen=True)
+class Let:
+    """A relation, its name, and what it is for."""
+
+    name: str
+    relation: Relation
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Relations:
+    """A plan: the last relation is the result."""
+
+    lets: tuple[Let, ...]
+
+    @property
+    def is_relational(self) -> bool:
+        return not any(
+            isinstance(let.relation, Kernel | Called | SparkQuery | AgentCall) for let in self.lets
+        )
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of users' agents that it calls."""
+        calls = (let.relation for let in self.lets if isinstance(let.relation, AgentCall))
+        return tuple(dict.fromkeys(call.agent for call in calls))
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of users' functions that it calls."""
+        found: list[str] = []
+        for relation in (let.relation for let in self.lets):
+            match relation:
+                case Kernel(program=program):
+                    found += functions_of(program)
+                case Called(calls=calls):
+                    found += [call.function for call in calls]
+        return tuple(dict.fromkeys(found))
+
+
+def functions_of(program: AnyProgram) -> list[str]:
+    """The names of users' functions that a program calls."""
+    return [fold.function for fold in registered(program.steps)] if isinstance(program, Program) else []

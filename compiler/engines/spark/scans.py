@@ -1,0 +1,420 @@
+"""What is read of each stream: events of the pattern's types that can play a role, and the columns that are
+used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+from neelc.engines.spark.relations import Let, Select, Union
+from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, InList, Literal, Variable
+from neelc.ir.names import bare, find, is_quoted, written
+from neelc.ir.program import Clock, Column, Match, Member, Stream
+from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn, renamed
+from neelc.pattern.plan.kernel_plan import KeyColumn
+from neelc.pattern.plan.steps import Role
+from neelc.runtime.kernels.snapshots.program import FOREVER
+from neelc.scalar.spark.expressions import as_number, as_time, sql, with_room
+from neelc.scalar.spark.trees import identifier, literal, spark_type
+from neelc.scalar.type_of import DATETIMES
+
+MOST_ROLES = 62
+
+MOST_BEGINNINGS = 8
+"""In how many ways types may begin, to be asked for."""
+
+MOST_BRANCHES = 6
+"""Of how many roles the comparisons are asked for, to skip blocks of rows."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a strategy reads of the events of a query. `everything`: events without a role are read too;
+    `computed`: Spark adds windows to their times, which must leave room for that."""
+
+    query: Match
+    unit: str
+    roles: tuple[Role, ...]
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...] = ()
+    lasting: bool = False
+    everything: bool = False
+    computed: bool = False
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where streams come from: the relation of each, and the unit and the clock in which the times of earlier
+    queries are."""
+
+    names: Mapping[str, str]
+    units: Mapping[str, str]
+    clocks: Mapping[str, Clock] = field(default_factory=dict)
+
+    def number(self, text: str, query: str, unit: str, clock: Clock) -> str:
+        """A time of an earlier query, which comes as a number, for a query with another unit and clock."""
+        own = self.units[query]
+        if self.is_zoned(query, clock):
+            before = self.clocks[query]
+            return as_number(as_time(text, own, before), before.type, "", unit, clock)
+        return as_number(text, BIGINT, own, unit)
+
+    def is_zoned(self, query: str, clock: Clock) -> bool:
+        """Whether times of an earlier query become instants only by the time zone of the session."""
+        own = self.clocks.get(query, clock)
+        return clock.type == TIMESTAMP and own.type in (DATE, TIMESTAMP_NTZ)
+
+
+def scans(wanted: Wanted, sources: Sources, taken: set[str]) -> Iterator[Let]:
+    """The relations that read all streams; the last of them, `events`, has all events."""
+    if len(wanted.roles) > MOST_ROLES:
+        raise Unsupported(f"a pattern with more than {MOST_ROLES} kinds of events")
+    read = [stream for stream in wanted.query.streams if wanted.everything or _members(wanted, stream)]
+    names = []
+    for stream in read:
+        name = free(f"{sources.names[stream.name]}_events" if len(read) > 1 else "events", taken)
+        names.append(name)
+        yield Let(name, _scan(wanted, stream, sources), _comment(wanted, stream))
+    if len(names) > 1:
+        yield Let(free("events", taken), Union(tuple(names)), "All events together.")
+
+
+def free(name: str, taken: set[str]) -> str:
+    """A name that is not taken, and taken from now on."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found
+
+
+def _members(wanted: Wanted, stream: Stream) -> list[Member]:
+    used = {role.type for role in wanted.roles}
+    types = [known for known in wanted.query.types if known.name in used]
+    return [member for known in types for member in known.members if member.stream == stream.name]
+
+
+def _comment(wanted: Wanted, stream: Stream) -> str:
+    if wanted.everything:
+        return f"All events of {stream.name}: those of other types count too."
+    types = dict.fromkeys(bare(m.value) for m in _members(wanted, stream) if m.value is not None)
+    listed = f"events of {', '.join(types)}" if types else "all events"
+    return f"{stream.name}: {listed} that can be part of a match."
+
+
+def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
+    on = _Events(wanted, stream, sources)
+    having = ["start IS NOT NULL"]
+    if wanted.lasting:
+        having.append("start <= `end`")
+    if not wanted.everything:
+        having += ["roles <> 0"] if on.may_have_no_role() else []
+    return Select(
+        sources.names[stream.name],
+        tuple(on.items()),
+        None if wanted.everything else on.where(),
+        " AND ".join(having),
+    )
+
+
+@dataclass(frozen=True)
+class _Events:
+    """The columns of one stream's events."""
+
+    wanted: Wanted
+    stream: Stream
+    sources: Sources
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        yield self._time(self.stream.start), "start"
+        if self.wanted.lasting:
+            yield self._time(self._last), "end"
+        yield self._roles, "roles"
+        yield from ((self._key(key), key.name) for key in self.wanted.keys if not key.is_column)
+        for column in self.wanted.columns:
+            yield self._column(column), column.name
+
+    @property
+    def _last(self) -> str:
+        """The column with the end of events, or with the latest time that is possible."""
+        return self.stream.latest or self.stream.end or self.stream.start
+
+    def _is_member(self, members: list[Member]) -> str | None:
+        """None if all events are."""
+        if any(member.value is None for member in members):
+            return None
+        column = identifier(self.stream.type_column or "")
+        exact = dict.fromkeys(bare(m.value or "") for m in members if is_quoted(m.value or ""))
+        loose = dict.fromkeys((m.value or "").casefold() for m in members if not is_quoted(m.value or ""))
+        texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
+        return " OR ".join(text for text in texts if text) or "FALSE"
+
+    @cached_property
+    def _roles(self) -> str:
+        """The roles that an event can play, as bits: looked up by its type where each event has one."""
+        members = _members(self.wanted, self.stream)
+        if not members:
+            return "0"
+        if any(member.value is None or is_quoted(member.value) for member in members):
+            return " + ".join(
+                self._role(role, self._is_member(self._members_of(role.type))) for role in self._own
+            )
+        types = dict.fromkeys((member.value or "").casefold() for member in members)
+        whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type)}" for type in types]
+        return f"CASE lower({identifier(self.stream.type_column or '')}) {' '.join(whens)} ELSE 0 END"
+
+    def may_have_no_role(self) -> bool:
+        """Whether an event of the types that are read can have no role: then that is a test of its own."""
+        roles = self._roles
+        return "IF(" in roles or roles == "0"
+
+    @cached_property
+    def _own(self) -> list[Role]:
+        return [role for role in self.wanted.roles if self._members_of(role.type)]
+
+    def _roles_of(self, type: str) -> str:
+        """What events of one value of the type column can play."""
+        able = [role for role in self._own if type in self._values[role.type]]
+        return " + ".join(self._role(role, None) for role in able)
+
+    @cached_property
+    def _values(self) -> dict[str, frozenset[str]]:
+        """The values of the type column that events of each type have, in lower case."""
+        names = dict.fromkeys(role.type for role in self._own)
+        return {name: frozenset((m.value or "").casefold() for m in self._members_of(name)) for name in names}
+
+    def _role(self, role: Role, is_member: str | None) -> str:
+        bit = role_bit(self.wanted.roles, role.name)
+        common = self._common
+        tests = [c for c in (self.sql(c, role.variable) for c in role.conditions) if c not in common]
+        all_tests = [test for test in (is_member, *tests) if test]
+        known = all_tests if len(all_tests) == 1 else [f"({test})" for test in all_tests]
+        return f"IF({' AND '.join(known)}, {bit}, 0)" if known else bit
+
+    @cached_property
+    def _common(self) -> list[str]:
+        """Conditions that every role asks for: an event that does not meet them is not read at all."""
+        if self.wanted.everything:
+            return []
+        first, *others = ([self.sql(c, role.variable) for c in role.conditions] for role in self._own)
+        return [
+            condition for condition in dict.fromkeys(first) if all(condition in other for other in others)
+        ]
+
+    def where(self) -> str | None:
+        """The condition that an event is of one of the pattern's types, and can play a role at all."""
+        members = _members(self.wanted, self.stream)
+        tests = (self._may_be(members), self._is_member(members), *self._common, self._compared())
+        found = dict.fromkeys(test for test in tests if test)
+        return " AND ".join(f"({test})" if " OR " in test else test for test in found) or None
+
+    def _compared(self) -> str | None:
+        """One of what the roles compare with constants, if all do: sources skip blocks of rows by that."""
+        roles = self._own
+        tests = [self._comparisons(role) for role in roles]
+        if len(roles) > MOST_BRANCHES or not all(tests):
+            return None
+        return _any_of(list(dict.fromkeys(" AND ".join(several) for several in tests)))
+
+    def _comparisons(self, role: Role) -> list[str]:
+        """The conditions of a role alone that compare a column with constants."""
+        texts = [self.sql(one, role.variable) for one in role.conditions if is_comparison(one)]
+        common = self._common
+        return [text for text in texts if text not in common]
+
+    def _may_be(self, members: list[Member]) -> str | None:
+        """What the types of events begin with, in all spellings: sources can skip blocks of rows by that, but
+        not by `lower`. None where it would say nothing new."""
+        loose = [m.value for m in members if m.value is not None and not is_quoted(m.value)]
+        if not loose or any(member.value is None for member in members):
+            return None
+        column = self.stream.type_column or ""
+        beginnings = beginnings_of(loose) if self._type(column) == STRING else None
+        if beginnings is None:
+            return None
+        # Not `kind = 'X'`: Spark would take that out of the condition beside this one, and push neither down.
+        exact = [bare(m.value or "") for m in members if is_quoted(m.value or "")]
+        texts = [
+            f"startswith({identifier(column)}, {literal(text, STRING)})"
+            for text in dict.fromkeys((*exact, *beginnings))
+        ]
+        return " OR ".join(texts)
+
+    def _members_of(self, type: str) -> list[Member]:
+        return self._members_by_type[type]
+
+    @cached_property
+    def _members_by_type(self) -> dict[str, list[Member]]:
+        return {
+            known.name: [member for member in known.members if member.stream == self.stream.name]
+            for known in reversed(self.wanted.query.types)
+        }
+
+    def _column(self, column: EventColumn) -> str:
+        type = spark_type(BIGINT if column.form == NUMBER else column.type)
+        # Where all events count, those of streams without a type of the pattern have a key, too.
+        counts = self.wanted.everything and column.name in [key.name for key in self.wanted.keys]
+        if not counts and not any(self._members_of(known) for known in column.types):
+            return f"CAST(NULL AS {type})"
+        text = self.sql(column.expression, EVENT)
+        if column.form == NUMBER:
+            unit = "DAY" if column.type == DATE else "MICROSECOND"
+            return as_number(text, column.type, unit, unit)
+        return text
+
+    def _key(self, key: KeyColumn) -> str:
+        """What events are partitioned by; for events of different types it may be something else."""
+        branches = []
+        for term, types in key.terms:
+            members = [member for type in types for member in self._members_of(type)]
+            if members:
+                branches.append((self._is_member(members), self._normal(self.sql(term, EVENT), key.type)))
+        if not branches and self.wanted.everything and len(key.terms) == 1:
+            return self._normal(self.sql(key.terms[0][0], EVENT), key.type)
+        if not branches:
+            return f"CAST(NULL AS {spark_type(key.type)})"
+        if len(branches) == 1:
+            return branches[0][1]
+        whens = " ".join(f"WHEN {test or 'TRUE'} THEN {text}" for test, text in branches)
+        return f"CASE {whens} END"
+
+    def _normal(self, text: str, type: DataType) -> str:
+        """Equal numbers must be equal as keys: zero has two forms, and NaN many."""
+        return f"nanvl({text} + 0.0D, double('NaN'))" if type in (FLOAT, DOUBLE) else text
+
+    def sql(self, expression: Expr, variable: str) -> str:
+        return sql(renamed(expression, variable, EVENT), self._reference)
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        return {written(column.name): column for column in self.stream.columns}
+
+    def _reference(self, node: Expr) -> str | None:
+        match node:
+            case Attribute(Variable(), name, type):
+                columns = self._columns
+                found = name if name in columns else find(name, columns)
+                if found is None:
+                    return f"CAST(NULL AS {spark_type(type)})"
+                return _as_type(identifier(columns[found].name), columns[found].type, type)
+            case EventTime(Variable(), name, type):
+                is_start = bare(name).lower() == "ts"
+                column_name = self.stream.start if is_start else self._last
+                if self.stream.query is not None:
+                    unit = None if type in DATETIMES else self.stream.unit
+                    own = self.sources.units[self.stream.query]
+                    clock = Clock(type, unit)
+                    if self.sources.is_zoned(self.stream.query, clock):
+                        clock = self.sources.clocks[self.stream.query]
+                    shown = _as_type(as_time(self._number(column_name), own, clock), clock.type, type)
+                    if self._is_open(column_name):
+                        return f"IF({number_of(column_name)} = {FOREVER}L, NULL, {shown})"
+                    return shown
+                return _as_type(identifier(column_name), self._type(column_name), type)
+        return None
+
+    def _is_open(self, name: str) -> bool:
+        """Whether a column has the first instant at which an event is no longer valid; it may have none."""
+        return self.stream.half_open and name == self.stream.end
+
+    def _number(self, name: str) -> str:
+        """A time of a query's result, in its own unit: of the end the last instant."""
+        return f"({number_of(name)} - 1L)" if self._is_open(name) else number_of(name)
+
+    def _type(self, name: str) -> DataType:
+        return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
+
+    def _time(self, name: str) -> str:
+        clock = self.wanted.query.clock
+        if self.stream.query is not None:  # a query's own times come as numbers already
+            number = self.sources.number(self._number(name), self.stream.query, self.wanted.unit, clock)
+            own = self.sources.clocks.get(self.stream.query, clock)
+            number = self._with_room(number, own.type, self.sources.units[self.stream.query])
+            if self._is_open(name):
+                return f"IF({number_of(name)} = {FOREVER}L, {LONGEST}L, {number})"
+            return number
+        number = as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit, clock)
+        return self._with_room(number, self._type(name), self.stream.unit)
+
+    def _with_room(self, number: str, type: DataType, unit: str) -> str:
+        return with_room(number, type, unit, self.wanted.unit) if self.wanted.computed else number
+
+
+def beginnings_of(types: Sequence[str]) -> list[str] | None:
+    """How values of a type column can begin that are one of these names, whatever their case; None if there
+    are too many ways. Names without quotes are of ASCII letters, digits and `_`.
+
+    >>> beginnings_of(["Up"]), beginnings_of(["k_1"])
+    (['UP', 'Up', 'uP', 'up'], ['K_', 'k_', '\u212a_'])
+    >>> beginnings_of(["Login", "logout", "Transfer"])
+    ['L', 'l', 'T', 't']
+    """
+    if not "".join(types).isascii():
+        return None
+    for length, most in ((2, 4), (1, MOST_BEGINNINGS)):
+        ways = (product(*map(_spellings, type[:length])) for type in types)
+        found = dict.fromkeys("".join(letters) for several in ways for letters in several)
+        if len(found) <= most:
+            return list(found)
+    return None
+
+
+def _spellings(letter: str) -> Iterable[str]:
+    """The characters that `lower` makes this letter of; the sign of kelvin is a k."""
+    more = ["\u212a"] if letter.lower() == "k" else []
+    return dict.fromkeys((letter.upper(), letter.lower(), *more))
+
+
+def is_comparison(condition: Expr) -> bool:
+    """Whether a condition compares a column with constants, as sources do for blocks of rows.
+
+    >>> from neelc.algebra.rules.examples import condition
+    >>> [is_comparison(condition(text)) for text in ("s.x > 1", "2 = s.x", "s.x IN (1, 2)", "s.x > s.y")]
+    [True, True, True, False]
+    """
+    match condition:
+        case Binary("=" | "<" | "<=" | ">" | ">=", left, right):
+            kinds = {type(left), type(right)}
+            return kinds == {Attribute, Literal}
+        case InList(Attribute(), items, False):
+            return all(isinstance(item, Literal) for item in items)
+    return False
+
+
+def role_bit(roles: Sequence[Role], name: str) -> str:
+    """The bit of a role in the column `roles`, which is a BIGINT where an INT has too few."""
+    number = next(place for place, role in enumerate(roles) if role.name == name)
+    return f"{2**number}{'L' if len(roles) > 30 else ''}"
+
+
+def has_role(roles: Sequence[Role], name: str, column: str = "roles") -> str:
+    """The condition that an event can play a role."""
+    return f"{column} & {role_bit(roles, name)} <> 0"
+
+
+def number_of(name: str) -> str:
+    """The column of a query's result that has `match_start` or `match_end` as a number."""
+    return identifier(f"{name}_number")
+
+
+def _as_type(text: str, have: DataType, want: DataType) -> str:
+    return text if have == want else f"CAST({text} AS {spark_type(want)})"
+
+
+def _any_of(texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return texts[0]
+    return " OR ".join(f"({text})" if " AND " in text else text for text in texts)
+
+
+def _one_of(text: str, values: list[str]) -> str:
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{text} = {literal(values[0], STRING)}"
+    return f"{text} IN ({', '.join(literal(value, STRING) for value in values)})"

@@ -1,1 +1,0 @@
-"""Standard MATCH_RECOGNIZE inside of queries that are Spark's own SQL."""

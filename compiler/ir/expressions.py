@@ -1,0 +1,598 @@
+"""Scalar expressions, all in one place.
+
+Identifiers are strings in *source form* everywhere in the IR: `price`, or with the backticks they were
+written with: `` `Price` ``. `neelc.ir.names` compares them and strips the quotes.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from neelc.ir.node import Node, children, map_children
+from neelc.ir.types import BIGINT, STRING, DataType
+from neelc.source import Span
+
+# Values, operators, calls: scalar expressions but for references.
+
+
+@dataclass(frozen=True)
+class Expr(Node):
+    """A scalar expression."""
+
+
+Value = None | bool | int | float | str | bytes | decimal.Decimal
+
+Function = Callable[[list[object]], object]
+"""What a user has registered as an aggregate. Two of them are equal if they are the same."""
+
+
+@dataclass(frozen=True)
+class Literal(Expr):
+    """A constant. DATE and TIMESTAMP hold their text; the binder has checked it."""
+
+    value: Value
+    type: DataType
+
+
+@dataclass(frozen=True)
+class IntervalPart(Node):
+    """`'5' MINUTE`, or `'1 10:00' DAY TO MINUTE` with `to`; units are singular and upper case."""
+
+    quantity: str
+    unit: str
+    to: str | None = None
+
+
+@dataclass(frozen=True)
+class Interval(Expr):
+    """`INTERVAL '1' DAY '2' HOUR`."""
+
+    parts: tuple[IntervalPart, ...]
+
+
+@dataclass(frozen=True)
+class Parameter(Expr):
+    """`:name`, given a value by the caller."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Star(Expr):
+    """`*` or `qualifier.*`."""
+
+    qualifier: str | None = None
+
+
+@dataclass(frozen=True)
+class Unary(Expr):
+    """`-`, `+` or `~` before an operand."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Binary(Expr):
+    """Arithmetic (`+ - * / % DIV`), bits (`& | ^`), `||`, comparison (`= <> < <= > >= <=>`)."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+ARITHMETIC = ("+", "-", "*", "/", "%", "DIV")
+BITWISE = ("&", "|", "^")
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>")
+
+
+@dataclass(frozen=True)
+class Conjunction(Expr):
+    """`a AND b AND ...`: two or more operands."""
+
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Disjunction(Expr):
+    """`a OR b OR ...`: two or more operands."""
+
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Negation(Expr):
+    """`NOT a`, in three-valued logic."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Between(Expr):
+    """`operand [NOT] BETWEEN low AND high`."""
+
+    operand: Expr
+    low: Expr
+    high: Expr
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class InList(Expr):
+    """`operand [NOT] IN (items)`."""
+
+    operand: Expr
+    items: tuple[Expr, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Like(Expr):
+    """`operand [NOT] LIKE | ILIKE | RLIKE pattern [ESCAPE escape]`."""
+
+    operand: Expr
+    pattern: Expr
+    kind: str = "LIKE"
+    escape: str | None = None
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class IsNull(Expr):
+    """`operand IS [NOT] NULL`."""
+
+    operand: Expr
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class IsTruth(Expr):
+    """`operand IS [NOT] TRUE | FALSE | UNKNOWN`; `value` None is UNKNOWN."""
+
+    operand: Expr
+    value: bool | None
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class IsDistinct(Expr):
+    """`left IS [NOT] DISTINCT FROM right`."""
+
+    left: Expr
+    right: Expr
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class When(Node):
+    """One branch of a CASE."""
+
+    condition: Expr
+    result: Expr
+
+
+@dataclass(frozen=True)
+class Case(Expr):
+    """`CASE [operand] WHEN ... THEN ... [ELSE ...] END`."""
+
+    operand: Expr | None
+    whens: tuple[When, ...]
+    otherwise: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Cast(Expr):
+    """`CAST(operand AS type)`; `safe` is TRY_CAST. `implicit` casts are the binder's and not printed."""
+
+    operand: Expr
+    type: DataType
+    safe: bool = False
+    implicit: bool = False
+
+
+@dataclass(frozen=True)
+class Extract(Expr):
+    """`EXTRACT(field FROM operand)`; the field is upper case."""
+
+    field: str
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """`name([DISTINCT] arguments)`. After binding the name is lower case and `type` is the result's.
+
+    `function` is the one of an aggregate that a user has registered, whose `type` is known before binding."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+    distinct: bool = False
+    type: DataType | None = None
+    function: Function | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Filtered(Expr):
+    """`call FILTER (WHERE condition)`."""
+
+    call: Expr
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class NestedQuery(Expr):
+    """`(SELECT ...)`, or `EXISTS (SELECT ...)`: a query of Spark's inside an expression. `text` is what it
+    has between its parentheses, and `place` where that stands."""
+
+    text: str
+    exists: bool = False
+    place: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class InQuery(Expr):
+    """`operand [NOT] IN (SELECT ...)`; after binding, `item` is what the operand is compared with, of each of
+    the query's rows."""
+
+    operand: Expr
+    query: NestedQuery
+    negated: bool = False
+    item: Expr | None = None
+
+
+@dataclass(frozen=True)
+class RunningFinal(Expr):
+    """`RUNNING call` or `FINAL call` of MATCH_RECOGNIZE."""
+
+    kind: str
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Same(Expr):
+    """`[id]`: these attributes are equal, and not NULL, on every event concerned."""
+
+    attributes: tuple[str, ...]
+
+
+# References: what an expression says about events.
+#
+# They come in two forms. The parser writes `Name`, `Member`, `Subscript` and `Slice`, which say only how
+# the text looked. The binder replaces them by `Attribute` and its kin over an `EventRef`, which say what is
+# meant.
+
+# References as the parser leaves them.
+
+
+@dataclass(frozen=True)
+class Name(Expr):
+    """A dotted name: `price`, `a.price`, `a.position.x`."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Member(Expr):
+    """`base.name` where base is not itself a dotted name: `b[i].price`, `START(s).id`."""
+
+    base: Expr
+    name: str
+
+
+@dataclass(frozen=True)
+class Subscript(Expr):
+    """`base[index]`: an element of a Kleene variable, or of an array or map."""
+
+    base: Expr
+    index: Expr
+
+
+@dataclass(frozen=True)
+class Slice(Expr):
+    """`base[]` (no upper bound), `base[..i-1]` or `base[1..i-1]`."""
+
+    base: Expr
+    upper: Expr | None = None
+
+
+# References as the binder leaves them.
+
+
+@dataclass(frozen=True)
+class Index(Node):
+    """A place in the list of a Kleene variable.
+
+    `anchor` is FIRST (`b[1]` is FIRST with offset 0), LAST (`b[last - 1]`: offset -1)
+    or CURRENT (`b[i - 1]`: offset -1).
+    """
+
+    anchor: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class EventRef(Node):
+    """What an attribute is taken from: an event, or an iteration of a composite closure."""
+
+
+@dataclass(frozen=True)
+class Variable(EventRef):
+    """A variable of the pattern."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class At(EventRef):
+    """One element of a Kleene variable: `b[i-1]`."""
+
+    base: EventRef
+    index: Index
+
+
+@dataclass(frozen=True)
+class Each(EventRef):
+    """Every element of a Kleene variable, `b[]`, or those up to `upper`, `b[..i-1]`."""
+
+    base: EventRef
+    upper: Index | None = None
+
+
+@dataclass(frozen=True)
+class Inner(EventRef):
+    """A variable of a composite closure's body, seen from outside: `k[i].a` is Inner(At(k), a)."""
+
+    base: EventRef
+    name: str
+
+
+@dataclass(frozen=True)
+class Attribute(Expr):
+    """`event.name`. With `Each` inside the reference it stands for many values: only in aggregates,
+    or alone as an array."""
+
+    event: EventRef
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Whole(Expr):
+    """The event itself as a value: a struct of its attributes; `count(b[])` counts these."""
+
+    event: EventRef
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Field(Expr):
+    """A field of a struct value: `a.position.x` is Field(Attribute(a, position), x)."""
+
+    base: Expr
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Item(Expr):
+    """An element of an array or map value, as Spark's `base[index]`."""
+
+    base: Expr
+    index: Expr
+    type: DataType
+
+
+@dataclass(frozen=True)
+class MatchProperty(Expr):
+    """`match_start`, `match_end` or `confidence` in RETURN."""
+
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class EventTime(Expr):
+    """`a.ts` or `a.te` (`name`) where the stream has no attribute of that name: the event's valid time."""
+
+    event: EventRef
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Aggregate(Expr):
+    """An aggregate.
+
+    Over the elements of one match when its argument holds an `Each`: `sum(b[].price)`; over all matches
+    otherwise: `count(*)` (`argument` None) or `max(a.price)`, in RETURN only.
+
+    One that a user has registered has its `function`: of all the values, NULLs as None, in the list's order.
+    Nothing is known of it, but that it is one of its values alone.
+    """
+
+    name: str
+    argument: Expr | None
+    type: DataType
+    distinct: bool = False
+    function: Function | None = field(default=None, repr=False)
+
+
+# What the expressions of a bound MATCH_RECOGNIZE say about rows.
+
+ROW = "row"
+"""The variable that stands for the row an argument is evaluated at: `Attribute(Variable(ROW), name)`."""
+
+BY_VALUE, BY_ORDER = "value", "by"
+"""The argument of max_by and min_by is a struct: the value, and what it is chosen by."""
+
+
+@dataclass(frozen=True)
+class RowValue(Expr):
+    """A value that rows of the match have; its `type` is known."""
+
+    type: DataType
+
+
+@dataclass(frozen=True)
+class AtRow(RowValue):
+    """`argument` at one row: the one at `place` (from 0) among those mapped to `variables`, counted from the
+    FIRST or back from the LAST, and then `shift` rows on, inside or outside of the match; NULL where there is
+    no such row. No `variables` are all. Unless `final`, the rows after the current one do not count."""
+
+    argument: Expr
+    variables: tuple[str, ...] = ()
+    anchor: str = "LAST"
+    place: int = 0
+    shift: int = 0
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class OverRows(RowValue):
+    """An aggregate of `argument` over the rows that are mapped to `variables`, all if there are none;
+    `argument=None` counts the rows. Unless `final`, the rows after the current one do not count."""
+
+    name: str
+    argument: Expr | None = None
+    variables: tuple[str, ...] = ()
+    final: bool = False
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Given(RowValue):
+    """A column that is the same at all rows, and is known even if the match has none: what a query inside the
+    clause gives. For MEASURES: DEFINE is judged at a row."""
+
+    argument: Expr
+
+
+@dataclass(frozen=True)
+class Classifier(RowValue):
+    """In an argument: the variable that the row is mapped to, NULL outside of the match."""
+
+    type: DataType = STRING
+
+
+@dataclass(frozen=True)
+class MatchNumber(RowValue):
+    """The number of the match in its partition, from 1."""
+
+    type: DataType = BIGINT
+
+
+__all__ = [
+    "ARITHMETIC",
+    "Aggregate",
+    "At",
+    "AtRow",
+    "Attribute",
+    "BITWISE",
+    "Between",
+    "Binary",
+    "COMPARISONS",
+    "Call",
+    "Case",
+    "Cast",
+    "Classifier",
+    "Conjunction",
+    "Disjunction",
+    "Each",
+    "EventRef",
+    "EventTime",
+    "Expr",
+    "Extract",
+    "Filtered",
+    "Given",
+    "Field",
+    "InList",
+    "InQuery",
+    "Index",
+    "Inner",
+    "Interval",
+    "IntervalPart",
+    "IsDistinct",
+    "IsNull",
+    "IsTruth",
+    "Item",
+    "Like",
+    "Literal",
+    "MatchNumber",
+    "MatchProperty",
+    "Member",
+    "Name",
+    "Negation",
+    "NestedQuery",
+    "OverRows",
+    "Parameter",
+    "RowValue",
+    "RunningFinal",
+    "Same",
+    "Slice",
+    "Star",
+    "Subscript",
+    "Unary",
+    "Value",
+    "Variable",
+    "When",
+    "Whole",
+]
+
+
+# Expressions that stand for many values, because a reference in them ranges over a list: `b[].price`.
+
+
+def lists(node: Node) -> Iterator[Each]:
+    """The lists that `node` ranges over, outer ones first; those of an aggregate inside it are its own.
+
+    >>> from neelc.ir.expressions import Inner, Variable
+    >>> from neelc.ir.types import INT
+    >>> outer = Each(Variable("k"))
+    >>> found = lists(Attribute(Each(Inner(outer, "c")), "x", INT))
+    >>> [each == outer for each in found]
+    [True, False]
+    """
+    if not isinstance(node, Aggregate):
+        for child in children(node):
+            yield from lists(child)
+    if isinstance(node, Each):
+        yield node
+
+
+def is_many(node: Node) -> bool:
+    """Whether `node` stands for many values."""
+    return any(True for _ in lists(node))
+
+
+def is_array_of_path(expression: Expr) -> bool:
+    """Whether, outside aggregates, the expression is the array of what a path gives for each element."""
+    match expression:
+        case Attribute() | Whole() | EventTime():
+            return is_many(expression)
+        case Field(base) | Item(base):
+            return is_array_of_path(base)
+    return False
+
+
+def element(expression: Expr, each: Each, position: int) -> Expr:
+    """The expression with one element in place of a list.
+
+    >>> from neelc.ir.expressions import Variable
+    >>> from neelc.ir.types import INT
+    >>> each = Each(Variable("b"))
+    >>> element(Attribute(each, "x", INT), each, 1).event == At(Variable("b"), Index("FIRST", 1))
+    True
+    """
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Aggregate):
+            return node
+        if node == each:
+            return At(each.base, Index("FIRST", position))
+        return map_children(node, change)
+
+    changed = change(expression)
+    assert isinstance(changed, Expr)
+    return changed

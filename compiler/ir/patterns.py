@@ -1,0 +1,213 @@
+"""Patterns of events: what PATTERN describes. The meaning is in docs/reference/patterns.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from neelc.ir.expressions import Expr
+from neelc.ir.node import Node, children, remembered, walk
+
+
+@dataclass(frozen=True)
+class Window(Node):
+    """How far a match may reach: `count` of `unit`.
+
+    `unit` is a unit of time, singular and upper case (`SECOND`), EVENT, or None for the stream's own unit.
+    `count` is a number, or a `Parameter` until the binder has its value.
+    """
+
+    count: Expr
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Pattern(Node):
+    """An expression over events, judged inside a scope.
+
+    `where` must hold for each match of this part; `within` bounds this part's own events.
+    """
+
+    where: Expr | None = field(default=None, kw_only=True)
+    within: Window | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Event(Pattern):
+    """`Type var`: one event."""
+
+    type: str
+    variable: str | None = None
+
+
+@dataclass(frozen=True)
+class Seq(Pattern):
+    """`SEQ(parts)`: each positive part ends strictly before the next one starts."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class And(Pattern):
+    """`AND(parts)`: every positive part, in any order."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class AndNeg(Pattern):
+    """MQOS's `AND_NEG(parts)`: AND, but a negative part looks only between its two positive neighbours."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Or(Pattern):
+    """`OR(parts)`: one of the parts."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Not(Pattern):
+    """`!part`: no match of `part` inside the scope. It has no `where` or `within` of its own."""
+
+    part: Pattern
+
+
+@dataclass(frozen=True)
+class Exists(Pattern):
+    """`EXISTS variables : part`: the matches of `part` with the variables dropped, each once."""
+
+    variables: tuple[str, ...]
+    part: Pattern
+
+
+@dataclass(frozen=True)
+class Repeat(Pattern):
+    """`part`, at least `least` and at most `most` times; `most=None` means no limit.
+
+    `variable` names the list of iterations: `B+ b[]` is Repeat(Event("B"), 1, None, "b").
+    """
+
+    part: Pattern
+    least: int
+    most: int | None
+    variable: str | None = None
+
+
+@dataclass(frozen=True)
+class Optional(Pattern):
+    """`part?`: once or not at all. Its variables are NULL when it is absent."""
+
+    part: Pattern
+
+
+# What a part of a pattern binds and needs: questions that every stage asks.
+
+Listing = Seq | And | AndNeg | Or
+LISTS = (Seq, And, AndNeg, Or)
+"""The operators over a list of parts."""
+
+
+def inner_parts(part: Pattern) -> Iterator[Pattern]:
+    """The parts directly below `part`, conditions and windows left aside."""
+    for child in children(part):
+        if isinstance(child, Pattern):
+            yield child
+
+
+def all_parts(part: Pattern) -> Iterator[Pattern]:
+    """`part` and every part below it."""
+    for node in walk(part):
+        if isinstance(node, Pattern):
+            yield node
+
+
+@remembered
+def targets(part: Pattern) -> tuple[str, ...]:
+    """The variables a part binds, in order, each once. Those inside a closure are the closure's own.
+
+    >>> from neelc.syntax import pattern
+    >>> targets(pattern("SEQ(A a, !B b, C+ c[], EXISTS d : SEQ(D d, E e))"))
+    ('a', 'c', 'e')
+    """
+    return tuple(dict.fromkeys(_targets(part)))
+
+
+def _targets(part: Pattern) -> Iterator[str]:
+    match part:
+        case Event(variable=variable) | Repeat(variable=variable):
+            yield variable or ""
+        case Not():
+            return
+        case Exists(variables, inner):
+            yield from (name for name in _targets(inner) if name not in variables)
+        case _:
+            for inner in inner_parts(part):
+                yield from _targets(inner)
+
+
+def declared(part: Pattern) -> frozenset[str]:
+    """Every name declared in a part: in negative parts, under EXISTS and in closures too.
+
+    >>> from neelc.syntax import pattern
+    >>> sorted(declared(pattern("SEQ(A a, !B b, SEQ(C c, D d)+ k[])")))
+    ['a', 'b', 'c', 'd', 'k']
+    """
+    found = (node.variable for node in all_parts(part) if isinstance(node, Event | Repeat))
+    return frozenset(name for name in found if name)
+
+
+def may_be_empty(part: Pattern) -> bool:
+    """Whether a part can be satisfied without binding an event: then it takes no room in a SEQ.
+
+    >>> from neelc.syntax import pattern
+    >>> [may_be_empty(pattern(text)) for text in ("A? a", "A* a[]", "SEQ(A? a, B b)", "OR(A a, B? b)")]
+    [True, True, False, True]
+    >>> may_be_empty(pattern("EXISTS a : SEQ(!B b, A a)"))
+    True
+    """
+    match part:
+        case Event():
+            return False
+        case Optional() | Not():
+            return True
+        case Repeat(least=least):
+            return least == 0  # each iteration binds an event
+        case Exists(variables, inner):
+            return may_be_empty(_without(inner, frozenset(variables)))
+        case Or(parts):
+            return any(map(may_be_empty, parts))
+    return all(map(may_be_empty, inner_parts(part)))
+
+
+def _without(part: Pattern, dropped: frozenset[str]) -> Pattern:
+    """`part` with the components of these variables made optional: what EXISTS drops takes no room."""
+    from neelc.ir.node import transform
+
+    def change(node: object) -> Pattern | None:
+        if isinstance(node, Event | Repeat) and node.variable in dropped:
+            return Optional(node)
+        return None
+
+    changed = transform(part, change)
+    assert isinstance(changed, Pattern)
+    return changed
+
+
+def satisfiable_by_nothing(part: Pattern) -> bool:
+    """Whether a part can be satisfied by no events at all, those that EXISTS drops included.
+
+    >>> from neelc.syntax import pattern
+    >>> satisfiable_by_nothing(pattern("A? a")), satisfiable_by_nothing(pattern("EXISTS a : A a"))
+    (True, False)
+    """
+    match part:
+        case Exists(_, inner):
+            return satisfiable_by_nothing(inner)
+        case Or(parts):
+            return any(map(satisfiable_by_nothing, parts))
+        case Seq() | And() | AndNeg():
+            return all(map(satisfiable_by_nothing, inner_parts(part)))
+    return may_be_empty(part)

@@ -1,0 +1,193 @@
+"""The logical plan: a script after binding. Every name is resolved, every condition in its place.
+
+A bound pattern is made of the same nodes as a parsed one, with these promises (`ir/check.py` tests them):
+- every `Event` that is not the body of a `Repeat` has a variable, and so has every `Repeat`; all differ;
+- references are `Attribute` and its kin, implicit casts are explicit, parameters are literals;
+- each conjunct stands in the `where` of the innermost part it belongs to; `[id]` is a `Same` there;
+- `within.count` is a literal; `within.unit` is a unit of time or EVENT, never None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from neelc.ir.expressions import Expr
+from neelc.ir.node import Node
+from neelc.ir.patterns import Pattern, Window
+from neelc.ir.script import Confidence, Property, Statistic
+from neelc.ir.types import DataType
+
+if TYPE_CHECKING:
+    from neelc.ir.algebra import Algebra
+
+
+@dataclass(frozen=True)
+class Column(Node):
+    """A column of a stream or of a result. `name` is bare: without backticks."""
+
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Clock(Node):
+    """How times are written: the type of timestamps and, for integers, their unit."""
+
+    type: DataType
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Stream(Node):
+    """A table of events and what its columns mean. All names are bare.
+
+    `start` holds `ts`; `end`, if any, holds `te`; with `latest`, the time is imprecise, uniform over
+    start..latest. `unit` is the unit of integer timestamps (singular, upper case). `statistics` are those of
+    WITH STATS. A relation has no time: its `start` is empty.
+
+    `query` names the query that produces the stream: then `start` and `end` are `match_start` and `match_end`
+    of a PATTERN, `ts` and `te` of a SELECT, and not among `columns`. Where `half_open`, as of a SELECT, `end`
+    is the first instant at which an event is no longer valid (NULL: it has no end), else the last at which
+    it is. `only_points` is that of the query: see `has_only_points`.
+
+    With `timestamp_format`, the data hold `start` and `end` as texts of this pattern; for queries they are
+    TIMESTAMPs.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    start: str
+    end: str | None = None
+    latest: str | None = None
+    unit: str = "MILLISECOND"
+    type_column: str | None = None
+    path: str | None = None
+    format: str | None = None
+    options: tuple[Property, ...] = ()
+    query: str | None = None
+    statistics: tuple[Statistic, ...] = ()
+    half_open: bool = False
+    timestamp_format: str | None = None
+    only_points: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that `timestamp_format` says how to read."""
+        return () if self.timestamp_format is None else tuple(filter(None, (self.start, self.end)))
+
+    @property
+    def is_relation(self) -> bool:
+        return not self.start
+
+
+@dataclass(frozen=True)
+class Member(Node):
+    """Events of `stream` whose type column is `value` (in source form: exact when quoted, else
+    whatever its case); `value=None` means every event of the stream."""
+
+    stream: str
+    value: str | None = None
+
+
+@dataclass(frozen=True)
+class EventType(Node):
+    """A type used in a pattern: the union of its members. `name` is in source form, as in `Event.type`."""
+
+    name: str
+    members: tuple[Member, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class OutputColumn(Node):
+    """A column of the result."""
+
+    name: str
+    expression: Expr
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Level:
+    """A branch that is a prefix of a SEQ: `start` is the variable of its first event. `hints` are the first
+    variables of the branches that tell why the next prefix was not reached; the first of them that has a
+    match tells it."""
+
+    start: str
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Furthest:
+    """WITH PARTIAL MATCHES: the pattern is an OR of the prefixes of a SEQ, and of each start the match of the
+    last of the `levels` counts; `written` is the query without that. No node: it is not walked over."""
+
+    levels: tuple[Level, ...]
+    written: Match
+
+
+@dataclass(frozen=True)
+class Match(Node):
+    """A bound pattern query.
+
+    `clock` is how `match_start` and `match_end` are written. `partition` are attributes: the partition that
+    EVENT windows count in and PARTITION CONTIGUITY looks at. `aggregated` results are grouped by the outputs
+    that hold no `Aggregate` over matches. With `partial`, one match is chosen for each start.
+    """
+
+    pattern: Pattern
+    streams: tuple[Stream, ...]
+    types: tuple[EventType, ...]
+    outputs: tuple[OutputColumn, ...]
+    clock: Clock
+    within: Window | None = None
+    partition: tuple[str, ...] = ()
+    strategy: str = "SKIP TILL ANY MATCH"
+    confidence: Confidence | None = None
+    distinct: bool = False
+    collapsed: bool = False
+    aggregated: bool = False
+    partial: Furthest | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the result."""
+        return tuple(Column(output.name, output.type) for output in self.outputs)
+
+    @property
+    def title(self) -> str:
+        """What is looked for, in a line."""
+        return f"{self.whole.pattern}{' WITH PARTIAL MATCHES' if self.partial else ''}"
+
+    @property
+    def whole(self) -> Match:
+        """The query without WITH PARTIAL MATCHES: what a complete match is."""
+        return self if self.partial is None else self.partial.written
+
+
+@dataclass(frozen=True)
+class NamedQuery(Node):
+    """A query of a script; `name` is bare, None when it has none."""
+
+    name: str | None
+    query: Match | Algebra
+
+    @property
+    def match(self) -> Match:
+        """The query, where it can only be a PATTERN."""
+        assert isinstance(self.query, Match), "a PATTERN query"
+        return self.query
+
+
+@dataclass(frozen=True)
+class Program(Node):
+    """A bound script: its queries in order, each over declared streams or earlier queries."""
+
+    streams: tuple[Stream, ...]
+    queries: tuple[NamedQuery, ...]
+
+    @property
+    def pattern_queries(self) -> tuple[NamedQuery, ...]:
+        """The PATTERN queries, in order."""
+        return tuple(named for named in self.queries if isinstance(named.query, Match))

@@ -1,0 +1,199 @@
+"""Row patterns: SQL:2016's MATCH_RECOGNIZE and JEPC-QL's MATCH_RECOGNIZE_SEQUENTIAL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neelc.ir.expressions import Expr
+from neelc.ir.node import Node
+from neelc.ir.patterns import Window
+
+
+@dataclass(frozen=True)
+class RowPattern(Node):
+    """A regular expression over rows."""
+
+
+@dataclass(frozen=True)
+class RowVariable(RowPattern):
+    """A row that satisfies the variable's DEFINE condition."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class RowSequence(RowPattern):
+    """Two or more parts, one after the other."""
+
+    parts: tuple[RowPattern, ...]
+
+
+@dataclass(frozen=True)
+class RowAlternation(RowPattern):
+    """`a | b`: the first part that matches is preferred."""
+
+    parts: tuple[RowPattern, ...]
+
+
+@dataclass(frozen=True)
+class RowRepeat(RowPattern):
+    """`part` with a quantifier; `most=None` means no limit, `reluctant` prefers fewer."""
+
+    part: RowPattern
+    least: int
+    most: int | None
+    reluctant: bool = False
+
+
+@dataclass(frozen=True)
+class RowPermute(RowPattern):
+    """`PERMUTE(a, b, ...)`: the parts in any order, lexicographic order preferred."""
+
+    parts: tuple[RowPattern, ...]
+
+
+@dataclass(frozen=True)
+class RowExclusion(RowPattern):
+    """`{- part -}`: matched, but left out of ALL ROWS PER MATCH."""
+
+    part: RowPattern
+
+
+@dataclass(frozen=True)
+class RowAnchor(RowPattern):
+    """`^` or `$`: the partition's first or last row."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class RowEmpty(RowPattern):
+    """`()`: matches without taking a row."""
+
+
+@dataclass(frozen=True)
+class SortItem(Node):
+    """One element of an ORDER BY; `nulls` is FIRST, LAST or None when not said."""
+
+    expression: Expr
+    descending: bool = False
+    nulls: str | None = None
+
+
+@dataclass(frozen=True)
+class Output(Node):
+    """`expression [AS alias]` in SELECT, RETURN and MEASURES."""
+
+    expression: Expr
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class Definition(Node):
+    """`name AS condition` in DEFINE."""
+
+    name: str
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Subset(Node):
+    """`name = (members)` in SUBSET."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Skip(Node):
+    """AFTER MATCH SKIP; `kind` is PAST LAST ROW, TO NEXT ROW, TO FIRST, TO LAST or TO."""
+
+    kind: str
+    variable: str | None = None
+
+
+ROWS_PER_MATCH = (
+    "ONE ROW PER MATCH",
+    "ALL ROWS PER MATCH",
+    "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
+    "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
+    "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+)
+
+
+@dataclass(frozen=True)
+class MatchRecognize(Node):
+    """SQL:2016's clause. `rows` is one of `ROWS_PER_MATCH`, or None when not said."""
+
+    pattern: RowPattern
+    definitions: tuple[Definition, ...] = ()
+    partition_by: tuple[Expr, ...] = ()
+    order_by: tuple[SortItem, ...] = ()
+    measures: tuple[Output, ...] = ()
+    rows: str | None = None
+    skip: Skip | None = None
+    within: Window | None = None
+    subsets: tuple[Subset, ...] = ()
+
+
+@dataclass(frozen=True)
+class MatchSequential(Node):
+    """JEPC-QL's MATCH_RECOGNIZE_SEQUENTIAL."""
+
+    pattern: RowPattern
+    definitions: tuple[Definition, ...] = ()
+    partition_by: tuple[Expr, ...] = ()
+    measures: tuple[Output, ...] = ()
+    within: Window | None = None
+
+
+# TPStream's temporal patterns: relations between the time intervals of symbols.
+
+
+@dataclass(frozen=True)
+class Instants(Node):
+    """End points that fall together: `A.B` in `A.BAB`."""
+
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Relation(Node):
+    """One of the 26 temporal constraints between two symbols: `AA.BB` is (A)(A B)(B).
+
+    The first time a symbol appears is its start, the second its end; dots join equal instants.
+    """
+
+    steps: tuple[Instants, ...]
+
+
+@dataclass(frozen=True)
+class Relations(Node):
+    """A temporal constraint list, `(AABB;A.ABB)`: one of them holds."""
+
+    choices: tuple[Relation, ...]
+
+
+@dataclass(frozen=True)
+class Absent(Node):
+    """`!s`: the symbol does not occur."""
+
+    symbol: str
+
+
+@dataclass(frozen=True)
+class TemporalPattern(Node):
+    """A TP: all of its parts hold."""
+
+    parts: tuple[Relations | Absent, ...]
+
+
+@dataclass(frozen=True)
+class MatchTemporal(Node):
+    """JEPC-QL's MATCH_RECOGNIZE_TEMPORAL; `patterns` is the TPL: one of them holds."""
+
+    patterns: tuple[TemporalPattern, ...]
+    definitions: tuple[Definition, ...] = ()
+    partition_by: tuple[Expr, ...] = ()
+    measures: tuple[Output, ...] = ()
+    within: Window | None = None

@@ -1,0 +1,426 @@
+"""How the matches of a pattern grow, event by event: NEEL+'s costs of computing, over any pattern.
+
+A pattern is searched in the order in which it is written. Each step tries the partial matches so far with
+all events in the window that the key leaves, and keeps those that are in order and meet what can be judged
+(push-in, 5.4). The negations of a region are checked last. Bindings are counted for one window;
+`Setting.occurrences` makes the number for the whole input of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import exp, lgamma, log
+
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjoin, conjuncts, names_in
+from neelc.ir.expressions import Expr
+from neelc.ir.names import bare
+from neelc.ir.patterns import declared, targets
+from neelc.pattern.cost.ledger import HOLD, LOOK_UP, TRY, comparisons_work
+from neelc.pattern.cost.region import Judged, Region
+from neelc.pattern.cost.setting import (
+    NOTHING,
+    Gap,
+    Setting,
+    Ways,
+    either,
+    events,
+    in_any_order,
+    in_sequence,
+    logarithm,
+    occurs,
+    room,
+    widened,
+)
+from neelc.pattern.rules.rebuilding import renamed
+
+# Parts that only ask whether something is there: what they keep, and the marks of the latest candidate.
+
+
+def is_filter(part: p.Pattern) -> bool:
+    """Whether a part binds nothing: a negation, or an EXISTS that drops all its variables.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> pattern = query("SEQ(A a, !B b, EXISTS c : SEQ(C c, D d), EXISTS e : E e)").pattern
+    >>> [is_filter(inner) for inner in pattern.parts]
+    [False, True, False, True]
+    """
+    return isinstance(part, p.Not) or (isinstance(part, p.Exists) and not targets(part))
+
+
+def is_latest(part: p.Pattern, after: p.Pattern) -> bool:
+    """Whether `after` says that `part` is the latest of its kind: `C c, !C c_2`.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> one, two, three = query("SEQ((C c : c.x > 1), !(C d : d.x > 1), B b) WITHIN 5").pattern.parts
+    >>> is_latest(one, two), is_latest(two, three)
+    (True, False)
+    """
+    if not isinstance(part, p.Event) or not isinstance(after, p.Not) or not isinstance(after.part, p.Event):
+        return False
+    names = {after.part.variable or "": part.variable or ""}
+    return part.type == after.part.type and renamed(after.part, names) == part
+
+
+def constrained(part: p.Pattern, where: Expr | None) -> p.Pattern:
+    """`part` with one more condition."""
+    return part if where is None else replace(part, where=conjoin([where, part.where]))
+
+
+def without(part: p.Pattern, dropped: frozenset[str]) -> p.Pattern | None:
+    """What is left of a part when some variables are dropped, with all that is said about them; None when
+    nothing is. Negations are about the dropped events as well, so they go too, and so does what an EXISTS
+    inside drops.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> pattern = query("SEQ(A a, !N n, B b, OR(C c, D d) WHERE a.x < b.x AND a.x < 3)").pattern
+    >>> print(without(pattern, frozenset({"b", "c"})))
+    SEQ(A a, OR(D d) WHERE a.x < 3)
+    """
+    where = conjoin(c for c in conjuncts(part.where) if not names_in(c) & dropped)
+    match part:
+        case p.Event(variable=name) | p.Repeat(variable=name):
+            return None if name in dropped else replace(part, where=where)
+        case p.Not():
+            return None
+        case p.Optional(inner):
+            left = without(inner, dropped)
+            return None if left is None else replace(part, part=left, where=where)
+        case p.Exists(variables, inner):
+            left = without(inner, dropped.union(variables))
+            return None if left is None else constrained(left, where)
+        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
+            found = [without(inner, dropped) for inner in parts]
+            kept = tuple(inner for inner in found if inner is not None)
+            return replace(part, parts=kept, where=where) if kept else None
+    raise AssertionError(type(part).__name__)
+
+
+# Steps of a search for matches: what is tried, what is kept, and where the search stands in the pattern.
+
+EXTEND, CHECK = "extend", "check"
+
+
+@dataclass(frozen=True)
+class Step:
+    """`tried` bindings of one window cost `comparisons` each and `work` besides, and `kept` of them are good.
+
+    EXTEND binds another event; CHECK looks whether something is there, or is not, as EXISTS and `!` ask.
+    """
+
+    kind: str
+    what: str
+    tried: Ways
+    kept: Ways
+    comparisons: float = 0.0
+    work: float = 0.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands around a part: the ways of the parts before it, a window, a share that is left."""
+
+    combine: Callable[[Ways, Ways], Ways] | None = None
+    before: Ways = NOTHING
+    window: float = 1.0
+    log: float = 0.0
+
+    def around(self, own: Ways) -> Ways:
+        both = own if self.combine is None else self.combine(self.before, own)
+        return widened(both, self.window).plus(self.log)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the pattern a part stands.
+
+    `span` is its scope as a share of the window, `pieces` into how many the events of the SEQ around it cut
+    that, 0 outside of a SEQ. `same` are the attributes of the `[id]`s around it. `window` is the narrowest
+    window around it, as a share of the whole one: there its events are counted.
+    """
+
+    frames: tuple[Frame, ...] = ()
+    span: float = 1.0
+    pieces: float = 0.0
+    same: frozenset[str] = frozenset()
+    window: float = 1.0
+
+    def total(self, own: Ways) -> Ways:
+        """A partial match: the part's own ways, with all that is bound before it."""
+        for frame in reversed(self.frames):
+            own = frame.around(own)
+        return own
+
+    def inside(self, frame: Frame) -> Place:
+        return replace(self, frames=(*self.frames, frame))
+
+
+def order_of(part: p.Pattern) -> Callable[[Ways, Ways], Ways]:
+    """How the parts of a list come together."""
+    return in_sequence if isinstance(part, p.Seq) else in_any_order
+
+
+# Kleene closures: in how many ways a list can be chosen.
+
+LARGE = 50.0
+"""From here on a sum without an end is its asymptote, to many digits."""
+TERMS = 1_000
+"""Of a long sum, only the largest terms count."""
+LONGEST = 1e12
+"""Elements of a list: beyond, differences of logarithms would no longer be exact."""
+
+
+def closure(iteration: Ways, least: int, most: int | None) -> Ways:
+    """Lists of iterations, one after another, `least` to `most` of them, under SKIP TILL ANY MATCH.
+
+    k iterations of m events are m*k events in one of (m*k)! orders. With one event each and no limits the
+    terms add up to e^count, which is the mean of 2^k for k events in the window, the empty list included:
+    SASE++'s exponential number of matches.
+
+    >>> from neelc.pattern.cost.setting import events
+    >>> round(closure(events(3.0), 1, None).number, 3), round(closure(events(3.0), 1, 2).number, 3)  # e^3-1
+    (19.086, 7.5)
+    >>> round(closure(events(1e9), 1, None).log, 3)
+    1000000000.0
+    >>> round(closure(events(1e9), 2, 3).number / (1e27 / 6), 3)
+    1.0
+    """
+    size = max(iteration.events, 1e-9)
+    base = iteration.log + lgamma(size + 1)  # so that k iterations are base^k / (size*k)!
+    peak = base / size  # the logarithm of how many events the likeliest list has
+    if most is None and peak > log(LARGE):
+        # The sum of b^k / (mk)! is about e^(b^(1/m)) / m.
+        root = exp(min(log(LONGEST), peak))
+        return Ways(root - log(size), root)
+    lists = range(least, _end(least, most, peak, size) + 1)
+    return either([Ways(k * base - lgamma(size * k + 1), size * k) for k in lists[-TERMS:]])
+
+
+def _end(least: int, most: int | None, peak: float, size: float) -> int:
+    """The longest list worth counting: beyond, the terms are too small to matter."""
+    enough = least + 20 + int(4 * exp(min(log(LARGE), peak)) / size)
+    if most is None:
+        return enough
+    return most if peak > log(LARGE) else max(least, min(most, enough))
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The ways of a part in one window, and before negations and existence were checked."""
+
+    ways: Ways
+    unchecked: Ways
+
+
+@dataclass
+class Growth:
+    """Collects the steps of a search.
+
+    One event of each type a second, and windows of 10: 10 A, 10 * 10 / 2 pairs. Of the gaps between the two,
+    about one in ten has no N in it.
+
+    >>> from neelc.pattern.cost.ledger import Ledger
+    >>> from neelc.catalog.statistics.numbers import Statistics
+    >>> from neelc.pattern.rules.examples import query
+    >>> match = query("SEQ(A a, !N n, B b) WITHIN 10 SECONDS")
+    >>> setting = Setting(Ledger(match, Statistics()))
+    >>> search = Growth(setting)
+    >>> found = search.region(Region(setting, match.pattern), Place())
+    >>> for step in search.steps:
+    ...     print(step.kind, step.what, round(step.tried.number, 1), round(step.kept.number, 1))
+    extend A a 10.0 10.0
+    extend B b 50.0 50.0
+    check !N n 50.0 4.8
+    """
+
+    setting: Setting
+    steps: list[Step] = field(default_factory=list)
+
+    def region(self, region: Region, at: Place) -> Grown:
+        """All of a region: its positive parts, what is judged at the end, its negations."""
+        ways = self.part(region, region.part, at)
+        self._judge(region, region.rest(), "conditions judged at the end", ways, at)
+        unchecked = ways.plus(region.log)
+        for part, gap, same in region.filters:
+            share, work = self._checked(region, part, gap, same)
+            tried = ways.plus(region.log)
+            region.log += logarithm(share)
+            kept = ways.plus(region.log)
+            self.steps.append(Step(CHECK, str(part), at.total(tried), at.total(kept), work=work))
+        return Grown(ways.plus(region.log), unchecked)
+
+    def part(self, region: Region, part: p.Pattern, at: Place) -> Ways:
+        """The ways of a part, the share that the region's conditions leave apart."""
+        match part:
+            case p.Event():
+                return self._event(region, part, at)
+            case p.Seq() | p.And() | p.AndNeg():
+                return self._listed(region, part, at)
+            case p.Repeat(p.Event(type)):
+                own = events(self.setting.count(type) * at.window)
+                return self._repeated(region, part, own, at)
+            case p.Repeat(inner):
+                grown = self._inner(region, inner, self._under(part, at))
+                return self._repeated(region, part, grown.ways, at)
+        ways = self._composite(region, part, self._under(part, at))
+        found = region.bind(*targets(part), composite=True)
+        self._judge(region, found, f"conditions on {part}", ways, at)
+        return ways
+
+    def _composite(self, region: Region, part: p.Pattern, at: Place) -> Ways:
+        match part:
+            case p.Or(parts):
+                alike: dict[p.Pattern | None, list[Grown]] = {}
+                for inner in parts:
+                    grown = self._inner(region, inner, at)
+                    alike.setdefault(without(inner, frozenset()), []).append(grown)
+                return either([_united(branches) for branches in alike.values()])
+            case p.Optional(inner):
+                return either([NOTHING, self._inner(region, constrained(inner, part.where), at).ways])
+            case p.Exists(variables, inner):
+                found = self._inner(region, inner, at).ways
+                kept = without(inner, frozenset(variables))
+                base = NOTHING
+                if kept is not None:
+                    base = Growth(self.setting)._inner(region, kept, at).ways
+                return base.times(1 - exp(-min(700.0, found.plus(-base.log).number)))
+        raise AssertionError(type(part).__name__)
+
+    def _inner(self, region: Region, part: p.Pattern, at: Place) -> Grown:
+        """A part that is a region of its own, in the place of a part of this one."""
+        inner = Region(self.setting, part, frozenset(region.bound), at.same, region.fixed)
+        return self.region(inner, at.inside(Frame(log=region.log)))
+
+    def _under(self, part: p.Pattern, at: Place) -> Place:
+        """The place of the parts of `part`, of whose `[id]`s they must take note."""
+        same = (c.attributes for c in conjuncts(part.where) if isinstance(c, e.Same))
+        return replace(at, same=at.same.union(bare(name) for names in same for name in names))
+
+    def _event(self, region: Region, part: p.Event, at: Place, latest: bool = False) -> Ways:
+        name = part.variable or ""
+        left = self.setting.left_by_shortcuts(name)
+        found = region.bind(name)
+        whole = events(self.setting.count(part.type) * left)
+        own, count = whole.times(at.window), whole.plus(found.once.both).number
+        if latest:
+            # Of many candidates one is the latest; it is looked up, the others are not tried.
+            alone = Gap(at.span, max(1.0, at.pieces)).average(lambda gap: exp(-min(700.0, count * gap)))
+            found = replace(found, once=replace(found.once, after=found.once.after + logarithm(alone)))
+        tried = at.total(NOTHING.plus(region.log)) if latest else None
+        self._extend(region, str(part), own, found, at, tried)
+        region.necessary.append(count)
+        return own
+
+    def _extend(
+        self, region: Region, what: str, own: Ways, found: Judged, at: Place, tried: Ways | None = None
+    ) -> None:
+        seen = at.total(own.plus(region.log + found.once.before)) if tried is None else tried
+        region.log += found.once.both
+        kept = at.total(own.plus(region.log))
+        self.steps.append(Step(EXTEND, what, seen, kept, found.comparisons))
+
+    def _judge(self, region: Region, found: Judged, what: str, ways: Ways, at: Place) -> None:
+        """Conditions that are judged when nothing new is bound."""
+        if found.once.both or found.comparisons:
+            tried = at.total(ways.plus(region.log))
+            region.log += found.once.both
+            kept = at.total(ways.plus(region.log))
+            self.steps.append(Step(CHECK, what, tried, kept, found.comparisons))
+
+    def _repeated(self, region: Region, part: p.Repeat, one: Ways, at: Place) -> Ways:
+        """A list. With COLLAPSED it is there or not, and no choice of its own."""
+        found = region.bind(part.variable or "", listed=True)
+        seen = closure(one.plus(found.each.before), part.least, part.most).plus(-found.first.before)
+        kept = closure(one.plus(found.each.both), part.least, part.most).plus(-found.first.both)
+        if self.setting.query.collapsed:
+            present = 1.0 if part.least == 0 else 1 - exp(-min(700.0, one.plus(found.each.both).number / 2))
+            seen = kept = NOTHING.times(present)
+        tried = at.total(seen.plus(region.log + found.once.before))
+        region.log += found.once.both
+        self.steps.append(Step(EXTEND, str(part), tried, at.total(kept.plus(region.log)), found.comparisons))
+        if part.least > 0:
+            region.necessary.append(one.plus(found.each.both).number)
+        return kept
+
+    def _listed(self, region: Region, part: p.Seq | p.And | p.AndNeg, at: Place) -> Ways:
+        """SEQ and AND: part after part, negations and pure existence left for later."""
+        inside, gap = self._place_inside(region, part, at)
+        done, combine = NOTHING, order_of(part)
+        for number, inner in enumerate(part.parts):
+            before = part.parts[number - 1] if number else None
+            if before is not None and isinstance(part, p.Seq) and is_latest(before, inner):
+                continue
+            if is_filter(inner):
+                region.filters.append((inner, gap, inside.same))
+                continue
+            here = inside.inside(Frame(combine, done))
+            after = part.parts[number + 1] if number + 1 < len(part.parts) else None
+            if isinstance(inner, p.Event) and isinstance(part, p.Seq) and after and is_latest(inner, after):
+                own = self._event(region, inner, here, latest=True)
+            else:
+                own = self.part(region, inner, here)
+            done = combine(done, own)
+        return widened(done, inside.window / at.window)
+
+    def _place_inside(self, region: Region, part: p.Pattern, at: Place) -> tuple[Place, Gap]:
+        """Where the parts of a list stand, and the gap in which its negations look."""
+        window = min(at.window, self.setting.share(part.within))
+        span = min(at.span, window)
+        size = max(1.0, room(part))
+        if isinstance(part, p.Seq):
+            own = part.within is not None or not at.pieces
+            pieces = max(1.0, size + region.fixed) if own else at.pieces
+            gap = Gap(span, pieces)
+        else:
+            # m events in a scope leave m+1 pieces around them, and the AND looks into all of these.
+            span *= (size + 1) / max(size, at.pieces)
+            pieces = 0.0
+            gap = Gap(span, 3.0) if isinstance(part, p.AndNeg) else Gap(span)
+        place = replace(self._under(part, at), span=span, pieces=pieces, window=window)
+        return place.inside(Frame(window=window / at.window)), gap
+
+    def _checked(
+        self, region: Region, part: p.Pattern, gap: Gap, same: frozenset[str]
+    ) -> tuple[float, float]:
+        """The share of matches that a negation or a pure EXISTS leaves, and the work to check one match."""
+        negative, sought = False, part
+        while isinstance(sought, p.Not | p.Exists | p.Optional):
+            negative = negative != isinstance(sought, p.Not)
+            sought = constrained(sought.part, sought.where)
+        if isinstance(sought, p.Repeat):
+            sought = replace(sought, least=max(1, sought.least))  # what is found binds an event
+        search = Growth(self.setting)
+        inner = Region(self.setting, sought, frozenset(region.bound | region.own), same, fixed=True)
+        found = search.region(inner, Place(span=gap.mean, same=same)).ways
+        chance = gap.average(lambda share: occurs(found, inner.necessary, share))
+        once = search.work_in(gap.mean, found, occurs(found, inner.necessary, gap.mean))
+        work = once * self.setting.left_to_check(declared(sought))
+        return (1 - chance if negative else chance), work
+
+    def work_in(self, share: float, found: Ways, chance: float) -> float:
+        """The work of a search in a gap, a share of the window, for something that is there with a `chance`.
+
+        It ends with the first hit, where NEEL+ 5.3 does not stop. Hits come in clumps, so even where many are
+        expected there may be none; then all is tried but the hits themselves.
+        """
+        if len(self.steps) == 1 and self.steps[0].kind == EXTEND and self.steps[0].comparisons == 0:
+            return LOOK_UP  # by time alone: the first event after the gap begins
+        total = last = 0.0
+        for step in self.steps:
+            tried, kept = step.tried.shrunk(share).number, step.kept.shrunk(share).number
+            each = TRY + comparisons_work(step.comparisons) + step.work
+            total += tried * each + kept * HOLD
+            last = kept * (each + HOLD) if step.kind == EXTEND else last
+        hits = max(found.shrunk(share).number, chance, 1e-9)
+        return LOOK_UP + (1 - chance) * max(0.0, total - last) + chance * total * chance / hits
+
+
+def _united(branches: list[Grown]) -> Ways:
+    """Branches that differ in their negations only find some matches twice: each is counted once."""
+    base = max((one.unchecked for one in branches), key=lambda ways: ways.log)
+    missed = 1.0
+    for one in branches:
+        missed *= 1 - min(1.0, exp(min(0.0, one.ways.log - base.log)))
+    return base.times(1 - missed)

@@ -1,0 +1,419 @@
+"""Blocks: what a match must be, as variables and what relates them, before an order to find them in is
+chosen.
+
+SEQ and AND, however nested, come down to relations between pairs of events: before, within, different. So a
+block is a set of variables, each with its bounds, conditions between them, and checks: inner blocks that
+must, or must not, have a solution. OR and optional parts become *choices*: an item of a block is there
+under some choices only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from neelc.ir.conditions import names_in
+from neelc.ir.expressions import Attribute, Cast, Expr
+from neelc.ir.names import bare
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.plan.lists import AFTER, BEFORE, CURRENT, FIRST, LAST, element, list_of
+from neelc.runtime.program import Between, Marks, When, Within
+from neelc.source import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`).
+    `places` are those of other elements that conditions name: 2 for `b[2]`."""
+
+    least: int
+    most: int | None
+    names: tuple[str, ...]
+    body: Block
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """A variable and where its event may lie, in relation to all other variables that it knows of; one with a
+    `loop` has a list of events, which lies there as a whole.
+
+    `scope` is the chain of EXISTS and negations that it stands in: events of one match differ, but what two
+    EXISTS find beside one another may be the same. `same` has the attributes of each `[id]` around it,
+    with a number for each `[id]`.
+    """
+
+    variable: str
+    type: str
+    when: When
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    within: tuple[Within, ...] = ()
+    between: tuple[Between, ...] = ()
+    scope: tuple[int, ...] = ()
+    same: tuple[tuple[int, str], ...] = ()
+    loop: Loop | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Items are looked up often, and may know of very many variables. Equal ones have the same hash."""
+        return hash((self.variable, self.type, self.when, self.scope))
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The types of its events."""
+        if self.loop is not None:
+            return tuple(item.type for item in self.loop.body.items)
+        return (self.type,) if self.type else ()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The variable, and what is bound beside it: the first and the last element of a list."""
+        loop = self.loop
+        places = [] if loop is None else [one for one in loop.places if not one.startswith(CURRENT)]
+        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(FIRST, LAST, *places))))
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """The lists that it consists of: `b`, or `k.a` and `k.b`."""
+        return tuple(self.variable + inner for inner in self._inner)
+
+    @property
+    def _inner(self) -> tuple[str, ...]:
+        names = () if self.loop is None else self.loop.names
+        return tuple(name.removeprefix(element(self.variable, CURRENT)) for name in names)
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """What an iteration of a list sees of those before it."""
+        return self._elements(FIRST, LAST, BEFORE)
+
+    def _elements(self, *places: str) -> tuple[str, ...]:
+        if self.loop is None:
+            return ()
+        named = (element(self.variable, place) + rest for rest in ("", *self._inner) for place in places)
+        return tuple(dict.fromkeys(named))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A conjunct, under some choices. `home` has the variables of the part that it stands at."""
+
+    expression: Expr
+    when: When
+    home: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return names_in(self.expression)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of `count` branches, under some choices made before."""
+
+    mark: str
+    count: int
+    when: When
+
+
+@dataclass(frozen=True)
+class SomeBound:
+    """One of the variables at least must be bound."""
+
+    variables: tuple[str, ...]
+    when: When
+
+
+@dataclass
+class Block:
+    """Variables, relations and checks; built by walking over a pattern once, not changed afterwards.
+
+    `wanted` says whether a solution must exist or must not; None is the match itself. `each` is the closure
+    whose iterations are asked one by one, for a check of an iteration that is made outside of it.
+    """
+
+    wanted: bool | None = None
+    when: When = ()
+    part: str = ""
+    items: list[Item] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    bound: list[SomeBound] = field(default_factory=list)
+    checks: list[Block] = field(default_factory=list)
+    each: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(item.variable for item in self.items))
+
+    def all_blocks(self) -> Iterator[Block]:
+        """This block, and those of its checks and closures."""
+        yield self
+        for check in self.checks:
+            yield from check.all_blocks()
+        for item in self.items:
+            if item.loop is not None:
+                yield from item.loop.body.all_blocks()
+
+    def all_items(self) -> Iterator[Item]:
+        for block in self.all_blocks():
+            yield from block.items
+
+    def all_conditions(self) -> Iterator[Condition]:
+        for block in self.all_blocks():
+            yield from block.conditions
+
+
+def implies(one: When, other: When) -> bool:
+    """Whether the choices `one` include the choices `other`.
+
+    >>> implies((("m", 1), ("n", 0)), (("m", 1),)), implies((), (("m", 1),))
+    (True, False)
+    """
+    return not other or set(other) <= set(one)
+
+
+# What cannot be planned, and why.
+
+
+class Unsupported(Exception):
+    """A query, or a way to execute it, that is not supported; `what` completes "not supported: ...".
+
+    `code` and `hint` are those of the diagnostic that tells it; without a hint, whoever tells it may know
+    one."""
+
+    code = "NEEL4001"
+    hint: str | None = None
+
+    def __init__(self, what: str, span: Span | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.span = span
+
+
+class TooManyRows(Unsupported):
+    """A result that is larger than what is allowed, by the estimate."""
+
+    code = "NEEL4002"
+    hint = (
+        "a shorter window or more conditions would help; most_rows (--most-rows) allows more, if it is meant"
+    )
+
+
+# What is known about the variables of all blocks of a query, for those who put them in order.
+
+
+@dataclass(frozen=True)
+class Known:
+    """The items of each variable; several where branches of an OR share one."""
+
+    items: Mapping[str, tuple[Item, ...]]
+    facts: Facts
+    keyed: frozenset[str]
+    """Attributes that are equal on all events anyway, since events are partitioned by them; bare names."""
+    lasting: bool
+
+    def is_sure(self, variable: str, when: When) -> bool:
+        """Whether the variable is bound, once it is taken, in every row with these choices."""
+        return variable in self.sure(when)
+
+    def sure(self, when: When) -> frozenset[str]:
+        """The variables that are bound, once they are taken, in every row with these choices."""
+        if when not in self._sure:
+            found = (names for under, names in self._bound_under.items() if implies(when, under))
+            self._sure[when] = frozenset[str]().union(*found)
+        return self._sure[when]
+
+    @cached_property
+    def _bound_under(self) -> dict[When, list[str]]:
+        """For each choices that items are under, the variables that are surely bound then."""
+        found: dict[When, list[str]] = {}
+        for variable, items in self.items.items():
+            for item in items if list_of(variable) is None else ():
+                if item.loop is None or item.loop.least > 0:
+                    found.setdefault(item.when, []).append(variable)
+        return found
+
+    @cached_property
+    def _sure(self) -> dict[When, frozenset[str]]:
+        return {}
+
+    def is_list(self, variable: str) -> bool:
+        return any(item.loop is not None for item in self.items[variable])
+
+    def names_of(self, variable: str) -> tuple[str, ...]:
+        """The names of an iteration of a list."""
+        loop = self.closure(variable).loop
+        return () if loop is None else loop.names
+
+    def closure(self, variable: str) -> Item:
+        return next(item for item in self.items[variable] if item.loop is not None)
+
+    def lists(self, variable: str) -> tuple[str, ...]:
+        """The lists that a variable consists of; of an event, the variable."""
+        return tuple(name for item in self.items[variable] for name in item.lists) or (variable,)
+
+    def can_be_together(self, variable: str, when: When) -> bool:
+        """Whether the variable can be bound in a row with these choices."""
+        return variable in self.together(when)
+
+    def together(self, when: When) -> frozenset[str]:
+        """The variables that can be bound in a row with these choices."""
+        if when not in self._together:
+            found = (
+                names for under, names in self._names_under.items() if not exclude_each_other(under, when)
+            )
+            self._together[when] = frozenset[str]().union(*found)
+        return self._together[when]
+
+    @cached_property
+    def _names_under(self) -> dict[When, list[str]]:
+        """For each choices that items are under, their variables."""
+        found: dict[When, list[str]] = {}
+        for variable, items in self.items.items():
+            for item in items:
+                found.setdefault(item.when, []).append(variable)
+        return found
+
+    @cached_property
+    def _together(self) -> dict[When, frozenset[str]]:
+        return {}
+
+    def is_after(self, later: str, earlier: str) -> bool:
+        """Whether the event of `later`, where both are bound, always starts after that of `earlier` ended."""
+        return earlier in self.earlier[later]
+
+    @cached_property
+    def earlier(self) -> Mapping[str, AbstractSet[str]]:
+        """For each variable those whose event, where both are bound, always ended before its event starts.
+        All items of one of the two must say so."""
+        found = {name: _in_all(item.after for item in items) for name, items in self.items.items()}
+        for name, items in self.items.items():
+            for later in _in_all(item.before for item in items):
+                found.setdefault(later, set()).add(name)
+        return found
+
+    @cached_property
+    def later(self) -> Mapping[str, AbstractSet[str]]:
+        """The same, the other way round."""
+        found: dict[str, set[str]] = {name: set() for name in self.items}
+        for later, names in self.earlier.items():
+            for name in names:
+                found.setdefault(name, set()).add(later)
+        return found
+
+    def can_be_one_event(self, item: Item, variable: str) -> bool:
+        """Whether an event could be bound to both in one row."""
+        return any(
+            see_each_other(item, other)
+            and not exclude_each_other(item.when, other.when)
+            and any(self.facts.may_overlap(item.type, type) for type in other.types)
+            for other in self.items[variable]
+        )
+
+
+def _in_all(told: Iterable[Iterable[str]]) -> set[str]:
+    first, *others = told
+    return set(first).intersection(*others) if others else set(first)
+
+
+def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
+    items: dict[str, tuple[Item, ...]] = {}
+    for item in block.all_items():
+        items[item.variable] = (*items.get(item.variable, ()), item)
+        # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
+        next_one = () if item.loop is None else (element(item.variable, AFTER),)
+        ends = (name for name in (*item.names, *item.earlier, *next_one) if name != item.variable)
+        for name in dict.fromkeys(ends):
+            end = replace(item, variable=name, type=_type_of(name, item), loop=None)
+            items[name] = (*items.get(name, ()), end)
+    lasting = any(facts.may_last(type) for item in block.all_items() for type in item.types)
+    return Known(items, facts, keyed, lasting)
+
+
+def _type_of(name: str, item: Item) -> str:
+    """The type of an event of a list; none for one that can be of several."""
+    inner = name.partition("].")[2]
+    body = item.loop.body.items if item.loop is not None else ()
+    found = (one.type for one in body if one.variable.partition("].")[2] == inner)
+    return next(found, "")
+
+
+def see_each_other(one: Item, other: Item) -> bool:
+    """What two EXISTS, or two negations, find beside one another may be the same event."""
+    shorter, longer = sorted((one.scope, other.scope), key=len)
+    return longer[: len(shorter)] == shorter
+
+
+def exclude_each_other(one: When, other: When) -> bool:
+    """
+    >>> exclude_each_other((("m", 0),), (("m", 1),)), exclude_each_other((("m", 0),), (("n", 1),))
+    (True, False)
+    """
+    if not one or not other:
+        return False
+    choices = dict(one)
+    return any(choices.get(mark, number) != number for mark, number in other)
+
+
+def keyed_attributes(keys: tuple[Key, ...]) -> frozenset[str]:
+    """The attributes among the keys that are the same attribute for every event."""
+    return frozenset(
+        bare(key.name).casefold()
+        for key in keys
+        if all(_is_attribute(term, key.name) for _, term in key.terms)
+    )
+
+
+def _is_attribute(term: object, name: str) -> bool:
+    inner = term.operand if isinstance(term, Cast) and term.implicit else term
+    return isinstance(inner, Attribute) and bare(inner.name).casefold() == bare(name).casefold()
+
+
+def in_bound(names: Iterable[str], bound: frozenset[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name in bound))
+
+
+# The choices that iterations made, read off from what they have bound: lists do not keep them.
+
+
+def marks_of(closure: Item, whens: Iterator[When]) -> Marks:
+    """For each choice of a closure's body that some steps depend on, the events that tell it was made.
+
+    Raises `Unsupported` where none does: both branches of an OR may bind the same variables, or none.
+    """
+    assert closure.loop is not None
+    body = closure.loop.body
+    used = {mark for when in whens for mark, _ in when}
+    return tuple(
+        (choice.mark, number, names)
+        for choice in body.choices
+        if choice.mark in used
+        for number in range(choice.count)
+        if (names := _telling(body, choice, number))
+    )
+
+
+def own_choices(closure: Item, when: When) -> When:
+    """Those of some choices that an iteration makes."""
+    assert closure.loop is not None
+    marks = {choice.mark for choice in closure.loop.body.choices}
+    return tuple(choice for choice in when if choice[0] in marks)
+
+
+def _telling(body: Block, choice: Choice, number: int) -> tuple[str, ...]:
+    """The variables that are bound if and only if this choice was made."""
+    made = {*choice.when, (choice.mark, number)}
+    inside = [item for item in body.items if (choice.mark, number) in item.when]
+    if not inside and number == 0:
+        return ()  # an optional part that is absent
+    others = {item.variable for item in body.items if item not in inside}
+    if not any(set(item.when) == made and item.variable not in others for item in inside):
+        raise Unsupported("a closure whose branches cannot be told apart by what they bind")
+    return tuple(item.variable for item in inside if item.variable not in others)

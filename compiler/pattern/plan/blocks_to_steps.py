@@ -1,0 +1,376 @@
+"""Blocks as steps: variables in an order, each condition and each check as soon as it can be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+
+from neelc.ir.expressions import Binary, Disjunction, Each, Expr, IsNull, Variable
+from neelc.ir.names import bare
+from neelc.ir.node import walk
+from neelc.pattern.plan.blocks import (
+    Block,
+    Condition,
+    Item,
+    Known,
+    implies,
+    in_bound,
+    marks_of,
+    own_choices,
+    see_each_other,
+)
+from neelc.pattern.plan.columns import EventRoles, attribute, renamed
+from neelc.pattern.plan.consistency import Kind, consistency
+from neelc.pattern.plan.lists import (
+    AFTER,
+    BEFORE,
+    CURRENT,
+    FIRST,
+    LAST,
+    element,
+    is_of_iteration,
+    list_of,
+    looks_back,
+    place_of,
+    ranges,
+    without_names,
+)
+from neelc.pattern.plan.order import (
+    Order,
+    bounds_of,
+    choose,
+    conditions_at,
+    differs_of,
+    judge,
+    open_conditions,
+    share,
+    tight_bounds,
+)
+from neelc.pattern.plan.pattern_to_blocks import with_picks
+from neelc.pattern.plan.steps import Absent, AnyBound, EachElement, Present, Repeat, Step, Take
+from neelc.runtime.program import When, Within
+from neelc.scalar.operators import cast_to, common_of
+from neelc.scalar.type_of import type_of
+
+# `[id]`: an event that is bound agrees with those that are bound already.
+
+
+def agreements(item: Item, bound: frozenset[str], known: Known) -> Iterator[Expr]:
+    """`[id]` between the item and what is bound; one surely bound event is enough, all of them agree."""
+    for number, name in item.same:
+        if bare(name).casefold() in known.keyed:
+            continue
+        others = [
+            other
+            for other in sorted(bound)
+            if known.items[other][0].type
+            and not known.is_list(other)
+            and any((number, name) in one.same and see_each_other(item, one) for one in known.items[other])
+        ]
+        sure = [other for other in others if known.is_sure(other, item.when)]
+        yield from (_agreement(known, item, other, name, bool(sure)) for other in sure[:1] or others)
+
+
+def _agreement(known: Known, item: Item, other: str, name: str, sure: bool) -> Expr:
+    """Equality; of an event that may be absent, only where it is there. Roles have made sure that no value
+    is NULL."""
+    facts = known.facts
+    one = attribute(item.variable, name, facts.type(item.type))
+    two = attribute(other, name, facts.type(known.items[other][0].type))
+    kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
+    equal = Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
+    return equal if sure else Disjunction((IsNull(two), equal))
+
+
+# A step that drops rows early for which some event that is still needed cannot be there.
+
+
+def feasible(first: frozenset[str], items: Sequence[Item], roles: EventRoles, known: Known) -> list[Step]:
+    """The rest of the pattern, when the first event is taken, with each event as near as possible and
+    conditions left out: so no match is lost."""
+    rest = [item for item in items[1:] if not item.when and _is_needed(item)]
+    if len(rest) < 2 or items[0].when or items[0].loop:
+        return []
+    bound, steps = first, list[Step]()
+    for item in rest:
+        bounds = tight_bounds(item, bound, known)
+        windows = (
+            replace(window, events=in_bound(window.events, first), member=False) for window in bounds.within
+        )
+        within = tuple(window for window in windows if window.events)
+        steps.append(Take(item.variable, roles.of[_event_of(item)], replace(bounds, within=within)))
+        bound |= {item.variable}
+    return [Present(with_picks(steps))]
+
+
+def _is_needed(item: Item) -> bool:
+    """Whether an event must be there; for a list, one that can be any of its elements."""
+    return item.loop is None or (item.loop.least > 0 and len(item.loop.body.items) == 1)
+
+
+def _event_of(item: Item) -> Item:
+    return item if item.loop is None else item.loop.body.items[0]
+
+
+# Negations, and what EXISTS looks for, in the iterations of a closure: now, or when its list is complete.
+#
+# A check in an iteration looks from the iteration before up to the one after, and at the ends of the list
+# as far as the scope of the closure and the windows around it reach. All that is known only of a list that
+# is complete. A check between events of the same iteration knows all it needs, and drops lists before they
+# grow.
+
+
+def is_settled(check: Block, closure: Item, order: Order, around: frozenset[str]) -> bool:
+    """Whether a check of an iteration can be made in it: all it looks for lies between events that are there,
+    and can be no event of a list that is put together later."""
+    assert closure.loop is not None
+    body = closure.loop.body
+    inside = {one.variable for one in body.items if one.loop is None and implies(check.when, one.when)}
+    before = inside | {name for name in around if order.known.is_sure(name, check.when)}
+    waiting = [
+        one.variable for one in order.block.items if one.loop and one not in order.taken and one != closure
+    ]
+    for item in check.all_items():
+        is_between = item.between or (inside & set(item.before) and before & set(item.after))
+        if not is_between or any(_can_be_in(item, name, order) for name in waiting):
+            return False
+    return True
+
+
+def _can_be_in(item: Item, name: str, order: Order) -> bool:
+    apart = name in item.after or name in item.before
+    return not apart and order.known.can_be_one_event(item, name)
+
+
+def late_check(check: Block, closure: Item, order: Order, find: Callable[[Order], list[Step]]) -> EachElement:
+    """The step that makes a check for each iteration of a list that is complete."""
+    assert closure.loop is not None
+    whens = (check.when, *(one.when for inner in check.all_blocks() for one in inner.items))
+    marks = marks_of(closure, iter(whens))
+    own = own_choices(closure, check.when)
+    names = (element(closure.variable, place) for place in (BEFORE, AFTER))
+    around = order.around | order.own | {*closure.loop.names, *names}
+    iterating = order.iterating | {closure.variable}
+    made = _of_complete_list(check, closure)
+    pairs = zip(check.all_items(), made.all_items(), strict=True)
+    of = {**order.roles.of, **{new: order.roles.of[old] for old, new in pairs if old.loop is None}}
+    roles = replace(order.roles, of=of)
+    inner = Order(made, order.known, roles, around, order.chosen, iterating=iterating)
+    steps = tuple(
+        replace(step, when=tuple(choice for choice in step.when if choice not in check.when))
+        for step in with_picks(find(inner))
+    )
+    kind = Present if check.wanted else Absent
+    made_check = kind(steps, own, check.part)
+    return EachElement(closure.variable, closure.loop.names, (made_check,), 0, closure.when, marks)
+
+
+def _of_complete_list(block: Block, closure: Item) -> Block:
+    """The block of a check with the bounds that are known when the list is complete."""
+    items = []
+    for item in block.items:
+        if item.loop is not None:
+            item = replace(item, loop=replace(item.loop, body=_of_complete_list(item.loop.body, closure)))
+        items.append(_bounded(item, closure))
+    checks = [_of_complete_list(check, closure) for check in block.checks]
+    return replace(block, items=items, checks=checks)
+
+
+def _bounded(item: Item, closure: Item) -> Item:
+    """While a list grows, its last element is the one before, and of a window around it the first element
+    and the iteration are known."""
+    variable = closure.variable
+    previous, following = element(variable, BEFORE), element(variable, AFTER)
+    after = tuple(previous if name == element(variable, LAST) else name for name in item.after)
+    within = tuple(_around_all(window, closure) for window in item.within)
+    return replace(item, after=after, before=(*item.before, following), within=within)
+
+
+def _around_all(window: Within, closure: Item) -> Within:
+    variable = closure.variable
+    names: Sequence[str] = () if closure.loop is None else closure.loop.names
+    if element(variable, FIRST) not in window.events:
+        return window
+    others = (name for name in window.events if name not in (element(variable, FIRST), *names))
+    return replace(window, events=(*others, variable))
+
+
+# A closure as a step: what is judged while its list grows, and what waits until the list is complete.
+
+
+def repeat_step(order: Order, item: Item, find: Callable[[Order], list[Step]]) -> Repeat:
+    """The step that binds a list; `find` finds an iteration. The first iteration is its own `b[1]`, and
+    conditions that look back hold for it by definition."""
+    loop = item.loop
+    assert loop is not None, "a closure"
+    around = (order.bound(item.when) - {item.variable}) | {*item.earlier}
+    now = [one for one in loop.body.conditions if _is_early(one, item, loop.body, around)]
+    order.late += [one for one in loop.body.conditions if one not in now]
+    late = [check for check in loop.body.checks if not is_settled(check, item, order, around)]
+    order.checks += [(check, late_check(check, item, order, find)) for check in late]
+    following = [one for one in now if not _is_of_first(one, item.variable)]
+    first = [_of_first(one, item.variable) for one in now if not looks_back(one.expression)]
+
+    def steps(conditions: list[Condition]) -> tuple[Step, ...]:
+        checks = [check for check in loop.body.checks if check not in late]
+        body = replace(loop.body, conditions=conditions, checks=checks)
+        iterating = order.iterating | {item.variable}
+        iteration = Order(body, order.known, order.roles, around, order.chosen, iterating=iterating)
+        return tuple(under(step, item.when) for step in find(iteration))
+
+    bodies = steps(first), steps(following)
+    early = tuple(_early(order, item)) if {*first} <= {*following} and len(loop.names) == 1 else ()
+    return Repeat(
+        item.variable, loop.names, *bodies, loop.least, loop.most, early, item.when, places=loop.places
+    )
+
+
+def under(step: Step, when: When) -> Step:
+    """The step for rows that all have made these choices."""
+    return replace(step, when=tuple(choice for choice in step.when if choice not in when))
+
+
+def _is_early(condition: Condition, item: Item, body: Block, around: frozenset[str]) -> bool:
+    """Whether a condition can be judged in an iteration. Which element is the last one, and what the whole
+    list is, is not known then; nor are lists that are put together later."""
+    variable = item.variable
+    if any(node == Each(Variable(variable)) for node in walk(condition.expression)):
+        return False
+    known = around | {name for one in body.items for name in one.names}
+    for name in condition.names - {variable}:
+        found = list_of(name)
+        if found == variable:
+            if place_of(name) not in (CURRENT, BEFORE, FIRST):
+                return False
+        elif name not in known and not (is_of_iteration(name) and found in known):
+            return False
+    return True
+
+
+def _early(order: Order, item: Item) -> Iterator[Expr]:
+    """Conditions on the list that are false-value consistent (SASE++ 5.2)."""
+    bound = order.bound(item.when) | {item.variable}
+    for condition in open_conditions(order):
+        fits = item.variable in condition.names <= bound and set(condition.when) == set(item.when)
+        kind = consistency(without_names(condition.expression)).kind if fits else None
+        if kind in (Kind.FALSE, Kind.BOTH):
+            yield condition.expression
+
+
+def _is_of_first(condition: Condition, variable: str) -> bool:
+    """Whether a condition names the first element, and no other one by one."""
+    first = any(name.startswith(element(variable, FIRST)) for name in condition.names)
+    return first and variable not in ranges(condition.expression)
+
+
+def _of_first(condition: Condition, variable: str) -> Condition:
+    """A condition as it is for the first iteration."""
+    begins = {name for name in condition.names if name.startswith(element(variable, FIRST))}
+    expression = condition.expression
+    for name in begins:
+        own = element(variable, CURRENT) + name.removeprefix(element(variable, FIRST))
+        expression = renamed(expression, name, own)
+    return replace(condition, expression=expression) if begins else condition
+
+
+def blocks_to_steps(
+    block: Block,
+    known: Known,
+    roles: EventRoles,
+    shares: bool = True,
+    postpones: bool = True,
+    around: frozenset[str] = frozenset(),
+) -> tuple[Step, ...]:
+    """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
+    it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
+    is `around` is bound already."""
+    return tuple(_steps(Order(block, known, roles, around, shares=shares, postpones=postpones)))
+
+
+def _steps(order: Order) -> list[Step]:
+    block = order.block
+    order.checks = [(check, _check(order, check)) for check in block.checks]
+    judge(order)
+    for place, item in enumerate(_in_order(block.items, order.postpones)):
+        if item in order.taken:
+            continue  # shared, and taken before the choice
+        if block.wanted is None and order.shares:
+            share(order, item.when)
+        if item not in order.taken:
+            choose(order, item.when)
+            is_list = item.loop is not None
+            order.steps.append(repeat_step(order, item, _steps) if is_list else _take(order, item))
+            order.take(item)
+        judge(order)
+        if place == 0 and block.wanted is None and order.postpones:
+            order.steps += feasible(order.bound(()), block.items, order.roles, order.known)
+    for choice in block.choices:
+        choose(order, (*choice.when, (choice.mark, 0)))
+    judge(order)
+    order.steps += [AnyBound(_events(order, some.variables), some.when) for some in block.bound]
+    return order.steps
+
+
+def _events(order: Order, variables: tuple[str, ...]) -> tuple[str, ...]:
+    """An event for each variable; a list that is not empty has a first one."""
+    return tuple(element(name, FIRST) if order.known.is_list(name) else name for name in variables)
+
+
+def _in_order(items: list[Item], postpones: bool) -> list[Item]:
+    """The order of the text, but what must lie around other events comes after them: they do not know of
+    it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
+    left = Counter(item.variable for item in items)
+    waits_for = [{name for name in _looked_at(item) if name in left} for item in items]
+    waiting: dict[str, list[int]] = {}
+    for place, names in enumerate(waits_for):
+        for name in names:
+            waiting.setdefault(name, []).append(place)
+    free = [_rank(items, place, postpones) for place, names in enumerate(waits_for) if not names]
+    heapify(free)
+    ordered = list[Item]()
+    while free:
+        item = items[heappop(free)[1]]
+        ordered.append(item)
+        left[item.variable] -= 1
+        for place in waiting.get(item.variable, ()) if not left[item.variable] else ():
+            waits_for[place].remove(item.variable)
+            if not waits_for[place]:
+                heappush(free, _rank(items, place, postpones))
+    assert len(ordered) == len(items), "windows are nested, so there is an order"
+    return ordered
+
+
+def _rank(items: list[Item], place: int, postpones: bool) -> tuple[bool, int]:
+    return postpones and items[place].loop is not None, place
+
+
+def _looked_at(item: Item) -> Iterator[str]:
+    for window in item.within:
+        if not window.member:
+            yield from window.events
+
+
+def _take(order: Order, item: Item) -> Take:
+    """The step that binds an item, with all conditions that can be judged then and concern it."""
+    bound = order.bound(item.when) - {item.variable}
+    differs = differs_of(order, item, bound)
+    where = [*agreements(item, bound, order.known), *conditions_at(order, item)]
+    bounds = bounds_of(order, item, bound)
+    return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
+
+
+def _check(order: Order, check: Block) -> Step:
+    if check.each is None:
+        return check_step(order, check)
+    return late_check(check, order.known.closure(check.each), order, _steps)
+
+
+def check_step(order: Order, check: Block) -> Absent | Present:
+    """The step of a check, as if all variables around it were bound."""
+    around = order.around | order.own
+    inner = Order(check, order.known, order.roles, around, order.chosen, iterating=order.iterating)
+    steps = tuple(under(step, check.when) for step in with_picks(_steps(inner)))
+    kind = Present if check.wanted else Absent
+    return kind(steps, check.when, check.part)

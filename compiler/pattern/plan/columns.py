@@ -1,0 +1,282 @@
+"""Columns of events: what conditions, keys and results need to know of an event, computed by Spark, once
+for each.
+
+A condition `f(a) op g(b)` becomes two columns and one comparison.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from neelc.ir.algebra import Algebra
+from neelc.ir.conditions import names_in
+from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, IsNull, Literal, Variable
+from neelc.ir.names import bare, same, written
+from neelc.ir.node import Node, transform
+from neelc.ir.patterns import Window
+from neelc.ir.program import EventType, Match, Stream
+from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.analysis.regions import plain
+from neelc.pattern.plan.blocks import Block, Condition, Item, implies
+from neelc.pattern.plan.lists import list_of
+from neelc.pattern.plan.steps import Role
+from neelc.scalar.type_of import type_of
+
+# Roles: which events can stand for a variable, as far as one event alone can tell.
+
+
+@dataclass(frozen=True)
+class EventRoles:
+    """The role of each item, by its variable and choices; and the conditions that roles have taken over."""
+
+    roles: tuple[Role, ...]
+    of: Mapping[Item, str]
+    absorbed: frozenset[int]
+
+    def is_absorbed(self, condition: Condition) -> bool:
+        return id(condition) in self.absorbed
+
+
+def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
+    """Every item gets a role; items that ask the same of their events share one."""
+    roles: dict[object, Role] = {}
+    of: dict[Item, str] = {}
+    absorbed: set[int] = set()
+    for inner in block.all_blocks():
+        alone: dict[str, list[Condition]] = {}
+        for condition in inner.conditions:
+            if len(condition.names) == 1:
+                alone.setdefault(next(iter(condition.names)), []).append(condition)
+        for item in (one for one in inner.items if one.loop is None):
+            own = [c for c in alone.get(item.variable, ()) if implies(item.when, c.when)]
+            absorbed |= {id(condition) for condition in own if implies(condition.when, item.when)}
+            wanted = (*_not_null(item, types[item.type]), *(condition.expression for condition in own))
+            conditions = tuple(dict.fromkeys(wanted))
+            role = (item.type, frozenset(renamed(condition, item.variable, "") for condition in conditions))
+            if role not in roles:
+                name = _free(item.variable if conditions else item.type, roles.values())
+                roles[role] = Role(name, item.type, item.variable, conditions)
+            of[item] = roles[role].name
+    return EventRoles(tuple(roles.values()), of, frozenset(absorbed))
+
+
+def _not_null(item: Item, type: EventType) -> Iterator[Expr]:
+    """ "`[id]` means: equal `id` on every event. NULL equals nothing." """
+    for _, name in item.same:
+        yield IsNull(attribute(item.variable, name, type), negated=True)
+
+
+def attribute(variable: str, name: str, type: EventType) -> Attribute:
+    column = next(column for column in type.columns if same(name, written(column.name)))
+    return Attribute(Variable(variable), written(column.name), column.type)
+
+
+def renamed(expression: Expr, old: str, new: str) -> Expr:
+    """The expression with another name for a variable."""
+
+    def change(node: Node) -> Node | None:
+        return Variable(new) if isinstance(node, Variable) and node.name == old else None
+
+    changed = transform(expression, change)
+    assert isinstance(changed, Expr)
+    return changed
+
+
+def _free(name: str, taken: Iterable[Role]) -> str:
+    names = {role.name for role in taken}
+    numbered = (f"{name}_{number}" for number in range(2, len(names) + 3))
+    return name if name not in names else next(other for other in numbered if other not in names)
+
+
+def without_key_equalities(block: Block, keys: tuple[Key, ...]) -> Block:
+    """Events are partitioned by the keys, so that `a.id = b.id` asks no more than that neither is NULL."""
+    conditions: list[Condition] = []
+    for condition in block.conditions:
+        sides = _sides(condition.expression, keys)
+        nots = [replace(condition, expression=IsNull(side, negated=True)) for side in sides]
+        conditions += nots or [condition]
+    checks = [without_key_equalities(check, keys) for check in block.checks]
+    items = [_loop_without_key_equalities(item, keys) for item in block.items]
+    return replace(block, items=items, conditions=conditions, checks=checks)
+
+
+def _loop_without_key_equalities(item: Item, keys: tuple[Key, ...]) -> Item:
+    if item.loop is None:
+        return item
+    return replace(item, loop=replace(item.loop, body=without_key_equalities(item.loop.body, keys)))
+
+
+def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
+    if not isinstance(expression, Binary) or expression.op != "=":
+        return ()
+    sides = (expression.left, expression.right)
+    names = [names_in(side) for side in sides]
+    if any(len(found) != 1 for found in names) or names[0] == names[1]:
+        return ()
+    for key in keys:
+        terms = [_term(key, next(iter(found))) for found in names]
+        if all(
+            term is not None and plain(side) == plain(term) for side, term in zip(sides, terms, strict=True)
+        ):
+            return sides
+    return ()
+
+
+def _term(key: Key, name: str) -> Expr | None:
+    """What gives the key of a variable's event. The key of a list is that of each of its events."""
+    terms = dict(key.terms)
+    listed = list_of(name)
+    if listed is None:
+        return terms.get(name)
+    inner = name.partition("].")[2] or listed
+    return renamed(terms[inner], inner, name) if inner in terms else None
+
+
+EVENT = ""
+"""The name that the expression of a column has for its event."""
+
+RESERVED = (
+    "start",
+    "end",
+    "roles",
+    "chunk",
+    "chunk_width",
+    "span",
+    "match_start",
+    "match_end",
+    "copy",
+    "bucket",
+    "event",
+    "events",
+    "first",
+    "beyond",
+)
+"""Names that relations of events have for columns of their own."""
+
+NUMBERED = re.compile(r"(events|near)_[0-9]+\Z", re.IGNORECASE)
+"""More of them."""
+
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+"""What can stand in any generated text as it is."""
+
+PLAIN, NUMBER, CODE = "PLAIN", "NUMBER", "CODE"
+"""How a column is written: as it is; as a whole number (times, in microseconds or days); to be compared
+only."""
+
+
+@dataclass(frozen=True)
+class EventColumn:
+    """A value of events of the types `types`. `expression` calls the event `EVENT`."""
+
+    name: str
+    expression: Expr
+    form: str = PLAIN
+    types: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> DataType:
+        return type_of(self.expression)
+
+
+def plain_columns(columns: Iterable[EventColumn]) -> dict[Expr, str]:
+    """The names of the columns that are written as they are, by what they hold."""
+    return {column.expression: column.name for column in columns if column.form == PLAIN}
+
+
+@dataclass
+class EventColumns:
+    """The columns that were asked for, in the order they were."""
+
+    type_of_variable: Mapping[str, tuple[str, ...]]
+    columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
+    names: set[str] = field(default_factory=lambda: set(RESERVED))
+
+    def column(self, expression: Expr, variable: str, form: str = PLAIN) -> EventColumn:
+        """The column for an expression over one variable."""
+        assert names_in(expression) <= {variable}, f"{expression} is not about {variable} alone"
+        plain = renamed(expression, variable, EVENT)
+        types = self.type_of_variable[variable]
+        known = self.columns.get((plain, form))
+        if known is None:
+            known = EventColumn(self.free(_wish(plain, form)), plain, form, types)
+        elif not set(types) <= set(known.types):
+            known = replace(known, types=tuple(dict.fromkeys((*known.types, *types))))
+        self.columns[plain, form] = known
+        return known
+
+    def free(self, name: str) -> str:
+        """A name that is not taken; Spark does not tell cases apart."""
+        found, number = name, 1
+        while found.casefold() in self.names:
+            number += 1
+            found = f"{name}_{number}"
+        self.names.add(found.casefold())
+        return found
+
+    def all(self) -> Iterable[EventColumn]:
+        return self.columns.values()
+
+
+def _wish(expression: Expr, form: str) -> str:
+    match expression:
+        case Attribute(name=name) | EventTime(name=name) if PLAIN_NAME.match(bare(name)):
+            if NUMBERED.match(bare(name)):
+                return "value"
+            return bare(name) if form != NUMBER else f"{bare(name)}_number"
+    return "value"
+
+
+# Times as whole numbers: the unit that a query counts in, and its windows in that unit.
+
+LONGEST = 2**61
+"""Windows that are longer than all times: adding them to a time does not overflow."""
+
+
+def unit_of(query: Match, results: Mapping[str, str] | None = None) -> str:
+    """The unit that holds the times of all streams without rounding; `results` are the units of earlier
+    queries.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> unit_of(query("SEQ(A a, B b)"))
+    'MILLISECOND'
+    """
+    known = results or {}
+    units = (known.get(stream.query or "") or stream_unit(stream) for stream in query.streams)
+    return min(units, key=LENGTHS.__getitem__)
+
+
+def network_unit(query: Algebra, results: Mapping[str, str] | None = None) -> str:
+    """The same for a SELECT: of all streams that have times, and of the clock of its result."""
+    known = results or {}
+    timed = (stream for stream in query.streams if not stream.is_relation)
+    units = [known.get(stream.query or "") or stream_unit(stream) for stream in timed]
+    own = query.clock.unit or ("DAY" if query.clock.type == DATE else "MICROSECOND")
+    return min((*units, own), key=LENGTHS.__getitem__)
+
+
+def stream_unit(stream: Stream) -> str:
+    """The unit of a stream's times."""
+    kinds = {column.type for column in stream.columns if column.name == stream.start}
+    if kinds & {TIMESTAMP, TIMESTAMP_NTZ}:
+        return "MICROSECOND"
+    return "DAY" if DATE in kinds else stream.unit
+
+
+def width_of(window: Window, unit: str) -> tuple[int, bool]:
+    """The width of a window in whole units, or in events; and whether it counts events.
+
+    All times are whole units, so a part of a unit makes no difference.
+
+    >>> from neelc.ir.types import INT
+    >>> width_of(Window(Literal(1500, INT), "MILLISECOND"), "SECOND")
+    (1, False)
+    """
+    assert isinstance(window.count, Literal) and isinstance(window.count.value, int), (
+        "a bound window has a count"
+    )
+    if window.unit == "EVENT":
+        return window.count.value, True
+    return min(LONGEST, window.count.value * LENGTHS[window.unit or unit] // LENGTHS[unit]), False

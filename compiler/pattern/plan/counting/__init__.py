@@ -1,0 +1,3 @@
+"""Plans for aggregates over matches that are counted, not enumerated (docs/decisions/0037). Read `plan.py`
+first.
+"""

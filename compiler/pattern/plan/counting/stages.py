@@ -1,0 +1,171 @@
+"""A SEQ as stages, one for each of its components, and the conditions and negations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neelc.ir import patterns as p
+from neelc.ir.expressions import Expr
+from neelc.ir.names import bare
+from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.analysis.regions import ANY_MATCH, Facts
+from neelc.pattern.plan.blocks import Block, Item, Known, keyed_attributes, known
+from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
+from neelc.pattern.plan.kernel_values import has_lists
+from neelc.pattern.plan.lists import CURRENT, FIRST, LAST, element, ranges
+from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
+
+MOST_LEVELS = 32
+"""How many elements of a list are told apart by their number."""
+
+
+class NoChain(Exception):
+    """The matches of a query cannot be counted without enumerating them, or not here."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A component of a SEQ: an event, or a list of `least` to `most` events. One of a single event that need
+    not be there has `least` 0."""
+
+    variable: str
+    role: str
+    least: int = 1
+    most: int | None = 1
+    listed: bool = False
+
+    @property
+    def first(self) -> str:
+        """The name of its first event."""
+        return element(self.variable, FIRST) if self.listed else self.variable
+
+    @property
+    def last(self) -> str:
+        return element(self.variable, LAST) if self.listed else self.variable
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset((self.variable, self.first, self.last, element(self.variable, CURRENT)))
+
+    @property
+    def levels(self) -> int:
+        """How many lengths of a list must be told apart."""
+        return self.most if self.most is not None else max(1, self.least)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A condition. One of a list is about each of its elements; one that is asked only `if_there` is about
+    a component that need not be."""
+
+    expression: Expr
+    of_list: str | None = None
+    if_there: str | None = None
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Stages in their order; `gaps` has for each negation how many stages come before it."""
+
+    stages: tuple[Stage, ...]
+    conditions: tuple[Asked, ...]
+    gaps: tuple[tuple[int, Block], ...]
+    width: int | None
+    counted: bool
+    block: Block
+    roles: EventRoles
+    known: Known
+
+    def stage_of(self, name: str) -> int | None:
+        """The number of the stage that a name belongs to."""
+        return next((n for n, stage in enumerate(self.stages) if _belongs(name, stage)), None)
+
+
+def _belongs(name: str, stage: Stage) -> bool:
+    return name == stage.variable or (stage.listed and name.startswith(f"{stage.variable}["))
+
+
+def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> Sequence:
+    """The stages of a query; raises `NoChain`, or `Unsupported` as other plans do.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> found = sequence(query("SEQ(A a, B* b[], !N n, C? c, D d) WITHIN 9 RETURN count(*)"), (), "SECOND")
+    >>> [(stage.first, stage.last, stage.least, stage.most) for stage in found.stages]
+    [('a', 'a', 1, 1), ('b[1]', 'b[last]', 0, None), ('c', 'c', 0, 1), ('d', 'd', 1, 1)]
+    >>> [before for before, _ in found.gaps]
+    [2]
+    """
+    _refuse(query)
+    parts = query.pattern.parts if isinstance(query.pattern, p.Seq) else (query.pattern,)
+    width, counted = _window(query, unit)
+    block, repeats = pattern_to_blocks(query, unit)
+    block = without_key_equalities(block, keys)
+    facts = Facts(lambda: query)
+    roles = event_roles(block, {type.name: type for type in query.types})
+    about = known(block, facts, keyed_attributes(keys))
+    if repeats or about.lasting:
+        raise NoChain("events that last")
+    if any(bare(name).casefold() not in about.keyed for item in block.all_items() for _, name in item.same):
+        raise NoChain("[id] of attributes that are no key")
+    items = {item.variable: item for item in block.items}
+    stages = tuple(_stage(part, items, roles) for part in parts if not isinstance(part, p.Not))
+    conditions = tuple(_conditions(block, roles, {item.when: name for name, item in items.items()}))
+    before = [n - sum(isinstance(one, p.Not) for one in parts[:n]) for n in _negations(parts)]
+    if len(before) != len(block.checks) or any(check.wanted or check.when for check in block.checks):
+        raise NoChain("a check that is no negation between two components")
+    gaps = tuple(zip(before, block.checks, strict=True))
+    return Sequence(stages, conditions, gaps, width, counted, block, roles, about)
+
+
+def _refuse(query: Match) -> None:
+    if query.strategy != ANY_MATCH or query.collapsed or query.confidence is not None:
+        raise NoChain(query.strategy)
+    if any(stream.latest for stream in query.streams):
+        raise NoChain("an imprecise timestamp")
+
+
+def _negations(parts: tuple[p.Pattern, ...]) -> list[int]:
+    return [number for number, part in enumerate(parts) if isinstance(part, p.Not)]
+
+
+def _window(query: Match, unit: str) -> tuple[int | None, bool]:
+    windows = [one for one in (query.within, query.pattern.within) if one is not None]
+    widths = {width_of(window, unit) for window in windows}
+    if len({counted for _, counted in widths}) > 1:
+        raise NoChain("a window of time and one of events")
+    return min(widths) if widths else (None, False)
+
+
+def _stage(part: p.Pattern, items: dict[str, Item], roles: EventRoles) -> Stage:
+    inner = part.part if isinstance(part, p.Optional | p.Repeat) else part
+    if not isinstance(inner, p.Event) or inner.within is not None:
+        raise NoChain(f"the part {part}")
+    match part:
+        case p.Event(variable=str(variable)) if part.within is None:
+            return Stage(variable, roles.of[items[variable]])
+        case p.Optional(p.Event(variable=str(variable))) if part.within is None:
+            return Stage(variable, roles.of[items[variable]], least=0)
+        case p.Repeat(_, least, most, str(variable)) if part.within is None and most != 0:
+            loop = items[variable].loop
+            assert loop is not None, "a closure has a loop"
+            found = Stage(variable, roles.of[loop.body.items[0]], least, most, listed=True)
+            if found.levels <= MOST_LEVELS:
+                return found
+    raise NoChain(f"the part {part}")
+
+
+def _conditions(block: Block, roles: EventRoles, variables: dict[object, str]) -> Iterator[Asked]:
+    lists = [(item.variable, item.loop.body) for item in block.items if item.loop is not None]
+    for owner, inner in [(None, block), *lists]:
+        for condition in inner.conditions:
+            if roles.is_absorbed(condition):
+                continue
+            if has_lists(condition.expression) or not condition.names:
+                raise NoChain(f"the condition `{condition.expression}`")
+            if condition.when and condition.when not in variables:
+                raise NoChain(f"the condition `{condition.expression}`")
+            if_there = variables[condition.when] if condition.when else None
+            ranged = owner if owner in ranges(condition.expression) else None
+            yield Asked(condition.expression, ranged, if_there)

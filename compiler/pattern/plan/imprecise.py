@@ -1,0 +1,182 @@
+"""Queries over imprecise times: a program that finds what may be a match, and weighs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from neelc.ir import patterns as p
+from neelc.ir.expressions import Literal
+from neelc.ir.patterns import inner_parts
+from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.plan import steps as s
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.columns import EventColumns
+from neelc.pattern.plan.kernel_plan import KernelPlan, key_column, outputs_of
+from neelc.pattern.plan.match_to_plan import match_to_plan, refuse
+from neelc.pattern.plan.plan_to_program import plan_to_steps
+from neelc.pattern.plan.steps import types_of_variables
+from neelc.pattern.rules.examples import query as query_of
+from neelc.runtime.program import ALL, Absent, Imprecise, Likely, Negation, Repeat, Step, Take, Weigh, When
+from neelc.syntax.print_patterns import as_written
+
+
+def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
+    """The plan of a query some of whose events have imprecise times; raises `Unsupported`.
+
+    >>> from neelc.pattern.plan.imprecise import query
+    >>> found = imprecise_plan(query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE > 0.5"), (), "MILLISECOND")
+    >>> [type(step).__name__ for step in found.program.steps]
+    ['Take', 'Take', 'Likely', 'Weigh']
+    >>> last = found.program.steps[-1]
+    >>> last.events, last.least, [(one.variable, one.place) for one in last.negations]
+    (('a', 'b'), 0.5, [('n', 1)])
+    """
+    refuse(query, unit)
+    plan = _relaxed(match_to_plan(_precise(query), keys, unit))
+    if plan.unique:
+        raise Unsupported("matches that can be found in two ways, over imprecise times", query.pattern.span)
+    columns = EventColumns(types_of_variables(plan))
+    key_columns = tuple(key_column(key, columns) for key in keys)
+    kernel = plan_to_steps(plan, columns)
+    outputs = outputs_of(query, plan, kernel.residual, columns)
+    program = Imprecise(
+        weighed(kernel.steps, _sequence(query.pattern), _asked(query, plan.reach)),
+        outputs,
+        tuple(role.name for role in plan.roles),
+        tuple(column.name for column in key_columns),
+        kernel.codings,
+        lasting=True,
+        reach=plan.reach,
+        looks_back=plan.looks_back,
+        labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
+    )
+    text = str(as_written(query.pattern))
+    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text)
+
+
+def _precise(query: Match) -> Match:
+    """The same query of events that have one time each: its steps, asked of relaxed events, lose no match."""
+    streams = tuple(replace(stream, latest=None) for stream in query.streams)
+    return replace(query, streams=streams, confidence=None)
+
+
+def _relaxed(plan: s.Plan) -> s.Plan:
+    """The plan without what rests on the order of time: that what is as near as possible leaves the most
+    room, and that a list of all events that could be elements is a list."""
+    steps = tuple(_without_shortcuts(step) for step in plan.steps if not _is_shortcut(step))
+    return replace(plan, steps=steps, lasting=True, leader=None)
+
+
+def _is_shortcut(step: s.Step) -> bool:
+    return isinstance(step, s.Present) and not step.part
+
+
+def _without_shortcuts(step: s.Step) -> s.Step:
+    match step:
+        case s.Take():
+            return replace(step, pick=ALL)
+        case s.Absent(inner):
+            return replace(step, steps=tuple(map(_without_shortcuts, inner)))
+        case s.Repeat():
+            return replace(step, early=())
+    return step
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What matches must be: within `width`, and with a confidence of `least`, or `strictly` more."""
+
+    width: int | None
+    least: float
+    strictly: bool
+
+
+def _asked(query: Match, width: int | None) -> Asked:
+    if query.confidence is None:
+        return Asked(width, 0.0, False)
+    threshold = query.confidence.threshold
+    assert isinstance(threshold, Literal) and isinstance(threshold.value, float), "a bound threshold"
+    return Asked(width, threshold.value, query.confidence.op == ">")
+
+
+def _sequence(pattern: p.Pattern) -> tuple[str, ...]:
+    """The variables in the order of the text, which is that of time, negated ones behind `!`.
+
+    >>> from neelc.syntax import pattern
+    >>> _sequence(pattern("SEQ(A a, !N n, OR(B b, C+ c[]), D? d)"))
+    ('a', '!n', 'b', 'c', 'd')
+    """
+    match pattern:
+        case p.Event(variable=variable) | p.Repeat(variable=variable):
+            return (variable or "",)
+        case p.Not(p.Event(variable=variable)):
+            return (f"!{variable}",)
+    return tuple(name for part in inner_parts(pattern) for name in _sequence(part))
+
+
+def weighed(steps: tuple[Step, ...], sequence: tuple[str, ...], asked: Asked) -> tuple[Step, ...]:
+    """The steps with a look at the probability after each event, and negations as part of it."""
+    names = tuple(name for name in sequence if not name.startswith("!"))
+    found = _Weighing(names, asked)
+    # One event alone is as likely as can be.
+    first = next(place for place, step in enumerate(steps) if isinstance(step, Take | Repeat))
+    found_first = steps[: first + 1] if isinstance(steps[first], Take) else steps[:first]
+    kept = (*found_first, *(new for step in steps[len(found_first) :] for new in found.after(step)))
+    negations = tuple(_negation(step, sequence) for step in steps if isinstance(step, Absent))
+    return (*kept, Weigh(names, asked.width, negations, asked.least, asked.strictly))
+
+
+@dataclass(frozen=True)
+class _Weighing:
+    names: tuple[str, ...]
+    asked: Asked
+
+    def after(self, step: Step) -> Iterator[Step]:
+        match step:
+            case Absent():
+                return
+            case Take():
+                yield step
+                yield self._likely(self.names, step.when)
+            case Repeat():
+                yield replace(
+                    step, first=self._iteration(step, step.first), next=self._iteration(step, step.next)
+                )
+            case _:
+                yield step
+
+    def _iteration(self, repeat: Repeat, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The steps of an iteration: the new element comes after those that the list has."""
+        (current,) = repeat.names
+        place = self.names.index(repeat.variable) + 1
+        names = (*self.names[:place], current, *self.names[place:])
+        return tuple(
+            new
+            for step in steps
+            for new in ((step, self._likely(names, step.when)) if isinstance(step, Take) else (step,))
+        )
+
+    def _likely(self, names: tuple[str, ...], when: When) -> Likely:
+        return Likely(names, self.asked.width, self.asked.least, when)
+
+
+def _negation(step: Absent, sequence: tuple[str, ...]) -> Negation:
+    takes = [inner for inner in step.steps if isinstance(inner, Take)]
+    assert len(takes) == 1, "a negated event"
+    before = sequence[: sequence.index(f"!{takes[0].variable}")]
+    place = sum(not name.startswith("!") for name in before)
+    return Negation(step.steps, takes[0].variable, place, step.when)
+
+
+# Queries over imprecise times, for docstrings and tests.
+
+STREAM = """CREATE STREAM S (lo BIGINT, hi BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE, n INT)
+  TIMESTAMP BETWEEN lo AND hi UNIT MILLISECONDS TYPE BY kind;
+"""
+
+
+def query(text: str) -> Match:
+    """The bound query `PATTERN text`."""
+    return query_of(text, STREAM)

@@ -1,0 +1,183 @@
+"""Everything joins need for a query: its steps, the columns of events, and which of them each variable
+uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+from neelc.ir.expressions import Expr
+from neelc.ir.program import Match
+from neelc.ir.types import BIGINT
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.plan import steps as s
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns, renamed
+from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
+from neelc.pattern.plan.match_to_plan import match_to_plan
+from neelc.pattern.plan.steps import (
+    Absent,
+    AnyBound,
+    Choose,
+    Present,
+    Step,
+    Take,
+    When,
+    repeats,
+    takes,
+    types_of_variables,
+)
+from neelc.scalar.operators import is_orderable
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """Steps for joins. `structs` has the column of each variable, `used` the columns of events it needs;
+    `numbered`: equal events must be told apart."""
+
+    plan: s.Plan
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...]
+    structs: Mapping[str, str]
+    used: Mapping[str, tuple[str, ...]]
+    numbered: bool
+
+    @property
+    def ordered(self) -> tuple[EventColumn, ...]:
+        """Columns by which events that differ can be told apart."""
+        return tuple(column for column in self.columns if is_orderable(column.type))
+
+    def field(self, reference: Expr, variable: str) -> str:
+        plain = renamed(reference, variable, EVENT)
+        return self._fields[plain]
+
+    @cached_property
+    def _fields(self) -> dict[Expr, str]:
+        return plain_columns(self.columns)
+
+    def fields(self, variable: str) -> list[tuple[str, str, str]]:
+        """The fields of a variable's struct: name, text and type."""
+        own = ["start", *(["end"] if self.plan.lasting else [])]
+        found = [(name, f"`{name}`" if name == "end" else name, str(BIGINT)) for name in own]
+        if self.plan.counted:
+            found += [(name, f"CAST({name} AS BIGINT)", str(BIGINT)) for name in ("first", "beyond")]
+        if self.numbered:
+            found.append(("copy", "CAST(copy AS BIGINT)", str(BIGINT)))
+        types = {column.name: str(column.type) for column in self.columns}
+        return found + [(name, f"`{name}`", types[name]) for name in self.used.get(variable, ())]
+
+    def label(self, variable: str) -> str:
+        return next((f"{r.type} {r.variable}" for r in self.plan.roles if r.variable == variable), variable)
+
+
+def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
+    """The plan of a query for joins; raises `Unsupported`."""
+    plan = match_to_plan(query, keys, unit, contiguous)
+    if plan.collapsed:
+        raise Unsupported("RETURN COLLAPSED")
+    if query.partial is not None:
+        raise Unsupported("WITH PARTIAL MATCHES")
+    if any(repeats(plan.steps)):
+        raise Unsupported("Kleene closure")
+    if plan.counted and (plan.lasting or len(keys) < len(query.partition)):
+        raise Unsupported("a window of EVENTS over events that last")
+    columns = EventColumns(types_of_variables(plan))
+    key_columns = tuple(key_column(key, columns) for key in keys)
+    used: dict[str, dict[str, None]] = {}
+    wanted = [output.expression for output in query.outputs]
+    for expression in (*wanted, *_expressions(plan.steps)):
+        for variable, reference in references(expression, {}):
+            assert reference is not None, "only lists are counted"
+            used.setdefault(variable, {})[columns.column(reference, variable).name] = None
+    for old, new in renamed_to(plan.steps):
+        used.setdefault(old, {}).update(used.get(new, {}))
+    numbered = plan.unique or any(take.differs for take in takes(plan.steps))
+    return JoinPlan(
+        plan,
+        tuple(columns.all()),
+        key_columns,
+        struct_names(tuple(columns.type_of_variable), tuple(key.name for key in key_columns)),
+        {variable: tuple(names) for variable, names in used.items()},
+        numbered,
+    )
+
+
+def renamed_to(steps: tuple[s.Step, ...]) -> Iterator[tuple[str, str]]:
+    """The variables that get another name: they need what that one needs."""
+    return ((step.variable, step.new) for step in steps if isinstance(step, s.Rename))
+
+
+def _expressions(steps: tuple[s.Step, ...]) -> Iterator[Expr]:
+    for step in steps:
+        match step:
+            case s.Take(where=where):
+                yield from where
+            case s.Filter(condition):
+                yield condition
+            case s.Absent(inner) | s.Present(inner):
+                yield from _expressions(inner)
+
+
+# Steps without choices: one list for each way through the branches of ORs and optional parts.
+
+MOST = 64
+"""More ways than these would make a plan that nobody can read and Spark cannot optimise in time."""
+
+
+def alternatives(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
+    """The lists of steps, none with a `when`; inside a check, choices made around it are settled, its own
+    are not.
+
+    >>> steps = (Choose("m", 2), Take("a", "A", when=(("m", 0),)), Take("b", "B", when=(("m", 1),)))
+    >>> [[step.variable for step in way] for way in alternatives(steps)]
+    [['a'], ['b']]
+    """
+    found = []
+    for made in _ways(steps):
+        # Choices made around a check were settled when its steps were: all marks here are its own.
+        chosen = tuple(
+            _settled(step, made) for step in steps if not isinstance(step, Choose) and _meets(step, made)
+        )
+        bound = {step.variable for step in chosen if isinstance(step, Take)}
+        if all(bound & set(step.variables) for step in chosen if isinstance(step, AnyBound)):
+            found.append(tuple(step for step in chosen if not isinstance(step, AnyBound)))
+    return tuple(dict.fromkeys(found))
+
+
+def _ways(steps: Sequence[Step]) -> Iterator[dict[str, int]]:
+    """What can be chosen; a choice that is not asked for is made in one way only."""
+    choices = [step for step in steps if isinstance(step, Choose)]
+    ways: dict[tuple[tuple[str, int], ...], None] = {}
+    total = 1
+    for choice in choices:
+        total *= choice.count
+    if total > MOST * MOST:
+        raise Unsupported(f"a pattern with more than {MOST} combinations of branches")
+    for numbers in product(*(range(choice.count) for choice in choices)):
+        made = dict(zip((choice.mark for choice in choices), numbers, strict=True))
+        asked = {c.mark: made[c.mark] for c in choices if all(made.get(m, n) == n for m, n in c.when)}
+        ways[tuple(asked.items())] = None
+    if len(ways) > MOST:
+        raise Unsupported(f"a pattern with more than {MOST} combinations of branches")
+    return (dict(way) for way in ways)
+
+
+def _meets(step: Step, made: dict[str, int]) -> bool:
+    """Whether the step is for these choices; one that was not asked for has not been made."""
+    return all(made.get(mark) == number for mark, number in step.when)
+
+
+def _settled(step: Step, made: dict[str, int]) -> Step:
+    """The step without choices that are made; in a check, without steps of other branches."""
+    left: When = tuple(choice for choice in step.when if choice[0] not in made)
+    if isinstance(step, Absent | Present):
+        own = {inner.mark for inner in step.steps if isinstance(inner, Choose)}
+        inner = tuple(
+            _settled(one, made)
+            for one in step.steps
+            if all(made.get(mark, number) == number for mark, number in one.when if mark not in own)
+        )
+        return replace(step, steps=inner, when=left)
+    return replace(step, when=left)

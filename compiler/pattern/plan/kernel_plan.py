@@ -1,0 +1,486 @@
+"""Everything the kernel needs for a query: its program, and the columns of events that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from neelc.ir.conditions import names_in
+from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Variable, Whole
+from neelc.ir.names import RESERVED, bare
+from neelc.ir.node import Node, children, remembered
+from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
+from neelc.ir.program import Match, Stream
+from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
+from neelc.pattern.analysis.keys import STRICT, Key
+from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.pattern.analysis.shortcuts import Shortcut
+from neelc.pattern.plan import steps as s
+from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns, renamed
+from neelc.pattern.plan.lists import variable_of
+from neelc.pattern.plan.match_to_plan import match_to_plan
+from neelc.pattern.plan.pattern_to_blocks import with_later_uses
+from neelc.pattern.plan.plan_to_program import plan_to_steps
+from neelc.pattern.plan.steps import Plan, Take, repeats, takes, types_of_variables
+from neelc.runtime.program import (
+    ANY,
+    EARLIEST,
+    Absent,
+    Bounds,
+    Furthest,
+    Level,
+    Output,
+    Program,
+    Rename,
+    Step,
+    When,
+)
+from neelc.runtime.program import Take as ProgramTake
+from neelc.scalar.type_of import DATETIMES, type_of
+from neelc.syntax.print_patterns import as_written
+
+# What comes back from the kernel: a struct for each variable that is asked for, an array for each list.
+
+START = "start"
+
+
+def is_start(reference: Expr, types: tuple[str, ...], query: Match, unit: str) -> bool:
+    """Whether an attribute is the time at which its event starts, in all streams that it can come from.
+    Then it need not travel a second time. Integers must be written in the unit that the plan counts in.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> match = query("SEQ(A a, B b) RETURN a.ts, b.x")
+    >>> [is_start(output.expression, ("A",), match, "MILLISECOND") for output in match.outputs]
+    [True, False]
+    """
+    names = {member.stream for type in query.types if type.name in types for member in type.members}
+    streams = [stream for stream in query.streams if stream.name in names]
+    if not isinstance(reference, Attribute | EventTime) or any(stream.query for stream in streams):
+        return False
+    wanted, kind = bare(reference.name).casefold(), type_of(reference)
+    if kind in (DATE, TIMESTAMP_NTZ) and query.clock.type == TIMESTAMP:
+        return False  # two times of a clock may be one instant, where the clock is set forward
+    return bool(streams) and all(
+        wanted == ("ts" if isinstance(reference, EventTime) else stream.start.casefold())
+        and _time_type(stream) == kind
+        and (kind in DATETIMES or stream.unit == unit)
+        for stream in streams
+    )
+
+
+def _time_type(stream: Stream) -> DataType | None:
+    return next((column.type for column in stream.columns if column.name == stream.start), None)
+
+
+def outputs_of(
+    query: Match, plan: s.Plan, residual: tuple[Expr, ...], columns: EventColumns
+) -> tuple[Output, ...]:
+    """A struct for each variable that results, or conditions that are left, look into; an array for lists."""
+    bodies = closures_of(query.pattern)
+    fields: dict[str, dict[str, str]] = {}
+    for node in (*(output.expression for output in query.outputs), *residual):
+        for variable, reference in references(node, bodies):
+            types = columns.type_of_variable.get(variable, ())
+            if reference is None or is_start(reference, types, query, plan.unit):
+                name = START
+            else:
+                name = columns.column(reference, variable).name
+            for one in bodies.get(variable, (variable,)):  # an iteration without fields would be lost
+                fields.setdefault(one, {})[name] = name
+    lists = {repeat.variable for repeat in repeats(plan.steps)}
+    names = struct_names(plan.variables)
+
+    def output(variable: str, name: str, of: str) -> Output:
+        own = tuple(fields.get(of, {}).items())
+        return Output(variable, name if own else "", own, listed=variable in lists)
+
+    found = []
+    for name in plan.variables:
+        inner = struct_names(bodies.get(name, ()))
+        parts = tuple(output(f"{name}.{one}", inner[one], one) for one in inner)
+        whole = output(name, names[name], name)
+        used = any(part.name for part in parts)
+        found.append(replace(whole, name=names[name], inner=parts) if used else replace(whole, inner=parts))
+    return tuple(found)
+
+
+SPECIAL_WORDS = frozenset(
+    "anti cross except full inner intersect join lateral left minus natural on right semi setminus union"
+    " using".split()
+)
+"""Words that Spark SQL does not take for names, though neelc does."""
+
+
+def struct_names(variables: tuple[str, ...], others: tuple[str, ...] = ()) -> dict[str, str]:
+    """A column name for each variable: its own where that is a plain word, and not one of `others`, the
+    columns beside it. Spark does not tell cases apart.
+
+    >>> struct_names(("a", "`A`", "`x y`", "match_start"))
+    {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
+    >>> struct_names(("id", "b"), others=("ID", "event_1"))
+    {'id': 'event_1_2', 'b': 'b'}
+    """
+    found: dict[str, str] = {}
+    taken = {
+        *(name.casefold() for name in others),
+        "match_start",
+        "match_end",
+        "confidence",
+        *SPECIAL_WORDS,
+        *(word.casefold() for word in RESERVED),
+    }
+    for number, name in enumerate(variables, 1):
+        plain = bare(name)
+        if not PLAIN_NAME.match(plain) or plain.casefold() in taken:
+            plain = f"event_{number}"
+            while plain in taken:
+                plain += "_2"
+        taken.add(plain.casefold())
+        found[name] = plain
+    return found
+
+
+Bodies = Mapping[str, tuple[str, ...]]
+"""The closures of composites, and the variables that an iteration of each binds."""
+
+
+@remembered
+def closures_of(pattern: Pattern) -> Bodies:
+    """
+    >>> from neelc.syntax import pattern
+    >>> closures_of(pattern("SEQ(A+ a[], SEQ(B b, !C c, D d)+ k[])"))
+    {'k': ('b', 'd')}
+    """
+    return {
+        part.variable: targets(part.part)
+        for part in all_parts(pattern)
+        if isinstance(part, Repeat) and part.variable is not None and not isinstance(part.part, Event)
+    }
+
+
+def references(node: Node, bodies: Bodies) -> Iterator[tuple[str, Attribute | EventTime | None]]:
+    """The attributes and times that an expression names, each with its variable; None where it only asks
+    whether there is an event. All attributes of a whole event."""
+    match node:
+        case Attribute(event) | EventTime(event):
+            variable = variable_of(event)
+            yield variable, replace(node, event=Variable(variable))
+        case Aggregate("count", Whole(event), distinct=False):
+            yield variable_of(event), None
+        case Whole(event, Struct(fields)):
+            yield from _references_of_whole(variable_of(event), fields, bodies)
+        case _:
+            for child in children(node):
+                yield from references(child, bodies)
+
+
+def _references_of_whole(
+    variable: str, fields: tuple[StructField, ...], bodies: Bodies
+) -> Iterator[tuple[str, Attribute | EventTime | None]]:
+    for field in fields:
+        if variable in bodies and isinstance(field.type, Struct):
+            for inner in (name for name in bodies[variable] if bare(name) == bare(field.name)):
+                yield from _references_of_whole(inner, field.type.fields, bodies)
+        else:
+            yield variable, Attribute(Variable(variable), field.name, field.type)
+
+
+# WITH PARTIAL MATCHES keeps of each start the match that ends first, then the one whose events come first.
+# Often no other needs to be found.
+#
+# If nothing later looks at an event but to start after its end, the earliest that fits leaves the most
+# room, and a match with it is preferred to the same match with any other. Two of the same time are told
+# apart by what RETURN names; where it names nothing of them but their time, either will do.
+
+
+def with_earliest(plan: Plan, query: Match) -> Plan:
+    """The plan of a query with partial matches, each step taking no more events than can be preferred.
+
+    >>> from neelc.pattern.plan.match_to_plan import match_to_plan
+    >>> from neelc.pattern.rules.examples import query
+    >>> match = query("SEQ(A a, B b, C c) WHERE a.x < c.x WITH PARTIAL MATCHES RETURN a.x, b.ts AS b, c.n")
+    >>> plan = with_earliest(match_to_plan(match, (), "MILLISECOND"), match)
+    >>> [step.variable for step in plan.steps if isinstance(step, Take) and step.pick == EARLIEST]
+    ['b_2', 'b_3']
+    """
+    if query.partial is None or plan.lasting:
+        return plan
+    fixed = {name for level in query.partial.levels for name in (level.start, *level.hints)}
+    fixed |= set(_told_apart(plan, query))
+    steps = tuple(
+        replace(step, pick=EARLIEST)
+        if isinstance(step, Take)
+        and step.variable not in fixed
+        and later[step.variable] <= {"after"}  # all that comes later only has to start after the event
+        else step
+        for step, later in with_later_uses(plan.steps)
+    )
+    return replace(plan, steps=steps)
+
+
+def _told_apart(plan: Plan, query: Match) -> Iterator[str]:
+    """The variables of which RETURN names more than their time."""
+    bodies, types = closures_of(query.pattern), types_of_variables(plan)
+    for output in query.outputs:
+        for variable, reference in references(output.expression, bodies):
+            if reference and not is_start(reference, types.get(variable, ()), query, plan.unit):
+                yield variable
+
+
+# WITH PARTIAL MATCHES, for the kernel: which match of each start is kept.
+
+
+def furthest_of(query: Match, outputs: Sequence[Output]) -> Furthest | None:
+    """What tells matches of one start apart: the levels of the query, and the values that it returns.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> match = query("SEQ(A a, B b) WITH PARTIAL MATCHES RETURN b.x")
+    >>> furthest_of(match, [Output("a_1", ""), Output("b_2", "b_2", (("x", "x"), ("start", "start")))])
+    Furthest(levels=(Level(start='a_1', hints=()), Level(start='a_2', hints=())), compared=(('b_2', ('x',)),))
+    """
+    if query.partial is None:
+        return None
+    levels = tuple(Level(level.start, level.hints) for level in query.partial.levels)
+    return Furthest(levels, tuple(_compared(outputs)))
+
+
+def _compared(outputs: Sequence[Output]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The columns of each variable. That of its start says nothing that its time has not said."""
+    for output in outputs:
+        for one in output.inner or (output,):
+            columns = tuple(column for _, column in one.fields if column != START)
+            if columns:
+                yield one.variable, columns
+
+
+# Negations as bounds: between two events there must be no C, so the second one comes before the first C.
+#
+# SEQ(A a, !SEQ(C c, D d), B b) b starts no later than the earliest D after the earliest C after a ends
+#
+# The check would first need every b in the window. With the bound, only those are looked at that pass it.
+
+
+def until_negation(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps with each check that can be one made a bound of the event that it looks up to.
+
+    >>> check = Absent((Take("c", "C", Bounds(after=("a",), before=("b",)), pick=ANY),))
+    >>> steps = (Take("a", "A"), Take("b", "B", Bounds(after=("a",))), check)
+    >>> [step.until for step in until_negation(steps)]
+    [(), ((Take(variable='c', role='C', bounds=Bounds(after=('a',), before=(), within=(), between=()), \
+differs=(), where=(), pick='EARLIEST', when=(), until=()),),)]
+
+    Proof. The events of the check lie after events that are bound before b, and before b. Each is the one
+    that ends earliest among those after the ones that it comes after, so together they end as early as such
+    events can. There is a hit before b if and only if these end before b starts. """
+    found = list(steps)
+    for check in [step for step in steps if isinstance(step, Absent)]:
+        place = _place(check, found)
+        if place is not None:
+            take = found[place]
+            assert isinstance(take, ProgramTake)
+            found[place] = replace(take, until=(*take.until, _chain(check, take.variable)))
+            found.remove(check)
+    return tuple(found)
+
+
+def _place(check: Absent, steps: Sequence[Step]) -> int | None:
+    """The place of the step whose event the check looks up to, if all it needs besides is bound before."""
+    inner = [step for step in check.steps if isinstance(step, ProgramTake) and _is_plain(step)]
+    ends = {name for step in inner for name in step.bounds.before}
+    if len(inner) < len(check.steps) or len(ends) != 1 or not all(step.bounds.before for step in inner):
+        return None
+    (last,) = ends
+    own = {step.variable for step in inner}
+    needed = {name for step in inner for name in step.bounds.after} - own
+    bound: dict[str, When] = {}
+    for place, step in enumerate(steps):
+        if isinstance(step, Rename):
+            return None  # names of events change: what is bound before may be another's
+        if isinstance(step, ProgramTake):
+            if step.variable == last:
+                alone = sum(isinstance(s, ProgramTake) and s.variable == last for s in steps) == 1
+                sure = {name for name, when in bound.items() if set(when) <= set(step.when)}
+                return place if alone and needed and needed <= sure and step.when == check.when else None
+            bound[step.variable] = step.when
+    return None
+
+
+def _is_plain(step: ProgramTake) -> bool:
+    """Whether time alone says which events fit, and the one that ends earliest is enough."""
+    bounds = step.bounds
+    simple = not (step.where or step.differs or step.when or bounds.within or bounds.between)
+    return simple and step.pick in (ANY, EARLIEST) and not set(bounds.before) & set(bounds.after)
+
+
+def _chain(check: Absent, last: str) -> tuple[ProgramTake, ...]:
+    takes = (step for step in check.steps if isinstance(step, ProgramTake))
+    return tuple(replace(step, bounds=Bounds(after=step.bounds.after), pick=EARLIEST) for step in takes)
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column that events are partitioned by: for events of some types, what gives the value. One that is a
+    `column` of the events anyway is not computed again."""
+
+    name: str
+    type: DataType
+    terms: tuple[tuple[Expr, tuple[str, ...]], ...]
+    is_column: bool = False
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Events lose the role `outer` if no event of the role `inner` has their value (NEEL+'s shortcuts).
+    Both values are columns of events."""
+
+    outer: str
+    outer_column: str
+    inner: str
+    inner_column: str
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """A program and where its columns come from. `residual` conditions are judged on complete matches.
+
+    `fields` says, for a variable and an expression over it, in which field of the variable's struct its
+    value is."""
+
+    plan: s.Plan
+    program: Program
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...]
+    residual: tuple[Expr, ...]
+    query: Match
+    text: str = ""
+    cuts: tuple[Cut, ...] = ()
+
+    def struct(self, variable: str) -> str:
+        """The column of a variable's event."""
+        return self._structs[variable]
+
+    @cached_property
+    def _structs(self) -> dict[str, str]:
+        return {output.variable: output.name for output in reversed(self.program.outputs)}
+
+    def inner(self, closure: str, variable: str) -> str:
+        """The field of an iteration that holds a variable of the closure's body."""
+        return self._inner[f"{closure}.{variable}"]
+
+    @cached_property
+    def _inner(self) -> dict[str, str]:
+        found = [inner for output in self.program.outputs for inner in output.inner]
+        return {inner.variable: inner.name for inner in reversed(found)}
+
+    def field(self, reference: Expr, variable: str) -> str:
+        """The field of the variable's struct that holds an attribute: START if it is the start of the
+        event."""
+        if is_start(reference, types_of_variables(self.plan)[variable], self.query, self.plan.unit):
+            return START
+        plain = renamed(reference, variable, EVENT)
+        return self._fields[plain]
+
+    @cached_property
+    def _fields(self) -> dict[Expr, str]:
+        return plain_columns(self.columns)
+
+
+Change = Callable[[s.Plan], s.Plan]
+
+
+def kernel_plan(
+    query: Match,
+    keys: tuple[Key, ...],
+    unit: str,
+    changed: Change | None = None,
+    nested: bool = False,
+    shortcuts: tuple[Shortcut, ...] = (),
+    postpones: bool = True,
+) -> KernelPlan:
+    """The plan of a query for the kernel; raises `Unsupported`. A baseline is a plan that is `changed`, or
+    that puts lists together as it comes to them (SASE's cloning of runs) instead of last.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
+    >>> [column.name for column in found.columns], found.program.outputs[1].fields
+    (['x', 'user'], (('user', 'user'),))
+    """
+    if changed is not None and query.strategy != ANY_MATCH:
+        raise Unsupported(query.strategy)
+    plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True)
+    plan = with_earliest(plan, query) if changed is None else changed(plan)
+    by_key = plan.counted or (plan.everything and query.strategy != STRICT)
+    if by_key and len(keys) < len(query.partition):
+        what = "a window of EVENTS" if plan.counted else query.strategy
+        why = "with RETURN COLLAPSED of lists alone" if query.collapsed else "whose values differ by type"
+        raise Unsupported(f"{what} in a partition {why}")
+    columns = EventColumns(types_of_variables(plan))
+    key_columns = tuple(key_column(key, columns) for key in keys)
+    kernel = plan_to_steps(plan, columns)
+    steps = kernel.steps if changed else until_negation(kernel.steps)
+    if plan.collapsed and kernel.residual:
+        conditions = " AND ".join(map(str, kernel.residual))
+        raise Unsupported(f"RETURN COLLAPSED with the condition `{conditions}`")
+    if query.partial is not None and kernel.residual:
+        conditions = " AND ".join(map(str, kernel.residual))
+        raise Unsupported(f"WITH PARTIAL MATCHES with the condition `{conditions}`")
+    outputs = outputs_of(query, plan, kernel.residual, columns)
+    cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
+    program = Program(
+        steps,
+        outputs,
+        tuple(role.name for role in plan.roles),
+        tuple(column.name for column in key_columns),
+        kernel.codings,
+        lasting=plan.lasting,
+        counted=plan.counted,
+        everything=plan.everything,
+        reach=plan.reach,
+        looks_back=plan.looks_back,
+        leader=plan.leader,
+        unique=plan.unique,
+        collapsed=plan.collapsed,
+        nested=nested,
+        furthest=furthest_of(query, outputs),
+        labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
+        clock=_clock(query, unit),
+    )
+    text = str(as_written(query.pattern)) if query.partial is None else query.title
+    return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text, cuts)
+
+
+def _clock(query: Match, unit: str) -> str:
+    """What the times of a program are, for messages."""
+    known: dict[DataType, str] = {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}
+    return str(query.clock.type) if known.get(query.clock.type) == unit else unit
+
+
+def key_column(key: Key, columns: EventColumns) -> KeyColumn:
+    shapes: dict[Expr, tuple[str, ...]] = {}
+    for variable, term in key.terms:
+        types = columns.type_of_variable.get(variable, ())
+        shape = renamed(term, variable, EVENT)
+        shapes[shape] = tuple(dict.fromkeys((*shapes.get(shape, ()), *types)))
+    kind = type_of(next(iter(shapes)))
+    if len(shapes) == 1 and kind not in (FLOAT, DOUBLE):
+        variables = columns.type_of_variable
+        known = [columns.column(term, name) for name, term in key.terms if name in variables]
+        return KeyColumn(known[0].name, kind, tuple(shapes.items()), is_column=True)
+    plain = f"{bare(key.name)}_key"
+    name = columns.free(plain if PLAIN_NAME.match(plain) else "key")
+    return KeyColumn(name, kind, tuple(shapes.items()))
+
+
+def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[Cut]:
+    """What a shortcut takes from events. Only from those that no other variable could use; and a negation
+    that has nothing to look for costs the kernel nothing anyway."""
+    (outer,), (inner,) = names_in(shortcut.outer), names_in(shortcut.inner)
+    roles = {
+        name: {take.role for take in takes(plan.steps) if take.variable == name} for name in (outer, inner)
+    }
+    users = {take.variable for take in takes(plan.steps) if {take.role} == roles[outer]}
+    if not shortcut.negative and users == {outer} and len(roles[inner]) == 1:
+        one, two = columns.column(shortcut.outer, outer), columns.column(shortcut.inner, inner)
+        yield Cut(roles[outer].pop(), one.name, roles[inner].pop(), two.name)

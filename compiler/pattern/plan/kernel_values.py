@@ -1,0 +1,307 @@
+"""Conditions for the kernel: an expression over several events as operations on columns of each.
+
+The largest pieces that concern one event become columns, which Spark computes with its own functions; only
+what combines them is left to the kernel, and that is numbers, truth values and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from neelc.ir import expressions as e
+from neelc.ir.conditions import names_in
+from neelc.ir.expressions import Aggregate, At, Each, Expr, Index, Inner, Variable, Whole, lists
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    DataType,
+    Decimal,
+)
+from neelc.pattern.analysis.absent import value_without as without
+from neelc.pattern.plan.columns import CODE, NUMBER, PLAIN, EventColumns
+from neelc.pattern.plan.lists import CURRENT, element
+from neelc.runtime.program import FOLDS, Apply, Column, Constant, Fold, Total, Value
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Context
+from neelc.scalar.type_of import is_zoned, type_of
+
+# Aggregates over lists that the kernel computes while it puts lists together.
+
+NUMBERS: Mapping[DataType, str] = {
+    TINYINT: "tinyint",
+    SMALLINT: "smallint",
+    INT: "int",
+    BIGINT: "bigint",
+    FLOAT: "float",
+    DOUBLE: "double",
+}
+
+
+class NotInKernel(Exception):
+    """An expression that the kernel cannot compute."""
+
+
+@dataclass(frozen=True)
+class ListFold:
+    """A fold over the list of `variable`; a `running` one is over the elements before `b[i]`."""
+
+    variable: str
+    fold: Fold
+    running: bool
+
+
+def has_lists(expression: Expr) -> bool:
+    """Whether an expression looks into a list by more than names of its elements."""
+    return any(isinstance(node, At | Each | Aggregate) for node in walk(expression))
+
+
+def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
+    """The fold for an aggregate; raises `NotInKernel`."""
+    found = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
+    is_known = node.function is not None or node.name in FOLDS
+    if len(found) != 1 or node.distinct or not is_known or node.type not in _types(node):
+        raise NotInKernel(str(node))
+    each = found[0]
+    if not isinstance(each.base, Variable) or each.upper not in (None, Index("CURRENT", -1)):
+        raise NotInKernel(str(node))
+    variable, running = each.base.name, each.upper is not None
+    assert node.argument is not None
+    if isinstance(node.argument, Whole) and node.function is None:
+        return ListFold(variable, Fold(str(node), node.name, variable), running)
+    argument, named = _of_one_element(node.argument, each)
+    if len(named) != 1 or (node.function is None and type_of(argument) not in NUMBERS):
+        raise NotInKernel(str(node))
+    (name,) = named
+    inner = name.removeprefix(element(variable, CURRENT))
+    if node.function is not None and not _is_column(argument, name, may_be_absent=bool(inner)):
+        raise NotInKernel(str(node))
+    column = columns.column(argument, name).name
+    fold = Fold(
+        str(node), node.name, variable + inner, column, _types(node)[node.type], node.function is not None
+    )
+    return ListFold(variable, fold, running)
+
+
+def _types(node: Aggregate) -> Mapping[DataType, str]:
+    """What an aggregate can be for the kernel. Truth values are asked of users' functions only."""
+    return NUMBERS if node.function is None else {**NUMBERS, BOOLEAN: "boolean"}
+
+
+def _is_column(argument: Expr, name: str, may_be_absent: bool) -> bool:
+    """Whether what a user's function is given is a column of events: whole events are none; and where an
+    iteration has no event, the function is given NULL."""
+    if any(isinstance(node, Whole) for node in walk(argument)):
+        return False
+    return not may_be_absent or evaluate(argument, Context({name: None})) is None
+
+
+def _of_one_element(argument: Expr, each: Each) -> tuple[Expr, set[str]]:
+    """The argument with the name of one element for the list, and this name."""
+    assert isinstance(each.base, Variable)
+    variable, names = each.base.name, set[str]()
+
+    def change(node: Node) -> Node:
+        match node:
+            case Inner(base, name) if base == each:
+                names.add(element(variable, CURRENT, name))
+                return Variable(element(variable, CURRENT, name))
+            case Each() if node == each:
+                names.add(element(variable, CURRENT))
+                return Variable(element(variable, CURRENT))
+            case Variable(name):
+                names.add(name)
+        return map_children(node, change)
+
+    changed = change(argument)
+    assert isinstance(changed, Expr)
+    return changed, names
+
+
+TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+_NAMES = {"coalesce": "coalesce", "greatest": "greatest", "least": "least", "abs": "abs", "if": "if"}
+
+
+@dataclass
+class KernelValues:
+    """Translates expressions. `absent` are variables that may have no event; `coded` collects the pairs of
+    columns that are compared by the order of their values."""
+
+    columns: EventColumns
+    absent: frozenset[str]
+    coded: list[tuple[str, ...]] = field(default_factory=list)
+    folds: dict[str, ListFold] = field(default_factory=dict)
+    anchor: str | None = None
+    """While a condition is translated: one of its variables that has an event for sure."""
+
+    def value(self, expression: e.Expr) -> Value:
+        """The expression as operations; raises `NotInKernel`."""
+        names = names_in(expression)
+        if self.anchor is not None or has_lists(expression):
+            return self._value(expression, names)
+        self.anchor = next((name for name in sorted(names) if name not in self.absent), None)
+        try:
+            return self._value(expression, names)
+        finally:
+            self.anchor = None
+
+    def _value(self, expression: e.Expr, names: Collection[str]) -> Value:
+        if has_lists(expression):
+            return self._operation(expression)
+        if not names:
+            return self._constant(expression)
+        if len(names) == 1 and type_of(expression) in (*NUMBERS, BOOLEAN, *TIMES):
+            return self._column(expression, next(iter(names)))
+        return self._operation(expression)
+
+    def _constant(self, expression: e.Expr) -> Value:
+        """The kernel is not told the session's time zone: what depends on it is a column, too."""
+        if not is_zoned(expression):
+            return _constant(evaluate(expression, Context({})), expression)
+        if self.anchor is None or type_of(expression) not in (*NUMBERS, BOOLEAN, *TIMES):
+            raise NotInKernel(str(expression))
+        form = NUMBER if type_of(expression) in TIMES else PLAIN
+        return Column(self.anchor, self.columns.column(expression, self.anchor, form).name)
+
+    def _column(self, expression: e.Expr, variable: str) -> Value:
+        form = NUMBER if type_of(expression) in TIMES else PLAIN
+        found = Column(variable, self.columns.column(expression, variable, form).name)
+        if variable not in self.absent:
+            return found
+        if evaluate(expression, Context({variable: None})) is None:
+            return found
+        alone = without(expression, [variable])
+        if alone is None:
+            raise NotInKernel(str(expression))
+        missing = self._constant(alone)
+        there = self.columns.column(e.Literal(True, BOOLEAN), variable).name
+        return Apply("case", (Apply("isnotnull", (Column(variable, there),)), found, missing))
+
+    def _operation(self, node: e.Expr) -> Value:
+        match node:
+            case e.Binary(op, left, right) if op in e.COMPARISONS:
+                return self._comparison(op, left, right)
+            case e.IsDistinct(left, right, negated):
+                equal = self._comparison("<=>", left, right)
+                return equal if negated else _not(equal)
+            case e.Between(operand, low, high, negated):
+                both = (self._comparison(">=", operand, low), self._comparison("<=", operand, high))
+                return _not(Apply("and", both)) if negated else Apply("and", both)
+            case e.InList(operand, items, negated):
+                any_of = Apply("or", tuple(self._comparison("=", operand, item) for item in items))
+                return _not(any_of) if negated else any_of
+            case e.Conjunction(operands):
+                return Apply("and", self._all(operands))
+            case e.Disjunction(operands):
+                return Apply("or", self._all(operands))
+            case e.Negation(operand):
+                return _not(self.value(operand))
+            case e.IsNull(operand, negated):
+                return Apply("isnotnull" if negated else "isnull", (self.value(operand),))
+            case e.IsTruth(operand, value, negated):
+                name = "isnull" if value is None else "istrue" if value else "isfalse"
+                found = Apply(name, (self.value(operand),))
+                return _not(found) if negated else found
+            case e.Aggregate():
+                return self._fold(node)
+        return self._number(node)
+
+    def _fold(self, node: e.Aggregate) -> Value:
+        """An aggregate over a list: numbers only."""
+        found = list_fold(node, self.columns)
+        self.folds[found.fold.name] = found
+        total = Total(found.fold.name)
+        # Of a list that is not there, nothing is counted.
+        return Apply("coalesce", (total, Constant(0))) if found.fold.function == "count" else total
+
+    def _number(self, node: e.Expr) -> Value:
+        kind = type_of(node)
+        match node:
+            case e.Binary("-", left, right) if kind == DAY_INTERVAL and _are_instants(left, right):
+                return Apply("-", self._all(map(_clock, (left, right))), "bigint")
+            case e.Binary(op, left, right) if op in e.ARITHMETIC and kind in NUMBERS:
+                return Apply(op, self._all((left, right)), NUMBERS[kind])
+            case e.Unary("-", operand) if kind in NUMBERS:
+                return Apply("neg", (self.value(operand),), NUMBERS[kind])
+            case e.Unary("+", operand):
+                return self.value(operand)
+            case e.Cast(operand, to) if to in NUMBERS and type_of(operand) in NUMBERS:
+                return Apply("cast", (self.value(operand),), NUMBERS[to])
+            case e.Call(name, arguments) if name in _NAMES and kind in (*NUMBERS, BOOLEAN):
+                return Apply(_NAMES[name], self._all(arguments), NUMBERS.get(kind, "boolean"))
+            case e.Case(None, whens, otherwise) if kind in (*NUMBERS, BOOLEAN):
+                parts = [part for when in whens for part in (when.condition, when.result)]
+                last = Constant(None) if otherwise is None else self.value(otherwise)
+                return Apply("case", (*self._all(parts), last), NUMBERS.get(kind, "boolean"))
+        raise NotInKernel(str(node))
+
+    def _all(self, operands: Iterable[e.Expr]) -> tuple[Value, ...]:
+        return tuple(self.value(operand) for operand in operands)
+
+    def _comparison(self, op: str, left: e.Expr, right: e.Expr) -> Value:
+        kind = type_of(left)
+        if kind in (*NUMBERS, BOOLEAN, *TIMES, DAY_INTERVAL):
+            return Apply(op, self._all((left, right)))
+        if not isinstance(kind, Decimal) and kind not in (STRING, BINARY):
+            raise NotInKernel(str(left))
+        sides = (self._code(left), self._code(right))
+        self.coded.append(tuple(side.name for side in sides))
+        return Apply(op, sides)
+
+    def _code(self, expression: e.Expr) -> Column:
+        """A column that is compared by the order of its values. One of an absent event is NULL."""
+        names = names_in(expression)
+        if len(names) != 1 or has_lists(expression):
+            raise NotInKernel(str(expression))
+        variable = next(iter(names))
+        if variable in self.absent and evaluate(expression, Context({variable: None})) is not None:
+            raise NotInKernel(str(expression))
+        return Column(variable, self.columns.column(expression, variable, CODE).name)
+
+
+def _not(value: Value) -> Value:
+    return Apply("not", (value,))
+
+
+def _are_instants(left: e.Expr, right: e.Expr) -> bool:
+    return type_of(left) == type_of(right) and type_of(left) in (TIMESTAMP, TIMESTAMP_NTZ)
+
+
+def _clock(operand: e.Expr) -> e.Expr:
+    """What is subtracted: as in Spark, what the session's clock shows, which Spark then tells the kernel."""
+    return e.Cast(operand, TIMESTAMP_NTZ, implicit=True) if type_of(operand) == TIMESTAMP else operand
+
+
+def _constant(value: object, expression: e.Expr) -> Constant:
+    match value:
+        case None | bool() | int() | float():
+            return Constant(value)
+        case timedelta():
+            return Constant(value // timedelta(microseconds=1))
+    raise NotInKernel(str(expression))
+
+
+def groups(pairs: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Columns that are compared, directly or through others, are coded together.
+
+    >>> groups([("a", "b"), ("c", "d"), ("b", "e")])
+    (('a', 'b', 'e'), ('c', 'd'))
+    """
+    found: list[list[str]] = []
+    for pair in pairs:
+        touched = [group for group in found if set(group) & set(pair)]
+        joined = [name for group in touched for name in group] + list(pair)
+        found = [group for group in found if group not in touched] + [list(dict.fromkeys(joined))]
+    return tuple(tuple(group) for group in sorted(found))

@@ -1,0 +1,263 @@
+"""From a rewritten query to the steps that find its matches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import EventTime, Literal
+from neelc.ir.node import remembered, walk
+from neelc.ir.patterns import all_parts, may_be_empty, targets
+from neelc.ir.program import Match, Stream
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.analysis.regions import ANY_MATCH, Facts
+from neelc.pattern.plan.blocks import Block, Unsupported, keyed_attributes, known
+from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
+from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
+from neelc.pattern.plan.lists import base_of
+from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
+from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
+from neelc.pattern.plan.steps import Plan, Present, Repeat, Step, Take, names_of_step
+from neelc.syntax.print_patterns import as_written
+
+# Queries over imprecise times that are not executed: what dynamic programming cannot weigh.
+#
+# What is weighed are lists of events in one order, a window around all of them, and single events that must
+# not be in a gap (docs/decisions/0038). Everything else is refused here, by name.
+
+
+def is_imprecise(query: Match) -> bool:
+    """Whether a stream of the query has imprecise times."""
+    return any(stream.latest is not None for stream in query.streams)
+
+
+def is_certain_enough(query: Match) -> bool:
+    """Whether what is a match in all worlds has the confidence that is asked for: all have, but for > 1.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> [is_certain_enough(query(f"A a WITH CONFIDENCE {asked}")) for asked in (">= 1", "> 0.5", "> 1")]
+    [True, True, False]
+    """
+    if query.confidence is None or query.confidence.op != ">":
+        return True
+    threshold = query.confidence.threshold
+    return isinstance(threshold, Literal) and threshold.value != 1
+
+
+def refuse(query: Match, unit: str) -> None:
+    """Raise `Unsupported` if the query asks for more than can be weighed."""
+    for what in _refusals(query, unit):
+        raise Unsupported(f"{what} over imprecise times", query.pattern.span)
+
+
+def _refusals(query: Match, unit: str) -> Iterator[str]:
+    if query.strategy != ANY_MATCH:
+        yield query.strategy
+    if query.collapsed:
+        yield "RETURN COLLAPSED"
+    if query.within is not None and query.within.unit == "EVENT":
+        yield "a window of EVENTS"
+    yield from (what for stream in query.streams for what in _of_stream(stream, unit))
+    for part in all_parts(query.pattern):
+        yield from _of_part(part)
+    variables = Counter(
+        part.variable for part in all_parts(query.pattern) if isinstance(part, p.Event | p.Repeat)
+    )
+    if any(count > 1 for name, count in variables.items() if name is not None):
+        yield "branches of an OR that share a variable"
+    yield from _of_negations(query, unit)
+
+
+def _of_stream(stream: Stream, unit: str) -> Iterator[str]:
+    if stream.end is not None or stream.query is not None:
+        yield f"events that last ({stream.name})"
+    if stream.latest is not None and stream_unit(stream) != unit:
+        yield f"times of another unit ({unit.lower()}s beside those of {stream.name})"
+
+
+def _of_part(part: p.Pattern) -> Iterator[str]:
+    match part:
+        case p.Event() | p.Seq() | p.Or() | p.Optional() | p.Not(p.Event()) | p.Repeat(p.Event()):
+            pass
+        case p.Not(inner):
+            yield f"the negated part `!{as_written(inner)}`"
+        case p.Repeat():
+            yield f"the closure `{as_written(part)}` of a part"
+        case p.Exists():
+            yield "EXISTS"
+        case p.AndNeg():
+            yield "AND_NEG"
+        case _:
+            yield type(part).__name__.upper()
+    if part.within is not None:
+        yield f"WITHIN on the part `{as_written(part)}`"
+    for condition in conjuncts(part.where):
+        if any(isinstance(node, EventTime) for node in walk(condition)):
+            yield f"the condition `{condition}` on times"
+
+
+def _of_negations(query: Match, unit: str) -> Iterator[str]:
+    """A negation that may come first or last looks as far as the window reaches."""
+    width = LONGEST if query.within is None else width_of(query.within, unit)[0]
+    if width < LONGEST:
+        return
+    for part in all_parts(query.pattern):
+        if not isinstance(part, p.Seq):
+            continue
+        for place, inner in enumerate(part.parts):
+            around = part.parts[:place], part.parts[place + 1 :]
+            # Inside of another SEQ it has neighbours there; that it may have them is not looked into.
+            if isinstance(inner, p.Not) and any(all(map(may_be_empty, side)) for side in around):
+                yield f"the negation `{as_written(inner)}` at an end, without a window,"
+
+
+# RETURN COLLAPSED: for each choice of the single variables, the union of the lists that go with it.
+#
+# The kernel unites the lists of all matches. Often it needs no more than lists of one element for that.
+
+
+def collapsed(plan: Plan) -> Plan:
+    """The plan for a query that collapses its matches. Unless one event starts all matches of a choice, they
+    can begin far from one another: then time must not be cut."""
+    for step in plan.steps:
+        if isinstance(step, Repeat) and step.names != (f"{step.variable}[i]",):
+            raise Unsupported("RETURN COLLAPSED with a closure of a composite")
+    steps = tuple(
+        replace(step, most=1) if isinstance(step, Repeat) and one_is_enough(step, plan.steps) else step
+        for step in plan.steps
+    )
+    return replace(plan, steps=steps, reach=plan.reach if plan.leader else None, collapsed=True)
+
+
+def one_is_enough(step: Repeat, steps: tuple[Step, ...]) -> bool:
+    """Whether an element of any list is also a list by itself.
+
+    So it is if no condition is about the list as a whole or about its first element alone, and no negation
+    looks at where the list begins or ends: what holds for an element in a list holds for it alone, since
+    conditions that look back hold for the first element by definition.
+    """
+    if step.least > 1 or not set(_conditions(step.first)) <= set(_conditions(step.next)):
+        return False
+    others = (other for other in steps if other is not step and not _drops_early(other))
+    return not any(base_of(name) == step.variable for other in others for name in _named(other))
+
+
+def _drops_early(step: Step) -> bool:
+    """Whether a step only drops what cannot become a match: it has names of its own."""
+    return isinstance(step, Present) and not step.part
+
+
+def _conditions(steps: tuple[Step, ...]) -> Iterator[object]:
+    for step in steps:
+        match step:
+            case Take(where=where):
+                yield from where
+            case _:
+                yield step
+
+
+def _named(step: Step) -> Iterator[str]:
+    """What a step looks at; where the next list may begin is no matter."""
+    if isinstance(step, Repeat):
+        for inner in (*step.first, *step.next):
+            match inner:
+                case Take(where=where, differs=differs):
+                    yield from (name for condition in where for name in names_in(condition))
+                    yield from differs
+                case _:
+                    yield from names_of_step(inner)
+    else:
+        yield from names_of_step(step)
+
+
+CONTIGUITY = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
+
+
+def match_to_plan(
+    query: Match,
+    keys: tuple[Key, ...],
+    unit: str,
+    contiguous: bool = False,
+    postpones: bool = True,
+    follows: bool = False,
+) -> Plan:
+    """The steps of a query whose events are partitioned by `keys`; raises `Unsupported`.
+
+    A plan that is `contiguous` says nothing of that: who executes it must see to it. One that `postpones`
+    puts lists together last. One that `follows` has runs for the strategies other than SKIP TILL ANY MATCH.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> plan = match_to_plan(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE d.x > 1 WITHIN 9"), (), "MILLISECOND")
+    >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
+    ('a', 9, False, ['A', 'd', 'B', 'C'])
+    """
+    return _planned(query, keys, unit, contiguous, postpones, follows and query.strategy != ANY_MATCH)
+
+
+@remembered  # joins and kernels most often ask for the same plan
+def _planned(
+    query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool, postpones: bool, follows: bool
+) -> Plan:
+    _refuse(query, contiguous, follows)
+    block, repeats = pattern_to_blocks(query, unit)
+    block = without_key_equalities(block, keys)
+    facts = Facts(lambda: query)
+    roles = event_roles(
+        judged_in_time(block) if follows else block, {type.name: type for type in query.types}
+    )
+    about = known(block, facts, keyed_attributes(keys))
+    neighbours = follows and query.strategy in CONTIGUITY
+    if neighbours:
+        # Events that are in no match lie between others as well.
+        about = replace(about, lasting=any(stream.end or stream.query for stream in query.streams))
+    width, counted = (None, False) if query.within is None else width_of(query.within, unit)
+    counts = counted or any(window.counted for item in block.all_items() for window in item.within)
+    if follows:
+        steps = follow_steps(block, about, roles, neighbours)
+    else:
+        # Events that follow one another are found one after the other.
+        steps = blocks_to_steps(block, about, roles, shares=not contiguous, postpones=postpones)
+    plan = Plan(
+        steps,
+        roles.roles,
+        targets(query.pattern),
+        unit,
+        reach=None if counts else width,
+        counted=counts,
+        everything=counts or neighbours,
+        lasting=about.lasting,
+        looks_back=_looks_back(block),
+        leader=_leader(block),
+        unique=repeats,
+    )
+    return collapsed(plan) if query.collapsed else plan
+
+
+def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
+    if not follows and query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
+        raise Unsupported(query.strategy)
+    if is_imprecise(query):
+        raise Unsupported("an imprecise timestamp")
+    if not is_certain_enough(query):
+        raise Unsupported("a confidence of more than 1")
+
+
+def _leader(block: Block) -> str | None:
+    """The variable whose event comes before all others, in every match."""
+    if not block.items or block.items[0].when or block.items[0].loop:
+        return None
+    first, rest = block.items[0].variable, block.items[1:]
+    return first if all(first in item.after for item in rest) else None
+
+
+def _looks_back(block: Block, around: frozenset[str] = frozenset()) -> bool:
+    """Whether a check can look at events before the start of the match; `around` is surely bound."""
+    sure = around | {
+        item.variable for item in block.items if not item.when and (item.loop is None or item.loop.least > 0)
+    }
+    if any(not sure & set(item.after) for check in block.checks for item in check.all_items()):
+        return True
+    return any(_looks_back(item.loop.body, sure) for item in block.items if item.loop is not None)

@@ -1,0 +1,385 @@
+"""The order in which the variables of a block are found, in the making."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from neelc.ir.expressions import Expr
+from neelc.ir.names import bare
+from neelc.pattern.plan.blocks import (
+    Block,
+    Choice,
+    Condition,
+    Item,
+    Known,
+    exclude_each_other,
+    in_bound,
+    marks_of,
+    own_choices,
+)
+from neelc.pattern.plan.columns import EventRoles
+from neelc.pattern.plan.lists import CURRENT, ends, is_of_iteration, lag, list_of, place_of, ranges
+from neelc.pattern.plan.steps import (
+    Absent,
+    Choose,
+    EachElement,
+    Filter,
+    Present,
+    Rename,
+    Step,
+    Take,
+    names_of_step,
+)
+from neelc.pattern.plan.steps import Bounds as StepBounds
+from neelc.runtime.program import Bounds, When, Within
+
+# What all branches of an OR begin with, end with or have in common: it is found once, for all of them.
+#
+# OR(SEQ(A a, B b, C c), SEQ(A x, B y, D d)) every pair of A and B is found once, and then goes both ways
+#
+# NEEL's prefix, suffix and middle sharing are one thing here: events can be taken in any order, so those
+# that the branches share are taken first, wherever they stand.
+
+Shared = tuple[Item, ...]
+"""The items, one of each branch, that ask for the same event."""
+
+
+def shared_items(block: Block, choice: Choice, role: Callable[[Item], str], known: Known) -> list[Shared]:
+    """The items that every branch of a choice has, in the order of the text; none where they are related in
+    different ways."""
+    by_choices: dict[frozenset[tuple[str, int]], list[Item]] = {}
+    for item in block.items:
+        if item.loop is None:
+            by_choices.setdefault(frozenset(item.when), []).append(item)
+    branches = [
+        by_choices.get(frozenset({*choice.when, (choice.mark, number)}), []) for number in range(choice.count)
+    ]
+    roles = [[role(item) for item in items] for items in branches]
+    common = roles[0]
+    for other in roles[1:]:
+        common = _common(common, other)
+    if not common or choice.count < 2:
+        return []
+    aligned = [_aligned(items, names, common) for items, names in zip(branches, roles, strict=True)]
+    found = list(zip(*aligned, strict=True))
+    under_choices = frozenset(item.variable for item in block.items if item.when)
+    first, *others = (_relations(items, under_choices, known) for items in aligned)
+    return found if first is not None and all(other == first for other in others) else []
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """The longest sequence that both have.
+
+    >>> _common(["A", "B", "C"], ["D", "A", "C"])
+    ['A', 'C']
+    """
+    length = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, name in enumerate(one, 1):
+        for j, also in enumerate(other, 1):
+            equal = name == also
+            length[i][j] = length[i - 1][j - 1] + 1 if equal else max(length[i][j - 1], length[i - 1][j])
+    found: list[str] = []
+    i, j = len(one), len(other)
+    while i and j:
+        if one[i - 1] == other[j - 1]:
+            found.append(one[i - 1])
+            i, j = i - 1, j - 1
+        elif length[i][j - 1] >= length[i - 1][j]:
+            j -= 1
+        else:
+            i -= 1
+    return found[::-1]
+
+
+def _aligned(items: Sequence[Item], roles: Sequence[str], common: Sequence[str]) -> list[Item]:
+    found, place = [], 0
+    for name in common:
+        place = roles.index(name, place)
+        found.append(items[place])
+        place += 1
+    return found
+
+
+def _relations(items: Sequence[Item], under_choices: frozenset[str], known: Known) -> list[object] | None:
+    """How the items of a branch are related to one another and to what stands around the choice, with
+    numbers for their names; None if one depends on more than that."""
+    names = {item.variable: f"#{number}" for number, item in enumerate(items)}
+    if len(names) < len(items) or any(len(known.items[item.variable]) > 1 for item in items):
+        return None
+    found: list[object] = []
+    for item in items:
+        if item.between or any(bare(name).casefold() not in known.keyed for _, name in item.same):
+            return None
+        windows = {_seen(window, names, under_choices) for window in item.within}
+        after, before = (_renamed(told, names, under_choices) for told in (item.after, item.before))
+        found.append((frozenset(after), frozenset(before), frozenset(windows), item.type))
+    return found
+
+
+def _seen(window: Within, names: Mapping[str, str], under_choices: frozenset[str]) -> Within:
+    return replace(window, events=tuple(sorted(_renamed(window.events, names, under_choices))))
+
+
+def _renamed(
+    variables: Sequence[str], names: Mapping[str, str], under_choices: frozenset[str]
+) -> Iterator[str]:
+    """Variables of the same branch that are not shared know of the item too, and are taken after it."""
+    return (names.get(name, name) for name in variables if name in names or name not in under_choices)
+
+
+# The bounds of an item that say something new, given which variables are bound already.
+#
+# A bound that follows from others is left out: what is after b is after a, if b is after a. The fewer
+# events a check looks at, the sooner it can be made, and the more rows share its answer.
+
+
+def tight_bounds(item: Item, bound: frozenset[str], known: Known) -> Bounds:
+    """The bounds of an item in terms of the variables in `bound`; those of other branches have no event."""
+    if item.when:
+        bound &= known.together(item.when)
+    after, before = in_bound(item.after, bound), in_bound(item.before, bound)
+    within = (_tight_window(window, item, after, before, bound, known) for window in item.within)
+    sure = known.sure(item.when)
+    between = tuple(dict.fromkeys(item.between))
+    return Bounds(
+        _latest(after, [name for name in reversed(after) if name in sure], known),
+        _earliest(before, [name for name in before if name in sure], known),
+        tuple(dict.fromkeys(window for window in within if window is not None)),
+        between,
+    )
+
+
+def _latest(names: Iterable[str], others: Iterable[str], known: Known) -> tuple[str, ...]:
+    """The names that lie before none of the others."""
+    return tuple(name for name in names if known.later[name].isdisjoint(others))
+
+
+def _earliest(names: Iterable[str], others: Iterable[str], known: Known) -> tuple[str, ...]:
+    """The names that lie after none of the others."""
+    return tuple(name for name in names if known.earlier[name].isdisjoint(others))
+
+
+def _tight_window(
+    window: Within,
+    item: Item,
+    after: tuple[str, ...],
+    before: tuple[str, ...],
+    bound: frozenset[str],
+    known: Known,
+) -> Within | None:
+    """The window in terms of what is bound; None if it says nothing.
+
+    For an event after all of `events` only their earliest start matters, for one before all of them the
+    latest end. An event strictly between two events of the window lies in what the window leaves around
+    them."""
+    events = in_bound(window.events, bound)
+    earlier, later, surely = frozenset(after), frozenset(before), known.sure(item.when)
+    sure = [name for name in events if name in surely]
+    if not window.member and not earlier.isdisjoint(sure) and not later.isdisjoint(sure):
+        return None
+    first = _earliest((name for name in events if name in earlier), sure, known)
+    last = _latest((name for name in events if name in later), sure[::-1], known)
+    needless = earlier.difference(first) | later.difference(last)
+    needed = tuple(name for name in events if name not in needless)
+    measured = window.counted or known.lasting
+    if not needed and not (window.member and measured):
+        return None
+    return replace(window, events=needed, member=window.member and measured)
+
+
+@dataclass
+class Order:
+    """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
+    `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
+    `postpones`: lists are put together last. `iterating` are the lists whose `b[i]` is one event here; `late`
+    are conditions and checks of their iterations that wait until the lists are complete."""
+
+    block: Block
+    known: Known
+    roles: EventRoles
+    around: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
+    shares: bool = True
+    postpones: bool = True
+    iterating: frozenset[str] = frozenset()
+    steps: list[Step] = field(default_factory=list)
+    judged: set[int] = field(default_factory=set)
+    checks: list[tuple[Block, Step]] = field(default_factory=list)
+    late: list[Condition] = field(default_factory=list)
+    taken: set[Item] = field(default_factory=set)
+
+    def take(self, item: Item) -> None:
+        """Note that the events of an item are taken."""
+        self.taken.add(item)
+        self._settled.clear()
+        if item in self._waiting:
+            del self._waiting[item]
+
+    @cached_property
+    def _waiting(self) -> dict[Item, None]:
+        """The items that are not taken."""
+        return dict.fromkeys(item for item in self.block.items if item not in self.taken)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are items that are not taken."""
+        return bool(self._waiting)
+
+    @cached_property
+    def _settled(self) -> dict[When, frozenset[str]]:
+        return {}
+
+    def bound(self, when: When) -> frozenset[str]:
+        """The variables that are settled in rows with these choices: their events are taken, or they have
+        none. Branches of an OR may share a variable, which is then taken in each."""
+        if when not in self._settled:
+            waiting = {
+                name
+                for item in self._waiting
+                if not exclude_each_other(item.when, when)
+                for name in item.names
+            }
+            self._settled[when] = self.around | (self.own - waiting)
+        return self._settled[when]
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """What the block binds."""
+        return frozenset(name for item in self.block.items for name in item.names)
+
+    def needs(self, names: frozenset[str]) -> frozenset[str]:
+        """What must be bound for a condition: for one about each element of a list, the list."""
+        return frozenset(
+            found
+            if is_of_iteration(name) and (found := list_of(name)) and found not in self.iterating
+            else name
+            for name in names
+        )
+
+    def judging(self, condition: Condition) -> Step:
+        """The step that judges a condition; one about each element of a list is asked of each of them."""
+        step: Step = Filter(condition.expression, condition.when)
+        for name in sorted(ranges(condition.expression) - self.iterating):
+            closure = self.known.closure(name)
+            own = own_choices(closure, step.when)
+            outer = tuple(choice for choice in step.when if choice not in own)
+            names, marks = self.known.names_of(name), marks_of(closure, iter((own,)))
+            skipped = lag(condition.expression, name)
+            step = EachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
+        return step
+
+
+def open_conditions(order: Order) -> list[Condition]:
+    return [
+        condition
+        for condition in (*order.block.conditions, *order.late)
+        if id(condition) not in order.judged and not order.roles.is_absorbed(condition)
+    ]
+
+
+def conditions_at(order: Order, item: Item) -> Iterator[Expr]:
+    """The conditions that can be judged when an item is taken, and concern it."""
+    now = order.bound(item.when) | {item.variable}
+    for condition in open_conditions(order):
+        if ranges(condition.expression) - order.iterating:
+            continue
+        if item.variable in condition.names <= now and set(condition.when) == set(item.when):
+            order.judged.add(id(condition))
+            yield condition.expression
+
+
+def judge(order: Order) -> None:
+    """Add each condition and each check that can be judged now."""
+    own = order.own
+    for condition in open_conditions(order):
+        needed = order.needs(condition.names)
+        if (needed & own) <= order.bound(condition.when) and _can_choose(order, condition.when):
+            choose(order, condition.when)
+            order.judged.add(id(condition))
+            order.steps.append(order.judging(condition))
+    for check, made in order.checks:
+        if id(check) in order.judged:
+            continue
+        chosen = tuple(_choices_in(made))
+        if (_needed(check, made) & own) <= order.bound(check.when) and _can_choose(order, chosen):
+            choose(order, chosen)
+            order.judged.add(id(check))
+            order.steps.append(made)
+
+
+def _choices_in(step: Step) -> Iterator[tuple[str, int]]:
+    """The choices that a check depends on, itself or in what it looks for: they are made before it."""
+    yield from step.when
+    if isinstance(step, Absent | Present | EachElement):
+        for inner in step.steps:
+            yield from _choices_in(inner)
+
+
+def choose(order: Order, when: When) -> None:
+    """Make the choices that a step needs, those before which they are made first."""
+    for mark, _ in when:
+        choice = next((one for one in order.block.choices if one.mark == mark), None)
+        if choice is None or mark in order.chosen:
+            continue
+        choose(order, choice.when)
+        order.steps.append(Choose(choice.mark, choice.count, choice.when))
+        order.chosen |= {mark}
+
+
+def share(order: Order, when: When) -> None:
+    """Before a choice is made: take what all its branches share, and give it the name of each."""
+    for mark, _ in when:
+        choice = next((one for one in order.block.choices if one.mark == mark), None)
+        if choice is None or mark in order.chosen:
+            continue
+        shared = shared_items(order.block, choice, order.roles.of.__getitem__, order.known)
+        choose(order, choice.when)
+        before = order.bound(choice.when)
+        for items in shared:
+            first = items[0]
+            bounds = bounds_of(order, replace(first, when=choice.when), before)
+            differs = differs_of(order, first, before)
+            order.steps.append(Take(first.variable, order.roles.of[first], bounds, differs, when=choice.when))
+            before |= {first.variable}
+        if shared:
+            choose(order, (*choice.when, (mark, 0)))
+        for items in shared:
+            for item in items:
+                order.take(item)
+            order.steps += [
+                Rename(items[0].variable, item.variable, item.when)
+                for item in items[1:]
+                if item.variable != items[0].variable
+            ]
+
+
+def differs_of(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ...]:
+    """The bound variables whose event an item could be, but must not be."""
+    names = (
+        name
+        for name in sorted(
+            order.known.together(item.when).intersection(bound).difference(item.after, item.before)
+        )
+        if place_of(name) in (None, CURRENT) and order.known.can_be_one_event(item, name)
+    )
+    return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))
+
+
+def bounds_of(order: Order, item: Item, bound: frozenset[str]) -> StepBounds:
+    return ends(tight_bounds(item, bound, order.known), order.known.is_list)
+
+
+def _can_choose(order: Order, when: When) -> bool:
+    """Choices are made as late as possible: not for a check alone, while there are variables to take."""
+    return not order.is_waiting or all(mark in order.chosen or not _is_own(order, mark) for mark, _ in when)
+
+
+def _is_own(order: Order, mark: str) -> bool:
+    return any(choice.mark == mark for choice in order.block.choices)
+
+
+def _needed(check: Block, step: Step) -> frozenset[str]:
+    """The variables around a check that it looks at."""
+    return frozenset(names_of_step(step)) - set(check.variables)

@@ -1,0 +1,615 @@
+"""A pattern as blocks: each variable with all that its place in the pattern asks of it.
+
+Scopes: what `runtime/reference/satisfy.py` hands down as an interval of time is here the conjunction of the
+bounds that make the interval. That is the same, since the events that a bound speaks of lie in the wider
+scope themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import count
+
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import Expr, Same, Variable
+from neelc.ir.node import Node, transform
+from neelc.ir.patterns import all_parts, may_be_empty, satisfiable_by_nothing, targets
+from neelc.ir.program import Match
+from neelc.pattern.plan.blocks import (
+    Block,
+    Choice,
+    Condition,
+    Item,
+    Loop,
+    SomeBound,
+    Unsupported,
+    exclude_each_other,
+    implies,
+)
+from neelc.pattern.plan.columns import renamed, width_of
+from neelc.pattern.plan.lists import (
+    BEFORE,
+    CURRENT,
+    FIRST,
+    LAST,
+    base_of,
+    element,
+    list_of,
+    place_of,
+    ranges,
+    with_names,
+)
+from neelc.pattern.plan.steps import (
+    Absent,
+    AnyBound,
+    EachElement,
+    Filter,
+    Present,
+    Rename,
+    Repeat,
+    Step,
+    Take,
+)
+from neelc.runtime.program import ALL, ANY, EARLIEST, LATEST, Between, When, Within
+from neelc.syntax.print_patterns import as_written
+
+# Where a part of a pattern stands: what lies around it, and which blocks take what it asks for.
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window around a part that binds `variables`."""
+
+    variables: tuple[str, ...]
+    width: int
+    counted: bool
+
+    def around(self, variable: str) -> Within:
+        if variable not in self.variables:
+            return Within(self.variables, self.width, self.counted)
+        place = self.variables.index(variable)
+        others = self.variables[:place] + self.variables[place + 1 :]
+        return Within(others, self.width, self.counted, member=True)
+
+
+Scope = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part stands. `block` takes what a match binds; `dropped` are variables of an EXISTS, which go
+    to `hidden`, as do negations there: they may look at what is dropped. `inner` has the variables of each
+    EXISTS around it that are in no scope but its own. `in_loop`: it is a part of a closure's iterations."""
+
+    block: Block
+    when: When = ()
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
+    between: tuple[Between, ...] = ()
+    scope: Scope = ()
+    inner: tuple[tuple[frozenset[str], Scope], ...] = ()
+    same: tuple[tuple[int, str], ...] = ()
+    dropped: frozenset[str] = frozenset()
+    hidden: Block | None = None
+    in_loop: bool = False
+
+    @property
+    def checks(self) -> Block:
+        """The block that negations go to."""
+        return self.hidden or self.block
+
+    def block_of(self, variables: Sequence[str]) -> Block:
+        """The block for what these variables decide."""
+        if self.hidden is not None and set(variables) <= self.dropped:
+            return self.hidden
+        return self.block
+
+    def block_of_condition(self, names: frozenset[str]) -> Block:
+        """A condition about what is hidden, or under a choice that is, is judged there."""
+        if self.hidden is None:
+            return self.block
+        marks = {choice.mark for choice in self.hidden.choices}
+        hidden = names & self.dropped or any(mark in marks for mark, _ in self.when)
+        return self.hidden if hidden else self.block
+
+    def scope_of(self, variable: str) -> Scope:
+        return next((scope for names, scope in self.inner if variable in names), self.scope)
+
+    @property
+    def innermost(self) -> Scope:
+        return self.inner[-1][1] if self.inner else self.scope
+
+
+@dataclass
+class Walk:
+    """One walk over a pattern: it numbers marks and scopes. `repeats` is set where two ways through the
+    choices can find the same match."""
+
+    unit: str
+    numbers: count[int]
+    repeats: bool = False
+
+    def mark(self) -> str:
+        return f"choice_{next(self.numbers)}"
+
+
+# Closures as items of blocks: a list that lies somewhere as a whole, and a block for each of its
+# iterations.
+#
+# "A closure of a composite is judged like a SEQ of its iterations": an iteration comes after the last event
+# of the one before, and what lies around the list lies around each of them.
+
+PlacePart = Callable[[Walk, p.Pattern, Place], None]
+
+
+def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> None:
+    """Add a closure to the blocks of its place; `place` adds the parts of its body."""
+    _refuse(part)
+    variable = part.variable or ""
+    body, names = _renamed_body(part, variable)
+    block = Block(wanted=True, when=at.when, part=str(as_written(part)))
+    scope = at.scope_of(variable)
+    inside = replace(
+        at,
+        block=block,
+        after=(*at.after, element(variable, LAST)),
+        windows=tuple(_seen_from_inside(window, variable, names) for window in at.windows),
+        scope=scope,
+        inner=(),
+        dropped=frozenset(),
+        hidden=None,
+        in_loop=True,
+    )
+    place(walk, body, inside)
+    if at.block_of([variable]) is not at.hidden:
+        _tell_hidden(part, block, at)
+    if may_be_empty(part.part):
+        block.bound.append(SomeBound(names, at.when))
+    within = tuple(window.around(variable) for window in at.windows)
+    loop = Loop(part.least, part.most, names, block)
+    kind = part.part.type if isinstance(part.part, p.Event) else ""
+    item = Item(variable, kind, at.when, at.after, at.before, within, at.between, scope, at.same, loop)
+    at.block_of([variable]).items.append(item)
+
+
+def _refuse(part: p.Repeat) -> None:
+    for inner in all_parts(part.part):
+        if isinstance(inner, p.Repeat):
+            raise Unsupported("a closure inside of a closure", inner.span)
+
+
+def _tell_hidden(part: p.Repeat, body: Block, at: Place) -> None:
+    """What an iteration asks of what EXISTS drops is asked where that is looked for, for each iteration."""
+    if at.hidden is None:
+        return
+    told = [condition for condition in body.conditions if condition.names & at.dropped]
+    at.hidden.conditions += told
+    body.conditions[:] = [condition for condition in body.conditions if condition not in told]
+    checks = [check for check in body.checks if _looks_at(check, at.dropped, body)]
+    at.hidden.checks += [replace(check, each=part.variable) for check in checks]
+    body.checks[:] = [check for check in body.checks if check not in checks]
+
+
+def _looks_at(check: Block, dropped: frozenset[str], body: Block) -> bool:
+    """Whether a check of an iteration depends on what is dropped: not if it lies between two events of the
+    iteration."""
+    if any(condition.names & dropped for condition in check.all_conditions()):
+        return True
+    sure = {item.variable for item in body.items if implies(check.when, item.when)}
+    return not all(sure & set(item.before) and sure & set(item.after) for item in check.all_items())
+
+
+def _renamed_body(part: p.Repeat, variable: str) -> tuple[p.Pattern, tuple[str, ...]]:
+    """The body with the names that its variables have in an iteration, and these names."""
+    if isinstance(part.part, p.Event):
+        new = {part.part.variable or "": element(variable, CURRENT)}
+        body: Node = replace(part.part, variable=part.part.variable or "")
+    else:
+        names = {event.variable or "" for event in all_parts(part.part) if isinstance(event, p.Event)}
+        new = {name: element(variable, CURRENT, name) for name in names}
+        body = part.part
+
+    def change(node: Node) -> Node | None:
+        match node:
+            case Variable(name) if name in new:
+                return Variable(new[name])
+            case p.Event(variable=name) if (name or "") in new:
+                return replace(node, variable=new[name or ""])
+            case p.Exists(variables):
+                return replace(node, variables=tuple(new.get(name, name) for name in variables))
+        return None
+
+    changed = transform(body, change)
+    assert isinstance(changed, p.Pattern)
+    return changed, targets(changed)
+
+
+def _seen_from_inside(window: Window, variable: str, names: tuple[str, ...]) -> Window:
+    """A window around the list is one around each of its events, and the first of them."""
+    if variable not in window.variables:
+        return window
+    others = tuple(name for name in window.variables if name != variable)
+    return replace(window, variables=(*others, element(variable, FIRST), *names))
+
+
+def distributed(block: Block) -> Block:
+    """The block with each condition about the elements of a list in the block of its iterations; in all
+    conditions elements have names."""
+    conditions: list[Condition] = []
+    for condition in block.conditions:
+        named = _named(condition)
+        bodies = [item.loop.body for item in _closures_of(named, block) if item.loop is not None]
+        for body in bodies:
+            body.conditions.append(replace(named, when=body.when))
+        if not bodies:
+            conditions.append(named)
+    changed = replace(block, conditions=conditions)
+    changed.checks = [distributed(check) for check in block.checks]
+    for item in changed.items:
+        if item.loop is not None:
+            body = item.loop.body
+            body.conditions[:] = map(_named, body.conditions)
+            body.checks[:] = [distributed(check) for check in body.checks]
+    return _without_needless_lists(changed) if block.wanted is not None else changed
+
+
+def _named(condition: Condition) -> Condition:
+    return replace(condition, expression=with_names(condition.expression))
+
+
+def note_places(block: Block, conditions: Iterable[Condition]) -> None:
+    """Tell each closure which of its elements conditions name, other than the first and the last."""
+    used: dict[str, dict[str, None]] = {}
+    for name in (name for condition in conditions for name in sorted(condition.names)):
+        found, place = list_of(name), place_of(name)
+        if found and place and place not in (FIRST, LAST, CURRENT, BEFORE):
+            used.setdefault(found, {})[place] = None
+    for inner in block.all_blocks() if used else ():
+        inner.items[:] = [
+            replace(item, loop=replace(item.loop, places=tuple(used[item.variable])))
+            if item.loop is not None and item.variable in used
+            else item
+            for item in inner.items
+        ]
+
+
+def _closures_of(condition: Condition, block: Block) -> list[Item]:
+    """The closures whose iterations a condition is about, or the first one alone. A list that is absent has
+    no elements to be judged, but no first one either."""
+    ranged, firsts = ranges(condition.expression), _only_first(condition.expression)
+    if len(ranged) == 1:
+        found = (item for item in block.items if item.variable in ranged)
+        return [item for item in found if implies(item.when, condition.when)]
+    if ranged or len(firsts) != 1:
+        return []
+    return [item for item in block.items if item.variable in firsts and _is_sure(item, condition.when)]
+
+
+def _is_sure(item: Item, when: When) -> bool:
+    """Whether a list has a first element in every row with these choices."""
+    return item.loop is not None and item.loop.least > 0 and set(item.when) == set(when)
+
+
+def _only_first(expression: Expr) -> frozenset[str]:
+    """The list of which a condition names the first element and no other."""
+    names = names_in(expression)
+    lists = {name: found for name in names if (found := list_of(name))}
+    only = all(name.startswith(element(found, FIRST)) for name, found in lists.items())
+    return frozenset(lists.values()) if only and not names & set(lists.values()) else frozenset()
+
+
+def _without_needless_lists(block: Block) -> Block:
+    """Where only existence is asked for, one element is enough if no condition looks at the list: whatever
+    fits around the list fits around the element."""
+    items, conditions = list(block.items), list(block.conditions)
+    for number, item in enumerate(block.items):
+        if item.loop is None or not _is_needless(item, block):
+            continue
+        (inner,) = item.loop.body.items
+        items[number] = replace(item, loop=None, type=inner.type)
+        conditions += [
+            Condition(renamed(condition.expression, inner.variable, item.variable), condition.when)
+            for condition in item.loop.body.conditions
+        ]
+    return replace(block, items=items, conditions=conditions)
+
+
+def _is_needless(item: Item, block: Block) -> bool:
+    loop = item.loop
+    assert loop is not None
+    body = loop.body
+    if loop.least != 1 or len(body.items) != 1 or body.checks or body.choices or body.bound:
+        return False
+    inside = {name for condition in body.conditions for name in condition.names}
+    around = {
+        name
+        for inner in block.all_blocks()
+        if inner is not body
+        for condition in inner.conditions
+        for name in condition.names
+    }
+    mine = {name for name in inside if base_of(name) == item.variable}
+    return mine <= set(loop.names) and not any(base_of(name) == item.variable for name in around)
+
+
+def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
+    """The block of a query's matches, and whether one match can be found twice.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> block, _ = pattern_to_blocks(query("SEQ(A a, !B b, C c) WITHIN 1 SECOND"), "MILLISECOND")
+    >>> [(item.variable, item.after, item.before) for item in block.all_items()]
+    [('a', (), ('c',)), ('c', ('a',), ()), ('b', ('a',), ('c',))]
+    """
+    where = Same(query.partition) if query.partition else None
+    whole = p.And((query.pattern,), where=where, within=query.within)
+    block = Block(part=str(as_written(query.pattern)))
+    walk = Walk(unit, count(1))
+    place(walk, whole, Place(block))
+    if may_be_empty(whole):
+        block.bound.append(SomeBound(targets(whole), ()))
+    block = distributed(block)
+    note_places(block, block.all_conditions())
+    _tell_both(block)
+    return block, walk.repeats
+
+
+def _tell_both(block: Block) -> None:
+    """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
+    drops is not named outside of it, but may be looked for together with what comes after it."""
+    items = list(block.items)
+    of: dict[str, list[Item]] = {}
+    before: dict[str, list[Item]] = {}
+    after: dict[str, list[Item]] = {}
+    for item in items:
+        of.setdefault(item.variable, []).append(item)
+        for name in item.before:
+            before.setdefault(name, []).append(item)
+        for name in item.after:
+            after.setdefault(name, []).append(item)
+    for number, item in enumerate(items):
+        is_after = _told(before.get(item.variable, []), item, of)
+        is_before = _told(after.get(item.variable, []), item, of)
+        block.items[number] = replace(
+            item,
+            after=tuple(dict.fromkeys((*item.after, *is_after))),
+            before=tuple(dict.fromkeys((*item.before, *is_before))),
+        )
+    for check in block.checks:
+        _tell_both(check)
+
+
+def _told(tellers: list[Item], item: Item, of: Mapping[str, list[Item]]) -> list[str]:
+    """The variables of those who say something of an item. Branches may share a variable: only what holds in
+    all of them that can be there with the item is told."""
+    known = {id(teller) for teller in tellers}
+    tellers = [one for one in tellers if not item.when or not exclude_each_other(one.when, item.when)]
+    return [
+        teller.variable
+        for teller in tellers
+        if len(of[teller.variable]) == 1
+        or all(id(one) in known or exclude_each_other(one.when, item.when) for one in of[teller.variable])
+    ]
+
+
+def place(walk: Walk, part: p.Pattern, at: Place) -> None:
+    """Add what `part` asks for to the blocks of its place."""
+    if isinstance(part, p.Optional):
+        if not targets(part):
+            return  # nothing in it is ever bound: it always counts as absent
+        at = _if_present(walk, part, at)
+    inside = _inside(walk, part, at)
+    match part:
+        case p.Event(type, variable):
+            _place_event(type, variable or "", inside)
+        case p.Seq(parts):
+            after, before = inside.after, _names(parts) + inside.before
+            for inner in parts:
+                own = targets(inner)
+                before = before[len(own) :]
+                place(walk, inner, replace(inside, after=after, before=before))
+                after += own
+        case p.And(parts):
+            for inner in parts:
+                place(walk, inner, inside)
+        case p.AndNeg(parts):
+            _place_and_neg(walk, parts, inside)
+        case p.Or():
+            _place_or(walk, part, inside)
+        case p.Optional(inner):
+            place(walk, inner, inside)
+        case p.Not(inner):
+            _place_not(walk, inner, inside)
+        case p.Exists(variables, inner):
+            _place_exists(walk, part, frozenset(variables), inner, inside)
+        case p.Repeat():
+            place_repeat(walk, part, inside, place)
+
+
+def _names(parts: Sequence[p.Pattern]) -> tuple[str, ...]:
+    return tuple(name for part in parts for name in targets(part))
+
+
+def _inside(walk: Walk, part: p.Pattern, at: Place) -> Place:
+    """The place of what is inside `part`: its conditions are noted, its window and its `[id]` go down."""
+    inside = at
+    if part.within is not None:
+        width, counted = width_of(part.within, walk.unit)
+        inside = replace(inside, windows=(*inside.windows, Window(targets(part), width, counted)))
+    for conjunct in conjuncts(part.where):
+        if isinstance(conjunct, Same):
+            number = next(walk.numbers)
+            inside = replace(inside, same=inside.same + tuple((number, name) for name in conjunct.attributes))
+        else:
+            block = inside.block_of_condition(names_in(conjunct))
+            block.conditions.append(Condition(conjunct, inside.when, targets(part)))
+    return inside
+
+
+def _place_event(type: str, variable: str, at: Place) -> None:
+    within = tuple(window.around(variable) for window in at.windows)
+    scope = at.scope_of(variable)
+    item = Item(variable, type, at.when, at.after, at.before, within, at.between, scope, at.same)
+    at.block_of([variable]).items.append(item)
+
+
+def _place_and_neg(walk: Walk, parts: tuple[p.Pattern, ...], at: Place) -> None:
+    for number, inner in enumerate(parts):
+        if not isinstance(inner, p.Not):
+            place(walk, inner, at)
+            continue
+        left = next((other for other in reversed(parts[:number]) if not isinstance(other, p.Not)), None)
+        right = next((other for other in parts[number + 1 :] if not isinstance(other, p.Not)), None)
+        if left is not None and right is not None:  # else there is no room for a hit
+            between = Between(targets(left), targets(right))
+            place(walk, inner, replace(at, between=(*at.between, between)))
+
+
+def _place_or(walk: Walk, part: p.Or, at: Place) -> None:
+    names, parts = targets(part), grouped(part.parts)
+    block = at.block_of(names)
+    mark = walk.mark()
+    block.choices.append(Choice(mark, len(parts), at.when))
+    _note_repeats(walk, part.parts, block, at)
+    for number, inner in enumerate(parts):
+        place(walk, inner, replace(at, when=(*at.when, (mark, number))))
+
+
+def grouped(parts: tuple[p.Pattern, ...]) -> tuple[p.Pattern, ...]:
+    """Branches that begin with the same type side by side, in an OR of their own: they can share that event.
+
+    >>> from neelc.syntax import pattern
+    >>> [str(part) for part in grouped(pattern("OR(SEQ(A a, B b), C c, SEQ(A x, D d))").parts)]
+    ['OR(SEQ(A a, B b), SEQ(A x, D d))', 'C c']
+    """
+    groups: dict[object, list[p.Pattern]] = {}
+    for part in parts:
+        groups.setdefault(_first_type(part) or id(part), []).append(part)
+    if len(groups) in (1, len(parts)):
+        return parts
+    return tuple(group[0] if len(group) == 1 else p.Or(tuple(group)) for group in groups.values())
+
+
+def _first_type(part: p.Pattern) -> str | None:
+    """The type that a branch begins with, if it is a plain sequence."""
+    match part:
+        case p.Event(type):
+            return type
+        case p.Seq(parts):
+            return next((_first_type(inner) for inner in parts if not isinstance(inner, p.Not)), None)
+    return None
+
+
+def _note_repeats(walk: Walk, parts: Sequence[p.Pattern], block: Block, at: Place) -> None:
+    """Branches that bind the same variables can find the same match; so can those that bind nothing, and
+    those that differ in what is dropped afterwards."""
+    bound = [frozenset(targets(part)) - at.dropped for part in parts]
+    overlapping = any(one & other for n, one in enumerate(bound) for other in bound[:n])
+    empty = sum(map(may_be_empty, parts)) + sum(not names for names in bound)
+    if block.wanted is None and (overlapping or empty > 1):
+        walk.repeats = True
+
+
+def _if_present(walk: Walk, part: p.Optional, at: Place) -> Place:
+    """The place of an optional part: all that it asks for is asked only if it is there."""
+    names = targets(part)
+    block = at.block_of(names)
+    mark = walk.mark()
+    block.choices.append(Choice(mark, 2, at.when))
+    when = (*at.when, (mark, 1))
+    if may_be_empty(part.part):
+        block.bound.append(SomeBound(names, when))
+    return replace(at, when=when)
+
+
+def _place_not(walk: Walk, inner: p.Pattern, at: Place) -> None:
+    twice = isinstance(inner, p.Not)
+    part = inner.part if isinstance(inner, p.Not) else inner
+    if isinstance(part, p.Not):  # `!!!q` is `!q`
+        return _place_not(walk, part.part, at)
+    text = f"{'!!' if twice else '!'}{as_written(part)}"
+    check = Block(wanted=twice, when=at.when, part=text)
+    scope = (*at.innermost, next(walk.numbers))
+    inside = replace(at, block=check, hidden=None, dropped=frozenset(), scope=scope, inner=(), in_loop=False)
+    place(walk, part, inside)
+    if satisfiable_by_nothing(part):
+        check.bound.append(SomeBound(check.variables, at.when))
+    at.checks.checks.append(check)
+
+
+def _place_exists(walk: Walk, part: p.Pattern, names: frozenset[str], inner: p.Pattern, at: Place) -> None:
+    inner_scope = (names, (*at.innermost, next(walk.numbers)))
+    at = replace(at, inner=(*at.inner, inner_scope))
+    if (at.block.wanted is not None and not at.in_loop) or at.hidden is not None:
+        # Something exists already in a block that only asks for existence: one question more in it.
+        dropped = at.dropped | names if at.hidden is not None else at.dropped
+        place(walk, inner, replace(at, dropped=dropped))
+        return
+    check = Block(wanted=True, when=at.when, part=str(as_written(part)))
+    place(walk, inner, replace(at, dropped=names, hidden=check))
+    at.block.checks.append(check)
+
+
+# Which one of many events is enough, where only existence is asked for.
+#
+# If nothing later looks at an event but to start after its end, the one that ends earliest leaves the most
+# room: if any other can be extended, so can it. This is what makes `!SEQ(B b, C c, D d)` a walk instead of
+# an enumeration.
+
+_PICKS = {frozenset[str](): ANY, frozenset({"after"}): EARLIEST, frozenset({"before"}): LATEST}
+
+
+def with_picks(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of a check, each taking no more events than matter.
+
+    >>> from neelc.runtime.program import Bounds
+    >>> chain = (Take("b", "B"), Take("c", "C", Bounds(after=("b",))))
+    >>> [step.pick for step in with_picks(chain)]
+    ['EARLIEST', 'ANY']
+    """
+    return tuple(
+        replace(step, pick=_PICKS.get(frozenset(later.get(step.variable, ())), ALL))
+        if isinstance(step, Take)
+        else step
+        for step, later in with_later_uses(steps)
+    )
+
+
+Uses = Mapping[str, AbstractSet[str]]
+"""How variables are looked at: to start `after` their event, to end `before` it, or in an `other` way."""
+
+
+def with_later_uses(steps: Sequence[Step]) -> list[tuple[Step, Uses]]:
+    """Each step, and how those after it use the variables that it binds."""
+    found: list[tuple[Step, Uses]] = []
+    later: dict[str, set[str]] = {}
+    for step in reversed(steps):
+        bound = [step.variable] if isinstance(step, Take) else []
+        found.append((step, {name: frozenset(later.get(name, ())) for name in bound}))
+        for name, use in uses(step):
+            later.setdefault(name, set()).add(use)
+    return found[::-1]
+
+
+def uses(step: Step) -> Iterator[tuple[str, str]]:
+    """The variables that a step looks at, and how."""
+    match step:
+        case Take(bounds=bounds, differs=differs, where=where):
+            yield from ((name, "after") for name in bounds.after)
+            yield from ((name, "before") for name in bounds.before)
+            named = {name for window in bounds.within for name in window.events}
+            named |= {name for between in bounds.between for name in (*between.one, *between.other)}
+            named |= {*differs, *(name for condition in where for name in names_in(condition))}
+            yield from ((name, "other") for name in named)
+        case Rename(variable):
+            yield variable, "other"
+        case Filter(condition):
+            yield from ((name, "other") for name in names_in(condition))
+        case Absent(steps) | Present(steps) | EachElement(steps=steps):
+            yield from ((name, "other") for inner in steps for name, _ in uses(inner))
+        case Repeat(first=first, next=following):
+            yield from ((name, "other") for inner in (*first, *following) for name, _ in uses(inner))
+        case AnyBound():
+            return  # it asks whether there is an event, not which

@@ -1,0 +1,3 @@
+"""Plans for SKIP TILL NEXT MATCH and the contiguities: runs that take one event after the other. Read
+`plan.py` first.
+"""

@@ -1,0 +1,392 @@
+"""SKIP TILL NEXT MATCH and the contiguities: a plan whose runs take one event after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from neelc.ir.expressions import Aggregate, Binary, Expr
+from neelc.ir.names import bare
+from neelc.ir.node import walk
+from neelc.pattern.plan.blocks import Block, Condition, Known, Unsupported, marks_of, own_choices
+from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
+from neelc.pattern.plan.columns import EventRoles, attribute, renamed
+from neelc.pattern.plan.lists import CURRENT, LAST, base_of, element
+from neelc.pattern.plan.runs.components import Branch, Part, branches
+from neelc.pattern.plan.runs.ways import RUNNING, WHOLE, Position, Question, Reference, Way, Ways, is_decided
+from neelc.pattern.plan.steps import (
+    Bounds,
+    Choose,
+    EachElement,
+    Filter,
+    Follow,
+    Judged,
+    Move,
+    Step,
+    Take,
+    Within,
+)
+from neelc.runtime.program import FIRST, NEXT, SAME, Closure
+from neelc.runtime.program import LAST as LAST_ELEMENT
+from neelc.scalar.operators import cast_to, common_of
+from neelc.scalar.type_of import type_of
+
+# What is judged on each way: the conditions that can be judged with it, and could not be before.
+#
+# Most are told by the event that is taken and by what a run remembers. The others, `b[2]`, `k[i].p` for all
+# iterations of a complete list, or a part that an iteration has left out, are asked of the run as a whole.
+
+Asked = Expr | Judged | Filter | EachElement
+"""A condition for the event and what was bound before; one that asks for more; one for the run as a whole."""
+
+
+def judged_on(way: Way, questions: Sequence[Question], branch: Branch) -> Iterator[Asked]:
+    """The conditions that are asked when a run goes this way."""
+    for question in questions:
+        place = _list_of(question, branch)
+        if place is not None and place == way.target.component:
+            yield from _in_own_list(question, way, branch)
+        elif _is_new(question, way, branch):
+            yield _judged(question, way.target, branch)
+
+
+def _list_of(question: Question, branch: Branch) -> int | None:
+    """The component whose iterations a condition is asked of."""
+    return question.body if question.ranged is None else branch.places.get(question.ranged)
+
+
+def _is_new(question: Question, way: Way, branch: Branch) -> bool:
+    if not is_decided(question, way.target, branch) or _is_left_out(question, way, branch):
+        return False
+    return way.source is None or not is_decided(question, way.source, branch)
+
+
+def _is_left_out(question: Question, way: Way, branch: Branch) -> bool:
+    """Whether a condition stands at an optional part that is not there: in a list that is complete, it may be
+    there in other iterations."""
+    own = _list_of(question, branch) == way.target.component
+    return any(
+        mark in way.left_out and (own or branch.marks[mark][1] is None) for mark, _ in question.condition.when
+    )
+
+
+def _in_own_list(question: Question, way: Way, branch: Branch) -> Iterator[Asked]:
+    """A condition about an iteration, asked while the list grows: of the one that the event belongs to, and
+    of the one before, if that has ended without parts that were waited for."""
+    source = way.source if way.source and way.source.component == way.target.component else None
+    is_next = way.iteration == NEXT and question.ranged is not None
+    now = is_decided(question, way.target, branch)
+    was = source is not None and is_decided(question, source, branch)
+    earlier = way.target.low > 1 and is_decided(question, way.target, branch, of_earlier=True)
+    if not _is_told(question, way.target, branch):
+        was_earlier = source is not None and is_decided(question, source, branch, of_earlier=True)
+        is_same = way.iteration == SAME
+        if now and not (is_same and was):
+            yield of_whole(question, branch)
+        elif earlier and not (is_same and was_earlier):
+            yield of_whole(question, branch, unfinished=True)
+        return
+    if earlier and way.iteration == NEXT and not was:
+        yield of_whole(question, branch, unfinished=True)
+    by_definition = way.target.high is not None and way.target.high <= question.lag
+    if now and (is_next or not was) and not by_definition and not _is_left_out(question, way, branch):
+        yield _judged(question, way.target, branch)
+
+
+def _is_told(question: Question, at: Position, branch: Branch) -> bool:
+    """Whether the event, and what a run remembers, tell all that a condition asks for."""
+    place = _list_of(question, branch)
+    if place is not None and place < at.component:
+        marks = (mark for mark, _ in question.condition.when if mark in branch.marks)
+        is_inside = any(branch.marks[mark][1] is not None for mark in marks)
+        is_running = any(reference.place == RUNNING for reference in question.references)
+        is_composite = question.ranged is not None and branch.components[place].is_composite
+        if is_inside or is_running or is_composite or question.lag > 1:
+            return False
+    return all(_is_remembered(reference, question, at, branch) for reference in question.references)
+
+
+def _is_remembered(reference: Reference, question: Question, at: Position, branch: Branch) -> bool:
+    place = branch.places.get(reference.variable)
+    if place is None or reference.place is None:
+        return True
+    component = branch.components[place]
+    if place == at.component and question.ranged == reference.variable:
+        is_later = reference.place.isdigit() and int(reference.place) >= max(2, at.low)
+        if is_later or reference.place in (LAST, WHOLE):
+            return False  # once it is known, it is asked of all elements
+    if component.is_composite:
+        is_called = any(isinstance(node, Aggregate) and node.function for node in walk(question.expression))
+        if reference.place == WHOLE:
+            return place < at.component and component.most is None and not is_called
+        if reference.place == RUNNING or not reference.inner:
+            return False
+    return not reference.place.startswith(f"{LAST}-")
+
+
+def of_whole(
+    question: Question, branch: Branch, unfinished: bool = False, complete: bool = False
+) -> Filter | EachElement:
+    """The step that asks a condition of a run as a whole; or of a `complete` match, which knows its
+    branch."""
+    condition = question.condition
+    outer = tuple(choice for choice in condition.when if complete or choice not in branch.when)
+    place = _list_of(question, branch)
+    if place is None:
+        return Filter(condition.expression, outer)
+    item = branch.components[place].item
+    assert item.loop is not None
+    own = own_choices(item, condition.when)
+    outer = tuple(choice for choice in outer if choice not in own)
+    steps = (Filter(condition.expression, own),)
+    marks = marks_of(item, iter((own,)))
+    return EachElement(item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished)
+
+
+def _judged(question: Question, at: Position, branch: Branch) -> Asked:
+    """A condition as it is asked when a run comes to a position."""
+    if not _is_told(question, at, branch):
+        return of_whole(question, branch)
+    expression = _named(question.expression, at, branch)
+    place = None if question.ranged is None else branch.places.get(question.ranged)
+    if place is not None and place < at.component:
+        return Judged(expression, (), question.ranged, question.lag > 0)
+    present = tuple(dict.fromkeys(_guards(question, at, branch)))
+    is_plain = not present and not _is_of_full_list(question, at, branch)
+    return expression if is_plain else Judged(expression, present)
+
+
+def _guards(question: Question, at: Position, branch: Branch) -> Iterator[str]:
+    """The events that must be there for a condition to be asked."""
+    if question.body is not None and question.body < at.component:
+        yield branch.components[question.body].first_event
+    for mark, _ in question.condition.when:
+        if mark not in branch.marks:
+            continue
+        place, number = branch.marks[mark]
+        component = branch.components[place]
+        if number is None and place < at.component:
+            yield component.first_event
+        elif number is not None and place == at.component and number < at.part:
+            yield component.parts[number].item.variable
+
+
+def _named(expression: Expr, at: Position, branch: Branch) -> Expr:
+    """The expression with the names that elements have before the event is one of them."""
+    component = branch.components[at.component]
+    if component.is_list:
+        variable = component.item.variable
+        places = [str(at.low)] if at.low == at.high else []
+        places += [LAST] if at.is_full else []
+        for part in component.parts:
+            inner = part.item.variable.removeprefix(element(variable, CURRENT))
+            for place in places:
+                expression = renamed(expression, element(variable, place) + inner, part.item.variable)
+    return expression
+
+
+def _is_of_full_list(question: Question, at: Position, branch: Branch) -> bool:
+    """Whether a condition is about the whole list that the event completes."""
+    return at.is_full and WHOLE in question.places_of(branch.components[at.component].item.variable)
+
+
+# The moves of runs: each way with its bounds of time, its `[id]`s and the conditions judged on it.
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The moves of one branch."""
+
+    ways: Ways
+    questions: Sequence[Question]
+    known: Known
+    roles: EventRoles
+
+    def all(self) -> tuple[Move, ...]:
+        """Those that differ only in the number of iterations are one."""
+        found: list[Move] = []
+        for way in self.ways.all():
+            move = self._move(way)
+            if found and _is_continued(found[-1], move):
+                found[-1] = replace(found[-1], most=move.most)
+            else:
+                found.append(move)
+        return tuple(found)
+
+    def _move(self, way: Way) -> Move:
+        branch = self.ways.branch
+        part = branch.components[way.target.component].parts[way.target.part]
+        conditions = list(judged_on(way, self.questions, branch))
+        where = (*self._agreements(way, part), *(one for one in conditions if isinstance(one, Expr)))
+        after = () if way.source is None else (LAST_ELEMENT,)
+        bounds = Bounds(after=after, within=tuple(self._windows(way, part)))
+        return Move(
+            -1 if way.source is None else self.ways.number(way.source),
+            self.ways.number(way.target),
+            Take(part.item.variable, self.roles.of[part.item], bounds, (), where),
+            way.least,
+            way.most,
+            way.iteration,
+            tuple(self.ways.renames(way)),
+            tuple(one for one in conditions if isinstance(one, Judged)),
+            tuple(one for one in conditions if isinstance(one, Filter | EachElement)),
+        )
+
+    def _windows(self, way: Way, part: Part) -> Iterator[Within]:
+        """Windows around the event: only the first event in each matters, the others lie between."""
+        for window in part.item.within:
+            events = tuple(self._firsts(window.events, way))
+            measured = window.counted or self.known.lasting
+            if events or measured:
+                yield Within(events, window.width, window.counted, member=measured)
+
+    def _firsts(self, names: Sequence[str], way: Way) -> Iterator[str]:
+        """Of the names in a window those that may be the first that is bound."""
+        components, at = self.ways.branch.components, way.target
+        for component in components[: at.component]:
+            if component.item.variable in names:
+                yield component.first_event
+                if not component.can_be_skipped:
+                    return
+        component = components[at.component]
+        if component.is_list and way.iteration != FIRST and component.first_event in names:
+            yield component.first_event
+            return
+        for part in component.parts[: at.part] if way.iteration == SAME else ():
+            if part.item.variable in names:
+                yield part.item.variable
+                if not part.is_optional:
+                    return
+
+    def _agreements(self, way: Way, part: Part) -> Iterator[Expr]:
+        """`[id]` with the event before: all that come before it agree with that one already."""
+        if way.source is None:
+            return
+        component = self.ways.branch.components[way.source.component]
+        before = component.parts[way.source.part].item
+        around = component.item.same if way.iteration == NEXT else before.same
+        variable = dict(self.ways.renames(way)).get(before.variable, before.variable)
+        facts = self.known.facts
+        for number, name in part.item.same:
+            if (number, name) in around and bare(name).casefold() not in self.known.keyed:
+                one = attribute(part.item.variable, name, facts.type(part.item.type))
+                two = attribute(variable, name, facts.type(before.type))
+                kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
+                yield Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
+
+
+def _is_continued(one: Move, other: Move) -> bool:
+    """Whether two moves differ only in the numbers of iterations, and these follow one another."""
+    follows = one.most is not None and one.most + 1 == other.least
+    return follows and replace(one, least=0, most=None) == replace(other, least=0, most=None)
+
+
+MOST_TOLD_APART = 100
+"""So many elements of a list can be named one by one: a plan has a move for each, with names for all."""
+
+
+def follow_steps(block: Block, known: Known, roles: EventRoles, contiguous: bool) -> tuple[Step, ...]:
+    """The steps that find all matches; raises `Unsupported`. Runs bind all variables; what can only be judged
+    of complete matches, negations among it, comes after them."""
+    ways = branches(block)
+    _refuse_shared(ways)
+    steps: list[Step] = []
+    optional = {mark for way in ways for component in way.components for mark in component.marks}
+    steps += [Choose(c.mark, c.count, c.when) for c in block.choices if c.mark not in optional]
+    left: dict[int, Step] = {}
+    for way in ways:
+        questions = list(_questions(block, way, roles))
+        ways_on = Ways(way, _told_apart(questions, way))
+        moves = Moves(ways_on, questions, known, roles)
+        steps.append(_follow(moves, contiguous))
+        for question in questions:
+            if not all(is_decided(question, at, way) for at in ways_on.accepting()):
+                left.setdefault(id(question.condition), of_whole(question, way, complete=True))
+    rest = replace(block, items=[], choices=[], bound=[], conditions=[], checks=list(_checks(block)))
+    around = frozenset(name for item in block.items for name in item.names)
+    return (*steps, *left.values(), *blocks_to_steps(rest, known, roles, around=around))
+
+
+def _checks(block: Block) -> Iterator[Block]:
+    """The negations, also those of iterations: "filters on complete matches"."""
+    yield from block.checks
+    for item in block.items:
+        if item.loop is not None:
+            yield from (replace(check, each=item.variable) for check in item.loop.body.checks)
+
+
+def _told_apart(questions: list[Question], branch: Branch) -> dict[str, int]:
+    """Up to which number conditions tell the elements of each list apart."""
+    found = dict.fromkeys(branch.places, 1) if questions else {}
+    for question in questions:
+        places = [(one.variable, one.place) for one in question.references if one.place]
+        numbers = [(name, int(place)) for name, place in places if place.isdigit()]
+        lags = [(question.ranged, question.lag)] if question.ranged is not None else []
+        for name, number in (*numbers, *lags):
+            if name in found:
+                found[name] = max(found[name], number)
+            if number > MOST_TOLD_APART:
+                what = f"a condition on more than {MOST_TOLD_APART} elements of `{name}` one by one"
+                raise Unsupported(f"{what} under this strategy")
+    return found
+
+
+def judged_in_time(block: Block) -> Block:
+    """The block without conditions that stand at a part after all that they name: whether an event can be
+    taken does not depend on them."""
+
+    def kept(inner: Block) -> list[Condition]:
+        return [one for one in inner.conditions if not one.home or _reaches(one.names, one.home)]
+
+    items = [
+        item
+        if item.loop is None
+        else replace(item, loop=replace(item.loop, body=judged_in_time(item.loop.body)))
+        for item in block.items
+    ]
+    return replace(block, items=items, conditions=kept(block))
+
+
+def _reaches(names: frozenset[str], home: tuple[str, ...]) -> bool:
+    """Whether a condition names what its part binds."""
+    return any(name in home or base_of(name) in home for name in names)
+
+
+def _follow(moves: Moves, contiguous: bool) -> Follow:
+    branch = moves.ways.branch
+    closures = tuple(
+        Closure(
+            one.item.variable,
+            tuple(part.item.variable for part in one.parts),
+            bool(one.marks),
+            one.item.loop.places,
+        )
+        for one in branch.components
+        if one.item.loop is not None
+    )
+    marks = tuple((mark, one.first_event) for one in branch.components for mark in sorted(one.marks))
+    return Follow(moves.ways.states, moves.all(), closures, contiguous, marks, branch.when)
+
+
+def _refuse_shared(ways: list[Branch]) -> None:
+    """A run of one branch could be a match of another."""
+    names = [name for way in ways for name in way.places]
+    if len(set(names)) < len(names):
+        raise Unsupported("branches of an OR that share variables, under this strategy")
+
+
+def _questions(block: Block, branch: Branch, roles: EventRoles) -> Iterator[Question]:
+    """The conditions that are asked in a branch."""
+    for condition in block.conditions:
+        if _is_of(condition, branch) and not roles.is_absorbed(condition):
+            yield Question(condition)
+    for place, component in enumerate(branch.components):
+        if component.item.loop is not None:
+            for condition in component.item.loop.body.conditions:
+                if not roles.is_absorbed(condition):
+                    yield Question(condition, place)
+
+
+def _is_of(condition: Condition, branch: Branch) -> bool:
+    """Whether a condition stands in a branch, or around all of them."""
+    return all(choice in branch.when or choice[0] in branch.marks for choice in condition.when)

@@ -1,0 +1,83 @@
+"""The rule `drop_impossible_choice`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neelc.ir import patterns as p
+from neelc.ir.patterns import all_parts, declared, targets
+from neelc.ir.program import Match
+from neelc.pattern.analysis.absent import is_impossible, mentions, pattern_without
+from neelc.pattern.analysis.absent import value_without as without
+from neelc.pattern.analysis.regions import NEXT_MATCH
+from neelc.pattern.rules.rebuilding import replaced
+
+
+def drop_impossible_choice(query: Match) -> Match | None:
+    """A branch of an OR that cannot be taken goes, and so does an optional part that cannot be there.
+
+    Their variables are NULL in every match. If nothing else declares them they go too, and what speaks of
+    them, in conditions and in RETURN, says what it says of NULL.
+
+    >>> from neelc.pattern.rules import examples
+    >>> def shown(text):
+    ...     found = drop_impossible_choice(examples.query(text))
+    ...     return found and [str(found.pattern), *(str(output.expression) for output in found.outputs)]
+    >>> shown("OR(A a, (B b : FALSE)) RETURN a.x, b.x")
+    ['OR(A a)', 'a.x', 'NULL']
+    >>> shown("SEQ(A a, (B b : FALSE)?, C c) WHERE b.x > c.x OR a.x > 1 RETURN count(*)")
+    ['SEQ(A a, C c WHERE NULL > c.x OR a.x > 1.0D)', 'count(*)']
+
+    Not when that cannot be said of NULL, as for `k[].b.x`, which has an element for each of `k[]`:
+
+    >>> shown("SEQ(A a, (B b : FALSE)?)+ k[] RETURN k[].b.x")
+
+    Nor out of AND_NEG, where a negation beside an absent part looks nowhere:
+
+    >>> shown("AND_NEG(A a, !C c, (B b : FALSE)?, D d) RETURN a.x")
+
+    Nor the last part that could bind an event. Under SKIP TILL NEXT MATCH a condition waits until it is clear
+    that a part is absent, so it must not lose a variable of one:
+
+    >>> shown("SEQ(A a, (B b : FALSE)?, C c) WHERE b.x IS NULL USING SKIP TILL NEXT MATCH RETURN a.x")
+    """
+    found = None
+    while (smaller := next(_smaller(found or query), None)) is not None:
+        found = smaller
+    return found
+
+
+def _smaller(query: Match) -> Iterator[Match]:
+    """The query with fewer choices, in every way there is; all choices of a part at once first."""
+    for part in all_parts(query.pattern):
+        if isinstance(part, p.Seq | p.And | p.Or):
+            odd = [inner for inner in part.parts if _may_go(inner, part)]
+            for gone in (odd, *([inner] for inner in odd)) if odd else ():
+                kept = tuple(inner for inner in part.parts if inner not in gone)
+                if not all(isinstance(inner, p.Not) for inner in kept):
+                    changed = _without(query, part, replace(part, parts=kept))
+                    yield from (changed,) if changed else ()
+
+
+def _may_go(inner: p.Pattern, part: p.Pattern) -> bool:
+    """Whether a branch cannot be taken, or a part of a list can only be absent."""
+    if isinstance(part, p.Or):
+        return is_impossible(inner) and not isinstance(inner, p.Optional)
+    return isinstance(inner, p.Optional) and (is_impossible(inner) or is_impossible(inner.part))
+
+
+def _without(query: Match, old: p.Pattern, new: p.Pattern) -> Match | None:
+    """The query with `new` in the place of `old`, and without the variables that nothing declares any more.
+    None when something cannot do without them."""
+    rest = replaced(query.pattern, old, new)
+    lost = declared(query.pattern) - declared(rest)
+    wheres = [part.where for part in all_parts(rest) if part.where is not None]
+    if query.strategy == NEXT_MATCH and not isinstance(old, p.Or) and any(mentions(w, lost) for w in wheres):
+        return None
+    pattern = pattern_without(rest, lost)
+    outputs = [(output, without(output.expression, lost)) for output in query.outputs]
+    if pattern is None or not targets(pattern) or any(found is None for _, found in outputs):
+        return None
+    columns = tuple(replace(output, expression=found) for output, found in outputs if found is not None)
+    return replace(query, pattern=pattern, outputs=columns)

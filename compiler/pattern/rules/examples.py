@@ -1,0 +1,40 @@
+"""What rules do to queries that are written as text: for the examples in their docstrings and for tests."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from neelc.ir.program import Match
+from neelc.pattern.rules.driver import rewrite
+from neelc.pattern.rules.rule import Batch, PartRule
+from neelc.program import bind
+from neelc.source import Source
+from neelc.syntax import script
+
+STREAM = """CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE, n INT)
+  TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY kind;
+"""
+"""Point events of any type."""
+LASTING = """CREATE STREAM S (ts BIGINT, te BIGINT, kind STRING, id BIGINT, x DOUBLE)
+  TIMESTAMP BY ts UNIT MILLISECONDS END BY te TYPE BY kind;
+"""
+"""Events of any type that may last."""
+
+
+@cache
+def query(text: str, head: str = STREAM) -> Match:
+    """The bound query `PATTERN text` over the stream S of `head`.
+
+    >>> print(query("SEQ(A a, B b) WHERE a.x > 1").pattern)
+    SEQ(A a, B b WHERE a.x > 1)
+    """
+    source = Source(f"{head}PATTERN {text};")
+    return bind(script(source), source).queries[-1].match
+
+
+def after(rule: PartRule, text: str, head: str = STREAM) -> str | None:
+    """The pattern of a query after a rule was applied wherever it applies; None when it does not apply."""
+    found = rewrite(query(text, head), [Batch(rule.__name__, "an example", parts=(rule,))])
+    if found.steps:
+        return str(found.query.pattern)
+    return "".join(f"refused: {refusal.reason}" for refusal in found.refusals) or None

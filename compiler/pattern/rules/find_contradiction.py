@@ -1,0 +1,103 @@
+"""The rule `find_contradiction`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from neelc.ir import patterns as p
+from neelc.ir.expressions import Expr, Variable
+from neelc.ir.node import Node, map_children
+from neelc.pattern.analysis.absent import impossible, is_impossible
+from neelc.pattern.analysis.contradictions import contradict, times_in_order
+from neelc.pattern.analysis.regions import TOGETHER, Facts, is_member, range_of, region_conjuncts, spots
+from neelc.scalar.evaluate_constants import FALSE
+
+
+def find_contradiction(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+    """Conditions that cannot be TRUE together leave their part no match: its condition becomes FALSE.
+
+    All conditions of a region are judged on the same binding (`regions.py`), and those of a branch, of an
+    optional, negative or repeated part only matter in a match that meets those around it. So a part is
+    impossible when its conditions and those around it contradict each other. What `contradiction.py` finds:
+    values without an order, and NULL where there must be a value.
+
+    >>> from neelc.pattern.rules.examples import after
+    >>> print(after(find_contradiction, "A a WHERE a.x > 5 AND a.x < 3"))
+    (A a : FALSE)
+    >>> print(after(find_contradiction, "SEQ(A a, !(B b : b.x = a.x AND b.x <> a.x), C c)"))
+    SEQ(A a, !(B b : FALSE), C c)
+    >>> print(after(find_contradiction, "SEQ(A a, OR((B b : a.x < 3), C c)) WHERE a.x > 5"))
+    SEQ(A a, OR((B b : FALSE), C c) WHERE a.x > 5)
+
+    A SEQ says that its parts follow each other (`order_in_time.py`):
+
+    >>> print(after(find_contradiction, "SEQ(A a, B b) WHERE b.ts <= a.ts"))
+    SEQ(A a, B b WHERE FALSE)
+    >>> after(find_contradiction, "AND(A a, B b) WHERE b.ts < a.ts")
+
+    A conjunct with `b[i]` says nothing of an empty list, and one with `b[i-1]` nothing of the first element.
+    They are judged together for one element, so the list must have one that they are about.
+
+    >>> print(after(find_contradiction, "B+ b[] WHERE b[i].x > 5 AND b[i].x < 3"))
+    (B+ b[] : FALSE)
+    >>> after(find_contradiction, "SEQ(A a, B* b[]) WHERE b[i].x > 5 AND b[i].x < 3")
+    >>> after(find_contradiction, "B+ b[] WHERE b[i].x > b[i-1].x AND b[i].x < b[i-1].x")
+
+    Nor across the branches of an OR: `a.x > 5` holds in one, `a.x < 3` may in the other.
+
+    >>> after(find_contradiction, "SEQ(A a, OR((B b : a.x > 5), (C c : a.x < 3)))")
+    """
+    if is_impossible(part) or not (isinstance(part, TOGETHER) or part.where is not None):
+        return None
+    changed = _Search(part, facts).judged(part)
+    return None if changed is part else changed
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search in `root` with what is known around a part of it: conditions, and for lists how many
+    elements they have at least."""
+
+    root: p.Pattern
+    facts: Facts
+    known: tuple[Expr, ...] = ()
+    least: Mapping[str, int] = field(default_factory=dict)
+
+    def judged(self, part: p.Pattern) -> p.Pattern:
+        """`part`, the root of a region, with FALSE where conditions contradict each other."""
+        own = tuple(region_conjuncts(part))
+        if FALSE in own:
+            return part  # what follows is for `drop_impossible_part` to say
+        inside = _Search(self.root, self.facts, (*self.known, *own), {**self.least, **_lists(part)})
+        if own and inside.fails():
+            return impossible(part, self.facts) or part
+        return inside.below(part)
+
+    def below(self, part: p.Pattern) -> p.Pattern:
+        """`part` with the regions below it judged."""
+
+        def change(child: Node) -> Node:
+            if not isinstance(child, p.Pattern):
+                return child
+            together = isinstance(part, TOGETHER) and is_member(child)
+            return self.below(child) if together else self.judged(child)
+
+        return map_children(part, change)
+
+    def fails(self) -> bool:
+        conditions = [condition for condition in self.known if self.is_asked(condition)]
+        return contradict(conditions, order=times_in_order(self.root, conditions, self.facts))
+
+    def is_asked(self, condition: Expr) -> bool:
+        """Whether a condition is surely judged at least once, and for the same element as others."""
+        elements, lag = range_of(condition)
+        if elements is None:
+            return True
+        return isinstance(elements, Variable) and self.least.get(elements.name, 0) > lag
+
+
+def _lists(part: p.Pattern) -> dict[str, int]:
+    """The least length of each list that a region binds."""
+    found = (spot.part for spot in spots(part))
+    return {node.variable: node.least for node in found if isinstance(node, p.Repeat) and node.variable}

@@ -1,0 +1,33 @@
+"""The rule `fold_constants`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neelc.ir.patterns import Pattern
+from neelc.pattern.analysis.regions import Facts
+from neelc.scalar.evaluate_constants import folded
+
+
+def fold_constants(part: Pattern, facts: Facts) -> Pattern | None:
+    """What speaks of no event is computed once, now.
+
+    The value is the reference interpreter's own, and has the same type, so that what stands around it means
+    what it meant. Failures (an overflow, a malformed text) are NULL at run time and so they are here.
+
+    >>> from neelc.pattern.rules.examples import after
+    >>> print(after(fold_constants, "A a WHERE a.x > 60 * 60 AND a.user = concat('x', 'y')"))
+    (A a : a.x > 3600.0D AND a.user = 'xy')
+    >>> print(after(fold_constants, "A a WHERE a.x > 1 OR CAST('?' AS INT) = 1"))
+    (A a : a.x > 1.0D OR NULL)
+
+    When a condition is judged depends on the events it names. Folding names no fewer and no more, so it
+    holds under every strategy. Not what has no literal, as an interval; not what can be far longer than its
+    text:
+
+    >>> after(fold_constants, "A a WHERE repeat('x', 1000000000) = a.user")
+    """
+    if part.where is None:
+        return None
+    where = folded(part.where)
+    return None if where is part.where else replace(part, where=where)

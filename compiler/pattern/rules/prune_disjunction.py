@@ -1,0 +1,81 @@
+"""The rule `prune_disjunction`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count
+
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjoin, conjuncts, names_in
+from neelc.ir.expressions import Expr
+from neelc.ir.patterns import targets
+from neelc.pattern.analysis.absent import conjunct_without
+from neelc.pattern.analysis.regions import TOGETHER, Facts
+from neelc.pattern.rules.rebuilding import replaced
+from neelc.scalar.evaluate_constants import TRUE
+
+
+def prune_disjunction(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+    """A condition about variables of an OR is judged in its branches, where the others' variables are NULL.
+
+    A condition on the OR, or on a list around it in the same region, is judged on the binding that one
+    branch is judged on, and there the variables that the branch lacks are NULL. So each branch can ask for
+    what is left of it. A branch where nothing is left but NULL is impossible, and others may have an equality
+    to find their events by.
+
+    >>> from neelc.pattern.rules.examples import after
+    >>> print(after(prune_disjunction, "OR(A a, B b) WHERE a.x > 1"))
+    OR((A a : a.x > 1), (B b : NULL))
+    >>> print(after(prune_disjunction, "SEQ(OR(A a, B b), C c) WHERE a.id = c.id OR b.id = c.id"))
+    SEQ(OR((A a : a.id = c.id OR NULL = c.id), (B b : NULL = c.id OR b.id = c.id)), C c)
+    >>> print(after(prune_disjunction, "OR(A a, B+ b[]) WHERE b[i].x > 1"))
+    OR(A a, (B+ b[] : b[i].x > 1))
+
+    A condition about variables of all branches, or of none, stays where it is, and so does an `[id]`. Not
+    into an optional branch, whose condition is not judged when it is absent; and not what cannot be said of
+    NULL.
+
+    >>> after(prune_disjunction, "SEQ(OR(A a, B? b), C c) WHERE a.x > 1 AND c.x > 1 AND [id]")
+    """
+    if part.where is None or not isinstance(part, p.Or | p.Seq | p.And | p.AndNeg):
+        return None
+    for disjunction in _disjunctions(part):
+        said = {conjunct: _in_branches(conjunct, disjunction) for conjunct in conjuncts(part.where)}
+        moved = [branches for branches in said.values() if branches is not None]
+        if moved:
+            rest = conjoin(conjunct for conjunct, branches in said.items() if branches is None)
+            wheres = ([each[place] for each in moved] for place in count())
+            branches = tuple(map(_with_conditions, disjunction.parts, wheres))
+            inside = replace(disjunction, parts=branches)
+            if disjunction is part:
+                return replace(inside, where=rest)
+            return replace(replaced(part, disjunction, inside), where=rest)
+    return None
+
+
+def _disjunctions(part: p.Pattern) -> Iterator[p.Or]:
+    """The ORs in the region of a part, itself included; not in an EXISTS."""
+    if isinstance(part, p.Or):
+        yield part
+    elif isinstance(part, TOGETHER):
+        for inner in part.parts:
+            yield from _disjunctions(inner)
+
+
+def _with_conditions(part: p.Pattern, conditions: Iterable[Expr]) -> p.Pattern:
+    return replace(part, where=conjoin([part.where, *(c for c in conditions if c != TRUE)]))
+
+
+def _in_branches(conjunct: Expr, disjunction: p.Or) -> list[Expr] | None:
+    """What a conjunct says in each branch; None if it says the same in all or must not move there."""
+    named = names_in(conjunct) & frozenset(targets(disjunction))
+    absent = [named.difference(targets(branch)) for branch in disjunction.parts]
+    if not any(absent):
+        return None
+    said = {names: conjunct_without(conjunct, names) if names else conjunct for names in set(absent)}
+    found = [said[names] for names in absent]
+    pairs = zip(disjunction.parts, found, strict=True)
+    if any(new is None or (isinstance(branch, p.Optional) and new != TRUE) for branch, new in pairs):
+        return None
+    return [new for new in found if new is not None]

@@ -1,0 +1,45 @@
+"""The rule `remove_double_negation`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neelc.ir.patterns import And, Exists, Not, Pattern, Seq, satisfiable_by_nothing, targets
+from neelc.pattern.analysis.regions import Facts
+
+
+def remove_double_negation(part: Pattern, facts: Facts) -> Pattern | None:
+    """Not no q: there is a q. That is an EXISTS over all variables of q, in the same scope (decision 0009).
+
+    Neither `!!q` nor such an EXISTS binds an event, so neither takes room in a SEQ.
+
+    >>> from neelc.pattern.rules.examples import after
+    >>> print(after(remove_double_negation, "SEQ(A a, !!SEQ(B b, C c), D d)"))
+    SEQ(A a, EXISTS b, c : SEQ(B b, C c), D d)
+    >>> print(after(remove_double_negation, "SEQ(A a, !!!B b, D d)"))
+    SEQ(A a, !B b, D d)
+    >>> print(after(remove_double_negation, "SEQ(A a, !!(EXISTS b : B b), D d)"))
+    SEQ(A a, EXISTS b : B b, D d)
+
+    Not when q can be satisfied by nothing: `!!(B? b)` asks for a B, EXISTS would not. Not in AND_NEG, where
+    a positive part does not look between its neighbours. Under strategies other than SKIP TILL ANY MATCH
+    there is no EXISTS.
+
+    >>> after(remove_double_negation, "SEQ(A a, !!(B? b), D d)")
+    >>> after(remove_double_negation, "AND_NEG(A a, !!B b, D d)")
+    >>> after(remove_double_negation, "SEQ(A a, !!B b, D d) USING SKIP TILL NEXT MATCH")
+    """
+    if not isinstance(part, Seq | And):
+        return None
+    changed = tuple(_positive(inner, facts) for inner in part.parts)
+    return None if changed == part.parts else replace(part, parts=changed)
+
+
+def _positive(part: Pattern, facts: Facts) -> Pattern:
+    match part:
+        case Not(Not(Not() as inner)):
+            return inner
+        case Not(Not(inner)) if facts.any_match and not satisfiable_by_nothing(inner):
+            dropped = targets(inner)
+            return Exists(dropped, inner, span=part.span) if dropped else inner
+    return part

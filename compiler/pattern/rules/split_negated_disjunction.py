@@ -1,0 +1,61 @@
+"""The rule `split_negated_disjunction`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neelc.ir.patterns import LISTS, Not, Or, Pattern, declared
+from neelc.pattern.analysis.absent import without
+from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.rules.rebuilding import constrained, renamed
+
+
+def split_negated_disjunction(part: Pattern, facts: Facts) -> Pattern | None:
+    """Not one of p and q: no p, and no q. `!OR(p, q)` is `!p, !q`, two parts side by side in one scope.
+
+    Negative parts take no room in a list. The condition and the window of the OR go to each branch, and
+    where a condition names variables of another branch, these are NULL.
+
+    >>> from neelc.pattern.rules.examples import after
+    >>> print(after(split_negated_disjunction, "SEQ(A a, !OR(B b, SEQ(C c, D d)), E e)"))
+    SEQ(A a, !B b, !SEQ(C c, D d), E e)
+    >>> print(after(split_negated_disjunction, "SEQ(A a, !OR(B b, C c WHERE b.x > a.x OR c.x > a.x), E e)"))
+    SEQ(A a, !(B b : b.x > a.x OR NULL > a.x), !(C c : NULL > a.x OR c.x > a.x), E e)
+
+    Not when a condition speaks of a list of another branch, which is not NULL where it is absent; nor when a
+    branch is optional and a condition is to go there: it would not be judged when the branch is absent.
+
+    >>> after(split_negated_disjunction, "SEQ(A a, !OR(B b, C* c[] WHERE count(c[]) > 2), E e)")
+    >>> after(split_negated_disjunction, "SEQ(A a, !OR(SEQ(B? b, C? c)?, D d WHERE b.x IS NULL), E e)")
+    """
+    if not isinstance(part, LISTS) or isinstance(part, Or):
+        return None
+    parts: list[Pattern] = []
+    for inner in part.parts:
+        parts += _split(inner, facts)
+    return replace(part, parts=tuple(parts)) if len(parts) > len(part.parts) else None
+
+
+def _split(part: Pattern, facts: Facts) -> list[Pattern]:
+    """A negated OR as one negation for each branch; whatever else it is, itself."""
+    if not isinstance(part, Not) or not isinstance(part.part, Or):
+        return [part]
+    whole = part.part
+    found: list[Pattern] = []
+    taken: set[str] = set()
+    for branch in whole.parts:
+        asked = constrained(branch, whole.where, whole.within)
+        alone = asked and without(asked, declared(whole) - declared(branch))
+        if alone is None:
+            return [part]
+        found.append(Not(_with_own_names(alone, taken, facts), span=branch.span))
+        taken |= declared(found[-1])
+    return found
+
+
+def _with_own_names(branch: Pattern, taken: set[str], facts: Facts) -> Pattern:
+    """Branches of an OR may share names, parts of a list may not."""
+    names: dict[str, str] = {}
+    for name in sorted(declared(branch) & taken):
+        names[name] = facts.fresh(name, (*taken, *names.values()))
+    return renamed(branch, names) if names else branch

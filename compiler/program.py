@@ -1,0 +1,322 @@
+"""Syntax trees to the logical plan: every name resolved, every condition in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from neelc.algebra.bind.select import bind_select, query_columns
+from neelc.arguments import Agent, Aggregate
+from neelc.catalog.catalog import Catalog, Concept, Entry, registered_agents
+from neelc.catalog.streams import checked_stream, declared_stream
+from neelc.errors import Diagnostic, NeelError
+from neelc.findings import Findings
+from neelc.ir.algebra import END, START, Algebra, has_only_points
+from neelc.ir.expressions import MatchProperty
+from neelc.ir.names import bare, find, quote
+from neelc.ir.node import Node, map_children
+from neelc.ir.program import Column, Match, NamedQuery, Program, Stream
+from neelc.ir.row_patterns import MatchRecognize, MatchTemporal
+from neelc.ir.script import (
+    CreateQuery,
+    CreateStream,
+    CreateType,
+    FromAgent,
+    FromItem,
+    FromMatchmaker,
+    FromQuery,
+    FromStream,
+    PatternQuery,
+    Query,
+    RunQuery,
+    Script,
+    Select,
+    Statement,
+    Unread,
+)
+from neelc.pattern.bind.query import bind_query
+from neelc.scalar.parameters import with_arguments
+from neelc.scalar.user_aggregates import registered, with_aggregates
+from neelc.source import Source
+
+# What the grammar has and the compiler does not run yet.
+
+
+def unsupported(query: Query) -> str | None:
+    """The construct of `query` that is not supported yet, None when all of it is.
+
+    >>> from neelc.ir.script import FromStream
+    >>> unsupported(Select((), (FromStream(name="trades"),)))
+    >>> unsupported(Select((), (FromMatchmaker(),)))
+    'MATCH(...) in FROM'
+    """
+    match query:
+        case PatternQuery():
+            return None
+        case Select(sources=sources):
+            return next(filter(None, map(_construct, sources)), None)
+    return "this kind of query"
+
+
+def _construct(source: FromItem) -> str | None:
+    match source.matcher:
+        case MatchRecognize():
+            return "MATCH_RECOGNIZE"
+        case MatchTemporal():
+            return "MATCH_RECOGNIZE_TEMPORAL"
+    match source:
+        case FromMatchmaker():
+            return "MATCH(...) in FROM"
+        case FromQuery(query=Select(sources=sources)) | FromAgent(inputs=sources):
+            return next(filter(None, map(_construct, sources)), None)
+    return None
+
+
+# PATTERN in the FROM of a SELECT: a query of its own, with a name that nobody can write by chance.
+
+
+def with_named_patterns(statements: Iterator[Statement]) -> Iterator[Statement]:
+    """The statements; before each one its PATTERNs in FROM, as queries whose names it reads.
+
+    >>> from neelc.ir.script import Script
+    >>> from neelc.syntax.printer import format_script
+    >>> from neelc.syntax import script
+    >>> text = "SELECT x FROM (PATTERN SEQ(A a, B b) WITHIN 5 RETURN a.x AS x) AS p WINDOW(TIME 9);"
+    >>> named = with_named_patterns(iter(script(text).statements))
+    >>> print(format_script(Script(tuple(named))).rstrip())
+    CREATE QUERY `pattern 1` AS
+      PATTERN SEQ(A a, B b)
+      WITHIN 5
+      RETURN a.x AS x;
+    <BLANKLINE>
+    SELECT x
+    FROM `pattern 1` AS p WINDOW(TIME 9);
+    """
+    numbers = count(1)
+    for statement in statements:
+        if isinstance(statement, CreateQuery | RunQuery) and isinstance(statement.query, Select):
+            found: list[Statement] = []
+            changed = _named(statement, numbers, found)
+            yield from found
+            assert isinstance(changed, CreateQuery | RunQuery)
+            yield changed
+        else:
+            yield statement
+
+
+def _named(node: Node, numbers: Iterator[int], found: list[Statement]) -> Node:
+    match node:
+        case FromQuery(alias, window, matcher, matcher_alias, query=PatternQuery() as pattern):
+            name = quote(f"pattern {next(numbers)}")
+            found.append(CreateQuery(name, pattern, span=pattern.span))
+            return FromStream(alias, window, matcher, matcher_alias, name=name, span=node.span)
+    changed = map_children(node, lambda child: _named(child, numbers, found))
+    return changed if changed is node else replace(changed, span=node.span)
+
+
+# Statements in order: each may use what those before it declare.
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What became of a script: a program, or the diagnostics that say why there is none. `catalog` has what
+    it declares, as far as that could be judged."""
+
+    program: Program | None
+    diagnostics: tuple[Diagnostic, ...]
+    catalog: Catalog = field(default_factory=Catalog)
+
+
+def bind(
+    script: Script,
+    source: Source,
+    streams: Sequence[Stream] = (),
+    arguments: Mapping[str, object] | None = None,
+    aggregates: Mapping[str, Aggregate] | None = None,
+    agents: Mapping[str, Agent] | None = None,
+) -> Program:
+    """The script with every name resolved; raises `NeelError` with all diagnostics found.
+
+    `streams` are given from outside, and so are `arguments`, the values of parameters, `aggregates` and
+    `agents`.
+    """
+    bound = examine(script, source, streams, arguments, aggregates, agents)
+    if bound.program is None:
+        raise NeelError(bound.diagnostics, source)
+    return bound.program
+
+
+def examine(
+    script: Script,
+    source: Source,
+    streams: Sequence[Stream] = (),
+    arguments: Mapping[str, object] | None = None,
+    aggregates: Mapping[str, Aggregate] | None = None,
+    agents: Mapping[str, Agent] | None = None,
+) -> Bound:
+    """As `bind`, with the diagnostics as a value."""
+    known = registered(aggregates or {})
+    findings = Findings(source, tuple(name for name, *_ in known.values()))
+    catalog = Catalog(agents=registered_agents(agents or {}))
+    state = _State(findings, {stream.name: stream for stream in streams}, script, catalog)
+    unread = [s for s in script.statements if isinstance(s, Unread)]
+    state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
+    try:
+        statements = tuple(with_named_patterns(_judged(script)))
+        for place, statement in enumerate(statements):
+            rest = statements[place:]
+            state.catalog.later = [
+                s.name for s in rest if isinstance(s, CreateQuery | CreateStream | CreateType)
+            ]
+            given = with_arguments(statement, arguments or {}, state.findings)
+            _bind_statement(with_aggregates(given, known), state)
+    except RecursionError:
+        hint = "name the inner parts with CREATE QUERY and use those names"
+        state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
+    if state.findings.diagnostics:
+        return Bound(None, tuple(state.findings.diagnostics), catalog)
+    declared = (e.stream or e.relation for e in state.catalog.entries.values() if e.kind != "query")
+    return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), (), catalog)
+
+
+def _judged(script: Script) -> Iterator[Statement]:
+    """The statements up to one that might have declared anything, because it could not be read."""
+    for statement in script.statements:
+        if isinstance(statement, Unread) and statement.declares is None:
+            return
+        yield statement
+
+
+@dataclass
+class _State:
+    findings: Findings
+    given: dict[str, Stream]
+    script: Script
+    catalog: Catalog
+    queries: list[NamedQuery] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        declared = [s.name for s in self.script.statements if isinstance(s, CreateStream)]
+        for name, stream in self.given.items():
+            # One that the script declares waits for its statement, which may say more about it.
+            if not any(find(other, [name]) for other in declared):
+                self.catalog.entries[name] = checked_stream(stream, None, self.findings)
+
+
+def _bind_statement(statement: Statement, state: _State) -> None:
+    match statement:
+        case CreateStream(name):
+            if _is_new(name, statement, state):
+                given = find(name, state.given)
+                entry = declared_stream(
+                    statement, state.given[given] if given is not None else None, state.findings
+                )
+                state.catalog.entries[entry.name] = entry
+        case CreateType():
+            _declare_type(statement, state)
+        case CreateQuery(name, query):
+            entry = _bind_named(name, query, state)
+            if _is_new(name, statement, state):
+                state.catalog.entries[entry.name] = entry
+        case RunQuery(query):
+            _bind_named(None, query, state)
+        case Unread(declares=name):
+            # Whatever uses the name is not judged.
+            if name and state.catalog.kind_of(name) is None:
+                state.catalog.entries[bare(name)] = Entry(bare(name), "stream", typed=statement.typed)
+        case _:
+            state.findings.report("NEEL4001", "not supported yet: this kind of statement", statement.span)
+
+
+def _is_new(name: str, statement: Statement, state: _State) -> bool:
+    kind = state.catalog.kind_of(name)
+    if kind is None:
+        return True
+    findings = state.findings
+    what = {"stream": "a stream", "query": "a query", "type": "a type", "relation": "a relation"}[kind]
+    # `PATTERN ... AS name` has its name at the end, the CREATE statements have theirs at the beginning.
+    nth = -1 if isinstance(statement, CreateQuery) and _name_is_last(statement) else 1
+    message = f"`{name}` already names {what}"
+    findings.report(
+        "NEEL2201", message, findings.word(name, statement, nth=nth), "give one of them another name"
+    )
+    return False
+
+
+def _name_is_last(statement: CreateQuery) -> bool:
+    if statement.span is None or statement.query.span is None:
+        return False
+    return statement.query.span.end < statement.span.end
+
+
+def _declare_type(statement: CreateType, state: _State) -> None:
+    catalog, findings = state.catalog, state.findings
+    if not _is_new(statement.name, statement, state):
+        return
+    name = bare(statement.name)
+    places = tuple(findings.word(member, statement, after="AS") for member in statement.members)
+    catalog.concepts[name] = Concept(name, statement.members, places)
+    cycle = catalog.cycle_from(name)
+    if cycle is not None:
+        span = findings.word(statement.name, statement)
+        message = f"type `{statement.name}` contains itself: {' -> '.join(cycle)}"
+        findings.report("NEEL2208", message, span, "leave out one of these members")
+        catalog.concepts[name] = Concept(name, statement.members, places, True)
+
+
+def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
+    """The query, and the stream it is for the statements after it."""
+    findings = state.findings
+    called = "" if name is None else bare(name)
+    construct = unsupported(query)
+    if construct is not None:
+        columns = query_columns(query, state.catalog, findings)
+        hint = "PATTERN and SELECT are supported"
+        place = findings.word(construct.split("(")[0], query, state.script)
+        findings.report("NEEL4001", f"not supported yet: {construct}", place, hint)
+        return Entry(called, "query", columns=columns)
+    bound: Match | Algebra | None
+    if isinstance(query, Select):
+        bound = bind_select(query, state.catalog, findings)
+    else:
+        assert isinstance(query, PatternQuery)
+        bound = bind_query(query, state.catalog, findings)
+    assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
+    if bound is None:  # what reads it is judged by its columns, as far as they are known
+        columns = query_columns(query, state.catalog, findings) if isinstance(query, Select) else None
+        return Entry(called, "query", columns=columns)
+    state.queries.append(NamedQuery(None if name is None else called, bound))
+    return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
+
+
+def _as_intervals(name: str, query: Algebra) -> Entry:
+    """The payloads of a SELECT as events, from `ts` on, before `te`."""
+    columns = query.columns[:-2]
+    unit = query.clock.unit or "MILLISECOND"
+    points = has_only_points(query.root)
+    stream = Stream(name, columns, START, END, unit=unit, query=name, half_open=True, only_points=points)
+    return Entry(name, "query", stream, query.clock)
+
+
+def _as_stream(name: str, match: Match) -> Entry:
+    """A query's matches as events, from `match_start` to `match_end`."""
+    if match.aggregated:
+        why = "its rows sum up many matches, and have no time of their own"
+        return Entry(name, "query", refusal=("NEEL2212", why, "leave out the aggregates over all matches"))
+    columns = []
+    for output in match.outputs:
+        if output.name.casefold() not in ("match_start", "match_end"):
+            columns.append(Column(output.name, output.type))
+        elif (
+            not isinstance(output.expression, MatchProperty)
+            or output.expression.name != output.name.casefold()
+        ):
+            why = f"its column `{output.name}` is not the time of the match"
+            return Entry(name, "query", refusal=("NEEL2213", why, "give that column another name"))
+    unit = match.clock.unit or "MILLISECOND"
+    stream = Stream(name, tuple(columns), "match_start", "match_end", unit=unit, query=name)
+    return Entry(name, "query", stream, match.clock)
+
+
+__all__ = ["Bound", "bind", "examine"]

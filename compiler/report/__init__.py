@@ -1,1 +1,0 @@
-"""Pictures of results: events and matches on a time line, in one HTML file that works offline."""

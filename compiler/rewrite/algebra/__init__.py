@@ -1,1 +1,0 @@
-"""Rules for networks of the event algebra: the laws of the thesis' 19.2.2, one in each file."""

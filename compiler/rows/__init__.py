@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: `bind/` resolves the clause, `plan/` makes the program that finds its matches."""

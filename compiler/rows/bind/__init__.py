@@ -1,0 +1,1 @@
+"""Binding of MATCH_RECOGNIZE clauses. Read `recognize.py` first."""

@@ -1,0 +1,5 @@
+"""The expression language: signatures, types, coercion, and how Spark spells it (`spark/`). Read `typing.py`
+first.
+
+May import the IR only; every language and every engine uses it.
+"""

@@ -1,0 +1,173 @@
+"""Spark's datetime patterns, `dd/MM/yyyy HH:mm` and the like: what texts say by them. The common letters.
+
+Spark reads with Java's DateTimeFormatter: letters are fields, letters between quotes and all other characters
+stand for themselves, and what stands between brackets may be missing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from neelc.scalar.times import UTC, instant, zone_of
+
+_TOKENS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
+_MONTHS = "January February March April May June July August September October November December".split()
+_FIELDS = {
+    "y": "year", "M": "month", "d": "day", "H": "hour", "h": "clock", "m": "minute", "s": "second",
+    "S": "fraction", "a": "half", "X": "offset", "V": "zone",
+}  # fmt: skip
+_LONGEST = {"y": 4, "M": 4, "d": 2, "H": 2, "h": 2, "m": 2, "s": 2, "S": 9, "a": 1, "X": 3, "V": 2}
+_OFFSETS = {
+    "X": r"Z|[+-]\d{2}(?:\d{2})?",
+    "XX": r"Z|[+-]\d{4}",
+    "XXX": r"Z|[+-]\d{2}:\d{2}",
+}
+EXAMPLE = "dd/MM/yyyy HH:mm"
+LETTERS = "y M d H h m s S a X VV"
+
+
+class Malformed(ValueError):
+    """A pattern that cannot be read by; the text says why."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern as a regular expression with a group for each field."""
+
+    expression: re.Pattern[str]
+    months: tuple[str, ...] = ()
+    century: int = 0
+    """What is added to a year."""
+
+
+@lru_cache(maxsize=64)
+def pattern_of(text: str) -> Pattern:
+    """The pattern of a text; raises `Malformed`.
+
+    >>> pattern_of("dd/MM/yyyy HH:mm").expression.pattern
+    '(?P<day>\\\\d{2})/(?P<month>\\\\d{2})/(?P<year>\\\\d{4})\\\\ (?P<hour>\\\\d{2}):(?P<minute>\\\\d{2})'
+    >>> pattern_of("yyyy-QQ")
+    Traceback (most recent call last):
+    neelc.ir.datetime_patterns.Malformed: no letter `Q`
+    """
+    tokens = [match[0] for match in _TOKENS.finditer(text)]
+    fields = [token[0] for token in tokens if token[0].isalpha()]
+    _check(text, tokens, fields)
+    written = "".join(_parts(tokens))
+    months = next((token for token in tokens if token.startswith("MMM")), "")
+    names = tuple(name if len(months) == 4 else name[:3] for name in _MONTHS) if months else ()
+    try:
+        return Pattern(re.compile(written, re.IGNORECASE | re.ASCII), names, 2000 if "yy" in tokens else 0)
+    except re.error:
+        raise Malformed("a bracket without its other one") from None
+
+
+def _check(text: str, tokens: list[str], fields: list[str]) -> None:
+    for token in tokens:
+        if token[0].isalpha() and token[0] not in _FIELDS:
+            raise Malformed(f"no letter `{token[0]}`")
+        if token[0].isalpha() and (len(token) > _LONGEST[token[0]] or token in ("yyy", "V")):
+            raise Malformed(f"`{token}` is not known")
+        if token in ("{", "}", "#", "'"):
+            raise Malformed("a quote without its other one" if token == "'" else f"`{token}` has no meaning")
+    for before, token in pairwise(tokens):
+        if token[0] == "S" and before[0] in "yMdHhms":
+            raise Malformed(f"`{token}` right after digits, where Spark does not find its beginning")
+    twice = next((field for field in fields if fields.count(field) > 1), None)
+    if twice is not None:
+        raise Malformed(f"`{twice}` twice")
+    if not fields:
+        raise Malformed("no letter at all" if text else "it is empty")
+    if "H" in fields and ("h" in fields or "a" in fields):
+        raise Malformed("the hour twice: `H` counts to 23, `h` with `a` to 12")
+
+
+def _parts(tokens: list[str]) -> Iterator[str]:
+    for place, token in enumerate(tokens):
+        following = tokens[place + 1] if place + 1 < len(tokens) else ""
+        if token in "[]":
+            yield "(?:" if token == "[" else ")?"
+        elif token[0].isalpha():
+            yield f"(?P<{_FIELDS[token[0]]}>{_field(token, following)})"
+        else:
+            plain = token[1:-1].replace("''", "'") or "'" if len(token) > 1 else token
+            yield re.escape(plain)
+
+
+def _field(token: str, following: str) -> str:
+    match token[0]:
+        case "M" if len(token) > 2:
+            return "|".join(name if len(token) == 4 else name[:3] for name in _MONTHS)
+        case "S":
+            return rf"\d{{1,{len(token)}}}+"
+        case "a":
+            return "AM|PM"
+        case "X":
+            return _OFFSETS[token]
+        case "V":
+            return r"[A-Za-z0-9_/+:~-]+"
+    if len(token) > 1:
+        return rf"\d{{{len(token)}}}"
+    # Before a field of fixed width, a number leaves as many digits as that has.
+    return r"\d{1,19}" if _is_fixed(following) else r"\d{1,19}+"
+
+
+def _is_fixed(token: str) -> bool:
+    return len(token) > 1 and token[0] in "yMdHhms" and not token.startswith("MMM")
+
+
+def timestamp_by(pattern: str, text: str) -> datetime.datetime | None:
+    """The instant that a text stands for by a pattern, or None; without a zone, by the session's clock.
+
+    >>> print(timestamp_by("dd/MM/yyyy HH:mm", "31/12/2024 23:59"))
+    2024-12-31 23:59:00+00:00
+    >>> print(timestamp_by("d MMM yyyy h:mm a", "1 feb 2024 1:05 PM"))
+    2024-02-01 13:05:00+00:00
+    >>> print(timestamp_by("dd/MM/yyyy", "31/02/2024"))
+    None
+    """
+    known = pattern_of(pattern)
+    found = known.expression.fullmatch(text)
+    if found is None:
+        return None
+    said = {name: value for name, value in found.groupdict().items() if value is not None}
+    try:
+        local = _local(said, known)
+        zone = said.get("zone") or said.get("offset")
+        return instant(local) if zone is None else local.replace(tzinfo=_zone(zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _local(said: dict[str, str], pattern: Pattern) -> datetime.datetime:
+    month, fraction = said.get("month", "1"), said.get("fraction", "").ljust(6, "0")[:6]
+    names = [name.lower() for name in pattern.months]
+    return datetime.datetime(
+        pattern.century + int(said["year"]) if "year" in said else 1970,
+        int(month) if month.isdigit() else names.index(month.lower()) + 1,
+        int(said.get("day", "1")),
+        _hour(said),
+        int(said.get("minute", "0")),
+        int(said.get("second", "0")),
+        int(fraction),
+    )
+
+
+def _hour(said: dict[str, str]) -> int:
+    if "clock" not in said:
+        return int(said.get("hour", "12" if said.get("half", "").upper() == "PM" else "0"))
+    hour = int(said["clock"])
+    if not 1 <= hour <= 12:
+        raise ValueError(hour)
+    return hour % 12 + (12 if said.get("half", "").upper() == "PM" else 0)
+
+
+def _zone(text: str) -> datetime.tzinfo:
+    if re.fullmatch(r"[+-]\d{2}", text):
+        text += ":00"
+    return UTC if text.upper() == "Z" else zone_of(text)

@@ -1,0 +1,154 @@
+"""`:name` and what the caller gave for it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal as Number
+from typing import TypeVar
+
+from neelc.errors import NeelError
+from neelc.findings import Findings, did_you_mean
+from neelc.ir import types
+from neelc.ir.expressions import Expr, Interval, IntervalPart, Literal, Parameter
+from neelc.ir.names import bare
+from neelc.ir.node import Node, map_children
+from neelc.ir.patterns import Window
+from neelc.source import Span
+from neelc.syntax import window
+
+T = TypeVar("T", bound=Node)
+
+
+def with_arguments(statement: T, arguments: Mapping[str, object], findings: Findings) -> T:
+    """`statement`, or a part of one, with a constant in place of every parameter.
+
+    A parameter without a usable value is reported, and NULL stands in for it.
+    """
+
+    def value_of(node: Parameter) -> object | None:
+        name = bare(node.name)
+        if name in arguments:
+            return arguments[name]
+        findings.report(
+            "NEEL2006",
+            f"parameter `:{node.name}` has no value",
+            node.span,
+            did_you_mean(name, arguments, "values are given for") or _ways(name),
+        )
+        return None
+
+    def constant(node: Parameter) -> Expr:
+        value = value_of(node)
+        found = to_constant(value, node.span)
+        if found is None:
+            findings.report("NEEL2007", *_no_constant(node, value))
+        return found or Literal(None, types.VOID, span=node.span)
+
+    def change(node: Node) -> Node:
+        match node:
+            case Window(Parameter() as parameter, None):
+                given = arguments.get(bare(parameter.name))
+                if isinstance(given, str):
+                    return _window(node, parameter, given, findings)
+                return replace(node, count=constant(parameter))
+            case Parameter():
+                return constant(node)
+        return map_children(node, change)
+
+    found = change(statement)
+    assert isinstance(found, type(statement))
+    return found
+
+
+def _ways(name: str) -> str:
+    """How a parameter is given a value."""
+    python, line = f'args={{"{name}": ...}} in Python', f"--arg {name}=... on the command line"
+    return f"give it a value: {python}, {line}, a variable `{name}` for %%neel"
+
+
+def _window(node: Window, parameter: Parameter, text: str, findings: Findings) -> Window:
+    """`WITHIN :w` takes the text of a window: `10 SECONDS`."""
+    try:
+        found = window(text)
+    except NeelError as error:
+        message = (
+            f"the value of `:{parameter.name}`, `{text}`, is not a window: {error.diagnostics[0].message}"
+        )
+        findings.report("NEEL2007", message, parameter.span, "for example 10 SECONDS, or 50 EVENTS")
+    else:
+        if not isinstance(found.count, Parameter):
+            return Window(replace(found.count, span=node.span), found.unit, span=node.span)
+        findings.report("NEEL2007", f"the value of `:{parameter.name}` is a parameter itself", parameter.span)
+    return replace(node, count=Literal(None, types.VOID, span=parameter.span))
+
+
+def _no_constant(node: Parameter, value: object) -> tuple[str, Span | None, str]:
+    if isinstance(value, int | Number):
+        finite = isinstance(value, int) or value.is_finite()
+        why = "has more than the 38 digits of a DECIMAL" if finite else f"is {value}, which no DECIMAL is"
+        message = f"the value of `:{node.name}` {why}"
+        return message, node.span, "use a float: it is a DOUBLE"
+    message = f"parameter `:{node.name}` has a value of type {type(value).__name__}, which no constant has"
+    return message, node.span, "use a number, a string, a boolean, bytes, a date, a datetime or a timedelta"
+
+
+def to_constant(value: object, span: Span | None = None) -> Expr | None:
+    """A value of Python as an expression; None when there is none for its type.
+
+    >>> import datetime
+    >>> to_constant(5), to_constant(2**40).type, to_constant(datetime.date(2024, 5, 1)).value
+    (Literal(value=5, type=Simple(name='INT')), Simple(name='BIGINT'), '2024-05-01')
+    >>> to_constant(object()) is None
+    True
+    """
+    match value:
+        case None:
+            return Literal(None, types.VOID, span=span)
+        case bool():
+            return Literal(value, types.BOOLEAN, span=span)
+        case int():
+            return _whole(value, span)
+        case float():
+            return Literal(value, types.DOUBLE, span=span)
+        case str():
+            return Literal(value, types.STRING, span=span)
+        case bytes():
+            return Literal(value, types.BINARY, span=span)
+        case Number():
+            return _decimal(value, span)
+        case datetime.datetime():
+            return _timestamp(value, span)
+        case datetime.date():
+            return Literal(value.isoformat(), types.DATE, span=span)
+        case datetime.timedelta():
+            microseconds = value // datetime.timedelta(microseconds=1)
+            seconds = f"{Number(microseconds).scaleb(-6).normalize():f}"
+            return Interval((IntervalPart(seconds, "SECOND", span=span),), span=span)
+    return None
+
+
+def _whole(value: int, span: Span | None) -> Expr | None:
+    for kind, bits in ((types.INT, 31), (types.BIGINT, 63)):
+        if -(2**bits) <= value < 2**bits:
+            return Literal(value, kind, span=span)
+    return _decimal(Number(value), span)
+
+
+def _decimal(value: Number, span: Span | None) -> Expr | None:
+    digits, exponent = value.as_tuple().digits, value.as_tuple().exponent
+    if not isinstance(exponent, int):  # NaN and the infinities have no exponent
+        return None
+    scale = max(0, -exponent)
+    precision = max(len(digits) + max(0, exponent), scale)
+    plain = value if exponent <= 0 else Number(int(value))
+    return Literal(plain, types.Decimal(precision, scale), span=span) if precision <= 38 else None
+
+
+def _timestamp(value: datetime.datetime, span: Span | None) -> Expr:
+    """A moment with a time zone is a TIMESTAMP, one without is a TIMESTAMP_NTZ."""
+    if value.tzinfo is None:
+        return Literal(value.isoformat(" "), types.TIMESTAMP_NTZ, span=span)
+    in_utc = value.astimezone(datetime.UTC)
+    return Literal(in_utc.replace(tzinfo=None).isoformat(" ") + "Z", types.TIMESTAMP, span=span)

@@ -1,0 +1,1 @@
+"""Expressions as Spark SQL that cannot fail. Read `expressions.py` first. sqlglot is imported here alone."""

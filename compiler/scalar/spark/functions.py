@@ -1,0 +1,441 @@
+"""Calls of scalar functions: most are Spark's own, some can fail there or depend on the session."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from neelc.ir.expressions import BITWISE
+from neelc.ir.names import bare
+from neelc.ir.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    STRING,
+    TIMESTAMP_NTZ,
+    DataType,
+    Decimal,
+    Map,
+    Struct,
+)
+from neelc.ir.types import Decimal as DecimalType
+from neelc.scalar.spark.trees import (
+    BIT_OR,
+    MICROSECOND,
+    NTZ_EPOCH,
+    UNARY,
+    Constant,
+    Sql,
+    Written,
+    at,
+    binary,
+    call,
+    cast,
+    constant,
+    interval,
+    is_not_null,
+    junction,
+    raw,
+    rlike,
+    spark_type,
+    string,
+    try_cast,
+    when,
+)
+from neelc.scalar.times import Months
+from neelc.scalar.type_of import DATETIMES, INTERVALS
+
+# Functions of dates and timestamps whose text is not a plain call.
+
+
+def _same(_: str, arguments: Arguments, __: DataType) -> Sql:
+    """to_date and to_timestamp: the binder's cast of the argument has done it."""
+    return arguments[0].sql
+
+
+def _unix(name: str, arguments: Arguments, _: DataType) -> Sql:
+    """unix_seconds and its kin: before 4.3, Spark does not count those of a TIMESTAMP_NTZ, as if in UTC."""
+    (moment,) = arguments
+    if moment.type != TIMESTAMP_NTZ:
+        return call(name, moment.sql)
+    since = binary("-", moment.sql, raw(NTZ_EPOCH))
+    return call(name, call("timestamp_micros", binary("DIV", since, raw(MICROSECOND))))
+
+
+def _unix_timestamp(name: str, arguments: Arguments, _: DataType) -> Sql:
+    (moment,) = arguments
+    if moment.type == STRING:
+        seconds = rlike(moment.sql, r"\A[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?!(?s:.))")
+        return when((seconds, call(name, try_cast(moment.sql, "TIMESTAMP"))))
+    return call(name, moment.sql)
+
+
+def _timestamp_millis(name: str, arguments: Arguments, _: DataType) -> Sql:
+    (count,) = arguments
+    if count.type != BIGINT:
+        return call(name, count.sql)
+    return call("timestamp_micros", call("try_multiply", count.sql, raw("1000L")))
+
+
+def _timestamp_seconds(name: str, arguments: Arguments, _: DataType) -> Sql:
+    (count,) = arguments
+    if count.type == BIGINT:
+        return call("timestamp_micros", call("try_multiply", count.sql, raw("1000000L")))
+    if not isinstance(count.type, Decimal):
+        return call(name, count.sql)
+    micros = call("timestamp_micros", try_cast(call("try_multiply", count.sql, raw("1000000")), "BIGINT"))
+    if count.type.scale <= 6:
+        return micros
+    return when((binary("=", count.sql, call("round", count.sql, raw("6"))), micros))
+
+
+TIMES: dict[str, Callable[[str, Arguments, DataType], Sql]] = {
+    "timestamp_millis": _timestamp_millis,
+    "timestamp_seconds": _timestamp_seconds,
+    "to_date": _same,
+    "to_timestamp": _same,
+    "unix_micros": _unix,
+    "unix_millis": _unix,
+    "unix_seconds": _unix,
+    "unix_timestamp": _unix_timestamp,
+}
+
+
+# LIKE, and functions of regular expressions: a pattern that means nothing gives NULL.
+
+_LIKES: dict[str, type[Sql]] = {"LIKE": exp.Like, "ILIKE": exp.ILike}
+# Regular expressions that Java surely takes: characters, simple classes and escapes, groups, quantifiers.
+_CHARACTER = r"[\w\s.,:;<>=!@#%&~'\"/^$-]|\\[dDwWsSbB.\\/+*?|()\[\]{}^$-]"
+_CLASS = r"\[\^?(?:[\w\s.,:;/]|\w-\w|\\[dDwWsS.\\-])+-?\]"
+_COUNT = r"[*+?]|\{\d{1,3}(?:,\d{0,3})?\}"
+_TAKEN = re.compile(rf"(?:(?:{_CHARACTER}|{_CLASS})(?:{_COUNT})?|\||\((?:\?:)?(?![?*+{{])|\)[*+?]?)*\Z")
+
+
+def like(operand: Written, pattern: Written, kind: str, escape: str | None) -> Sql:
+    """`operand LIKE | ILIKE | RLIKE pattern [ESCAPE escape]`."""
+    if kind not in _LIKES:
+        return _matches(operand, pattern)
+    mark = escape or "\\"
+    test: Sql = _LIKES[kind](this=at(operand.sql, BIT_OR), expression=at(pattern.sql, BIT_OR))
+    if escape is not None:
+        test = exp.Escape(this=test, expression=string(escape))
+    well_formed = _well_formed(mark)
+    if pattern.value is None:
+        shown = call("lower", pattern.sql) if kind == "ILIKE" else pattern.sql
+        return when((rlike(shown, well_formed), test))
+    given = str(pattern.value).lower() if kind == "ILIKE" else str(pattern.value)
+    return test if re.match(well_formed, given) else constant(None, BOOLEAN)
+
+
+def _well_formed(mark: str) -> str:
+    """The patterns of LIKE in which each mark stands before `_`, `%` or itself."""
+    escape = re.escape(mark) if mark in "\\^]-[&" else mark
+    return rf"(?s)\A(?:[^{escape}]|{re.escape(mark)}[_%{escape}])*\z".replace(r"\z", r"(?!.)")
+
+
+def _matches(operand: Written, pattern: Written) -> Sql:
+    if _is_taken(pattern):
+        return exp.RegexpLike(this=at(operand.sql, BIT_OR), expression=at(pattern.sql, BIT_OR))
+    # Not RLIKE: it compiles a constant pattern before any CASE can keep it from failing.
+    found = binary(">", call("regexp_instr", operand.sql, pattern.sql), raw("0"))
+    return when((_means_something(pattern), found))
+
+
+def _is_taken(pattern: Written) -> bool:
+    """Whether the pattern is written down and surely well formed."""
+    value = pattern.value
+    if not isinstance(value, str) or _TAKEN.match(value) is None:
+        return False
+    try:
+        re.compile(value)
+    except re.error:
+        return False
+    return True
+
+
+def _means_something(pattern: Written) -> Sql:
+    # try_to_binary is the one function that makes NULL of any failure inside its argument.
+    return is_not_null(_attempt(cast(call("regexp_instr", string(""), pattern.sql), "STRING")))
+
+
+def _attempt(sql: Sql) -> Sql:
+    return call("try_to_binary", sql, string("utf-8"))
+
+
+def regexp_replace(operand: Written, pattern: Written, by: Written, *start: Written) -> Sql:
+    """`start` is where to begin; Spark takes it only as a constant."""
+    if start and not isinstance(start[0].value, int):
+        return _replaced_from(operand, pattern, by, start[0].sql)
+    plain = call("regexp_replace", operand.sql, pattern.sql, by.sql, *(one.sql for one in start))
+    positive = all(isinstance(one.value, int) and one.value > 0 for one in start)
+    if positive and _is_taken(pattern) and isinstance(by.value, str) and not set(by.value) & set("$\\"):
+        return plain
+    return cast(_attempt(plain), "STRING")
+
+
+def _replaced_from(operand: Written, pattern: Written, by: Written, start: Sql) -> Sql:
+    rest = replace(operand, sql=call("substring", operand.sql, start), value=None)
+    changed = call(
+        "concat", call("left", operand.sql, binary("-", start, raw("1"))), regexp_replace(rest, pattern, by)
+    )
+    beyond = binary(">", start, call("greatest", call("length", operand.sql), raw("1")))
+    known = [is_not_null(pattern.sql), is_not_null(by.sql)]
+    return when((junction(exp.And, [beyond, *known]), operand.sql), (binary(">", start, raw("0")), changed))
+
+
+def split(operand: Written, pattern: Written, *limit: Written) -> Sql:
+    plain = call("split", operand.sql, pattern.sql, *(one.sql for one in limit))
+    return plain if _is_taken(pattern) else when((_means_something(pattern), plain))
+
+
+# Arithmetic as text that cannot fail: Spark's try_ functions, but only where an operation can fail.
+
+TRY = {"+": "try_add", "-": "try_subtract", "*": "try_multiply", "/": "try_divide", "%": "try_mod"}
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+INTEGER_NAMES = tuple(_BITS)
+MAX_PRECISION = 38
+
+
+def unary(op: str, operand: Written) -> Sql:
+    """`-`, `+` or `~`; the least integer has no negative."""
+    if op == "+":
+        return operand.sql
+    if op == "~":
+        return exp.BitwiseNot(this=at(operand.sql, UNARY))
+    negated = negative(operand.value)
+    if negated is not None and not _is_least(operand):
+        return constant(negated, operand.type)
+    if operand.type in INTERVALS or operand.is_integer:
+        return call("try_subtract", _zero(operand.type), operand.sql)
+    return exp.Neg(this=at(operand.sql, UNARY + 1))
+
+
+def negative(value: Constant) -> Constant:
+    """The constant with the other sign, None if it is not known or no number."""
+    match value:
+        case bool() | str() | bytes() | None:
+            return None
+        case Months(count):
+            return Months(-count)
+        case decimal.Decimal():
+            return value.copy_negate() if value else value
+    return -value
+
+
+def _is_least(operand: Written) -> bool:
+    return operand.is_integer and operand.value == least(operand.type)
+
+
+def least(type: DataType) -> int:
+    """The least value of an integer type."""
+    return -(1 << _BITS[str(type)] - 1)
+
+
+def _zero(type: DataType) -> Sql:
+    if type in INTERVALS:
+        return interval(datetime.timedelta(0) if type == DAY_INTERVAL else Months(0))
+    return constant(0, type)
+
+
+def arithmetic(op: str, left: Written, right: Written, type: DataType) -> Sql:
+    """`left op right` of that type, NULL where it cannot be computed."""
+    if op in BITWISE or op == "||":
+        return binary(op, left.sql, right.sql)
+    if left.type in DATETIMES or right.type in DATETIMES:
+        return _times(op, left, right)
+    if op == "DIV":
+        return _quotient(left, right)
+    if (op == "%" and not left.is_decimal) or (op == "/" and type == DOUBLE):
+        return _operation(op, left, right, can_fail=not is_nonzero(right))
+    if isinstance(type, DecimalType):
+        return _operation(op, left, right, _may_not_fit(op, left, right))
+    return _operation(op, left, right, can_fail=type not in (FLOAT, DOUBLE, STRING))
+
+
+def _operation(op: str, left: Written, right: Written, can_fail: bool) -> Sql:
+    return call(TRY[op], left.sql, right.sql) if can_fail else binary(op, left.sql, right.sql)
+
+
+def is_nonzero(divisor: Written) -> bool:
+    """Whether the divisor is a constant other than 0."""
+    if isinstance(divisor.value, datetime.timedelta | Months):
+        return divisor.value not in (datetime.timedelta(0), Months(0))
+    return isinstance(divisor.value, int | float | decimal.Decimal) and divisor.value != 0
+
+
+def _may_not_fit(op: str, left: Written, right: Written) -> bool:
+    """Whether a decimal operation may fail: the divisor be 0, or the result have more than 38 digits."""
+    one, other = left.as_decimal, right.as_decimal
+    whole = max(one.precision - one.scale, other.precision - other.scale)
+    match op:
+        case "+" | "-":
+            return whole + max(one.scale, other.scale) + 1 > MAX_PRECISION
+        case "*":
+            return one.precision + other.precision + 1 > MAX_PRECISION
+        case "%":
+            return not is_nonzero(right) or whole + max(one.scale, other.scale) > MAX_PRECISION
+    digits = one.precision - one.scale + other.scale + max(6, one.scale + other.precision + 1)
+    return not is_nonzero(right) or digits > MAX_PRECISION
+
+
+def _quotient(left: Written, right: Written) -> Sql:
+    """DIV, for which Spark has no try_ function."""
+    if left.is_decimal or right.is_decimal:
+        return _decimal_quotient(left, right)
+    divisor = right.sql if is_nonzero(right) else call("nullif", right.sql, _zero(right.type))
+    plain = binary("DIV", left.sql, divisor)
+    if BIGINT not in (left.type, right.type) or (is_nonzero(right) and right.value != -1):
+        return plain
+    # The one quotient that BIGINT cannot hold.
+    too_large = [binary("=", left.sql, constant(least(BIGINT), BIGINT)), binary("=", right.sql, raw("-1"))]
+    return when((junction(exp.And, too_large), constant(None, BIGINT)), otherwise=plain)
+
+
+def _decimal_quotient(left: Written, right: Written) -> Sql:
+    one, other = left.as_decimal, right.as_decimal
+    divisor = right.sql if is_nonzero(right) else call("nullif", right.sql, raw("0"))
+    if one.precision - one.scale + other.scale <= 18:
+        return binary("DIV", left.sql, divisor)
+    # Spark's DIV drops the digits that BIGINT has no room for.
+    whole = call(
+        "try_divide", call("try_subtract", left.sql, call("try_mod", left.sql, right.sql)), right.sql
+    )
+    return try_cast(whole, "BIGINT")
+
+
+def _times(op: str, left: Written, right: Written) -> Sql:
+    """Dates and timestamps: what lies between two, and what comes a while after or before one."""
+    if left.type in DATETIMES and right.type in DATETIMES:
+        return _difference(left, right)
+    moment, span = (left, right) if left.type in DATETIMES else (right, left)
+    if span.type not in INTERVALS:
+        return binary(op, left.sql, right.sql)  # days after a date
+    if moment.type == DATE and span.type == DAY_INTERVAL:
+        days = span.sql if isinstance(span.value, datetime.timedelta) else cast(span.sql, "INTERVAL DAY")
+        return call(TRY[op], moment.sql, days)
+    return call(TRY[op], moment.sql, span.sql)
+
+
+def _difference(left: Written, right: Written) -> Sql:
+    """Of two TIMESTAMPs it is one of clocks, an hour more or less where summer time begins or ends."""
+    if DATE in (left.type, right.type):
+        return binary("-", left.sql, right.sql)
+    return call("try_subtract", left.sql, right.sql)
+
+
+Arguments = tuple[Written, ...]
+
+
+def function(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """The text of a call."""
+    if name in SPECIAL:
+        return SPECIAL[name](name, arguments, type)
+    return plain(name, arguments, type)
+
+
+def plain(name: str, arguments: Arguments, _: DataType) -> Sql:
+    return call(name, *(argument.sql for argument in arguments))
+
+
+def _absolute(name: str, arguments: Arguments, type: DataType) -> Sql:
+    (operand,) = arguments
+    if not operand.is_integer:
+        return plain(name, arguments, type)
+    return call(name, call("nullif", operand.sql, constant(least(type), type)))
+
+
+def _remainder(_: str, arguments: Arguments, type: DataType) -> Sql:
+    left, right = arguments
+    return arithmetic("%", left, right, type)
+
+
+def _positive_remainder(name: str, arguments: Arguments, type: DataType) -> Sql:
+    left, right = arguments
+    return call(name, left.sql, right.sql if is_nonzero(right) else call("nullif", right.sql, raw("0")))
+
+
+def _towards(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """ceil and floor."""
+    operand = arguments[0]
+    if len(arguments) > 1 and arguments[1].value is None:
+        return constant(None, type)
+    if operand.type not in (FLOAT, DOUBLE):
+        return plain(name, arguments, type)
+    if len(arguments) > 1:
+        exact = try_cast(operand.sql, spark_type(operand.as_decimal))
+        return call(name, exact, arguments[1].sql)
+    fits = binary("<", call("abs", operand.sql), raw("9223372036854775808D"))
+    not_a_number = call("isnan", operand.sql)
+    return when((junction(exp.Or, [fits, not_a_number]), call(name, operand.sql)))
+
+
+def _rounded(name: str, arguments: Arguments, type: DataType) -> Sql:
+    operand = arguments[0]
+    places = arguments[1].value if len(arguments) > 1 else 0
+    if places is None:
+        return constant(None, type)  # it is written as a number, but not one that INT can hold
+    if not operand.is_integer or (isinstance(places, int) and places >= 0):
+        return plain(name, arguments, type)
+    exact = cast(operand.sql, spark_type(operand.as_decimal))
+    return try_cast(call(name, exact, arguments[1].sql), spark_type(type))
+
+
+def _place(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """locate and position: Spark's own finds nothing at a place that is NULL, and says 0."""
+    found = plain(name, arguments, type)
+    if len(arguments) < 3 or isinstance(arguments[2].value, int):
+        return found
+    return when((is_not_null(arguments[2].sql), found))
+
+
+def _element_at(_: str, arguments: Arguments, __: DataType) -> Sql:
+    collection, key = arguments
+    place = key.sql
+    if not isinstance(collection.type, Map) and not (isinstance(key.value, int) and key.value):
+        place = call("nullif", place, raw("0"))
+    return call("try_element_at", collection.sql, place)
+
+
+def _size(_: str, arguments: Arguments, __: DataType) -> Sql:
+    """Spark's own size of NULL is -1, or NULL in strict mode."""
+    (collection,) = arguments
+    is_map = isinstance(collection.type, Map)
+    return call("array_size", call("map_keys", collection.sql) if is_map else collection.sql)
+
+
+def _struct(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """The names are written out: a reference may have another name in the text than in the query."""
+    assert isinstance(type, Struct)
+    values = arguments[1::2] if name == "named_struct" else arguments
+    parts = ((string(bare(field.name)), value.sql) for field, value in zip(type.fields, values, strict=True))
+    return call("named_struct", *(part for pair in parts for part in pair))
+
+
+Special = Callable[[str, Arguments, DataType], Sql]
+SPECIAL: dict[str, Special] = {
+    "abs": _absolute,
+    "cardinality": _size,
+    "ceil": _towards,
+    "ceiling": _towards,
+    "element_at": _element_at,
+    "floor": _towards,
+    "locate": _place,
+    "mod": _remainder,
+    "named_struct": _struct,
+    "position": _place,
+    "pmod": _positive_remainder,
+    "regexp_replace": lambda _, arguments, __: regexp_replace(*arguments),
+    "round": _rounded,
+    "size": _size,
+    "split": lambda _, arguments, __: split(*arguments),
+    "struct": _struct,
+    **TIMES,
+}

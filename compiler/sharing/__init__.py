@@ -1,0 +1,3 @@
+"""Many queries together: which expressions could share work, and what that would save. Read `sharing.py`
+first.
+"""

@@ -1,0 +1,111 @@
+"""Text to syntax trees.
+
+>>> print(pattern("seq(A a, !B b, C c where a.id = c.id)"))
+SEQ(A a, !B b, C c WHERE a.id = c.id)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from neelc.errors import Diagnostic, NeelError
+from neelc.ir.expressions import Expr
+from neelc.ir.patterns import Pattern, Window
+from neelc.ir.script import Matcher, Script, Statement, Unread
+from neelc.source import Source, Span
+from neelc.syntax import expressions, patterns, statements
+from neelc.syntax import row_patterns as rows
+from neelc.syntax.mistakes import Problem
+from neelc.syntax.parser import (
+    declared_name,
+    has_type_clause,
+    limit_problem,
+    parse_tree,
+    statements_of,
+    stray_tokens,
+    tokens_of,
+)
+
+T = TypeVar("T")
+
+
+def script(source: Source | str) -> Script:
+    """All statements of a script; raises `NeelError` with the errors of all statements that have one."""
+    source = Source(source) if isinstance(source, str) else source
+    found = read(source)
+    problems = [p for s in found.statements if isinstance(s, Unread) for p in s.problems]
+    if problems:
+        raise NeelError(problems, source)
+    return found
+
+
+def read(source: Source) -> Script:
+    """As `script`, but what cannot be read is an `Unread` statement: the others can still be judged."""
+    found: list[Statement] = []
+    for tokens in statements_of(tokens_of(source.text)):
+        problems = stray_tokens(tokens)
+        try:
+            if not problems:
+                found.append(
+                    _built(tokens, "singleStatement", lambda tree: statements.statement(tree.statement()))
+                )
+        except Problem as problem:
+            problems = [problem.diagnostic]
+        if problems:
+            span = Span(tokens[0].start, tokens[-1].stop + 1)
+            found.append(Unread(tuple(problems), declared_name(tokens), has_type_clause(tokens), span=span))
+    return Script(tuple(found), span=Span(0, len(source.text)))
+
+
+def pattern(text: str) -> Pattern:
+    """One pattern, with its own window if it has one."""
+    return _single(text, "singlePattern", lambda tree: patterns.pattern_item(tree.patternItem()))
+
+
+def expression(text: str) -> Expr:
+    """One expression."""
+    return _single(text, "singleExpression", lambda tree: expressions.expression(tree.expression()))
+
+
+def window(text: str) -> Window:
+    """What may stand after WITHIN.
+
+    >>> window("10 seconds").unit
+    'SECOND'
+    """
+    return _single(text, "singleWindow", lambda tree: patterns.window(tree.window()))
+
+
+def row_match(source: Source, span: Span) -> Matcher:
+    """The MATCH_RECOGNIZE clause at `span` of a text that is not ours."""
+    # Blanks before it keep the places of its tokens.
+    tokens = tokens_of(" " * span.start + source.text[span.start : span.end])
+    problems = stray_tokens(tokens)
+    if problems:
+        raise NeelError(problems, source)
+    try:
+        return _built([t for t in tokens if t.channel == 0], "matcher", rows.matcher)
+    except Problem as problem:
+        raise NeelError([problem.diagnostic], source) from None
+
+
+def _single(text: str, rule: str, build: Callable[[Any], T]) -> T:
+    source = Source(text)
+    tokens = tokens_of(text)
+    problems = stray_tokens(tokens)
+    if problems:
+        raise NeelError(problems, source)
+    try:
+        return _built([t for t in tokens if t.channel == 0], rule, build)
+    except Problem as problem:
+        raise NeelError([problem.diagnostic], source) from None
+
+
+def _built(tokens: list[Any], rule: str, build: Callable[[Any], T]) -> T:
+    too_much = limit_problem(tokens)
+    if too_much is not None:
+        raise Problem(too_much)
+    if not tokens:
+        raise Problem(Diagnostic("NEEL1001", "there is nothing here", Span(0, 1)))
+    return build(parse_tree(tokens, rule, tokens[-1].stop + 1))

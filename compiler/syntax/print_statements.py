@@ -1,0 +1,341 @@
+"""The text of statements and queries, on one line or laid out.
+
+>>> from neelc.ir.expressions import Name
+>>> from neelc.ir.patterns import Event
+>>> from neelc.ir.row_patterns import Output
+>>> from neelc.ir.script import CreateQuery, PatternQuery, Return, Script
+>>> query = PatternQuery(Event("A", "a"), streams=("S",), returns=Return((Output(Name(("a", "x"))),)))
+>>> print(query)
+PATTERN A a FROM S RETURN a.x
+>>> print(format_script(Script((CreateQuery("Q", query),))), end="")
+CREATE QUERY Q AS
+  PATTERN A a
+  FROM S
+  RETURN a.x;
+
+The text of statistics, as they stand in WITH STATS.
+
+>>> from neelc.ir.script import Statistic
+>>> print(Statistic("RATE", (Decimal("1E+3"),), type="DELL", unit="SECOND"))
+TYPE DELL RATE 1000 PER SECOND
+>>> print(Statistic("RANGE", (Decimal(-1), Decimal("0.5")), column="price"))
+RANGE price -1 TO 0.5
+
+A network of the event algebra as an indented text: an operator, and below it what it reads.
+
+>>> from neelc.ir.expressions import Binary, Literal
+>>> from neelc.ir.program import Clock, Column, Stream
+>>> from neelc.ir.types import BIGINT, INT
+>>> stream = Stream("S", (Column("ts", BIGINT), Column("x", INT)), "ts")
+>>> clock = Clock(BIGINT, "SECOND")
+>>> source = a.TimeWindow(a.Source("s", stream, clock=clock), Window(Literal(3, INT), "SECOND"), clock=clock)
+>>> large = a.Filter(source, Binary(">", source.payload[1], Literal(40, INT)))
+>>> print(a.Algebra(large, clock))
+SELECT WITH TIMES BIGINT in SECONDS
+  FILTER s.x > 40
+    WINDOW TIME 3 SECONDS
+      STREAM S AS s
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from neelc.ir import algebra as a
+from neelc.ir import script as s
+from neelc.ir.bound_rows import Sequential
+from neelc.ir.expressions import Attribute, Conjunction, Expr
+from neelc.ir.names import written
+from neelc.ir.patterns import Window
+from neelc.ir.program import Column, OutputColumn
+from neelc.ir.script import Statistic
+from neelc.syntax.print_expressions import (
+    NOT,
+    Block,
+    Doc,
+    clause,
+    commas,
+    flat,
+    quoted,
+    render,
+    show_expr,
+    show_type,
+    wrap,
+)
+from neelc.syntax.print_patterns import matcher_doc, root_doc, show_output, show_sort_item, show_window
+
+# The text of statistics, as they stand in WITH STATS.
+
+# Numbers with more digits before or after the point are written with an exponent.
+_DIGITS = 20
+
+
+def show_statistic(node: Statistic) -> str:
+    return f"{show_subject(node)} {_numbers(node)}"
+
+
+def show_subject(node: Statistic) -> str:
+    """What the number is a number of.
+
+    >>> show_subject(Statistic("DISTINCT", (Decimal(3),), "DELL", "price"))
+    'TYPE DELL DISTINCT price'
+    """
+    condition = show_expr(node.condition) if isinstance(node.condition, Expr) else node.condition
+    about = f"({condition})" if condition is not None else node.column
+    return " ".join(filter(None, (f"TYPE {node.type}" if node.type else None, node.measure, about)))
+
+
+def show_number(number: Decimal) -> str:
+    """
+    >>> show_number(Decimal("2E+6")), show_number(Decimal("0.050")), show_number(Decimal("1E-30"))
+    ('2000000', '0.050', '1E-30')
+    """
+    return format(number, "f") if abs(number.adjusted()) <= _DIGITS else str(number)
+
+
+def _numbers(node: Statistic) -> str:
+    text = " TO ".join(map(show_number, node.numbers))
+    match node.measure:
+        case "RATE":
+            return f"{text} PER {node.unit}"
+        case "SPAN":
+            return f"{text} {node.unit}{'' if node.numbers[0] == 1 else 'S'}"
+    return text
+
+
+def format_script(script: s.Script) -> str:
+    """The script as `neelc fmt` prints it: a clause per line, an empty line between statements."""
+    return "\n".join(f"{render(statement_doc(statement))};\n" for statement in script.statements)
+
+
+def show_script(script: s.Script) -> str:
+    return " ".join(f"{flat(statement_doc(statement))};" for statement in script.statements)
+
+
+def statement_doc(node: s.Statement) -> Doc:
+    match node:
+        case s.CreateStream(name, columns):
+            head: Doc = f"CREATE {'RELATION' if node.is_relation else 'STREAM'} {name}"
+            if columns:
+                head = Block(f"{head} (", commas([show_column(column) for column in columns]), ")")
+            clauses = stream_clauses(node)
+            return Block(wrap("", head, " "), clauses, always=True) if clauses else head
+        case s.CreateType(name, members):
+            return Block(f"CREATE TYPE {name} AS (", commas(members), ")")
+        case s.CreateQuery(name, query):
+            return wrap(f"CREATE QUERY {name} AS ", query_doc(query))
+        case s.RunQuery(query):
+            return query_doc(query)
+    raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def show_column(column: s.ColumnDefinition) -> str:
+    return f"{column.name} {show_type(column.type)}"
+
+
+def show_timestamp(time: s.Timestamp) -> str:
+    """
+    >>> print(s.Timestamp("lo", "hi", "SECOND"))
+    TIMESTAMP BETWEEN lo AND hi UNIT SECONDS
+    """
+    columns = f"BETWEEN {time.start} AND {time.latest}" if time.latest else f"BY {time.start}"
+    columns += "" if time.format is None else f" FORMAT {quoted(time.format)}"
+    return f"TIMESTAMP {columns}" + (f" UNIT {time.unit}S" if time.unit else "")
+
+
+def stream_clauses(node: s.CreateStream) -> tuple[Doc, ...]:
+    statistics = commas(list(map(show_statistic, node.statistics)))
+    options = ", ".join(map(show_property, node.options))
+    return (
+        *([show_timestamp(node.timestamp)] if node.timestamp else []),
+        *([f"END BY {node.end}"] if node.end else []),
+        *([f"TYPE BY {node.type_by}"] if node.type_by else []),
+        *([f"FROM {quoted(node.path)}"] if node.path is not None else []),
+        *([f"FORMAT {node.format}"] if node.format else []),
+        *([f"OPTIONS ({options})"] if options else []),
+        *([Block("WITH STATS (", statistics, ")")] if statistics else []),
+    )
+
+
+def show_property(node: s.Property) -> str:
+    return f"{node.key} {quoted(node.value)}"
+
+
+def query_doc(node: s.Query) -> Doc:
+    """The clauses of a query, one per line."""
+    match node:
+        case s.PatternQuery():
+            return Block("", tuple(_pattern_clauses(node)), always=True)
+        case s.Select():
+            return Block("", tuple(_select_clauses(node)), always=True)
+    raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
+    return [
+        wrap("PATTERN ", root_doc(node.pattern)),
+        *_list("FROM", node.streams),
+        *_condition("WHERE", node.where),
+        *_list("PARTITION BY", node.partition_by),
+        *([f"WITHIN {show_window(node.within)}"] if node.within else []),
+        *([f"USING {node.strategy}"] if node.strategy else []),
+        *([show_confidence(node.confidence)] if node.confidence else []),
+        *(["WITH PARTIAL MATCHES"] if node.partial else []),
+        *([return_doc(node.returns)] if node.returns else []),
+    ]
+
+
+def show_confidence(node: s.Confidence) -> str:
+    return f"WITH CONFIDENCE {node.op} {show_expr(node.threshold)}"
+
+
+def return_doc(node: s.Return) -> Doc:
+    keyword = "RETURN" + (" DISTINCT" if node.distinct else "") + (" COLLAPSED" if node.collapsed else "")
+    items = list(map(show_output, node.items))
+    if items and re.match(r"COLLAPSED\b", items[0], re.IGNORECASE):
+        # An attribute of that name must not be read as the keyword.
+        alias = node.items[0].alias
+        items[0] = f"({show_expr(node.items[0].expression)})" + (f" AS {alias}" if alias else "")
+    return clause(keyword, items) if items else keyword
+
+
+def _select_clauses(node: s.Select) -> list[Doc]:
+    return [
+        clause("SELECT DISTINCT" if node.distinct else "SELECT", list(map(show_output, node.items))),
+        clause("FROM", list(map(from_item_doc, node.sources))),
+        *_condition("WHERE", node.where),
+        *_list("GROUP BY", list(map(show_expr, node.group_by))),
+        *_condition("HAVING", node.having),
+        *_list("ORDER BY", list(map(show_sort_item, node.order_by))),
+        *([f"LIMIT {node.limit}"] if node.limit is not None else []),
+    ]
+
+
+def from_item_doc(node: s.FromItem) -> Doc:
+    match node:
+        case s.FromStream(name=name):
+            source: Doc = name
+        case s.FromQuery(query=s.Query() as query):
+            source = wrap("(", query_doc(query), ")")
+        case s.FromAgent(name=name, inputs=inputs):
+            source = Block(f"{name}(", commas(list(map(from_item_doc, inputs))), ")")
+        case s.FromMatchmaker(attributes=attributes):
+            source = Block("MATCH(", commas(list(map(show_wanted, attributes))), ")")
+        case _:
+            raise AssertionError(f"{type(node).__name__} has no text")
+    window = f" {show_stream_window(node.window)}" if node.window else ""
+    source = wrap("", source, (f" AS {node.alias}" if node.alias else "") + window)
+    if node.matcher is None:
+        return source
+    matcher = wrap("", matcher_doc(node.matcher), f" AS {node.matcher_alias}" if node.matcher_alias else "")
+    return wrap(f"{source} ", matcher) if isinstance(source, str) else Block("", (source, matcher))
+
+
+def show_stream_window(node: s.StreamWindow) -> str:
+    """
+    >>> from neelc.ir.expressions import Literal
+    >>> from neelc.ir.patterns import Window
+    >>> from neelc.ir.types import INT
+    >>> print(s.StreamWindow(Window(Literal(5, INT), "EVENT"), Window(Literal(1, INT), "EVENT"), ("id",)))
+    WINDOW(COUNT 5 EVENTS JUMP 1 EVENT PARTITION BY id)
+    """
+    kind = "COUNT" if node.size.unit == "EVENT" else "TIME"
+    jump = f" JUMP {show_window(node.jump)}" if node.jump else ""
+    partition = f" PARTITION BY {', '.join(node.partition_by)}" if node.partition_by else ""
+    return f"WINDOW({kind} {show_window(node.size)}{jump}{partition})"
+
+
+def show_wanted(node: s.Wanted) -> str:
+    properties = ", ".join(f"({p.key}, {_property_value(p.value)})" for p in node.properties)
+    return f"{node.name}:{show_type(node.type)}" + (f" {{{properties}}}" if properties else "")
+
+
+def _property_value(value: str) -> str:
+    plain = re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) or written(value) == value
+    return value if plain else quoted(value)
+
+
+def _list(keyword: str, items: Sequence[str]) -> list[Doc]:
+    return [clause(keyword, items)] if items else []
+
+
+def _condition(keyword: str, condition: Expr | None) -> list[Doc]:
+    match condition:
+        case None:
+            return []
+        case Conjunction((first, *others)):
+            conjuncts = (show_expr(first, NOT), *(f"AND {show_expr(other, NOT)}" for other in others))
+            return [Block(f"{keyword} ", conjuncts)]
+    return [f"{keyword} {show_expr(condition)}"]
+
+
+# A network of the event algebra as an indented text: an operator, and below it what it reads.
+
+
+def algebra_doc(node: a.Algebra) -> Doc:
+    return Block(f"SELECT WITH TIMES {node.clock} ", (operator_doc(node.root),), always=True)
+
+
+def operator_doc(node: a.Operator) -> Doc:
+    """The operator, and below it its inputs."""
+    inputs = tuple(map(operator_doc, a.inputs_of(node)))
+    return Block(f"{_head(node)} ", inputs, always=True) if inputs else _head(node)
+
+
+def _head(node: a.Operator) -> str:
+    match node:
+        case a.Source(variable, stream):
+            return f"{'QUERY' if stream.query else 'STREAM'} {written(stream.name)} AS {variable}"
+        case a.Relation(variable, stream):
+            return f"RELATION {written(stream.name)} AS {variable}"
+        case a.TimeWindow(_, size, jump):
+            return f"WINDOW TIME {show_window(size)}" + _jump(jump)
+        case a.CountWindow(_, size, jump, partition):
+            jumping = f" JUMP {jump}" if jump > 1 else ""
+            return f"WINDOW COUNT {size}{jumping}" + _operator_list(" PARTITION BY", partition)
+        case a.Filter(_, condition):
+            return f"FILTER {show_expr(condition)}"
+        case a.Correlator(_, condition):
+            return "CORRELATE" + (f" ON {show_expr(condition)}" if condition is not None else "")
+        case a.Aggregator(_, variable, groups, aggregates):
+            made = ", ".join(map(_output, aggregates))
+            return f"AGGREGATE AS {variable}{' ' if made else ''}{made}" + _groups(groups)
+        case a.Projection(_, variable, outputs):
+            return f"PROJECT AS {variable} {', '.join(map(_output, outputs))}"
+        case a.Coalesced():
+            return "COALESCE"
+        case a.PatternMatcher(_, variable, clause):
+            return f"MATCH AS {variable} {_clause(clause)}"
+        case a.Agent(_, variable, name, columns):
+            return f"AGENT {name} AS {variable} ({', '.join(map(_column, columns))})"
+    raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def _clause(clause: Sequential) -> str:
+    defined = ", ".join(f"{one.variable} AS {show_expr(one.condition)}" for one in clause.definitions)
+    measures = ", ".join(map(_output, clause.measures))
+    found = f"PATTERN {clause.pattern}" + (f" DEFINE {defined}" if defined else "") + f" MEASURES {measures}"
+    keys = ", ".join(map(written, clause.partition))
+    return found + (f" PARTITION BY {keys}" if keys else "")
+
+
+def _jump(jump: Window | None) -> str:
+    return "" if jump is None else f" JUMP {show_window(jump)}"
+
+
+def _operator_list(keyword: str, items: Sequence[Attribute]) -> str:
+    return f"{keyword} {', '.join(map(show_expr, items))}" if items else ""
+
+
+def _groups(groups: Sequence[OutputColumn]) -> str:
+    return f" BY {', '.join(map(_output, groups))}" if groups else ""
+
+
+def _output(column: OutputColumn) -> str:
+    return f"{written(column.name)} = {show_expr(column.expression)}"
+
+
+def _column(column: Column) -> str:
+    return f"{written(column.name)} {show_type(column.type)}"

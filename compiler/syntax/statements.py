@@ -1,0 +1,276 @@
+"""Parse tree to statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from neelc.grammar.generated.NeelParser import NeelParser
+from neelc.ir import script as s
+from neelc.ir.names import bare
+from neelc.ir.script import Statistic
+from neelc.syntax import expressions as literals
+from neelc.syntax.expressions import expression, expressions, unit
+from neelc.syntax.mistakes import fail, given_twice, span_of
+from neelc.syntax.patterns import pattern_expression, window
+from neelc.syntax.row_patterns import matcher, output, sort_item
+
+# Parse tree to statistics: what stands in WITH STATS.
+
+
+def statistic(context: Any) -> Statistic:
+    kind = context.name().getText() if context.TYPE() else None
+    return replace(_measure(context.measure()), type=kind, span=span_of(context))
+
+
+def _measure(context: Any) -> Statistic:
+    match context:
+        case NeelParser.PlainMeasureContext():
+            return Statistic("EVENTS" if context.EVENTS() else "SHARE", (_number(context.signedNumber()),))
+        case NeelParser.RateMeasureContext():
+            return _with_unit("RATE", context)
+        case NeelParser.SpanMeasureContext():
+            return _with_unit("SPAN", context)
+        case NeelParser.ColumnMeasureContext():
+            word = "DISTINCT" if context.DISTINCT() else "NULLS" if context.NULLS() else "MOST FREQUENT"
+            return Statistic(word, (_number(context.signedNumber()),), column=context.name().getText())
+        case NeelParser.RangeMeasureContext():
+            numbers = tuple(map(_number, context.signedNumber()))
+            return Statistic("RANGE", numbers, column=context.name().getText())
+    condition = expression(context.expression())
+    return Statistic("SELECTIVITY", (_number(context.signedNumber()),), condition=condition)
+
+
+def _with_unit(word: str, context: Any) -> Statistic:
+    name = context.name()
+    return Statistic(word, (_number(context.signedNumber()),), unit=unit(name.getText(), name))
+
+
+def _number(context: Any) -> Decimal:
+    found = literals.number(context.NUMBER()).value
+    # A float as the digits that a person would write for it: `2e6` is 2000000.0, and means 2000000.
+    value = Decimal(str(found)).normalize() if isinstance(found, float) else Decimal(str(found))
+    return -value if context.MINUS() else value
+
+
+def statement(context: Any) -> s.Statement:
+    span = span_of(context)
+    if context.createStream():
+        return replace(_create_stream(context.createStream()), span=span)
+    if context.createType():
+        name, *members = _names(context.createType())
+        return s.CreateType(name, tuple(members), span=span)
+    if context.createQuery():
+        create = context.createQuery()
+        return s.CreateQuery(create.name().getText(), query(create.query()), span=span)
+    found = query(context.query())
+    if context.name():
+        return s.CreateQuery(context.name().getText(), found, span=span)
+    return s.RunQuery(found, span=span)
+
+
+def query(context: Any) -> s.Query:
+    if context.patternQuery():
+        return _pattern_query(context.patternQuery())
+    return _select(context.select()) if context.select() else query(context.query())
+
+
+def _names(context: Any) -> list[str]:
+    return [n.getText() for n in context.name()]
+
+
+def _once(clauses: Iterable[Any]) -> dict[type[Any], Any]:
+    """The clauses by kind; a kind that is given twice is an error."""
+    found: dict[type[Any], Any] = {}
+    for clause in clauses:
+        if type(clause) in found:
+            given_twice(clause)
+        found[type(clause)] = clause
+    return found
+
+
+def _create_stream(context: Any) -> s.CreateStream:
+    found = _once(context.streamClause())
+    if context.RELATION():
+        _refuse_times(found)
+
+    def text(kind: Any) -> str | None:
+        return found[kind].name().getText() if kind in found else None
+
+    path = found.get(NeelParser.FromPathContext)
+    options = found.get(NeelParser.OptionListContext)
+    statistics = found.get(NeelParser.WithStatisticsContext)
+    return s.CreateStream(
+        context.name().getText(),
+        tuple(
+            s.ColumnDefinition(c.name().getText(), literals.data_type(c.dataType()), span=span_of(c))
+            for c in context.columnDefinition()
+        ),
+        _timestamp(found),
+        text(NeelParser.EndByContext),
+        text(NeelParser.TypeByContext),
+        literals.unquoted(path.STRING().getText()) if path else None,
+        text(NeelParser.FormatNameContext),
+        tuple(
+            s.Property(o.name().getText(), literals.unquoted(o.STRING().getText()), span=span_of(o))
+            for o in (options.property_() if options else ())
+        ),
+        tuple(map(statistic, statistics.statistic())) if statistics else (),
+        is_relation=context.RELATION() is not None,
+    )
+
+
+def _refuse_times(found: dict[type[Any], Any]) -> None:
+    for kind in (
+        NeelParser.TimestampByContext,
+        NeelParser.TimestampBetweenContext,
+        NeelParser.UnitOfContext,
+        NeelParser.EndByContext,
+        NeelParser.TypeByContext,
+    ):
+        if kind in found:
+            message = "the rows of a relation are valid forever: it has no times and no types"
+            fail("NEEL1001", message, found[kind], "leave it out, or declare a stream: CREATE STREAM")
+
+
+def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
+    by, between = found.get(NeelParser.TimestampByContext), found.get(NeelParser.TimestampBetweenContext)
+    unit_of = found.get(NeelParser.UnitOfContext)
+    if by and between:
+        given_twice(between)
+    if not by and not between:
+        if unit_of:
+            message, hint = "UNIT says how TIMESTAMP BY counts, and there is none", "add TIMESTAMP BY column"
+            fail("NEEL1001", message, unit_of, hint)
+        return None
+    word = unit(unit_of.name().getText(), unit_of.name()) if unit_of else None
+    if by:
+        written = by.STRING()
+        format = None if written is None else literals.unquoted(written.getText())
+        return s.Timestamp(by.name().getText(), unit=word, format=format, span=span_of(by))
+    low, high = _names(between)
+    return s.Timestamp(low, high, word, span=span_of(between))
+
+
+def _pattern_query(context: Any) -> s.PatternQuery:
+    found = _once(context.patternClause())
+    streams, where, partition, within, using, confidence, returns = (
+        found.get(kind)
+        for kind in (
+            NeelParser.FromStreamsContext,
+            NeelParser.WhereClauseContext,
+            NeelParser.PartitionNamesContext,
+            NeelParser.WithinClauseContext,
+            NeelParser.UsingStrategyContext,
+            NeelParser.WithConfidenceContext,
+            NeelParser.ReturnClauseContext,
+        )
+    )
+    return s.PatternQuery(
+        pattern_expression(context.patternExpression()),
+        tuple(_names(streams)) if streams else (),
+        expression(where.expression()) if where else None,
+        tuple(_names(partition)) if partition else (),
+        window(within.window()) if within else None,
+        _strategy(using) if using else None,
+        _confidence(confidence) if confidence else None,
+        _returns(returns) if returns else None,
+        NeelParser.WithPartialMatchesContext in found,
+        span=span_of(context),
+    )
+
+
+def _strategy(context: Any) -> str:
+    first = ["PARTITION"] if context.PARTITION() else []
+    words = " ".join([*first, *(bare(n).upper() for n in _names(context))])
+    if words not in s.STRATEGIES:
+        hint = "strategies: " + ", ".join(s.STRATEGIES)
+        fail("NEEL1001", f"`{words}` is not a selection strategy", context, hint)
+    return words
+
+
+def _confidence(context: Any) -> s.Confidence:
+    return s.Confidence(
+        ">=" if context.GE() else ">", expression(context.expression()), span=span_of(context)
+    )
+
+
+def _returns(context: Any) -> s.Return:
+    items = tuple(output(i) for i in context.returnItem())
+    if not items and not context.COLLAPSED():
+        fail("NEEL1001", "RETURN lists nothing", context, "for example RETURN a.id, b.ts AS until")
+    return s.Return(
+        items, context.DISTINCT() is not None, context.COLLAPSED() is not None, span=span_of(context)
+    )
+
+
+def _select(context: Any) -> s.Select:
+    conditions = iter(context.expression())
+    where = expression(next(conditions)) if context.WHERE() else None
+    having = expression(next(conditions)) if context.HAVING() else None
+    return s.Select(
+        tuple(output(i) for i in context.selectItem()),
+        tuple(_from_item(f) for f in context.fromItem()),
+        context.DISTINCT() is not None,
+        where,
+        expressions(context.expressionList()) if context.GROUP() else (),
+        having,
+        tuple(sort_item(i) for i in context.sortItem()),
+        literals.whole_number(context.NUMBER()) if context.LIMIT() else None,
+        span=span_of(context),
+    )
+
+
+def _from_item(context: Any) -> s.FromItem:
+    source, span = context.fromSource(), span_of(context)
+    aliases = [a.name().getText() for a in context.alias()]
+    match_at = context.matcher().start.start if context.matcher() else None
+    named_after_match = match_at is not None and aliases and context.alias()[-1].start.start > match_at
+    outer = aliases.pop() if named_after_match else None
+    if len(aliases) > 1:
+        message = f"`{aliases[1]}` is a second name for what is called `{aliases[0]}`"
+        fail("NEEL1004", message, context.alias()[1], "keep one of them")
+    shared: dict[str, Any] = {
+        "alias": aliases[0] if aliases else None,
+        "window": _stream_window(context.streamWindow()) if context.streamWindow() else None,
+        "matcher": matcher(context.matcher()) if context.matcher() else None,
+        "matcher_alias": outer,
+        "span": span,
+    }
+    match source:
+        case NeelParser.StreamNameContext():
+            return s.FromStream(name=source.name().getText(), **shared)
+        case NeelParser.AgentCallContext():
+            inputs = tuple(_from_item(i) for i in source.fromItem())
+            return s.FromAgent(name=source.name().getText(), inputs=inputs, **shared)
+        case NeelParser.SubqueryContext():
+            return s.FromQuery(query=query(source.query()), **shared)
+        case _:
+            return s.FromMatchmaker(attributes=tuple(_wanted(w) for w in source.wanted()), **shared)
+
+
+def _wanted(context: Any) -> s.Wanted:
+    properties = tuple(_wanted_property(p) for p in context.wantedProperty())
+    kind = literals.data_type(context.dataType())
+    return s.Wanted(context.name().getText(), kind, properties, span=span_of(context))
+
+
+def _wanted_property(context: Any) -> s.Property:
+    value = context.getChild(3).getText()
+    return s.Property(
+        context.name(0).getText(),
+        literals.unquoted(value) if context.STRING() else value,
+        span=span_of(context),
+    )
+
+
+def _stream_window(context: Any) -> s.StreamWindow:
+    windows = [window(w) for w in context.window()]
+    counted = context.COUNT() is not None
+    for found, place in zip(windows, context.window(), strict=True):
+        if (found.unit == "EVENT") != counted:
+            fail("NEEL1005", "a COUNT window is measured in EVENTS, a TIME window in time", place)
+    jump = windows[1] if len(windows) > 1 else None
+    return s.StreamWindow(windows[0], jump, tuple(_names(context)), span=span_of(context))

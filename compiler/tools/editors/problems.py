@@ -1,0 +1,240 @@
+"""Everything that is wrong with a text, and how bad that is while it is being written."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
+from neelc.findings import Findings
+from neelc.ir.names import bare, same, written
+from neelc.ir.script import CreateQuery, CreateStream, CreateType, RunQuery, Statement, Unread
+from neelc.source import Span
+from neelc.tools.editors.document import Document
+from neelc.tools.editors.names import Known, Spot, chain_before, followed, known_by
+from neelc.tools.lints import lints
+
+ERROR, WARNING, INFORMATION = "error", "warning", "information"
+
+# A script may be given its streams and the values of its parameters only when it runs: then what it says of
+# them cannot be judged here, which is no mistake of its own.
+_WITHOUT_STREAMS = ("NEEL2004", "NEEL2005", "NEEL2220")
+_WITHOUT_VALUES = ("NEEL2006",)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A diagnostic, as severe as the editor shows it."""
+
+    diagnostic: Diagnostic
+    severity: str
+
+
+def problems(document: Document) -> tuple[Problem, ...]:
+    """All problems, in the order of the text.
+
+    >>> [(one.severity, one.diagnostic.message) for one in problems(Document("PATTERN SEQ(A a"))]
+    [('error', 'the statement ends where `WHERE`, `)`, `,` or `;` is expected')]
+    >>> [one.severity for one in problems(Document("PATTERN A a WITHIN 5 SECONDS"))]
+    ['information']
+    """
+    try:
+        found = dict.fromkeys([*_of_hosts(document), *_of_own(document)])
+    except Exception as error:  # an editor goes on after a bug of ours
+        logging.getLogger("neelc").exception("a bug in neelc")
+        found = {Diagnostic("NEEL9001", f"a bug in neelc: {type(error).__name__}: {error}", Span(0, 1)): None}
+    in_order = sorted(found, key=lambda one: (one.span, one.code, one.message))
+    return tuple(Problem(one, _severity(one, document)) for one in in_order)
+
+
+def _severity(diagnostic: Diagnostic, document: Document) -> str:
+    declares = any(isinstance(s, CreateStream | Unread) for s in document.script.statements)
+    if diagnostic.code in _WITHOUT_STREAMS and not declares and not document.outside.given:
+        return INFORMATION
+    if diagnostic.code in _WITHOUT_VALUES and not document.outside.arguments:
+        return INFORMATION
+    return diagnostic.severity
+
+
+def _of_own(document: Document) -> Iterator[Diagnostic]:
+    """The problems of all that is not Spark's; warnings, if there is no other problem."""
+    script = document.script
+    if document.hosts is not None and all(isinstance(s, CreateStream) for s in script.statements):
+        return  # what the queries for Spark need of them has been judged
+    try:
+        bound = document.outside.bound(script, document.own, document.directory)
+    except NeelError as error:
+        yield from error.diagnostics
+        yield from (problem for s in script.statements if isinstance(s, Unread) for problem in s.problems)
+        return
+    except CallError as error:
+        yield Diagnostic("NEEL5001", str(error), Span(0, 1))
+        return
+    yield from bound.diagnostics
+    if bound.program is not None:
+        yield from lints(bound.program, document.source)
+
+
+def _of_hosts(document: Document) -> Iterator[Diagnostic]:
+    """The problems of queries that are Spark's, around MATCH_RECOGNIZE."""
+    if document.hosts is None:
+        return
+    # Half of the compiler: a server that meets no such query starts without it.
+    from neelc.engines.host.inputs import host_inputs
+
+    outside = document.outside
+    try:
+        inputs = host_inputs(
+            document.hosts, outside.given, document.directory, outside.arguments, outside.untrusted
+        )
+    except NeelError as error:
+        yield from error.diagnostics
+        return
+    for place in range(len(document.hosts.statements)):
+        try:
+            inputs.compiled(place)
+        except NeelError as error:
+            yield from error.diagnostics
+
+
+# What the hint of a problem says to write, as a change of the text.
+#
+# A hint is prose. What it proposes is offered only if the text has fewer errors with it: it is tried.
+
+_MEANT = re.compile(r"did you mean (?:`(?P<name>[^`]+)`|(?P<word>\w+))\?")
+_WRITE = re.compile(r"write (?P<text>[^,;]+?)(?: instead)?(?:$|[,;])")
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Write `text` at `span`, and the problem is gone."""
+
+    text: str
+    span: Span
+    problem: Problem
+
+    @property
+    def title(self) -> str:
+        return f"write {self.text}"
+
+
+def fixes(document: Document, asked: Span) -> tuple[Fix, ...]:
+    """The changes for the problems in a part of the text.
+
+    >>> text = "CREATE STREAM s (ts BIGINT, price INT) TIMESTAMP BY ts; PATTERN s a WHERE a.prise = 1"
+    >>> [(fix.title, fix.span.start) for fix in fixes(Document(text), Span(76, 76))]
+    [('write price', 76)]
+    """
+    found = problems(document)
+    errors = _errors(found)
+    return tuple(
+        fix
+        for problem in found
+        if problem.diagnostic.span.start <= asked.end and asked.start <= problem.diagnostic.span.end
+        for fix in _proposed(problem)
+        if _errors(problems(_changed(document, fix))) < errors
+    )
+
+
+def _errors(found: tuple[Problem, ...]) -> int:
+    return sum(problem.severity == ERROR for problem in found)
+
+
+def _changed(document: Document, fix: Fix) -> Document:
+    text = document.text[: fix.span.start] + fix.text + document.text[fix.span.end :]
+    return replace(document, text=text)
+
+
+def _proposed(problem: Problem) -> Iterator[Fix]:
+    hint = problem.diagnostic.hint or ""
+    span = problem.diagnostic.span
+    if meant := _MEANT.match(hint):
+        yield Fix(written(meant["name"]) if meant["name"] else meant["word"], span, problem)
+    if proposed := _WRITE.match(hint):
+        yield Fix(proposed["text"], span, problem)
+
+
+# The statements of a document, and where names are declared.
+
+# A query without a name is called by its beginning.
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A statement: what it is called, its `kind`, all of it, and its name alone."""
+
+    name: str
+    kind: str
+    whole: Span
+    name_at: Span
+
+
+def symbols(document: Document) -> tuple[Symbol, ...]:
+    """The statements in the order of the text.
+
+    >>> text = "CREATE TYPE T AS (A, B); PATTERN SEQ(T a, B b); PATTERN A a AS Q"
+    >>> [(one.kind, one.name) for one in symbols(Document(text))]
+    [('type', 'T'), ('query', 'PATTERN SEQ(T a, B b)'), ('query', 'Q')]
+    """
+    own = [_symbol(s, document) for s in document.script.statements]
+    hosts = [
+        Symbol(one.name or _beginning(document.text, one.span), "query", one.whole, one.span)
+        for one in (document.hosts.statements if document.hosts is not None else ())
+    ]
+    return tuple(sorted((one for one in (*own, *hosts) if one is not None), key=lambda one: one.whole))
+
+
+def _symbol(statement: Statement, document: Document) -> Symbol | None:
+    span = statement.span
+    if span is None:
+        return None
+    match statement:
+        case CreateStream(name=name):
+            kind = "relation" if statement.is_relation else "stream"
+        case CreateType(name=name):
+            kind = "type"
+        case CreateQuery(name=name):
+            kind = "query"
+        case Unread(declares=str(name)) if name:
+            kind = "query"
+        case RunQuery() | Unread():
+            return Symbol(_beginning(document.text, span), "query", span, span)
+        case _:
+            return None
+    # `PATTERN ... AS name` has its name at the end.
+    is_last = isinstance(statement, CreateQuery) and not _says(document.text, span, "CREATE")
+    at = Findings(document.source).word(name, statement, nth=-1 if is_last else 1)
+    return Symbol(bare(name), kind, span, at)
+
+
+def _says(text: str, span: Span, word: str) -> bool:
+    return text[span.start : span.end].upper().startswith(word)
+
+
+def _beginning(text: str, span: Span) -> str:
+    line = " ".join(text[span.start : span.end].rstrip(";").split())
+    return line if len(line) <= _LONGEST else line[:_LONGEST].rstrip() + " ..."
+
+
+def definition(document: Document, cursor: int) -> Span | None:
+    """Where the name at the cursor is declared: a variable in its pattern, all else in its statement.
+
+    >>> text = "PATTERN SEQ(A a, B b) WHERE a.x = b.x"
+    >>> definition(Document(text), text.index("b.x"))
+    Span(start=19, end=20)
+    """
+    lexeme = document.lexeme_at(cursor)
+    if lexeme is None or not lexeme.is_name:
+        return None
+    spot = Spot(document, lexeme.end)
+    at = next((i for i, one in enumerate(spot.statement) if one.start == lexeme.start), 0)
+    chain = chain_before(spot.statement, at - 1) if at > 0 else []
+    found = followed([*chain, lexeme.text], spot.names) if chain else known_by(lexeme.text, spot.names)
+    if isinstance(found, Known) and found.declared is not None:
+        return found.declared
+    declared = [one for one in symbols(document) if one.whole != one.name_at and not chain]
+    return next((one.name_at for one in declared if same(lexeme.text, one.name)), None)

@@ -1,0 +1,43 @@
+"""Warnings about queries that are right, but most likely not what is meant."""
+
+from __future__ import annotations
+
+from neelc.errors import Diagnostic
+from neelc.ir.algebra import Algebra
+from neelc.ir.program import Match, Program
+from neelc.source import Source
+from neelc.tools.lints.closure_of_every_event import closure_of_every_event
+from neelc.tools.lints.condition_against_order import condition_against_order
+from neelc.tools.lints.condition_always_true import condition_always_true
+from neelc.tools.lints.conditions_never_true import conditions_never_true
+from neelc.tools.lints.leading_variable_matches_everything import leading_variable_matches_everything
+from neelc.tools.lints.lint import Asked, Lint
+from neelc.tools.lints.negation_after_a_list import negation_after_a_list
+from neelc.tools.lints.nothing_lasts import nothing_lasts
+from neelc.tools.lints.window_missing import window_missing
+from neelc.tools.lints.window_too_short import window_too_short
+
+LINTS: tuple[Lint, ...] = (
+    leading_variable_matches_everything,  # NEEL6001
+    closure_of_every_event,  # NEEL6002
+    window_missing,  # NEEL6003
+    condition_always_true,  # NEEL6004
+    conditions_never_true,  # NEEL6004
+    condition_against_order,  # NEEL6005
+    window_too_short,  # NEEL6005
+    negation_after_a_list,  # NEEL6130
+)
+
+
+def lints(program: Program, source: Source) -> list[Diagnostic]:
+    """All warnings about the queries of a script, in the order of the text."""
+    return [warning for named in program.queries for warning in query_lints(named.query, source)]
+
+
+def query_lints(query: Match | Algebra, source: Source) -> tuple[Diagnostic, ...]:
+    """All warnings about one query, in the order of the text."""
+    if isinstance(query, Algebra):
+        return tuple(nothing_lasts(query))  # NEEL6006
+    asked = Asked(query.whole, source)
+    found = dict.fromkeys(warning for lint in LINTS for warning in lint(asked))
+    return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

@@ -1,0 +1,130 @@
+"""The lint `closure_of_every_event`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neelc.errors import Diagnostic
+from neelc.findings import Findings
+from neelc.ir import expressions as e
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.node import walk
+from neelc.ir.patterns import all_parts, inner_parts
+from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
+from neelc.pattern.bind.windows import check_strategy
+from neelc.tools.lints.lint import Asked
+
+FEW_EVENTS = 10
+"""A window of so few events leaves so few lists that nobody need be warned: 2^10 is a thousand."""
+
+
+def closure_of_every_event(asked: Asked) -> Iterator[Diagnostic]:
+    """A list without a limit that any events of its type fit in has as many matches as there are lists.
+
+    >>> from neelc.tools.lints.examples import told
+    >>> lint = closure_of_every_event
+    >>> print(told(lint, "SEQ(A a, B+ b[], C c) WHERE [id] AND b[1].x > 1 WITHIN 5 SECONDS"))
+    B+ b[]: `b[]` can be any list of B events: n of them make about 2^n matches
+    >>> print(told(lint, "SEQ(A a, SEQ(B b, C c)+ k[]) WITHIN 5 SECONDS"))
+    SEQ(B b, C c)+ k[]: `k[]` can be any list of iterations: n of them make about 2^n matches
+
+    Not if a condition says which lists or which elements fit, nor with a limit.
+
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x WITHIN 5 SECONDS")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WHERE count(b[]) <= 3 WITHIN 5 SECONDS")
+    >>> told(lint, "SEQ(A a, B{1,3} b[], C c) WITHIN 5 SECONDS")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 EVENTS")
+
+    Nor if the lists are not told apart: by the strategy, by COLLAPSED, by DISTINCT, in EXISTS or `!`.
+    They are told apart where they are counted.
+
+    >>> told(lint, "SEQ(A a, B+ b[]) WITHIN 5 SECONDS USING SKIP TILL NEXT MATCH")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN COLLAPSED a.x, count(b[])")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN DISTINCT a.x")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN max(a.x)")
+    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN count(*)") is None
+    False
+    >>> told(lint, "EXISTS b : SEQ(A a, B+ b[], !D+ d[], C c) WITHIN 5 SECONDS")
+    """
+    match = asked.match
+    if match.strategy != ANY_MATCH or match.collapsed or _allows_few(match.within):
+        return
+    for closure in _closures(match.pattern):
+        name = closure.variable or ""
+        if not _is_restricted(closure, name, asked) and not _is_left_out(name, asked):
+            what = f"{closure.part.type} events" if isinstance(closure.part, p.Event) else "iterations"
+            message = f"`{name}[]` can be any list of {what}: n of them make about 2^n matches"
+            yield asked.warning("NEEL6002", message, closure, _hint(closure, name, asked))
+
+
+def _closures(part: p.Pattern, dropped: frozenset[str] = frozenset()) -> Iterator[p.Repeat]:
+    """The lists without a limit that a match binds. Those inside others are judged with them."""
+    if isinstance(part, p.Not) or _allows_few(part.within):
+        return
+    if isinstance(part, p.Repeat):
+        if part.most is None and part.variable not in dropped:
+            yield part
+        return
+    if isinstance(part, p.Exists):
+        dropped = dropped.union(part.variables)
+    for inner in inner_parts(part):
+        yield from _closures(inner, dropped)
+
+
+def _allows_few(window: p.Window | None) -> bool:
+    match window:
+        case p.Window(e.Literal(int(count)), "EVENT"):
+            return count <= FEW_EVENTS
+    return False
+
+
+def _is_restricted(closure: p.Repeat, name: str, asked: Asked) -> bool:
+    """Whether a condition leaves out lists or elements. One that speaks of one place in the list, such as
+    `b[1]`, leaves all others free."""
+    inside = [conjunct for part in all_parts(closure.part) for conjunct in conjuncts(part.where)]
+    if any(not isinstance(conjunct, e.Same) for conjunct in inside):
+        return True
+    about = [(conjunct, part) for conjunct, part in asked.conditions if name in names_in(conjunct)]
+    return any(
+        not _is_about_one_place(conjunct, name) and not asked.is_always_true(conjunct, part)
+        for conjunct, part in about
+    )
+
+
+def _is_about_one_place(conjunct: e.Expr, name: str) -> bool:
+    places = {
+        node.index for node in walk(conjunct) if isinstance(node, e.At) and node.base == e.Variable(name)
+    }
+    uses = sum(node == e.Variable(name) for node in walk(conjunct))
+    at = sum(isinstance(node, e.At) and node.base == e.Variable(name) for node in walk(conjunct))
+    return uses == at and len(places) == 1 and all(place.anchor != "CURRENT" for place in places)
+
+
+def _is_left_out(name: str, asked: Asked) -> bool:
+    """Whether the result is the same for all lists: it does not name them, and does not count matches."""
+    match = asked.match
+    if any(name in names_in(output.expression) for output in match.outputs):
+        return False
+    found = [
+        node for output in match.outputs for node in walk(output.expression) if isinstance(node, e.Aggregate)
+    ]
+    counts = [node for node in found if not (node.distinct or node.name in ("min", "max"))]
+    return match.distinct or (match.aggregated and not counts)
+
+
+def _hint(closure: p.Repeat, name: str, asked: Asked) -> str:
+    """The ways out that this query has."""
+    ways = []
+    findings = Findings(asked.source)
+    check_strategy(NEXT_MATCH, asked.match.pattern, findings)
+    if not findings.diagnostics:
+        ways.append(f"USING {NEXT_MATCH}")
+    lists = [part for part in all_parts(asked.match.pattern) if isinstance(part, p.Repeat)]
+    if all(isinstance(part.part, p.Event) for part in lists) and not asked.match.distinct:
+        ways.append("RETURN COLLAPSED")
+    least = max(closure.least, 1)
+    ways.append(f"an upper limit such as {{{least},{least + 4}}}")
+    if isinstance(closure.part, p.Event):
+        ways.append(f"a condition on {name}[i]")
+    return "fewer with " + (", or ".join((", ".join(ways[:-1]), ways[-1])) if ways[1:] else ways[0])

@@ -1,0 +1,359 @@
+"""From events and matches to a picture, whoever has found them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from neelc.findings import Findings
+from neelc.ir import patterns as p
+from neelc.ir.algebra import Aggregator, Algebra, CountWindow
+from neelc.ir.names import bare, find
+from neelc.ir.node import walk
+from neelc.ir.patterns import Event as EventPart
+from neelc.ir.patterns import all_parts
+from neelc.ir.program import EventType, Match, Program
+from neelc.ir.script import STRATEGIES
+from neelc.pattern.analysis.equalities import same_at
+from neelc.pattern.analysis.keys import PARTITIONED
+from neelc.pattern.bind.windows import check_strategy
+from neelc.runtime.reference import Event, LimitReached, Tables, events_read, run
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.events import members
+from neelc.runtime.reference.model import attribute, bound_events, comparable, nanoseconds
+from neelc.runtime.reference.question import question
+from neelc.runtime.reference.results import context
+from neelc.runtime.reference.worlds import find_matches
+from neelc.source import Source
+from neelc.tools.report.picture import (
+    MOST_EVENTS,
+    MOST_MATCHES,
+    Found,
+    Keys,
+    Lane,
+    Note,
+    Panel,
+    Picture,
+    Remark,
+    Shown,
+    binding_parts,
+    hashable,
+    lane_keys,
+    lane_of,
+    own_columns,
+    own_outputs,
+    shades,
+    shown_events,
+    wanted_keys,
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is drawn: a query, its name, its text and the file it stands in; `wanted` are the columns of the
+    lanes, if somebody has said them. `is_partial`: it has matches that are not complete, too."""
+
+    file: str
+    name: str
+    text: str
+    query: Match | Algebra
+    wanted: tuple[str, ...] = ()
+    is_partial: bool = False
+
+    def __post_init__(self) -> None:
+        # Where one match is chosen for each start, all that are complete are drawn.
+        if isinstance(self.query, Match) and self.query.partial:
+            object.__setattr__(self, "query", self.query.whole)
+            object.__setattr__(self, "is_partial", True)
+
+    @property
+    def keys(self) -> Keys:
+        """The columns of the lanes in each stream."""
+        if isinstance(self.query, Match):
+            return lane_keys(self.query, self.wanted)
+        streams = [stream for stream in self.query.streams if not stream.is_relation]
+        for names in [self.wanted] if self.wanted else ([name] for name in _groups(self.query)):
+            if self.wanted or all(find(names[0], [c.name for c in stream.columns]) for stream in streams):
+                return wanted_keys(streams, names)
+        return {}
+
+
+def _groups(query: Algebra) -> Iterator[str]:
+    """Columns of the result by which it is grouped or counted apart."""
+    result = [column.name for column in query.columns]
+    for node in walk(query.root):
+        groups: list[str] = []
+        if isinstance(node, Aggregator):
+            groups = [output.name for output in node.groups]
+        elif isinstance(node, CountWindow):
+            groups = [attribute.name for attribute in node.partition]
+        yield from (bare(name) for name in groups if find(name, result) is not None)
+
+
+def first_matches(found: Iterable[Found], keys: Mapping[str, Sequence[str]]) -> dict[Lane, int]:
+    """When the first match of each lane starts, that has one."""
+    starts: dict[Lane, int] = {}
+    for one in found:
+        for event in bound_events(one.binding):
+            lane = hashable(lane_of(event, keys))
+            starts[lane] = min(starts.get(lane, event.start), event.start)
+    return starts
+
+
+def panel(title: str, query: Match, found: Sequence[Found], total: int, shown: Shown) -> Panel:
+    """The first matches all of whose events are drawn, with the scopes of their negations."""
+    drawn = frozenset(shown.events)
+    whole = (one for one in found if all(event in drawn for event in bound_events(one.binding)))
+    kept = tuple(islice(whole, MOST_MATCHES))
+    asked = question(query, shown.events)
+    scopes = tuple(shades(asked, one.binding) for one in kept)
+    return Panel(title, own_columns(query), kept, total, scopes)
+
+
+def picture(subject: Subject, shown: Shown, panels: Sequence[Panel], notes: Iterable[Note] = ()) -> Picture:
+    query = subject.query
+    columns = {stream.name: stream.columns for stream in query.streams if not stream.is_relation}
+    unit = query.clock.unit or "MILLISECOND"
+    return Picture(
+        subject.file,
+        subject.name,
+        subject.text,
+        query.clock,
+        columns,
+        subject.keys,
+        _types(query),
+        shown,
+        tuple(panels),
+        tuple(_remark(note, unit) for note in notes),
+        subject.is_partial,
+    )
+
+
+def _types(query: Match | Algebra) -> tuple[str, ...]:
+    """The types of events that a pattern names, in order, whatever their case."""
+    if isinstance(query, Algebra):
+        return ()
+    members = {type.name: type.members for type in query.types}
+    named = (part.type for part in all_parts(query.pattern) if isinstance(part, EventPart))
+    found = (bare(member.value or member.stream) for type in named for member in members[type])
+    return tuple(dict.fromkeys(name.casefold() for name in found))
+
+
+def _remark(note: Note, unit: str) -> Remark:
+    lane = note.key if isinstance(note.key, tuple) else (note.key,)
+    return Remark(lane, nanoseconds(note.time, unit) or 0, note.text)
+
+
+# One query under each of the selection strategies.
+
+
+@dataclass(frozen=True)
+class Way:
+    """A query under a strategy, or why it cannot be."""
+
+    strategy: str
+    query: Match
+    problem: str | None = None
+
+
+def ways(match: Match, compare: bool) -> tuple[Way, ...]:
+    """The query as it is, or with `compare` under all four strategies.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> for way in ways(query("SEQ(A a, B b) WITHIN 5"), compare=True):
+    ...     print(way.strategy, "-", way.problem)
+    SKIP TILL ANY MATCH - None
+    SKIP TILL NEXT MATCH - None
+    STRICT CONTIGUITY - None
+    PARTITION CONTIGUITY - it requires a partition: PARTITION BY id, or a condition [id]
+    """
+    return tuple(_all_ways(match)) if compare else (Way(match.strategy, match),)
+
+
+def _all_ways(match: Match) -> Iterator[Way]:
+    for strategy in STRATEGIES:
+        partition = match.partition
+        if strategy == PARTITIONED and not partition:
+            partition = tuple(same_at(match.pattern))
+        query = replace(match, strategy=strategy, partition=partition)
+        yield Way(strategy, query, _problem(query))
+
+
+def _problem(query: Match) -> str | None:
+    findings = Findings(Source(""))
+    check_strategy(query.strategy, query.pattern, findings)
+    if findings.diagnostics:
+        return findings.diagnostics[0].message
+    if query.strategy == PARTITIONED and not query.partition:
+        return "it requires a partition: PARTITION BY id, or a condition [id]"
+    return None
+
+
+# A picture of what the reference interpreter finds.
+
+
+def reference_picture(
+    subject: Subject,
+    program: Program,
+    place: int,
+    tables: Tables,
+    compare: bool = False,
+    notes: Iterable[Note] = (),
+    most: int = MOST_EVENTS,
+) -> Picture:
+    """The query at a place of the script, with all its matches, found anew."""
+    events = events_read(program, place, tables)
+    if isinstance(subject.query, Algebra):
+        shown = shown_events(events, subject.keys, {}, most)
+        return picture(subject, shown, [_rows(subject.query, program, place, tables)], notes)
+    asked = ways(subject.query, compare)
+    found = [_found(way, events) for way in asked]
+    starts = first_matches((one for some in found if isinstance(some, list) for one in some), subject.keys)
+    shown = shown_events(events, subject.keys, starts, most)
+    return picture(
+        subject, shown, [_panel(way, some, shown) for way, some in zip(asked, found, strict=True)], notes
+    )
+
+
+def _found(way: Way, events: Sequence[Event]) -> list[Found] | str:
+    """The matches in order of time, or why there are none."""
+    if way.problem is not None:
+        return way.problem
+    try:
+        matches = find_matches(way.query, events)
+    except LimitReached as limit:
+        return str(limit)
+    contexts = (context(one, way.query.clock) for one in matches)
+    outputs = own_outputs(way.query)
+    found = [Found(c.binding, tuple(evaluate(o.expression, c) for o in outputs)) for c in contexts]
+    return sorted(found, key=lambda one: [(event.start, event.end) for event in bound_events(one.binding)])
+
+
+def _panel(way: Way, found: list[Found] | str, shown: Shown) -> Panel:
+    if isinstance(found, str):
+        return Panel(way.strategy, problem=found)
+    return panel(way.strategy, way.query, found, len(found), shown)
+
+
+def _rows(query: Algebra, program: Program, place: int, tables: Tables) -> Panel:
+    """The rows of a SELECT with the time at which they are valid."""
+    _, result = run(program, tables)[place]
+    return rows_panel(query, result.rows)
+
+
+def rows_panel(query: Algebra, rows: Sequence[Sequence[object]], total: int | None = None) -> Panel:
+    """Rows whose last two values are `ts` and `te`; one without an end lasts."""
+    unit = query.clock.unit or "MILLISECOND"
+    found = [
+        Found({}, tuple(row[:-2]), nanoseconds(row[-2], unit), nanoseconds(row[-1], unit)) for row in rows
+    ]
+    found.sort(key=lambda one: one.start or 0)
+    kept = tuple(found[:MOST_MATCHES])
+    number = len(found) if total is None else total
+    return Panel("SELECT", query.columns[:-2], kept, number, words=("row", "rows"))
+
+
+# Matches that Spark has found, as bindings to the events that are drawn.
+
+Row = Sequence[Any]
+"""A row of the query that `drawable` makes."""
+
+
+class NotDrawn(Exception):
+    """An event of a match is not among those that are drawn."""
+
+
+def first_starts(rows: Iterable[Row], match: Match, keys: Mapping[str, Sequence[str]]) -> dict[Lane, int]:
+    """When the first match of each lane starts, that has one."""
+    parts = binding_parts(match.pattern)
+    types = {type.name: type for type in match.types}
+    unit = match.clock.unit or "MILLISECOND"
+    starts: dict[Lane, int] = {}
+    for row in rows:
+        start = nanoseconds(row[len(parts)], unit, match.clock) or 0
+        for part, value in zip(parts, row, strict=False):
+            for type, struct in _structs(part, value):
+                lane = hashable(_lane(struct, types[type], keys))
+                starts[lane] = min(starts.get(lane, start), start)
+    return starts
+
+
+def _structs(part: p.Pattern, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The events in a value, each as a struct with its type."""
+    if value is None:
+        return
+    match part:
+        case p.Event(type):
+            yield type, value
+        case p.Repeat(inner):
+            for element in value:
+                if isinstance(inner, p.Event):
+                    yield from _structs(inner, element)
+                else:
+                    for body in binding_parts(inner):
+                        yield from _structs(body, element[bare(body.variable or "")])
+
+
+def _lane(struct: Mapping[str, Any], type: EventType, keys: Mapping[str, Sequence[str]]) -> Lane:
+    if not keys:
+        return (type.name,)
+    names = next((keys[member.stream] for member in type.members if member.stream in keys), ())
+    return tuple(struct.get(name) for name in names)
+
+
+class Recovery:
+    """Finds events by what they hold: of two that are equal in everything, either will do."""
+
+    def __init__(self, match: Match, events: Sequence[Event]) -> None:
+        self.parts = binding_parts(match.pattern)
+        self.types = {type.name: type for type in match.types}
+        self.events: dict[tuple[str, object], list[Event]] = {}
+        for type, found in members(match.types, events).items():
+            for event in found:
+                values = [attribute(event, column.name) for column in self.types[type].columns]
+                self.events.setdefault((type, comparable(values)), []).append(event)
+
+    def found(self, row: Row) -> Found | None:
+        """The match of a row; None if one of its events is not drawn."""
+        binding: dict[str, object] = {}
+        try:
+            for part, value in zip(self.parts, row, strict=False):
+                binding[part.variable or ""] = self._bound(part, value, frozenset(bound_events(binding)))
+        except NotDrawn:
+            return None
+        return Found(binding, tuple(row[len(self.parts) + 1 :]))
+
+    def _bound(self, part: p.Pattern, value: Any, taken: frozenset[Event]) -> object:
+        if value is None:
+            return None
+        if isinstance(part, p.Event):
+            return self._event(part.type, value, taken)
+        assert isinstance(part, p.Repeat)
+        elements: list[object] = []
+        for element in value:
+            held = taken | frozenset(bound_events(tuple(elements)))
+            elements.append(self._element(part.part, element, held))
+        return tuple(elements)
+
+    def _element(self, body: p.Pattern, value: Any, taken: frozenset[Event]) -> object:
+        if isinstance(body, p.Event):
+            return self._event(body.type, value, taken)
+        bound: dict[str, object] = {}
+        for part in binding_parts(body):
+            name = part.variable or ""
+            bound[name] = self._bound(part, value[bare(name)], taken | frozenset(bound_events(bound)))
+        return bound
+
+    def _event(self, type: str, struct: Mapping[str, Any], taken: frozenset[Event]) -> Event:
+        values = [struct[column.name] for column in self.types[type].columns]
+        for event in self.events.get((type, comparable(values)), ()):
+            if event not in taken:
+                return event
+        raise NotDrawn
+
+
+# Of what no picture can be drawn, and why.
+
+ROWS_WITHOUT_A_TIME = "a picture of MATCH_RECOGNIZE, whose rows have no time that is known"

@@ -1,0 +1,217 @@
+"""From a query and the events of a key to an explanation of each start event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from neelc.errors import Diagnostic, NeelError
+from neelc.ir.names import bare
+from neelc.ir.program import Match, NamedQuery
+from neelc.runtime.reference import Tables, events_read
+from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
+from neelc.source import Source, Span
+from neelc.tools.why.courses import Course, courses, starters
+from neelc.tools.why.model import Explanation, Why
+from neelc.tools.why.questions import Asker
+from neelc.tools.why.reading import Asked, Group, groups
+from neelc.tools.why.stopping import (
+    NO_EVENT,
+    TOO_MANY,
+    furthest,
+    held,
+    other_runs,
+    proposals,
+    stops,
+    told,
+    told_binding,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Explaining:
+    """A query and the events it is asked of: those of one key, where there are keys."""
+
+    match: Match
+    asker: Asker
+
+    def starts(self) -> list[Event]:
+        """The events that a match could start with, by their types."""
+        asked = self.asker.question(self.match)
+        types = {type for type, _ in starters(self.match.pattern)}
+        return [event for event in asked.events if any(asked.is_of_type(event, type) for type in types)]
+
+    def explanation(self, start: Event, key: Mapping[str, str]) -> Explanation:
+        """Why there are matches that start with an event, or why there are none."""
+        concerned = [course for course in courses(self.match) if self.variable(course, start)]
+        known = Explanation(key, told(start, self.variable(concerned[0], start) or ""), None)
+        try:
+            for course in concerned:
+                found = self.asker.first(course.match, start, course.first())
+                if found is not None:
+                    return self.matching(course, found, concerned, start, known)
+            return self.missing(concerned, start, known)
+        except LimitReached as limit:
+            return replace(known, notes=(str(limit),))
+
+    def variable(self, course: Course, start: Event) -> str | None:
+        """The variable that the event is bound to if a match of the course starts with it; None if none
+        does, by its type."""
+        asked = self.asker.question(self.match)
+        return next((bare(name) for type, name in course.starters() if asked.is_of_type(start, type)), None)
+
+    def matching(
+        self, course: Course, found: Binding, concerned: Sequence[Course], start: Event, known: Explanation
+    ) -> Explanation:
+        """A start with matches: the first of them, what it fulfils, and how many there are."""
+        count, notes = self.counted(concerned, start)
+        return replace(
+            known,
+            start=told(start, self.variable(course, start) or ""),
+            matches=True,
+            steps=len(course.steps),
+            reached=len(course.steps),
+            count=count,
+            branch=course.branch,
+            events=told_binding(found, start),
+            held=held(self.asker, course.match, found),
+            notes=notes,
+        )
+
+    def counted(self, concerned: Sequence[Course], start: Event) -> tuple[int, tuple[str, ...]]:
+        """How many matches start with an event, and whether these are all."""
+        seen = set()
+        try:
+            for course in concerned:
+                for binding in self.asker.matches(course.match, start, course.first()):
+                    seen.add(
+                        binding_key({name: bound for name, bound in binding.items() if bound is not None})
+                    )
+        except LimitReached:
+            return len(seen), (f"there may be more matches: {TOO_MANY}",)
+        return len(seen), ()
+
+    def missing(self, concerned: Sequence[Course], start: Event, known: Explanation) -> Explanation:
+        """A start without a match: the furthest run, what stopped it, and what would match."""
+        runs = [furthest(self.asker, course, start) for course in concerned]
+        best = max(runs, key=lambda run: run.share)
+        found, notes = proposals(self.asker, concerned, start)
+        others = (
+            f"{run.course.branch}: {run.reached} of {len(run.course.steps)} steps"
+            for run in runs
+            if run.course.branch not in (None, best.course.branch)
+        )
+        stopped = stops(self.asker, best, start)
+        runs_beside, said = other_runs(self.asker, best, start)
+        if any(stop.is_missing for stop in stopped):
+            notes = tuple(note for note in notes if note != NO_EVENT)
+        return replace(
+            known,
+            start=told(start, self.variable(best.course, start) or ""),
+            matches=False,
+            steps=len(best.course.steps),
+            reached=best.reached,
+            branch=best.course.branch,
+            events=told_binding(best.binding, start),
+            stopped=stopped,
+            proposals=found,
+            notes=(*notes, *dict.fromkeys(others), *said),
+            others=runs_beside,
+        )
+
+
+# Why: from the rows of streams to the explanations of all start events that are asked for.
+
+MAX_EVENTS = 20_000
+"""How many events of the keys and times that are asked for may be looked at."""
+MAX_STARTS = 1_000
+"""How many start events are explained at once."""
+FEWER = "ask for one key, or for less time: --key and --between"
+
+
+def why(asked: Asked, tables: Tables, source: Source) -> Why:
+    """The explanations of a query's start events; `NeelError` if there is more to look at than is allowed."""
+    try:
+        events = _events(asked, tables)
+    except LimitReached as limit:
+        raise limited(asked, source, str(limit)) from None
+    found = groups(asked.match, events, asked.keys)
+    count = sum(len(group.events) for group in found)
+    if count > MAX_EVENTS:
+        raise too_many(asked, source, count)
+    starts = [(group, _starts(asked, group)) for group in found]
+    count = sum(len(of_group) for _, of_group in starts)
+    if count > MAX_STARTS:
+        raise limited(asked, source, f"{count:,} start events: the limit MAX_STARTS is {MAX_STARTS:,}")
+    return Why(
+        str(asked.match.pattern),
+        tuple(one for group, of_group in starts for one in _explained(asked.match, group, of_group)),
+    )
+
+
+def _events(asked: Asked, tables: Tables) -> list[Event]:
+    """The events of the query's streams that can matter."""
+    needed, span = asked.needed(), asked.range()
+    events = events_read(needed, len(needed.queries) - 1, tables)
+    return [event for event in events if span is None or span[0] <= event.start <= span[1]]
+
+
+def rows_looked_at(asked: Asked, tables: Tables) -> Tables:
+    """The rows of the streams without those of other keys and times."""
+    found = groups(asked.match, _events(asked, tables), asked.keys)
+    kept = {(event.stream, event.row) for group in found for event in group.events}
+    direct = {stream.name for stream, is_filtered in asked.streams() if is_filtered}
+    return {
+        name: [row for place, row in enumerate(rows) if name not in direct or (name, place) in kept]
+        for name, rows in tables.items()
+    }
+
+
+def _starts(asked: Asked, group: Group) -> list[Event]:
+    explaining = Explaining(asked.match, Asker(group.events))
+    return [event for event in explaining.starts() if asked.starts(event)]
+
+
+def _explained(match: Match, group: Group, starts: list[Event]) -> list[Explanation]:
+    explaining = Explaining(match, Asker(group.events))
+    return [
+        replace(
+            explaining.explanation(start, group.key),
+            place=(group.values if group.key else (start.type,), start.times[0]),
+        )
+        for start in starts
+    ]
+
+
+def too_many(asked: Asked, source: Source, count: int | None = None) -> NeelError:
+    """More events than may be looked at."""
+    there = "too many events" if count is None else f"{count:,} events"
+    return limited(asked, source, f"{there} to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}")
+
+
+def limited(asked: Asked, source: Source, message: str) -> NeelError:
+    """A limit is reached."""
+    place = span_of(asked.program.queries[asked.place])
+    return NeelError([Diagnostic("NEEL5007", message, place, FEWER)], source)
+
+
+def span_of(named: NamedQuery) -> Span:
+    """Where a query stands."""
+    pattern = named.query.pattern.span if isinstance(named.query, Match) else None
+    return pattern or named.query.span or named.span or Span(0, 1)
+
+
+def refuse(named: NamedQuery, source: Source) -> None:
+    """Raise `NeelError` for a query without start events and steps."""
+    if not isinstance(named.query, Match):
+        hint = "make a PATTERN of what it looks for, or ask why of the queries that it reads"
+        message = "not possible: why for a SELECT; it has no matches that start with an event"
+        raise NeelError([Diagnostic("NEEL4001", message, span_of(named), hint)], source)
+
+
+def refusal_of_rows(span: Span, source: Source) -> NeelError:
+    """MATCH_RECOGNIZE is explained only where Spark is not needed."""
+    hint = "`neelc why --engine reference` explains it for files, if the query around it is simple"
+    return NeelError(
+        [Diagnostic("NEEL4001", "not supported yet: why for MATCH_RECOGNIZE on Spark", span, hint)], source
+    )

@@ -1,0 +1,131 @@
+"""Questions to the reference interpreter: the matches of a query that start with a given event.
+
+Nothing here decides what a match is: the reference proposes bindings and judges them. A search for the
+matches of one start looks only at events from that start on, which changes no match of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from neelc.ir.program import Match
+from neelc.runtime.reference.candidates import Search, extend
+from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
+from neelc.runtime.reference.partial import Partial
+from neelc.runtime.reference.question import Question, Scope, question
+from neelc.runtime.reference.runs import runs
+from neelc.runtime.reference.satisfy import is_match
+from neelc.runtime.reference.worlds import Found, find_matches
+from neelc.tools.why.courses import starters
+from neelc.tools.why.requirements import ANY
+
+MAX_CANDIDATES_PER_START = 20_000
+"""How many bindings, complete or not, a search for the matches of one start may go through."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asker:
+    """The events of a key, and what was asked of them before."""
+
+    events: tuple[Event, ...]
+    questions: dict[Match, Question] = field(default_factory=dict)
+    worlds: dict[Match, list[Found]] = field(default_factory=dict)
+
+    def question(self, match: Match) -> Question:
+        if match not in self.questions:
+            known = next(iter(self.questions.values()), None)
+            # Which events are of which type is the same for all forms of a query: it is looked at once.
+            if known is None or known.match.types != match.types:
+                self.questions[match] = question(match, self.events)
+            else:
+                bare = question(match, ())
+                self.questions[match] = replace(bare, events=known.events, members=known.members)
+        return self.questions[match]
+
+    def matches(
+        self, match: Match, start: Event, first: str | None = None, steps: Iterator[int] | None = None
+    ) -> Iterator[Binding]:
+        """The matches that start with an event, each once; `first` is the variable it must be bound to, if
+        that is known. `LimitReached` when there is more to look at than `steps` allow."""
+        if is_imprecise(match):
+            names = {name for _, name in starters(match.pattern)}
+            yield from (one.binding for one in self.found(match) if leads(one.binding, start, names))
+            return
+        asked = self.question(match)
+        seen = set()
+        for binding in offered(asked, start, first, steps or Steps(MAX_CANDIDATES_PER_START)):
+            key = binding_key(binding)
+            if key not in seen and begins(binding, start):
+                seen.add(key)
+                if is_match(asked, binding):
+                    yield binding
+
+    def first(
+        self, match: Match, start: Event, first: str | None = None, steps: Iterator[int] | None = None
+    ) -> Binding | None:
+        """One of the matches that start with an event, None when there is none."""
+        return next(self.matches(match, start, first, steps), None)
+
+    def found(self, match: Match) -> list[Found]:
+        """All matches, where times are imprecise: whether there is one depends on all possible worlds."""
+        if match not in self.worlds:
+            self.worlds[match] = find_matches(match, self.events)
+        return self.worlds[match]
+
+    def confidence(self, match: Match, binding: Binding) -> Fraction:
+        key = binding_key(binding)
+        return next(one.confidence for one in self.found(match) if binding_key(one.binding) == key)
+
+
+def offered(asked: Question, start: Event, first: str | None, steps: Iterator[int]) -> Iterator[Binding]:
+    """What the reference's search proposes from `start` on."""
+    search = Search(asked, steps=steps)
+    if asked.match.strategy != ANY:
+        yield from runs(asked, [start], search)
+        return
+    bound: Mapping[str, object] = {first: start} if first is not None else {}
+    for partial in extend(search, asked.whole, Partial(bound), Scope(start.start, math.inf)):
+        yield partial.binding
+
+
+class Steps:
+    """Counts the steps of searches, and ends them all when there were too many.
+
+    >>> steps = Steps(2)
+    >>> next(steps), next(steps)
+    (1, 2)
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.taken = most, 0
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        self.taken += 1
+        if self.taken > self.most:
+            detail = "the matches that start with one event have too many candidates"
+            raise LimitReached("MAX_CANDIDATES_PER_START", self.most, detail)
+        return self.taken
+
+
+def begins(binding: Binding, start: Event) -> bool:
+    """Whether a match starts with an event: it is bound in it, and no other bound event is earlier."""
+    events = list(bound_events(binding))
+    return start in events and all(start.start <= event.start for event in events)
+
+
+def leads(binding: Binding, start: Event, names: Collection[str]) -> bool:
+    """Where times are imprecise, there is no earliest event: a match starts with what stands first in the
+    pattern."""
+    bound = (binding.get(name) for name in names)
+    return any(next(bound_events(value), None) == start for value in bound)
+
+
+def is_imprecise(match: Match) -> bool:
+    """Whether some events may have happened at several times."""
+    return any(stream.latest is not None for stream in match.streams)

@@ -1,0 +1,158 @@
+"""What a query requires of a match, one thing at a time: each may be why there is no match.
+
+Only what restricts matches is a requirement: conditions, windows and negations of positive parts, the
+strategy and the confidence. What stands inside a negation makes it hit less often, so it is left in peace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import Conjunction, Expr, Same
+from neelc.ir.node import Node, map_children
+from neelc.ir.patterns import LISTS, inner_parts
+from neelc.ir.program import Match
+from neelc.syntax.print_patterns import as_written, show_window
+
+Path = tuple[int, ...]
+"""The way from a pattern to one of its parts: at each step, which of the inner parts."""
+
+ANY, NEXT = "SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One thing that a match must fulfil, and its text.
+
+    `kind` is condition, same, partition, window, negation, strategy or confidence. `path` leads to the part
+    it is said of; None is the query itself. `place` is the place of a conjunct in its condition.
+    """
+
+    kind: str
+    text: str
+    path: Path | None = None
+    place: int = 0
+    expression: Expr | None = None
+    window: p.Window | None = None
+
+
+def requirements(match: Match) -> tuple[Requirement, ...]:
+    """All that a query requires, beside the types and the order of events.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> asked = query("SEQ(A a, !(B b : b.x > 1), C+ c[]) WHERE [id] AND a.x < 5 WITHIN 9 SECONDS")
+    >>> for one in requirements(asked):
+    ...     print(one.kind, one.text, sep=": ")
+    window: WITHIN 9 SECONDS
+    same: [id]
+    condition: a.x < 5
+    negation: !(B b : b.x > 1)
+    """
+    return tuple(_of_query(match))
+
+
+def _of_query(match: Match) -> Iterator[Requirement]:
+    if match.within is not None:
+        yield Requirement("window", f"WITHIN {show_window(match.within)}", window=match.within)
+    if match.partition:
+        yield Requirement("partition", f"PARTITION BY {', '.join(match.partition)}")
+    yield from _of_part(match.pattern, ())
+    if match.strategy != ANY:
+        yield Requirement("strategy", f"USING {match.strategy}")
+    if match.confidence is not None:
+        threshold = f"{match.confidence.op} {match.confidence.threshold}"
+        yield Requirement("confidence", f"WITH CONFIDENCE {threshold}")
+
+
+def _of_part(part: p.Pattern, path: Path) -> Iterator[Requirement]:
+    if part.within is not None:
+        yield Requirement("window", f"WITHIN {show_window(part.within)}", path, window=part.within)
+    for place, conjunct in enumerate(conjuncts(part.where)):
+        kind = "same" if isinstance(conjunct, Same) else "condition"
+        yield Requirement(kind, str(conjunct), path, place, conjunct)
+    for place, inner in enumerate(inner_parts(part)):
+        if not isinstance(inner, p.Not):
+            yield from _of_part(inner, (*path, place))
+        elif isinstance(part, LISTS):
+            yield Requirement("negation", str(as_written(inner)), (*path, place))
+
+
+# Queries that require less: requirements dropped, windows widened.
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is required less: `dropped` requirements, and other `windows` in the place of some."""
+
+    dropped: frozenset[Requirement] = frozenset()
+    windows: Mapping[Requirement, p.Window] = field(default_factory=dict)
+    strategy: str = ANY
+
+
+def without(match: Match, dropped: Iterable[Requirement]) -> Match:
+    """The query without these requirements.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> from neelc.tools.why.requirements import requirements
+    >>> asked = query("SEQ(A a, !B b, C c) WHERE [id] AND a.x < 5 AND c.x < 5 WITHIN 9 SECONDS")
+    >>> window, same, first, _, negation = requirements(asked)
+    >>> print(without(asked, [first, negation]).pattern)
+    SEQ(A a, C c WHERE [id] AND c.x < 5)
+    """
+    return changed(match, Change(frozenset(dropped)))
+
+
+def changed(match: Match, change: Change) -> Match:
+    """The query with a change."""
+    of_query = {one.kind: one for one in change.dropped if one.path is None}
+    windows = {one.path: window for one, window in change.windows.items()}
+    pattern = _Relaxing(change.dropped, windows).part(match.pattern, ())
+    within = windows.get(None, None if "window" in of_query else match.within)
+    return replace(
+        match,
+        pattern=pattern,
+        within=within,
+        partition=() if "partition" in of_query else match.partition,
+        strategy=change.strategy if "strategy" in of_query else match.strategy,
+        confidence=None if "confidence" in of_query else match.confidence,
+    )
+
+
+@dataclass(frozen=True)
+class _Relaxing:
+    dropped: Collection[Requirement]
+    windows: Mapping[Path | None, p.Window]
+
+    def part(self, part: p.Pattern, path: Path) -> p.Pattern:
+        """A part, and all below it, with what is dropped left out."""
+        here = [one for one in self.dropped if one.path == path]
+        gone = {one.place for one in here if one.kind in ("condition", "same")}
+        where = conjoined(one for place, one in enumerate(conjuncts(part.where)) if place not in gone)
+        is_open = any(one.kind == "window" for one in here)
+        within = self.windows.get(path, None if is_open else part.within)
+        if isinstance(part, LISTS):
+            return replace(part, parts=tuple(self.listed(part.parts, path)), where=where, within=within)
+        places = count()
+
+        def inner(child: Node) -> Node:
+            return self.part(child, (*path, next(places))) if isinstance(child, p.Pattern) else child
+
+        return replace(map_children(part, inner), where=where, within=within)
+
+    def listed(self, parts: tuple[p.Pattern, ...], path: Path) -> Iterator[p.Pattern]:
+        """The parts of a list; a negation is dropped as a whole, or stays as it is."""
+        for place, part in enumerate(parts):
+            if not isinstance(part, p.Not):
+                yield self.part(part, (*path, place))
+            elif not any(one.path == (*path, place) for one in self.dropped):
+                yield part
+
+
+def conjoined(conditions: Iterable[Expr]) -> Expr | None:
+    """These conjuncts as one condition. None is left out: their places count."""
+    found = tuple(conditions)
+    return found[0] if len(found) == 1 else Conjunction(found) if found else None

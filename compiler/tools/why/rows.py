@@ -1,0 +1,225 @@
+"""MATCH_RECOGNIZE: how many rows fit from each row on, and which conditions the next row fails.
+
+The reference's parser reads the rows; every row that it asks about is written down, with its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from neelc.catalog.readers.table import Misfit, from_text
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
+from neelc.ir.bound_rows import Recognize
+from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import ROW, Expr, RowValue
+from neelc.ir.node import children
+from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.reference.model import Context, Event, LimitReached
+from neelc.runtime.reference.recognize import (
+    Found,
+    Parser,
+    Parsing,
+    Row,
+    Seen,
+    in_partitions,
+    is_within,
+    matches,
+    value_at,
+)
+from neelc.runtime.reference.values import order
+from neelc.scalar.type_of import type_of
+from neelc.source import Source, Span
+from neelc.syntax.print_patterns import show_window
+from neelc.tools.why.explaining import FEWER, MAX_EVENTS
+from neelc.tools.why.model import Explanation, Judged, Stop, Told, Why, shown
+from neelc.tools.why.questions import MAX_CANDIDATES_PER_START, Steps
+from neelc.tools.why.reading import is_wanted, no_such_key, text_of, wanted_of
+
+PASSED_OVER = "it would match, but AFTER MATCH SKIP leads past it: the match before starts with {}"
+EMPTY = "the match is empty: the pattern needs no row"
+
+
+@dataclass
+class Reading:
+    """What the parser asks from one row on: the longest list of rows that fit, and what failed after it."""
+
+    query: Recognize
+    rows: Sequence[Row]
+    number: int
+    steps: Steps = field(default_factory=lambda: Steps(MAX_CANDIDATES_PER_START))
+    longest: Parsing = ()
+    failed: list[Parsing] = field(default_factory=list)
+
+    def judge(self, parsing: Parsing) -> bool:
+        """Whether the last row of a parsing fits, as the definition has it."""
+        next(self.steps)
+        fits = is_within(self.query, self.rows, parsing) and all(
+            value_at(one, self.seen(parsing)) is True for one in self.conditions(parsing)
+        )
+        if fits and len(parsing) > len(self.longest):
+            self.longest, self.failed = parsing, []
+        if not fits and len(parsing) == len(self.longest) + 1:
+            self.failed.append(parsing)
+        return fits
+
+    def conditions(self, parsing: Parsing) -> tuple[Expr, ...]:
+        """The conditions of the variable that the last row is mapped to."""
+        found = (one.condition for one in self.query.definitions if one.variable == parsing[-1].variable)
+        return conjuncts(next(found, None))
+
+    def seen(self, parsing: Parsing) -> Seen:
+        return Seen(self.rows, parsing, parsing, self.number)
+
+
+def explained_rows(query: Recognize, rows: Sequence[Row], key: Mapping[str, str]) -> Iterator[Explanation]:
+    """An explanation of each row of a partition: a match could start with any."""
+    found = [one for one in matches(query, rows) if one.number is not None]
+    starts = {one.start: one for one in found}
+    for start in range(len(rows)):
+        known = Explanation(key, told(query, rows, start, ""), None)
+        if start in starts:
+            yield _matching(query, rows, starts[start], known)
+            continue
+        try:
+            yield _missing(query, rows, start, found, known)
+        except LimitReached as limit:
+            yield replace(known, notes=(str(limit),))
+
+
+def told(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> Told:
+    """A row: its number in the partition, and what it is ordered by."""
+    of_row = Context({ROW: Event("", 0, None, 0, 0, rows[row], (None, None))})
+    found = [(item.expression, evaluate(item.expression, of_row)) for item in query.order]
+    time = ", ".join(shown(value, type_of(expression)) for expression, value in found)
+    attributes = {name: shown(value) for name, value in rows[row].items()}
+    return Told(variable, f"row {row + 1}", time, time, "", attributes)
+
+
+def _told(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> tuple[Told, ...]:
+    return tuple(told(query, rows, one.row, one.variable) for one in parsing)
+
+
+def _matching(query: Recognize, rows: Sequence[Row], found: Found, known: Explanation) -> Explanation:
+    """The match of a row, and for the first row of each variable what it fulfils."""
+    reading = Reading(query, rows, found.number or 1)
+    firsts = {one.variable: found.rows[: place + 1] for place, one in reversed([*enumerate(found.rows)])}
+    held = tuple(one for parsing in reversed(firsts.values()) for one, _ in judged(reading, parsing))
+    events, notes = _told(query, rows, found.rows), () if found.rows else (EMPTY,)
+    reached = len(found.rows)
+    return replace(known, matches=True, reached=reached, count=1, events=events, held=held, notes=notes)
+
+
+def _missing(
+    query: Recognize, rows: Sequence[Row], start: int, found: Sequence[Found], known: Explanation
+) -> Explanation:
+    """The rows that fit from a row on, and why the next one does not."""
+    reading = Reading(query, rows, 1 + sum(one.start < start for one in found))
+    parsing = next(Parser(start, len(rows), reading.judge).parsings(query.pattern), None)
+    if parsing:
+        over = next(one for one in reversed(found) if one.start < start)
+        first = told(query, rows, over.start, "")
+        notes = (PASSED_OVER.format(f"{first.type} at {first.time}" if first.time else first.type),)
+        events = _told(query, rows, parsing)
+        return replace(known, matches=False, reached=len(parsing), events=events, notes=notes)
+    return replace(
+        known,
+        matches=False,
+        reached=len(reading.longest),
+        events=_told(query, rows, reading.longest),
+        stopped=tuple(_stops(reading, start)),
+    )
+
+
+def _stops(reading: Reading, start: int) -> Iterator[Stop]:
+    """What each variable that the next row could be mapped to requires of it in vain."""
+    if start + len(reading.longest) == len(reading.rows):
+        yield Stop("the next row", (), is_missing=True)
+    for parsing in {one[-1].variable: one for one in reversed(reading.failed)}.values():
+        wrong = tuple(one for one, holds in judged(reading, parsing) if not holds)
+        row = told(reading.query, reading.rows, parsing[-1].row, parsing[-1].variable)
+        yield Stop(parsing[-1].variable, wrong, (row,))
+
+
+def judged(reading: Reading, parsing: Parsing) -> Iterator[tuple[Judged, bool]]:
+    """What is required of the last row of a parsing, with its values, and whether it holds."""
+    seen = reading.seen(parsing)
+    within = reading.query.within
+    if within is not None:
+        holds = is_within(reading.query, reading.rows, parsing)
+        yield Judged("window", f"WITHIN {show_window(within)}", "" if holds else "the row is too late"), holds
+    for condition in reading.conditions(parsing):
+        found = dict(_values(condition, seen))
+        text = ", ".join(f"{name} = {value}" for name, value in found.items())
+        yield Judged("condition", str(condition), text, found), value_at(condition, seen) is True
+
+
+def _values(expression: Expr, seen: Seen) -> Iterator[tuple[str, str]]:
+    """The values of rows that an expression speaks of."""
+    if isinstance(expression, RowValue):
+        yield str(expression), shown(value_at(expression, seen), expression.type)
+        return
+    for child in children(expression):
+        if isinstance(child, Expr):
+            yield from _values(child, seen)
+
+
+# Why, for MATCH_RECOGNIZE: from rows to the explanations of those that are asked for.
+
+
+def why_rows(
+    query: Recognize,
+    rows: Sequence[Row],
+    key: Sequence[str],
+    between: Sequence[str] | None,
+    source: Source,
+    span: Span,
+) -> Why:
+    """The explanations of the rows of the partitions, and of the times, that are asked for."""
+    names = query.partition
+    asked = wanted_of(names, key)
+    partitions = [(_key(query, partition), partition) for partition in in_partitions(query, rows)]
+    chosen = [(texts, some) for texts, some in partitions if is_wanted(texts, asked)]
+    if asked and not chosen:
+        raise no_such_key(asked, [texts for texts, _ in partitions])
+    if (count := sum(len(some) for _, some in chosen)) > MAX_EVENTS:
+        message = f"{count:,} rows to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}"
+        raise NeelError([Diagnostic("NEEL5007", message, span, FEWER)], source)
+    bounds = None if between is None else _bounds(query, between)
+    found = [
+        one
+        for _, some in sorted(chosen, key=lambda one: list(one[0].values()))
+        for one in _explained(query, some, bounds)
+    ]
+    return Why(str(query.pattern), tuple(found))
+
+
+def _key(query: Recognize, partition: Sequence[Row]) -> dict[str, str]:
+    return {name: text_of(partition[0][name]) for name in query.partition}
+
+
+def _explained(
+    query: Recognize, rows: Sequence[Row], bounds: Sequence[object] | None
+) -> Iterator[Explanation]:
+    key = {name: shown(rows[0][name]) for name in query.partition}
+    for row, one in zip(rows, explained_rows(query, rows, key), strict=True):
+        if bounds is None or _is_between(query, row, bounds):
+            yield one
+
+
+def _is_between(query: Recognize, row: Row, bounds: Sequence[object]) -> bool:
+    value = evaluate(query.order[0].expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+    low, high = bounds
+    return value is not None and order(low, value) <= 0 <= order(high, value)
+
+
+def _bounds(query: Recognize, between: Sequence[str]) -> list[object]:
+    """The values of `--between`, as the first of ORDER BY has them."""
+    if not query.order:
+        raise CallError("between: the clause has no ORDER BY")
+    type = type_of(query.order[0].expression)
+    try:
+        return [from_text(text, type) for text in between]
+    except Misfit:
+        raise CallError(f"between {' '.join(between)}: not values of type {type}") from None

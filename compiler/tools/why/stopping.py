@@ -1,0 +1,384 @@
+"""A start without a match: how far it came, what stopped it there, and what would match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+
+from neelc.ir import patterns as p
+from neelc.ir.names import bare
+from neelc.ir.patterns import all_parts, declared
+from neelc.ir.program import Match
+from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
+from neelc.runtime.reference.question import Question
+from neelc.runtime.reference.satisfy import is_absent, is_match
+from neelc.syntax.print_patterns import as_written, show_window
+from neelc.tools.why.courses import Course, part_at, size, values, views
+from neelc.tools.why.model import (
+    Judged,
+    OtherRun,
+    Proposal,
+    Stop,
+    Told,
+    length_text,
+    shown,
+    size_text,
+    time_of,
+    window_size,
+)
+from neelc.tools.why.questions import Asker, is_imprecise
+from neelc.tools.why.reading import Relaxation, Relaxations, Relaxing
+from neelc.tools.why.requirements import ANY, NEXT, Change, Requirement, changed, requirements
+
+# Which events hit a negation: found by leaving events out until the reference says that nothing is hit.
+
+
+@dataclass(frozen=True, eq=False)
+class _Rejection:
+    """A binding that a negation rejects. `among` are the events that the negation may look at."""
+
+    asked: Question
+    binding: Binding
+    among: Sequence[Event]
+
+    def holds_with(self, kept: Sequence[Event]) -> bool:
+        """Whether the binding is still rejected when, of `among`, only the events `kept` are there."""
+        gone = set(self.among).difference(kept)
+        members = {
+            type: tuple(event for event in events if event not in gone)
+            for type, events in self.asked.members.items()
+        }
+        # Windows of events go on counting all of them: only what negations can find is less.
+        fewer = Question(self.asked.whole, self.asked.match, self.asked.events, members, self.asked.known)
+        return not is_match(fewer, self.binding)
+
+
+def hits(asker: Asker, found: Relaxation, negation: Requirement) -> tuple[Event, ...] | None:
+    """The events that hit a negation which a relaxation drops: of those that do, a small choice.
+
+    None if the negation does not reject the match that the relaxation has found. Empty if it does so without
+    any event, as `!!A` where there is no A, or if times are imprecise: then other worlds have other events.
+    """
+    assert negation.path is not None, "a negation is a part"
+    if is_imprecise(found.match):
+        return ()
+    kept = found.change.dropped - {negation}
+    asked = asker.question(changed(found.match, Change(kept, found.change.windows, found.change.strategy)))
+    part = part_at(found.match.pattern, negation.path)
+    types = {one.type for one in all_parts(part) if isinstance(one, p.Event)}
+    bound = set(bound_events(found.binding))
+    among = [e for e in asked.events if e not in bound and any(asked.is_of_type(e, type) for type in types)]
+    if is_match(asked, found.binding):
+        return None
+    return tuple(smallest(_Rejection(asked, found.binding, among)))
+
+
+def smallest(rejection: _Rejection) -> list[Event]:
+    """Events of which none can be left out, early ones if possible: the later half is left out first, then
+    quarters, and at last single events."""
+    kept = list(rejection.among)
+    chunk = max(1, len(kept) // 2)
+    while True:
+        place = len(kept)
+        while place > 0:
+            fewer = kept[: max(0, place - chunk)] + kept[place:]
+            if rejection.holds_with(fewer):
+                kept = fewer
+            place -= chunk
+        if chunk == 1:
+            return kept
+        chunk = max(1, chunk // 2)
+
+
+# Bindings and requirements as the values that are told.
+
+
+def told(event: Event, variable: str, start: Event | None = None) -> Told:
+    """An event of a match or of a run that begins with `start`."""
+    after = "" if start is None or event == start else _after(event.start - start.start)
+    attributes = {name: shown(value) for name, value in event.attributes.items()}
+    type = "NULL" if event.type is None else str(event.type)
+    return Told(variable, type, time_of(event), time_of(event, start), after, attributes)
+
+
+def _after(nanoseconds: int) -> str:
+    """
+    >>> _after(-(10**9)), _after(0)
+    ('-1 second', '+0 seconds')
+    """
+    return f"{'-' if nanoseconds < 0 else '+'}{length_text(abs(nanoseconds))}"
+
+
+def told_binding(binding: Binding, start: Event, beside: Iterable[Event] = ()) -> tuple[Told, ...]:
+    """The events of a match, in order of time, those left out that stand `beside` it already."""
+    left_out = set(beside)
+    found = sorted(_bound(binding, ""), key=lambda pair: (pair[1].start, pair[1].end))
+    return tuple(told(event, name, start) for name, event in found if event not in left_out)
+
+
+def _bound(value: object, name: str) -> Iterator[tuple[str, Event]]:
+    """Each event with the name it is bound to: `a`, `b[2]`, `k[1].c`."""
+    match value:
+        case Event():
+            yield name, value
+        case Mapping():
+            for inner, bound in value.items():
+                yield from _bound(bound, f"{name}.{bare(inner)}" if name else bare(inner))
+        case tuple():
+            for place, bound in enumerate(value, 1):
+                yield from _bound(bound, f"{name}[{place}]")
+
+
+def held(asker: Asker, match: Match, binding: Binding) -> tuple[Judged, ...]:
+    """What a match fulfils, with the values that it was judged with."""
+    return tuple(
+        _held(asker, match, one, binding)
+        for one in requirements(match)
+        if one.kind == "negation" or is_present(asker.question(match), one, binding)
+    )
+
+
+def is_present(asked: Question, one: Requirement, binding: Binding) -> bool:
+    """Whether the part that a requirement is said of binds events: else nothing is required."""
+    if one.path is None:
+        return True
+    pattern = asked.match.pattern
+    part = part_at(pattern, one.path)
+    return any(not is_absent(asked, part, view) for view in views(pattern, one.path, binding))
+
+
+def _held(asker: Asker, match: Match, one: Requirement, binding: Binding) -> Judged:
+    if one.window is not None:
+        amount = size(asker.question(match), one, binding)
+        return Judged(one.kind, one.text, size_text(amount, one.window))
+    if one.kind == "negation":
+        return Judged(one.kind, one.text, "none found")
+    if one.kind == "confidence":
+        return Judged(one.kind, one.text, confidence_text(asker.confidence(match, binding)))
+    if one.kind == "strategy":
+        return Judged(one.kind, one.text, "")
+    return _with_values(match, one, binding)
+
+
+def _with_values(match: Match, one: Requirement, binding: Binding) -> Judged:
+    found = values(match, one, binding)
+    return Judged(one.kind, one.text, ", ".join(f"{name} = {text}" for name, text in found), dict(found))
+
+
+def failed(asker: Asker, found: Relaxation, one: Requirement, start: Event) -> Judged:
+    """A requirement that a relaxation drops or widens, with what it failed with."""
+    if one.window is not None:
+        amount = size(asker.question(found.match), one, found.binding)
+        over = amount - window_size(one.window)
+        if over <= 0:  # the events that EXISTS drops are in no binding, but must be in the window
+            return Judged(one.kind, one.text, "too short for what EXISTS looks for")
+        much = f"{over:,} too many" if one.window.unit == "EVENT" else f"{length_text(over)} too long"
+        return Judged(one.kind, one.text, f"{size_text(amount, one.window)}, {much}")
+    if one.kind == "negation":
+        return hit(one, hits(asker, found, one) or (), start)
+    if one.kind == "confidence":
+        return Judged(one.kind, one.text, confidence_text(asker.confidence(found.relaxed, found.binding)))
+    if one.kind == "strategy":
+        had_to = "another event had to be taken" if found.match.strategy == NEXT else "others come between"
+        return Judged(one.kind, one.text, had_to)
+    return _with_values(found.match, one, found.binding)
+
+
+def hit(negation: Requirement, events: Sequence[Event], start: Event) -> Judged:
+    """A negation and the events that hit it."""
+    named = tuple(told(event, "", start) for event in events)
+    text = ", ".join(f"{event.type} {event.clock}" for event in named)
+    return Judged("negation", negation.text, f"hit by {text}" if text else "", events=named)
+
+
+def proposal(asker: Asker, found: Relaxation, start: Event) -> Proposal:
+    """A relaxation as what would be written instead."""
+    changes = tuple(failed(asker, found, one, start) for one in found.requirements)
+    texts = tuple(_change(asker, found, one) for one in found.requirements)
+    return Proposal(texts, changes, told_binding(found.binding, start), found.relaxed)
+
+
+def _change(asker: Asker, found: Relaxation, one: Requirement) -> str:
+    if one.window is not None:
+        return f"WITHIN {show_window(found.change.windows[one])}{_place(found.match, one)}"
+    if one.kind == "strategy":
+        return f"USING {found.relaxed.strategy}"
+    if one.kind == "confidence":
+        return f"WITH CONFIDENCE >= {confidence_text(asker.confidence(found.relaxed, found.binding))}"
+    return f"without {one.text}"
+
+
+def _place(match: Match, one: Requirement) -> str:
+    """Of which part a window is, if it is not the query's."""
+    if one.path is None:
+        return ""
+    part = replace(part_at(match.pattern, one.path), within=None, where=None)
+    return f" on {as_written(part)}"
+
+
+def confidence_text(confidence: Fraction) -> str:
+    """
+    >>> confidence_text(Fraction(1, 3)), confidence_text(Fraction(1, 2))
+    ('0.3333', '0.5')
+    """
+    # Rounded down: a threshold that is told must be one that is reached.
+    return f"{int(confidence * 10_000) / 10_000:g}"
+
+
+NO_EVENT = "some step has no event, whatever is required of it"
+RUNS_LOOKED_AT = 20
+TOO_MANY = "too many choices of events to look at all of them"
+
+
+@dataclass(frozen=True)
+class Run:
+    """How far a course was followed: the steps reached, and the events bound there."""
+
+    course: Course
+    reached: int
+    binding: Binding
+
+    @property
+    def share(self) -> float:
+        """The part of the way that was reached."""
+        return self.reached / len(self.course.steps)
+
+
+def furthest(asker: Asker, course: Course, start: Event) -> Run:
+    """The furthest run of a course. Whoever reaches a step has reached those before it, so the first one
+    that is not reached ends the run."""
+    run = Run(course, 0, {})
+    for count in course.counts():
+        found = _longest(asker, course.prefix(count), start, course.first())
+        if found is None:
+            break
+        run = Run(course, count, found)
+    return run
+
+
+def _longest(asker: Asker, match: Match, start: Event, first: str | None) -> Binding | None:
+    """A match; under a strategy that makes runs grow, of the first ones that with the longest lists."""
+    found = asker.matches(match, start, first)
+    return max(islice(found, 1 if match.strategy == ANY else RUNS_LOOKED_AT), key=_events, default=None)
+
+
+def _events(binding: Binding) -> int:
+    return sum(1 for _ in bound_events(binding))
+
+
+def stops(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+    """What kept a run from its next step, or from being a match: each thing that alone was the reason."""
+    course = run.course
+    if run.reached == len(course.steps):
+        return (Stop("", _rejecting(asker, run, start)),)
+    return (*_stopped_before(asker, run, start), *_stopped_at_next(asker, run, start))
+
+
+def _stopped_before(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+    """The negations between steps that were reached, if they reject all ways to reach them."""
+    guarded = run.course.guarded(run.reached)
+    if guarded is None or asker.first(guarded.match, start, guarded.first()) is not None:
+        return ()
+    rejecting = _rejecting(asker, Run(guarded, run.reached, run.binding), start)
+    return (Stop("", rejecting),) if rejecting else ()
+
+
+def _stopped_at_next(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+    course = run.course
+    count = next(count for count in course.counts() if count > run.reached)
+    relaxed = Relaxing(asker, course.prefix(count), start, course.first()).smallest()
+    step = str(as_written(course.steps[count - 1]))
+    if relaxed.is_missing:
+        return (Stop(step, (), is_missing=True),)
+    beside = list(bound_events(run.binding))
+    return tuple(
+        Stop(
+            step,
+            tuple(failed(asker, one, required, start) for required in one.requirements),
+            told_binding(one.binding, start, beside),
+        )
+        for one in relaxed.found
+    ) or (Stop(step, ()),)
+
+
+def _rejecting(asker: Asker, run: Run, start: Event) -> tuple[Judged, ...]:
+    """The negations that reject the events of a run which has all its steps."""
+    match = run.course.match
+    negations = [one for one in requirements(match) if one.kind == "negation"]
+    change = Change(frozenset(negations), strategy=match.strategy)
+    whole = Relaxation(tuple(negations), change, match, match, run.binding)
+    found = [(one, hits(asker, whole, one)) for one in negations]
+    return tuple(hit(one, events, start) for one, events in found if events is not None)
+
+
+def proposals(
+    asker: Asker, concerned: Sequence[Course], start: Event
+) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
+    """The smallest relaxations of all courses, and what is to be said of them."""
+    looked = [Relaxing(asker, course.match, start, course.first()).smallest() for course in concerned]
+    found = [one for relaxed in looked for one in relaxed.found]
+    least = min((len(one.requirements) for one in found), default=0)
+    told = [proposal(asker, one, start) for one in found if len(one.requirements) == least]
+    notes = dict.fromkeys(note for relaxed in looked if (note := _note(relaxed)))
+    return tuple({one.text: one for one in reversed(told)}.values())[::-1], tuple(notes)
+
+
+def _note(relaxed: Relaxations) -> str | None:
+    if relaxed.is_missing:
+        return NO_EVENT
+    if relaxed.is_complete:
+        return None
+    if relaxed.found:
+        return f"there may be other relaxations that are as small: {TOO_MANY}"
+    return "no small relaxation was found: too many things fail together, or there is too much to try"
+
+
+# The runs of a start beside the furthest: each way to bind the first steps that no next step continues.
+
+MOST_RUNS = 200
+"""How many runs of a start are told; of more than that, none but the furthest is."""
+
+TOO_MANY_RUNS = f"there are more than {MOST_RUNS} runs: only the furthest is told"
+
+
+def other_runs(asker: Asker, furthest: Run, start: Event) -> tuple[tuple[OtherRun, ...], tuple[str, ...]]:
+    """The runs of the course beside the furthest, those that came furthest first, and what is to be said of
+    them."""
+    try:
+        ended = _ended(asker, furthest.course, start)
+    except LimitReached:
+        ended = None
+    if ended is None:
+        return (), (TOO_MANY_RUNS,)
+    told = _key(furthest.binding)
+    others = [run for run in ended if _key(run.binding) != told]
+    others.sort(key=lambda run: -run.reached)
+    return tuple(OtherRun(run.reached, told_binding(run.binding, start)) for run in others), ()
+
+
+def _ended(asker: Asker, course: Course, start: Event) -> list[Run] | None:
+    """All runs of a course, each as far as it came; None if there are too many."""
+    runs: list[Run] = []
+    before: list[Run] = []
+    for count in course.counts():
+        found = list(islice(asker.matches(course.prefix(count), start, course.first()), MOST_RUNS + 1))
+        if len(runs) + len(found) > MOST_RUNS:
+            return None
+        continued = {_key(_of_steps(course, before[0].reached, one)) for one in found} if before else set()
+        runs += [run for run in before if _key(run.binding) not in continued]
+        before = [Run(course, count, binding) for binding in found]
+        if not found:
+            break
+    return runs + before
+
+
+def _of_steps(course: Course, count: int, binding: Binding) -> Binding:
+    """What the first steps bind."""
+    names = {name for step in course.steps[:count] for name in declared(step)}
+    return {name: bound for name, bound in binding.items() if name in names}
+
+
+def _key(binding: Binding) -> object:
+    return binding_key({name: bound for name, bound in binding.items() if bound is not None})

@@ -1,1 +1,0 @@
-"""Aggregates over valid time: for every instant, over all events that are valid then."""

@@ -1,0 +1,1 @@
+"""Imprecise timestamps: how likely a list of events is a match. Read `confidence.py` first."""

@@ -1,0 +1,3 @@
+"""Aggregates over matches that are never enumerated: dynamic programming over events. Read `counting.py`
+first.
+"""

@@ -1,0 +1,238 @@
+"""Aggregates over the matches of chains, without the matches: dynamic programming over events.
+
+The number of matches may be exponential in the number of events; what is done here is not. Whole numbers are
+exact: 64 bits where it is sure that they are enough, and as many as are needed where it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+
+import numpy as np
+
+from neelc.runtime.failures import SUM_OVERFLOW, KernelError
+from neelc.runtime.kernels.counting.chain import Chain, Counting
+from neelc.runtime.kernels.counting.walks import (
+    LEAST,
+    WALK,
+    WEIGHTS,
+    Array,
+    Block,
+    Channel,
+    Lanes,
+    Material,
+    Materials,
+    Walks,
+    channels_of,
+    ground,
+    is_judged,
+    lanes,
+    material,
+    nothing,
+    part,
+    walks,
+)
+from neelc.runtime.kernels.events import Events, Numbers
+from neelc.runtime.kernels.frontier import distinct
+from neelc.runtime.kernels.taking import Search, groups
+from neelc.runtime.values.operations import check
+
+CELLS = 4_000_000
+"""So many numbers are held at once, or those of one lane."""
+PAIRS = 8_000_000
+SURE = 61.0
+"""Whole numbers of so many bits are added without a thought."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """For each group the events that it is grouped by, and what is known of its matches. Of all first events
+    the one at `heaviest` (its key and its time) has the most matches: there a number grows too large."""
+
+    groups: Mapping[str, Numbers]
+    channels: Mapping[Channel, Array]
+    materials: Materials
+    heaviest: tuple[int, int, int] = (0, 0, 0)
+
+    def __len__(self) -> int:
+        return len(self.channels[WALK])
+
+
+def counted(program: Counting, events: Events, cells: int = CELLS) -> Counted:
+    """The aggregates, for each group that has a match."""
+    check(program)
+    wanted = dict.fromkeys(channel for tally in program.tallies for channel in channels_of(tally))
+    materials: Materials = {WALK: None, **{channel: material(channel, events) for channel in wanted}}
+    pieces = list(_pieces(program, events, materials, cells))
+    return _united(pieces, [output.variable for output in program.outputs], materials)
+
+
+def _pieces(program: Counting, events: Events, materials: Materials, cells: int) -> Iterator[Counted]:
+    for begin, group, line in groups(events):
+        search = Search(program, group, line, 2_000_000)
+        here = {
+            c: None if m is None else part(m, begin, begin + len(group.start)) for c, m in materials.items()
+        }
+        for chain in program.chains:
+            on = ground(chain, search)
+            for found in lanes(program, chain, on):
+                for some in _blocks(chain, found, len(here), cells):
+                    block = Block(chain, on, some)
+                    found_here = _exact(block, here)
+                    grouped = _grouped_by(program, block, found_here, begin)
+                    yield _reduced(Counted(grouped, found_here.ended, here, _heaviest(block, found_here)))
+
+
+def _blocks(chain: Chain, found: Lanes, channels: int, cells: int) -> Iterator[Lanes]:
+    """The lanes in blocks: tables have the height of the longest lane of a block."""
+    length = found.stop - found.base
+    judged = any(map(is_judged, chain.moves))
+    most = max(1, cells // (2 * channels * len(chain.states)))
+    begin = 0
+    while begin < len(found):
+        # No more lanes are looked at than fit if all are as short as the first.
+        some = length[begin : begin + most // int(length[begin]) + 1]
+        height = np.maximum.accumulate(some)
+        area = height * np.arange(1, len(some) + 1)
+        fits = (area <= most) & ((area * height <= PAIRS) | (not judged))
+        end = begin + max(1, len(some) if fits.all() else int(np.argmin(fits)))
+        yield found.take(slice(begin, end))
+        begin = end
+
+
+def _exact(block: Block, materials: Materials) -> Walks:
+    """What the lanes have, in 64 bits if that is sure to be enough."""
+    _refuse_long_sums(block, materials)
+    largest = max(found.largest for found in (*materials.values(), ONE) if found is not None)
+    spare = SURE - log2(block.height) - log2(largest)
+    with np.errstate(all="ignore"):
+        if _bits(block) < spare:
+            return walks(block, materials, np.int64)
+        most = walks(block, {WALK: None}, np.float64).most
+        if log2(max(1.0, most * len(block.chain.states))) < spare:
+            return walks(block, materials, np.int64)
+        return _without_limit(block, materials)
+
+
+def _without_limit(block: Block, materials: Materials) -> Walks:
+    """The same with whole numbers of any length. Numbers with a point have their limit all the same."""
+    try:
+        found = walks(block, materials, object)
+    except OverflowError as error:
+        raise _beyond_doubles(block) from error
+    for channel, read in materials.items():
+        numbers = found.ended[channel]
+        known = read is None or not np.isfinite(read.weight).all() or numbers.dtype != np.float64
+        if not known and not np.isfinite(numbers).all():
+            raise _beyond_doubles(block)
+    return found
+
+
+def _beyond_doubles(block: Block) -> KernelError:
+    message = "a sum is over so many matches that it has more than 300 digits"
+    return KernelError(SUM_OVERFLOW, message, *_place(block))
+
+
+ONE = Material(np.ones(1, np.int64), np.zeros(1, bool), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+def _bits(block: Block) -> float:
+    """No more bits than these are needed for the number of walks: each event is in one of the lists or in
+    none, and each other state has one of the events."""
+    loops = sum(move.source == move.target for move in block.chain.moves)
+    states = len(block.chain.states)
+    return (states + 1) * log2(block.height + 1) + block.height * log2(loops + 1)
+
+
+def _refuse_long_sums(block: Block, materials: Materials) -> None:
+    """The sum of a list that does not fit into 64 bits would be NULL in each match that has it."""
+    stages = [state.stage for state in block.chain.states]
+    loops = {stages[move.source] for move in block.chain.moves if move.source == move.target}
+    lists = loops | {stage for stage in stages if stages.count(stage) > 1}
+    for channel, found in materials.items():
+        whole = channel.kind == WEIGHTS and not channel.picks and found is not None and found.is_whole
+        if whole and found is not None and channel.stage in lists and found.largest * block.height >= 2.0**63:
+            message = "the values of a list are so large that their sum may not fit into a BIGINT"
+            raise KernelError(SUM_OVERFLOW, message, *_place(block))
+
+
+def _heaviest(block: Block, found: Walks) -> tuple[int, int, int]:
+    """The most matches of a first event, its key and its time."""
+    counts = found.ended[WALK]
+    if not len(counts):
+        return 0, 0, 0
+    row = int(np.argmax(counts))
+    return (int(counts[row]), *_place(block, int(found.lanes[row])))
+
+
+def _place(block: Block, lane: int = 0) -> tuple[int, int]:
+    """The key and the time of a first event."""
+    events, number = block.on.search.events, block.on.numbers[block.lanes.base[lane]]
+    return int(events.segment[number]), int(events.start[number])
+
+
+def _grouped_by(program: Counting, block: Block, found: Walks, begin: int) -> dict[str, Numbers]:
+    """For each row of what was found the events that its matches are grouped by."""
+    events, numbers = block.on.search.events, block.on.numbers
+    roles, lanes = dict(program.keyed), found.lanes
+    grouped_by = {}
+    for output in program.outputs:
+        name = output.variable
+        if name in roles:
+            # All events of the key that play the role have the same value; one of them is in each match.
+            players = events.roles[roles[name]]
+            first = np.searchsorted(
+                events.segment[players], events.segment[numbers[block.lanes.base[lanes]]], "left"
+            )
+            known = players[np.minimum(first, len(players) - 1)] if len(players) else np.zeros_like(lanes)
+        elif name == block.chain.ends and found.rows is not None:
+            known = numbers[block.places[found.rows, lanes]]
+        else:
+            known = block.lanes.pins[name][lanes]
+        grouped_by[name] = known + begin
+    return grouped_by
+
+
+def _reduced(piece: Counted) -> Counted:
+    """One row for each group, and only those with matches."""
+    kept = np.flatnonzero(piece.channels[WALK] > 0)
+    columns = [numbers[kept] for numbers in piece.groups.values()]
+    channels = {channel: table[kept] for channel, table in piece.channels.items()}
+    if not len(kept):
+        return replace(piece, groups=dict(zip(piece.groups, columns, strict=True)), channels=channels)
+    rows, like = distinct(columns) if columns else (np.zeros(1, np.int64), np.zeros(len(kept), np.int64))
+    order = np.argsort(like, kind="stable")
+    begins = np.flatnonzero(np.diff(like[order], prepend=-1))
+    return replace(
+        piece,
+        groups={name: column[rows] for name, column in zip(piece.groups, columns, strict=True)},
+        channels={channel: _added(channel, table[order], begins) for channel, table in channels.items()},
+    )
+
+
+def _added(channel: Channel, table: Array, begins: Numbers) -> Array:
+    """The sums, or the least, of the rows from each of `begins` to the next."""
+    if channel.kind == LEAST:
+        return np.minimum.reduceat(table, begins)
+    if table.dtype == np.int64 and float(np.abs(table.astype(np.float64)).sum()) >= 2.0**SURE:
+        table = table.astype(object)
+    with np.errstate(all="ignore"):
+        return np.add.reduceat(table, begins)
+
+
+def _united(pieces: Sequence[Counted], names: Sequence[str], materials: Materials) -> Counted:
+    if not pieces:
+        return Counted({name: np.zeros(0, np.int64) for name in names}, _none(materials), materials)
+    whole = Counted(
+        {name: np.concatenate([piece.groups[name] for piece in pieces]) for name in names},
+        {channel: np.concatenate([piece.channels[channel] for piece in pieces]) for channel in materials},
+        materials,
+        max(piece.heaviest for piece in pieces),
+    )
+    return whole if len(pieces) == 1 else _reduced(whole)
+
+
+def _none(materials: Materials) -> dict[Channel, Array]:
+    return {channel: np.full(0, nothing(channel), np.int64) for channel in materials}

@@ -1,0 +1,516 @@
+"""Matches where conditions depend on the path: the choices are tried one by one, the preferred ones first.
+
+What can be known of a row without its path is known: no choice is tried that could not be completed even if
+all other conditions held.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from neelc.runtime.failures import BACKTRACKING, Facts
+from neelc.runtime.kernels.rows.automaton import Ints, Matches, RowFailure, Viability, listed
+from neelc.runtime.kernels.rows.program import (
+    ACCEPT,
+    Argument,
+    At,
+    Choices,
+    Condition,
+    Looked,
+    RowProgram,
+    depends_on_start_only,
+)
+from neelc.runtime.kernels.rows.walking import NextStart
+from neelc.runtime.program import Apply, Column, Constant
+from neelc.runtime.reference.aggregates import better, chosen
+from neelc.runtime.reference.model import comparable
+from neelc.runtime.reference.values import FAILURES, binary, fit, order
+from neelc.runtime.values.scalars import compiled
+
+# Conditions that depend on which rows the match has taken so far.
+#
+# What they ask for is kept at hand while the match grows. Those that are more than arithmetic and
+# comparisons are evaluated by the reference interpreter.
+
+Columns = Mapping[str, Sequence[object]]
+"""The values of the columns that conditions ask for, by row."""
+
+
+AtRow = Callable[[int, "Path"], object]
+"""The value of a column, or of an expression, at a row of the partition."""
+
+
+@dataclass
+class Path:
+    """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
+    and those that are mapped to each set of variables somebody asks for. `totals` are the aggregates over
+    these that somebody asked for, by the judge's numbers for them. Rows from `known` on can be looked at, but
+    not taken yet."""
+
+    head: int
+    tail: int
+    number: int
+    known: int
+    start: int = 0
+    variables: list[int] = field(default_factory=list)
+    rows: dict[int, list[int]] = field(default_factory=dict)
+    totals: dict[int, Running] = field(default_factory=dict)
+
+
+class Judge:
+    """Judges the conditions of a program, if the columns have these values."""
+
+    def __init__(self, program: RowProgram, columns: Columns) -> None:
+        self.names = program.names
+        self.columns = columns
+        self.tests = {one.variable: _test(one) for one in program.conditions}
+        asked = [one for condition in program.conditions for one in condition.looked]
+        self.folded: list[Looked] = []
+        self.masks = sorted({one.at.variables if one.at else one.variables for one in asked} - {0})
+        self.values = {
+            condition.variable: [self._value(one) for one in condition.looked]
+            for condition in program.conditions
+        }
+
+    def begin(self, path: Path, row: int) -> None:
+        path.start, path.variables, path.totals = row, [], {}
+        path.rows = {mask: [] for mask in self.masks}
+
+    def push(self, path: Path, row: int, variable: int) -> None:
+        path.variables.append(variable)
+        for mask, rows in path.rows.items():
+            if mask >> variable & 1:
+                rows.append(row)
+
+    def pop(self, path: Path) -> None:
+        variable = path.variables.pop()
+        for mask, rows in path.rows.items():
+            if mask >> variable & 1:
+                rows.pop()
+        for number, total in path.totals.items():
+            if len(total) > len(path.rows[self.folded[number].variables]):
+                total.pop()
+
+    def holds(self, path: Path) -> bool:
+        """Whether the row taken last meets the condition of its variable."""
+        variable = path.variables[-1]
+        test = self.tests.get(variable)
+        if test is None:
+            return True
+        return test([value(path) for value in self.values[variable]]) is True
+
+    def _value(self, looked: Looked) -> Callable[[Path], object]:
+        """How a value that a condition asks for is found."""
+        at_row = self._reader(looked.column)
+        if looked.at is not None:
+            return partial(self._of_row, looked.at, at_row)
+        match looked.name:
+            case None:
+                return lambda path: path.number
+            case "rows":
+                return lambda path: len(path.rows[looked.variables])
+
+        if looked.name not in FOLDS:
+            return partial(self._aggregate, looked, at_row)
+        if looked not in self.folded:
+            self.folded.append(looked)
+        return partial(self._total, self.folded.index(looked), looked, FOLDS[looked.name], at_row)
+
+    def _of_row(self, at: At, at_row: AtRow, path: Path) -> object:
+        row = _row(at, path)
+        return None if row is None else at_row(row, path)
+
+    def _total(self, number: int, looked: Looked, fold: Fold, at_row: AtRow, path: Path) -> object:
+        """An aggregate, from what it was when somebody asked last: only rows taken since then are added."""
+        total = path.totals.get(number)
+        if total is None:
+            total = path.totals[number] = Running(fold, looked.type, looked.distinct)
+        rows = path.rows[looked.variables]
+        for place in range(len(total), len(rows)):
+            total.push(at_row(rows[place], path))
+        return total.value()
+
+    def _aggregate(self, looked: Looked, at_row: AtRow, path: Path) -> object:
+        """An aggregate of all its values: lists and sets, which grow with each row."""
+        from neelc.runtime.reference.aggregates import aggregate
+
+        rows = path.rows[looked.variables]
+        values = [value for row in rows if (value := at_row(row, path)) is not None]
+        return aggregate(looked.name or "", values, looked.type, looked.distinct)  # type: ignore[arg-type]
+
+    def _reader(self, column: str | Argument | None) -> AtRow:
+        match column:
+            case None:
+                return self._variable
+            case str():
+                values = self.columns[column]
+                return lambda row, path: values[row]
+        evaluated = _expression(column.expression)
+
+        def at_row(row: int, path: Path) -> object:
+            of_row = {name: self.columns[name][row] for name in column.columns}
+            of_match = {"classifier": self._variable(row, path), "match_number": path.number}
+            return evaluated({"row": of_row, "match": of_match})
+
+        return at_row
+
+    def _variable(self, row: int, path: Path) -> str | None:
+        """The variable that a row is mapped to, None outside of the match."""
+        place = row - path.start
+        return self.names[path.variables[place]] if 0 <= place < len(path.variables) else None
+
+
+def _row(at: At, path: Path) -> int | None:
+    rows = path.rows[at.variables]
+    if at.place >= len(rows):
+        return None
+    row = rows[-1 - at.place if at.last else at.place] + at.shift
+    return row if path.head <= row < path.tail else None
+
+
+def _test(condition: Condition) -> Callable[[list[object]], object]:
+    """The condition as a function of the values that it asks for."""
+    names, expression = condition.names, condition.expression
+    if isinstance(expression, Apply | Column | Constant):
+        return compiled(expression, names)
+    evaluated = _expression(expression)
+    return lambda values: evaluated({"row": dict(zip(names, values, strict=True))})
+
+
+def _expression(expression: object) -> Callable[[Mapping[str, Mapping[str, object]]], object]:
+    """An expression of the compiler's as a function of the attributes of its events."""
+    from neelc.runtime.reference.evaluate import evaluate
+    from neelc.runtime.reference.model import Context, Event
+
+    def evaluated(events: Mapping[str, Mapping[str, object]]) -> object:
+        known = {name: Event("", 0, None, 0, 0, values, (None, None)) for name, values in events.items()}
+        return evaluate(expression, Context(known))  # type: ignore[arg-type]
+
+    return evaluated
+
+
+MOST_STEPS = 1_000_000
+"""So many rows may be tried for a match from one row."""
+
+MOST_TRIED, MOST_TRIED_EACH = 5_000_000, 100
+"""So many rows may be tried in vain in a partition, or in a piece of a long one, and so many more for each of
+its rows."""
+
+UNDECIDED = [-1]
+"""In place of a match's places: what the preferred match is depends on rows that have not come."""
+
+Match = tuple[int, list[int]]
+"""The row at which a match starts, and the places of its rows."""
+
+START, FIRST = -1, -2
+"""Where choices are made besides after places: at the first row of a match, and at that of a partition."""
+
+
+class Search:
+    """Looks for matches in rows whose states are known. In an open partition, more rows may come after them.
+    `before` says how many rows of the partition came before them, `offset` where the states of matches from
+    each row begin, if there are several kinds."""
+
+    def __init__(
+        self,
+        program: RowProgram,
+        viability: Viability,
+        states: Ints,
+        judge: Judge,
+        times: Sequence[int] | None,
+        before: int = 0,
+        offset: Ints | None = None,
+    ) -> None:
+        self.program = program
+        self.before = before
+        self.offset = None if offset is None else offset.tolist()
+        self.shift = 0
+        self.is_open = viability.is_open
+        self.machine = viability.machine
+        self.sets = viability.sets
+        self.states = states.tolist()
+        self.judge = judge
+        self.times = times
+        self.known: dict[tuple[int, int], list[int]] = {}
+        self.remembers = depends_on_start_only(program)
+        self.tried = 0
+
+    def matches(self, heads: Ints, next_start: NextStart) -> Matches:
+        """The matches of all partitions."""
+        found: list[Match] = []
+        count = len(self.states) if self.offset is None else len(self.offset)
+        tails = np.append(heads[1:], count).tolist()
+        for head, tail in zip(heads.tolist(), tails, strict=True):
+            self._collect(Path(head, tail, 1, tail), range(head, tail), next_start, found)
+        return _listed(found, heads)
+
+    def matches_from(self, path: Path, rows: range, next_start: NextStart) -> tuple[Matches, int]:
+        """The matches of one partition that start at some rows; and the row from which on it is yet to be
+        decided where matches start."""
+        found: list[Match] = []
+        decided = self._collect(path, rows, next_start, found)
+        return _listed(found, np.array([path.head])), decided
+
+    def _collect(self, path: Path, rows: range, next_start: NextStart, found: list[Match]) -> int:
+        row = rows.start
+        while row < rows.stop:
+            self.shift = 0 if self.offset is None else self.offset[row]
+            can_begin = self._viable(FIRST if row == path.head else START, row)
+            places = self._first(path, row) if can_begin else None
+            if places is UNDECIDED:
+                return row
+            if self.tried > MOST_TRIED + MOST_TRIED_EACH * (row - rows.start):
+                raise RowFailure(_tried_in_vain(row - rows.start, row - path.head + self.before), row)
+            if places is None:
+                row += 1
+                continue
+            path.number += 1
+            found.append((row, places))
+            row = next_start(row, places) if places else row + 1
+        return row
+
+    def _first(self, path: Path, row: int) -> list[int] | None:
+        """The places of the preferred match from a row; None if there is none; or UNDECIDED."""
+        machine, judge = self.machine, self.judge
+        judge.begin(path, row)
+        places: list[int] = []
+        waiting = [iter(self._viable(FIRST if row == path.head else START, row))]
+        failed: set[tuple[int, int]] = set()
+        steps = 0
+        while waiting:
+            choice = next(waiting[-1], None)
+            if choice is None:
+                waiting.pop()
+                if places:
+                    failed.add((places.pop(), row + len(places)))
+                    judge.pop(path)
+                continue
+            if choice == ACCEPT:
+                break
+            at = row + len(places)
+            if self.remembers and (choice, at) in failed:
+                continue
+            steps += 1
+            if steps > MOST_STEPS:
+                if self.is_open:
+                    return UNDECIDED  # rows to come may show that nothing had to be tried
+                raise RowFailure(_hard_to_find(row - path.head + self.before), row)
+            judge.push(path, at, machine.variables[choice])
+            if not self._reaches(row, at) or not judge.holds(path):
+                judge.pop(path)
+                continue
+            places.append(choice)
+            if at + 1 < path.known:
+                waiting.append(iter(self._viable(choice, at + 1)))
+            elif self.is_open:
+                return places if machine.after[choice][:1] == (ACCEPT,) else UNDECIDED
+            elif machine.ends[choice]:
+                break
+            else:
+                places.pop()
+                judge.pop(path)
+        self.tried += steps - len(places)
+        return places if waiting else None
+
+    def _viable(self, place: int, row: int) -> list[int]:
+        """The choices after a place that can be completed, if they take a row."""
+        key = (place, self.states[row + self.shift])
+        found = self.known.get(key)
+        if found is None:
+            viable, choices = self.sets[key[1]].possible, self._choices(place)
+            found = [choice for choice in choices if choice == ACCEPT or viable >> choice & 1]
+            self.known[key] = found
+        return found
+
+    def _choices(self, place: int) -> Choices:
+        machine = self.machine
+        return {START: machine.start, FIRST: machine.first}[place] if place < 0 else machine.after[place]
+
+    def _reaches(self, row: int, at: int) -> bool:
+        program = self.program
+        if program.rows is not None and at - row >= program.rows:
+            return False
+        if program.reach is None or self.times is None:
+            return True
+        first, last = self.times[row], self.times[at]
+        return first is not None and last is not None and abs(last - first) <= program.reach
+
+
+def _listed(found: list[Match], heads: Ints) -> Matches:
+    starts, lengths = [row for row, _ in found], [len(places) for _, places in found]
+    return listed(starts, lengths, [place for _, places in found for place in places], heads)
+
+
+def _hard_to_find(row: int) -> Facts:
+    message = (
+        f"more than {MOST_STEPS} attempts to match from row {row + 1} of a partition: conditions "
+        "of this pattern depend on the path, so that each way is tried"
+    )
+    return Facts(BACKTRACKING, message, limit=MOST_STEPS, number=MOST_STEPS + 1)
+
+
+def _tried_in_vain(rows: int, row: int) -> Facts:
+    limit = MOST_TRIED + MOST_TRIED_EACH * rows
+    message = (
+        f"more than {limit} attempts to match in vain, up to row {row + 1} of a partition: conditions of "
+        "this pattern depend on the path, so that the rows behind each row are tried again"
+    )
+    return Facts(BACKTRACKING, message, limit=limit, number=limit + 1)
+
+
+# Aggregates over the rows of a match that grows and shrinks, row by row.
+#
+# The state after each row is kept: to give a row back is to look at the state before it. Nothing is
+# subtracted, so a value is what adding up all values from the first to the last gives, whatever has been
+# tried in between.
+
+FAILED = object()
+"""The state after a value that cannot be added; the aggregate is NULL from there on."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An aggregate as a state that takes one value after the other. NULLs are left out before."""
+
+    empty: Any
+    step: Callable[[Any, Any], Any]
+    result: Callable[[Any], Any] = lambda state: state
+
+
+class Running:
+    """An aggregate along a path: the state after each row.
+
+    >>> total = Running(FOLDS["sum"], None)
+    >>> for value in (0.1, 0.2, None, 1e16):
+    ...     total.push(value)
+    >>> total.value(), total.pop(), total.value(), len(total)
+    (1e+16, None, 0.30000000000000004, 3)
+    """
+
+    def __init__(self, fold: Fold, type: object, distinct: bool = False) -> None:
+        self.fold, self.type, self.distinct = fold, type, distinct
+        self.states = [fold.empty]
+        self.known: set[object] = set()
+        self.added: list[tuple[int, object]] = []
+
+    def __len__(self) -> int:
+        return len(self.states) - 1
+
+    def push(self, value: Any) -> None:
+        """One more row, with this value."""
+        if self.distinct and value is not None:
+            value = self._if_new(value)
+        state = self.states[-1]
+        if value is not None and state is not FAILED:
+            try:
+                state = self.fold.step(state, value)
+            except FAILURES:
+                state = FAILED
+        self.states.append(state)
+
+    def _if_new(self, value: object) -> object:
+        key = comparable(value)
+        if key in self.known:
+            return None
+        self.known.add(key)
+        self.added.append((len(self.states), key))
+        return value
+
+    def pop(self) -> None:
+        """The last row is given back."""
+        self.states.pop()
+        if self.added and self.added[-1][0] == len(self.states):
+            self.known.remove(self.added.pop()[1])
+
+    def value(self) -> Any:
+        state = self.states[-1]
+        if state is FAILED:
+            return None
+        try:
+            return fit(self.fold.result(state), self.type)  # type: ignore[arg-type]
+        except FAILURES:
+            return None
+
+
+def _added(total: Any, value: Any) -> Any:
+    if total is None:
+        return value
+    if type(total) is type(value) and type(total) in (int, float):
+        return total + value
+    return binary("+", total, value)
+
+
+def _average(state: tuple[int, Any]) -> Any:
+    count, total = state
+    if not count:
+        return None
+    return total / count if isinstance(total, float) else binary("/", total, decimal.Decimal(count))
+
+
+def _counted(state: tuple[int, Any], value: Any) -> tuple[int, Any]:
+    """How many values there are, and their sum. That of an average is a DOUBLE or a DECIMAL."""
+    count, total = state
+    return count + 1, _added(total, float(value) if isinstance(value, int) else value)
+
+
+def _extreme(sign: int) -> Fold:
+    return Fold(None, lambda best, value: value if best is None or order(value, best) == sign else best)
+
+
+def _moved(state: tuple[int, float, float], value: float) -> tuple[int, float, float]:
+    """Welford's way: the number of values, their mean, and the squares of their distances to it."""
+    count, mean, squares = state
+    delta = value - mean
+    moved = mean + delta / (count + 1)
+    return count + 1, moved, squares + delta * (value - moved)
+
+
+def _variance(sample: bool, root: bool) -> Fold:
+    def result(state: tuple[int, float, float]) -> float | None:
+        count, _, squares = state
+        if count - sample <= 0:
+            return None
+        variance = squares / (count - sample)
+        return math.sqrt(variance) if root and not math.isnan(variance) else variance
+
+    return Fold((0, 0.0, 0.0), _moved, result)
+
+
+def _by(sign: int) -> Fold:
+    return Fold(None, partial(better, sign=sign), chosen)
+
+
+_ALL = Fold(None, lambda state, value: value if state is None else state and value)
+_ANY = Fold(None, lambda state, value: value if state is None else state or value)
+
+FOLDS: Mapping[str, Fold] = {
+    "any": _ANY,
+    "any_value": Fold(None, lambda first, value: value if first is None else first),
+    "avg": Fold((0, None), _counted, _average),
+    "bool_and": _ALL,
+    "bool_or": _ANY,
+    "count": Fold(0, lambda state, value: state + 1),
+    "count_if": Fold(0, lambda state, value: state + (value is True)),
+    "every": _ALL,
+    "max": _extreme(1),
+    "max_by": _by(1),
+    "mean": Fold((0, None), _counted, _average),
+    "min": _extreme(-1),
+    "min_by": _by(-1),
+    "some": _ANY,
+    "stddev": _variance(sample=True, root=True),
+    "stddev_pop": _variance(sample=False, root=True),
+    "stddev_samp": _variance(sample=True, root=True),
+    "sum": Fold(None, _added),
+    "var_pop": _variance(sample=False, root=False),
+    "var_samp": _variance(sample=True, root=False),
+    "variance": _variance(sample=True, root=False),
+}
+"""The aggregates that are folded. The others, which are lists and sets, are computed again at each row."""

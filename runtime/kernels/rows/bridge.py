@@ -1,0 +1,395 @@
+"""From Spark to row patterns and back: the function that `DataFrame.mapInArrow` runs on each partition.
+
+Once all rows of some keys have come, or enough of a long one, their matches are found and become rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime import columns as segments
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Ints
+from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
+from neelc.runtime.kernels.rows import navigation
+from neelc.runtime.kernels.rows.automaton import RowFailure, key_text, listed
+from neelc.runtime.kernels.rows.navigation import Found, Views
+from neelc.runtime.kernels.rows.program import (
+    Member,
+    Number,
+    Order,
+    Output,
+    Property,
+    RowProgram,
+    Value,
+    Values,
+    sight,
+)
+from neelc.runtime.kernels.rows.recognizing import Piece, recognize, recognize_piece
+from neelc.runtime.order import mended, section_heads
+
+# Rows as they come from Spark: those of complete partitions, and pieces of a long one.
+#
+# Rows come sorted, those of one key together. They are collected until a key is complete. If they were
+# sorted by one number instead, they are collected until a section is, and put in order then. A long key is
+# searched before it is complete: what is decided is forgotten, and the rest waits for the rows that decide
+# it.
+
+Batches = Iterator[pa.RecordBatch]
+Batch = TypeVar("Batch")
+
+SHORT = 4
+"""A key with less than this part of the rows that are searched at once waits for its end."""
+
+HEAD = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a partition has been searched whose end has not come: `before` of its rows are forgotten. Of
+    those kept, matches start at the row `begin` or later. `number` matches were found, and they took all rows
+    before `matched`."""
+
+    before: int = 0
+    begin: int = 0
+    number: int = 0
+    matched: int = 0
+
+    def without(self, rows: int) -> Progress:
+        """The same, once so many rows are forgotten."""
+        return Progress(self.before + rows, self.begin - rows, self.number, self.matched - rows)
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Rows in order, and the rows at which keys begin. With `progress` they are of one key, whose first rows
+    came before; it may go on if it is open."""
+
+    rows: pa.RecordBatch
+    heads: Ints
+    progress: Progress | None = None
+    is_open: bool = False
+
+
+class Waiting:
+    """Rows that have come, but were not searched, or may be needed by matches that start later.
+
+    `progress` has those of long keys that were searched before their end came, by the number of the first row
+    that is kept of each.
+    """
+
+    def __init__(self, program: RowProgram, rows_at_once: int) -> None:
+        self.program, self.rows_at_once = program, rows_at_once
+        self.behind, _ = sight(program)
+        self.batches: list[pa.RecordBatch] = []
+        self.count, self.wanted = 0, rows_at_once
+        self.progress: dict[int, Progress] = {}
+
+    def add(self, batch: pa.RecordBatch) -> bool:
+        """Whether there are enough rows now to search them."""
+        if batch.num_rows:
+            self.batches.append(batch)
+            self.count += batch.num_rows
+        return self.count >= self.wanted
+
+    def complete(self, is_last: bool) -> Iterator[Arrived]:
+        """Takes the keys whose rows have all come; if no more come, all."""
+        if not self.count:
+            return
+        rows = _joined(self.batches)
+        end = rows.num_rows if is_last else _end_of_complete(self.program, rows)
+        self._wait(rows.slice(end))
+        if end:
+            progress, self.progress = self.progress, {}
+            rows, heads, order = _in_order(self.program, rows.slice(0, end))
+            first = heads if order is None else order[heads]
+            yield from _apart(rows, heads, [progress.get(row) for row in first.tolist()] if progress else [])
+
+    def search_open(self, search: Callable[[Arrived], Generator[Batch, None, Progress]]) -> Iterator[Batch]:
+        """Searches the long keys whose end has not come, as far as that can be decided, and forgets the rows
+        that are done with."""
+        # A key of few rows is not worth it: what is found is what could have been found a little later.
+        least = max(1, self.rows_at_once // SHORT)
+        if self.count < least:
+            return
+        (rows,) = self.batches
+        settled = _settled(self.program, rows)
+        if settled < least:
+            return
+        ordered, heads, order = _in_order(self.program, rows.slice(0, settled))
+        if order is None:
+            order = np.arange(ordered.num_rows)
+        kept = np.ones(rows.num_rows, dtype=np.bool_)
+        progress = dict(self.progress)
+        for head, tail in zip(heads.tolist(), [*heads[1:].tolist(), ordered.num_rows], strict=True):
+            if tail - head < least:
+                continue
+            before = progress.pop(int(order[head]), Progress())
+            after = yield from search(Arrived(ordered.slice(head, tail - head), HEAD, before, True))
+            # One row at least stays, to know the key again.
+            forgotten = min(max(0, after.begin - self.behind), tail - head - 1)
+            kept[order[head : head + forgotten]] = False
+            progress[int(order[head + forgotten])] = after.without(forgotten)
+        place = np.cumsum(kept) - 1
+        self.progress = {int(place[row]): one for row, one in progress.items()}
+        self._wait(rows if kept.all() else rows.filter(pa.array(kept)))
+        # Rows are searched again each time they have doubled: a few times, not for each batch. Where nothing
+        # at all could be decided, it is not likely to be soon.
+        self.wanted = max(self.rows_at_once, (4 if kept.all() else 2) * self.count)
+
+    def _wait(self, rows: pa.RecordBatch) -> None:
+        self.batches, self.count = ([rows] if rows.num_rows else []), rows.num_rows
+        self.wanted = max(self.rows_at_once, 2 * self.count)
+
+
+def _apart(rows: pa.RecordBatch, heads: Ints, progress: Sequence[Progress | None]) -> Iterator[Arrived]:
+    """Complete keys: each that was searched in part alone, all others together."""
+    if not any(progress):
+        yield Arrived(rows, heads)
+        return
+    lengths = np.diff(heads, append=rows.num_rows)
+    for head, length, one in zip(heads.tolist(), lengths.tolist(), progress, strict=True):
+        if one is not None:
+            yield Arrived(rows.slice(head, length), HEAD, one)
+    new = np.array([one is None for one in progress])
+    if new.any():
+        fresh = rows.filter(pa.array(np.repeat(new, lengths)))
+        yield Arrived(fresh, np.cumsum(lengths[new]) - lengths[new])
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    table = pa.Table.from_batches(batches).combine_chunks()
+    joined = table.to_batches()
+    if len(joined) > 1:
+        raise KernelFailure(Facts(MEMORY, "a column of the rows of one partition is larger than 2 GiB"))
+    return joined[0]
+
+
+def _end_of_complete(program: RowProgram, rows: pa.RecordBatch) -> int:
+    """The row at which the last key begins, or the last section: it may go on in the next batch."""
+    if program.order is None:
+        return int(_key_heads(program, rows)[-1])
+    return int(section_heads(_ticks(program.order, rows))[-1])
+
+
+def _settled(program: RowProgram, rows: pa.RecordBatch) -> int:
+    """How many rows of an open section have their place: rows of the last tick may come in any order."""
+    if program.order is None:
+        return int(rows.num_rows)
+    ticks = _ticks(program.order, rows)
+    return len(ticks) - int(np.count_nonzero(ticks == ticks[-1]))
+
+
+def _in_order(program: RowProgram, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints, Ints | None]:
+    """The rows of each key together and in their order, and the rows at which keys begin; and where they were
+    before, if they were not in this order."""
+    if program.order is None:
+        return rows, _key_heads(program, rows), None
+    ticks = _ticks(program.order, rows)
+    keys = [rows.column(name) for name in program.keys]
+    order, heads = mended(keys, _places(program.order, rows), ticks, section_heads(ticks))
+    return (rows if order is None else rows.take(pa.array(order))), heads, order
+
+
+def _key_heads(program: RowProgram, rows: pa.RecordBatch) -> Ints:
+    return segments.heads([rows.column(name) for name in program.keys], rows.num_rows)
+
+
+def _ticks(order: Order, rows: pa.RecordBatch) -> Ints:
+    """The beginning of each row's tick."""
+    nothing = LAST_TIME if order.nulls_last else FIRST_TIME
+    ticks: Ints = np.where(_is_null(order, rows), nothing, _numbers(order, rows)) & -order.grain
+    return ticks
+
+
+def _places(order: Order, rows: pa.RecordBatch) -> Ints:
+    """Numbers in the order of rows; NULL is before or after all others, the least and greatest too.
+
+    >>> rows = pa.record_batch({"n": pa.array([FIRST_TIME, None, 7, 7])})
+    >>> _places(Order("n", 1), rows).tolist(), _places(Order("n", 1, nulls_last=True), rows).tolist()
+    ([1, 0, 2, 2], [0, 2, 1, 1])
+    """
+    numbers = _numbers(order, rows)
+    is_null = _is_null(order, rows)
+    if not is_null.any():
+        return numbers
+    _, ranks = np.unique(numbers, return_inverse=True)
+    found: Ints = np.where(is_null, len(numbers) if order.nulls_last else -1, ranks)
+    _, places = np.unique(found, return_inverse=True)
+    return places.astype(np.int64, copy=False)
+
+
+def _is_null(order: Order, rows: pa.RecordBatch) -> Bools:
+    return np.asarray(rows.column(order.column).is_null())
+
+
+def _numbers(order: Order, rows: pa.RecordBatch) -> Ints:
+    """The column as whole numbers that rise; of NULL, any."""
+    column = rows.column(order.column)
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    numbers: Ints = np.asarray(column.cast(pa.int64()).fill_null(0))
+    return ~numbers if order.descending else numbers
+
+
+ROWS_AT_ONCE = 250_000
+ROWS_IN_BATCH = 50_000
+
+
+def recognizer(
+    program: RowProgram, rows_at_once: int = ROWS_AT_ONCE, time_zone: str | None = None
+) -> Callable[[Batches], Batches]:
+    """The function that finds the matches of one of Spark's partitions.
+
+    `time_zone` is that of the session, for conditions that depend on it and are judged here.
+    """
+    return partial(_run, program, rows_at_once, time_zone)
+
+
+def _run(program: RowProgram, rows_at_once: int, time_zone: str | None, batches: Batches) -> Batches:
+    waiting = Waiting(program, rows_at_once)
+    search = partial(_searched, program, time_zone)
+    for batch in batches:
+        if waiting.add(batch):
+            for arrived in waiting.complete(is_last=False):
+                yield from search(arrived)
+            yield from waiting.search_open(search)
+    for arrived in waiting.complete(is_last=True):
+        yield from search(arrived)
+
+
+def _searched(
+    program: RowProgram, time_zone: str | None, arrived: Arrived
+) -> Generator[pa.RecordBatch, None, Progress]:
+    """The rows of the result, and how far a key has been searched."""
+    rows, heads, before = arrived.rows, arrived.heads, arrived.progress or Progress()
+    count = rows.num_rows
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    number, matched = before.number, before.matched
+    is_done = np.zeros(count, dtype=np.bool_)
+    is_done[: max(before.begin, matched)] = True
+    with _explained(program, columns), _clock(time_zone):
+        if arrived.progress is None:
+            matches, decided = recognize(program, columns, heads, count), count
+        else:
+            piece = Piece(count, before.before, before.begin, number, arrived.is_open)
+            matches, decided = recognize_piece(program, columns, piece)
+        for one in matches:
+            found = Found(program, one, heads, count)
+            views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
+            yield from _batches(found, views(found), columns)
+            number += len(one.start)
+            matched = max(matched, int((one.start + one.length).max(initial=0)))
+            if program.all_rows == "UNMATCHED":
+                is_done[found.taken] = True
+                is_done[one.start] = True
+        if program.all_rows == "UNMATCHED":
+            nothing = Found(program, listed((), (), (), heads), heads, count)
+            yield from _batches(
+                nothing, navigation.unmatched_rows(np.flatnonzero(~is_done[:decided])), columns
+            )
+    return Progress(before.before, decided, number, matched)
+
+
+def _batches(found: Found, views: Views, columns: dict[str, pa.Array]) -> Batches:
+    for first in range(0, len(views.match), ROWS_IN_BATCH):
+        piece = slice(first, first + ROWS_IN_BATCH)
+        part = Views(views.match[piece], views.seen[piece], views.row[piece])
+        yield _batch(found, part, columns)
+
+
+def _batch(found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+    program = found.program
+    arrays = {
+        name: columns[name].take(pa.array(views.row)) for name in dict.fromkeys((*program.keys, *program.own))
+    }
+    for output in program.outputs:
+        arrays[output.name] = _output(output, found, views, columns)
+    if not arrays:
+        # Arrow would forget how many rows there are.
+        raise ValueError("the program has no outputs")
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _output(output: Output, found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.Array:
+    unmatched = views.match < 0
+    match output:
+        case Value(_, at, column):
+            rows = found.rows(views, at)
+            if column is None:
+                return _names(found, found.variables_at(views, rows))
+            return columns[column].take(pa.array(rows, mask=rows < 0))
+        case Number(_, variables, final):
+            before, upto = found.numbers(views, variables, final)
+            return pa.array(upto - before, mask=unmatched)
+        case Values(_, variables, column):
+            return _values(found, views, variables, None if column is None else columns[column])
+        case Member(_, variables):
+            mapped = found.is_mapped(variables)
+            is_mapped = mapped[views.seen] if len(mapped) else np.zeros(len(views.seen), dtype=np.bool_)
+            return pa.array(is_mapped & (views.seen >= 0), mask=unmatched)
+        case Property(_, "MATCH_NUMBER"):
+            numbers = found.matches.number
+            known = numbers[np.maximum(views.match, 0)] if len(numbers) else np.zeros_like(views.match)
+            return pa.array(known, mask=unmatched)
+        case Property(_, "ROW"):
+            return pa.array(views.row)
+        case Property():
+            excluded = np.array(found.program.machine.excluded, dtype=np.bool_)
+            places = found.matches.places
+            is_excluded = excluded[places[views.seen]] if len(places) else np.zeros(len(views.seen), np.bool_)
+            return pa.array(is_excluded & (views.seen >= 0))
+    raise AssertionError(f"{output} is no output")
+
+
+def _names(found: Found, variables: Ints) -> pa.Array:
+    names = pa.array(found.program.names, type=pa.string())
+    return names.take(pa.array(variables, mask=variables < 0))
+
+
+def _values(found: Found, views: Views, variables: int, column: pa.Array | None) -> pa.Array:
+    """For each match the values of the rows that are mapped to the variables."""
+    before, upto = found.numbers(views, variables, True)
+    mapped = np.flatnonzero(found.is_mapped(variables))
+    lengths = upto - before
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    places = np.arange(offsets[-1]) + np.repeat(before - offsets[:-1], lengths)
+    chosen = mapped[places]
+    if column is None:
+        values = _names(found, found.variable[chosen])
+    else:
+        values = column.take(pa.array(found.taken[chosen]))
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+@contextmanager
+def _clock(time_zone: str | None) -> Iterator[None]:
+    if time_zone is None:
+        yield
+        return
+    from neelc.runtime.reference.evaluate import by_clock_of
+
+    with by_clock_of(time_zone):
+        yield
+
+
+@contextmanager
+def _explained(program: RowProgram, columns: Mapping[str, pa.Array]) -> Iterator[None]:
+    try:
+        yield
+    except RowFailure as failure:
+        key = key_text(program.keys, columns, failure.row)
+        raise failure.about(part=program.label, key=key) from failure
+    except KernelFailure as failure:
+        raise failure.about(part=program.label) from failure
+    except MemoryError as error:
+        facts = Facts(MEMORY, "a worker has not enough memory for the rows of a partition", program.label)
+        raise KernelFailure(facts) from error
+    except Exception as error:
+        raise KernelFailure(Facts(INTERNAL, f"{type(error).__name__}: {error}", program.label)) from error

@@ -1,0 +1,3 @@
+"""Runs that take one event after the other: SKIP TILL NEXT MATCH and the contiguities. Read `following.py`
+first.
+"""

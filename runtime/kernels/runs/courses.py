@@ -1,0 +1,164 @@
+"""The courses of runs: which events each has taken, one after the other.
+
+A run knows only the event it took last, as a node, and each node knows the one before it: to take an event
+costs the same however many were taken before. What variables and lists are is read off at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neelc.runtime.kernels.events import Events, Numbers, Truths
+from neelc.runtime.kernels.frontier import Frontier, Lists
+from neelc.runtime.program import FIRST, NEXT, SAME, Closure, Follow
+
+KINDS = {FIRST: 0, NEXT: 1, SAME: 2}
+LEAST_ROOM = 1024
+
+
+def _nothing() -> Numbers:
+    return np.zeros(LEAST_ROOM, np.int64)
+
+
+@dataclass(eq=False)
+class Courses:
+    """Nodes: an event, the node before it or -1, how many nodes that makes, the state and the iteration that
+    the event belongs to. Arrays have room for more. `complete` are the last nodes of matches, which have
+    `waiting` events together."""
+
+    size: int = 0
+    event: Numbers = field(default_factory=_nothing)
+    parent: Numbers = field(default_factory=_nothing)
+    depth: Numbers = field(default_factory=_nothing)
+    state: NDArray[np.int16] = field(default_factory=lambda: np.zeros(LEAST_ROOM, np.int16))
+    kind: NDArray[np.int8] = field(default_factory=lambda: np.zeros(LEAST_ROOM, np.int8))
+    complete: list[Numbers] = field(default_factory=list)
+    waiting: int = 0
+
+    def add(self, event: Numbers, parent: Numbers | None, state: int, iteration: str) -> Numbers:
+        """New nodes; returns their numbers."""
+        begin, end = self.size, self.size + len(event)
+        if end > len(self.event):
+            for name in ("event", "parent", "depth", "state", "kind"):
+                old = getattr(self, name)
+                new = np.zeros(max(2 * len(old), end), old.dtype)
+                new[:begin] = old[:begin]
+                setattr(self, name, new)
+        self.event[begin:end] = event
+        self.parent[begin:end] = -1 if parent is None else parent
+        self.depth[begin:end] = 1 if parent is None else self.depth[parent] + 1
+        self.state[begin:end] = state
+        self.kind[begin:end] = KINDS[iteration]
+        self.size = end
+        return np.arange(begin, end)
+
+    def note(self, nodes: Numbers) -> None:
+        """Runs that are matches."""
+        self.complete.append(nodes)
+        self.waiting += int(self.depth[nodes].sum())
+
+    def noted(self) -> Numbers:
+        """The matches that were noted since."""
+        found = np.concatenate(self.complete) if self.complete else np.zeros(0, np.int64)
+        self.complete, self.waiting = [], 0
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """All events of some runs, run by run and in the order of time."""
+
+    rows: int
+    row: Numbers
+    event: Numbers
+    state: NDArray[np.int16]
+    kind: NDArray[np.int8]
+
+
+def paths(courses: Courses, nodes: Numbers) -> Paths:
+    """
+    >>> courses = Courses()
+    >>> first = courses.add(np.array([7]), None, 0, FIRST)
+    >>> second = courses.add(np.array([8, 9]), first[[0, 0]], 1, FIRST)
+    >>> found = paths(courses, second)
+    >>> found.row.tolist(), found.event.tolist()
+    ([0, 0, 1, 1], [7, 8, 7, 9])
+    """
+    depth = courses.depth[nodes]
+    beyond = np.cumsum(depth)
+    total = int(beyond[-1]) if len(beyond) else 0
+    found = np.empty(total, np.int64)
+    at, node = beyond - 1, nodes
+    while len(node):
+        found[at] = node
+        node = courses.parent[node]
+        left = node >= 0
+        if left.all():
+            at = at - 1
+        else:
+            node, at = node[left], at[left] - 1
+    row = np.repeat(np.arange(len(nodes)), depth)
+    return Paths(len(nodes), row, courses.event[found], courses.state[found], courses.kind[found])
+
+
+def as_frontier(follow: Follow, found: Paths, frontier: Frontier, events: Events) -> Frontier:
+    """A row for each run, with all its variables, lists and marks; `frontier` is the one row before."""
+    variables: dict[str, Numbers] = {}
+    lists: dict[str, Lists] = {}
+    for number, state in enumerate(follow.states):
+        if state.list is None:
+            variables[state.variable] = _single(found, found.state == number)
+    for closure in follow.closures:
+        for name, value in _listed(follow, closure, found):
+            if isinstance(value, Lists):
+                lists[name] = value
+            else:
+                variables[name] = value
+    marks = {mark: np.repeat(column, found.rows) for mark, column in frontier.marks.items()}
+    for mark, variable in follow.marks:
+        marks[mark] = (variables[variable] >= 0).astype(np.int64)
+    firsts = found.event[np.flatnonzero(np.diff(found.row, prepend=-1))]
+    return Frontier(variables, marks, events.segment[firsts], frontier.choices, lists, {})
+
+
+def _single(found: Paths, mine: Truths) -> Numbers:
+    numbers = np.full(found.rows, -1)
+    numbers[found.row[mine]] = found.event[mine]
+    return numbers
+
+
+def _listed(follow: Follow, closure: Closure, found: Paths) -> Iterator[tuple[str, Numbers | Lists]]:
+    """The lists of a closure, and the names of their first and last elements."""
+    states = [n for n, state in enumerate(follow.states) if state.list == closure.variable]
+    mine = np.flatnonzero(np.isin(found.state, states))
+    row, begins = found.row[mine], found.kind[mine] != KINDS[SAME]
+    length = np.bincount(row[begins], minlength=found.rows)
+    begin = np.cumsum(length) - length
+    full = length > 0
+    iteration = np.cumsum(begins) - 1
+    for name in closure.names:
+        inner = name.removeprefix(f"{closure.variable}[i]")
+        taken = np.isin(found.state[mine], [n for n in states if follow.states[n].variable == name])
+        pool = np.full(int(length.sum()), -1)
+        pool[iteration[taken]] = found.event[mine][taken]
+        known = Lists(pool, begin, np.where(full, length, -1) if closure.optional else length)
+        yield closure.variable + inner, known
+        yield f"{closure.variable}[1]{inner}", _at(pool, begin, full)
+        yield f"{closure.variable}[last]{inner}", _at(pool, begin + length - 1, full)
+        for place in closure.places:
+            yield f"{closure.variable}[{place}]{inner}", known.at_place(place)
+    if closure.names != (f"{closure.variable}[i]",):
+        counts = np.bincount(row, minlength=found.rows)
+        beyond = np.cumsum(counts)
+        yield f"{closure.variable}[1]", _at(found.event[mine], beyond - counts, full)
+        yield f"{closure.variable}[last]", _at(found.event[mine], beyond - 1, full)
+
+
+def _at(pool: Numbers, place: Numbers, there: Truths) -> Numbers:
+    if not len(pool):
+        return np.full(len(place), -1)
+    return np.where(there, pool[np.where(there, place, 0)], -1)

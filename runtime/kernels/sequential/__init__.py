@@ -1,0 +1,3 @@
+"""MATCH_RECOGNIZE_SEQUENTIAL on Spark's workers: all matches in all universes, none of them enumerated."""
+
+from __future__ import annotations

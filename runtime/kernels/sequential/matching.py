@@ -1,0 +1,619 @@
+"""The matches of events in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neelc.runtime.coding import coded
+from neelc.runtime.failures import COUNT_OVERFLOW, Facts, KernelFailure
+from neelc.runtime.kernels.events import Events
+from neelc.runtime.kernels.sequential.program import BITS, CURRENT, LAST, PREVIOUS, TIME, SequentialProgram
+from neelc.runtime.program import Apply, Column, Value
+from neelc.runtime.values.operations import Lookup, holds
+
+# Events as instants: which symbols the events of each instant emit.
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def spread(first: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """Several numbers from each first one on: which they belong to, and the numbers.
+
+    >>> spread(np.array([5, 9]), np.array([2, 1]))
+    (array([0, 0, 1]), array([5, 6, 9]))
+    """
+    which = np.repeat(np.arange(len(first)), count)
+    within = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    return which, first[which] + within
+
+
+@dataclass(frozen=True, eq=False)
+class Emitters:
+    """The events that emit one symbol: `rows`, in order. Of instant i they are the `count[i]` from `begin[i]`
+    on."""
+
+    rows: Ints
+    begin: Ints
+    count: Ints
+
+    def of(self, instants: Ints) -> tuple[Ints, Ints]:
+        """For each of the instants all its events: which of the instants, and the row."""
+        which, places = spread(self.begin[instants], self.count[instants])
+        return which, self.rows[places]
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Instants of events that are sorted by key and time. `begin` are their first rows, `time` their times;
+    `first` says which are the first of their key."""
+
+    begin: Ints
+    time: Ints
+    first: Bools
+    emitters: tuple[Emitters, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.begin)
+
+    @cached_property
+    def last(self) -> Bools:
+        """Which instants are the last of their key."""
+        return np.append(self.first[1:], True)[: self.size]
+
+    @cached_property
+    def is_emitted(self) -> tuple[Bools, ...]:
+        """For each symbol, the instants at which an event emits it."""
+        return tuple(one.count > 0 for one in self.emitters)
+
+
+def timeline(time: Ints, bits: Ints, heads: Ints, symbols: int) -> Timeline:
+    """The instants of events whose keys begin at the rows `heads`.
+
+    >>> rows = np.array([5, 5, 7, 5]), np.array([1, 3, 2, 1]), np.array([0, 3])
+    >>> found = timeline(*rows, symbols=2)
+    >>> found.begin.tolist(), found.first.tolist(), [one.count.tolist() for one in found.emitters]
+    ([0, 2, 3], [True, False, True], [[2, 0, 1], [1, 1, 0]])
+    """
+    is_head = np.zeros(len(time), dtype=np.bool_)
+    is_head[heads] = True
+    changes = is_head.copy()
+    changes[1:] |= time[1:] != time[:-1]
+    begin = np.flatnonzero(changes)
+    instant = np.cumsum(changes) - 1
+    emitters = []
+    for symbol in range(symbols):
+        rows = np.flatnonzero(bits >> symbol & 1)
+        count = np.bincount(instant[rows], minlength=len(begin))
+        emitters.append(Emitters(rows, np.cumsum(count) - count, count))
+    return Timeline(begin, time[begin], is_head[begin], tuple(emitters))
+
+
+def reversed_in_time(line: Timeline) -> tuple[Bools, tuple[Bools, ...]]:
+    """The first instants of keys and the instants of symbols, read from the end."""
+    return line.last[::-1], tuple(one[::-1] for one in line.is_emitted)
+
+
+# The latest start with which a state can be reached at each instant.
+#
+# It tells whether a partial match can be completed inside the window, so no way is ever followed in vain:
+# of all that lead to a state, the one that started last reaches furthest.
+
+Edge = tuple[int | None, int, int]
+"""State, symbol, next state; from None a way starts."""
+
+NONE = -1
+
+
+def latest_starts(edges: Sequence[Edge], states: int, first: Bools, is_emitted: Sequence[Bools]) -> Ints:
+    """For each state and instant: the latest instant at which a way into the state can have started that
+    takes this instant last, NONE if there is no such way. Ways do not cross the `first` instant of a key.
+
+    >>> every, second = np.array([True] * 3), np.array([False, True, False])
+    >>> first = np.array([True, False, False])
+    >>> latest_starts([(None, 1, 0), (0, 0, 0)], 1, first, [every, second]).tolist()
+    [[-1, 1, 1]]
+    """
+    size = len(first)
+    found = np.full((states, size), NONE, dtype=np.int64)
+    for component in _components(edges, states):
+        entering = [edge for edge in edges if edge[2] in component and edge[0] not in component]
+        inner = [edge for edge in edges if edge[2] in component and edge[0] in component]
+        for source, symbol, target in entering:
+            start = np.arange(size) if source is None else _before(found[source], first)
+            np.maximum(found[target], np.where(is_emitted[symbol], start, NONE), out=found[target])
+        if len(component) == 1 and inner:
+            state = component[0]
+            goes_on = np.logical_or.reduce([is_emitted[symbol] for _, symbol, _ in inner]) & ~first
+            found[state] = _running_latest(found[state], goes_on)
+        elif inner:
+            _step_by_step(found, component, inner, first, is_emitted)
+    return found
+
+
+def _before(values: Ints, first: Bools) -> Ints:
+    """The value of the instant before, in the same key."""
+    shifted = np.concatenate([[NONE], values[:-1]])[: len(values)]
+    return np.where(first, NONE, shifted)
+
+
+def _running_latest(values: Ints, goes_on: Bools) -> Ints:
+    """The greatest value since the last instant that does not go on."""
+    width = len(values) + 2
+    offset = np.cumsum(~goes_on) * width
+    return np.maximum.accumulate(values + 1 + offset) - 1 - offset if len(values) else values
+
+
+def _step_by_step(
+    found: Ints, component: list[int], inner: list[Edge], first: Bools, is_emitted: Sequence[Bools]
+) -> None:
+    """States that lead to each other: closures of groups."""
+    columns = {state: found[state].tolist() for state in component}
+    edges = [
+        (columns[source], is_emitted[symbol].tolist(), columns[to]) for source, symbol, to in _known(inner)
+    ]
+    for instant in np.flatnonzero(~first).tolist():
+        for source, emitted, target in edges:
+            if emitted[instant] and source[instant - 1] > target[instant]:
+                target[instant] = source[instant - 1]
+    for state, values in columns.items():
+        found[state] = values
+
+
+def _known(edges: Sequence[Edge]) -> list[tuple[int, int, int]]:
+    return [(source, symbol, to) for source, symbol, to in edges if source is not None]
+
+
+def _components(edges: Sequence[Edge], states: int) -> list[list[int]]:
+    """States that lead to each other together, those that lead to others before these."""
+    reached = [1 << state for state in range(states)]
+    pairs = sorted({(source, to) for source, _, to in _known(edges) if source != to}, reverse=True)
+    changed = True
+    while changed:
+        changed = False
+        for source, to in pairs:
+            more = reached[source] | reached[to]
+            changed |= more != reached[source]
+            reached[source] = more
+    groups: dict[int, list[int]] = {}
+    for state in range(states):
+        groups.setdefault(reached[state], []).append(state)
+    return [groups[mask] for mask in sorted(groups, key=lambda mask: -mask.bit_count())]
+
+
+# Partial matches as rows of a table, and what is found.
+
+ABSENT = -1
+MOST_TOGETHER = 200_000
+"""So many partial matches are followed at the same time; the rest waits."""
+ENOUGH = 10_000
+HEAVIEST = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Partial matches: the instant that comes next, the state, the instant of the end that is known already,
+    how many matches it stands for, and for each of the tracked symbols the row of its event."""
+
+    instant: Ints
+    state: Ints
+    end: Ints
+    weight: Ints
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.instant)
+
+    def chosen(self, which: Ints | Bools) -> Ways:
+        return Ways(*(getattr(self, one.name)[which] for one in fields(self)))
+
+    def times(self, counts: Ints) -> Ways:
+        """Each standing for so many times as many matches."""
+        if len(counts) and int(self.weight.max()) > HEAVIEST // int(counts.max()):
+            raise KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
+        return replace(self, weight=self.weight * counts)
+
+    def tracking(self, place: int, rows: Ints) -> Ways:
+        changed = self.rows.copy()
+        changed[:, place] = rows
+        return replace(self, rows=changed)
+
+
+def joined(parts: Sequence[Ways]) -> Ways:
+    return Ways(*(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Ways)))
+
+
+def pieces(ways: Ways) -> Iterator[Ways]:
+    """Not too many at once."""
+    for low in range(0, len(ways), MOST_TOGETHER):
+        yield ways.chosen(np.arange(low, min(low + MOST_TOGETHER, len(ways))))
+
+
+def gathered(found: Iterator[Ways]) -> Iterator[Ways]:
+    """Not too few at once, either."""
+    waiting: list[Ways] = []
+    for ways in found:
+        waiting.append(ways)
+        if sum(map(len, waiting)) >= ENOUGH:
+            yield joined(waiting)
+            waiting = []
+    if waiting:
+        yield joined(waiting)
+
+
+class Window:
+    """Whether the ends of a match are close enough."""
+
+    def __init__(self, program: SequentialProgram, line: Timeline) -> None:
+        self.reach, self.rows = program.reach, program.rows
+        # Both ends are known to be in order, so that their distance cannot overflow without a sign.
+        self.time = line.time.astype(np.int64).view(np.uint64)
+
+    def holds(self, start: Ints, end: Ints) -> Bools:
+        """For starts that are not after the ends; there may be none (-1), and then it does not hold."""
+        found = start >= 0
+        if self.reach is not None:
+            found &= self.time[end] - self.time[start] <= np.uint64(self.reach)
+        if self.rows is not None:
+            found &= end - start < self.rows
+        return found
+
+    def lowest(self, low: Ints, end: Ints) -> Ints:
+        """For each end the first instant from `low` on, in its key, that is close enough; by halving."""
+        if self.reach is None and self.rows is None:
+            return low
+        low, high = low.copy(), end.copy()
+        while (open_ := low < high).any():
+            middle = (low + high) // 2
+            near = self.holds(middle, end)
+            high = np.where(open_ & near, middle, high)
+            low = np.where(open_ & ~near, middle + 1, low)
+        return low
+
+
+# All matches, from their ends to their starts, where no condition depends on the events before.
+#
+# What a match tells are the last events of symbols: read backwards, the first ones met. So a stretch in
+# which a closure has no choice is crossed in one step, and the time is that of the events and of the
+# matches, however long these are.
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Of a state that a closure goes round in: the tracked places of its symbols; for each instant the first
+    of those up to it between which there is no choice but to go round; the instants at which other states
+    lead to this one."""
+
+    wanted: list[int]
+    begin: Ints
+    entries: Ints
+
+
+class Backward:
+    """Finds the matches of a program without conditions; `tracked` are the symbols whose last events are
+    wanted, None for the last event of all."""
+
+    def __init__(self, program: SequentialProgram, line: Timeline, tracked: tuple[int | None, ...]) -> None:
+        self.line, self.tracked = line, tracked
+        self.accepting = program.automaton.accepting
+        self.edges: list[Edge] = [
+            (source or None, symbol, to) for source, symbol, to in program.automaton.edges
+        ]
+        self.starts = latest_starts(self.edges, program.automaton.states, line.first, line.is_emitted)
+        self.window = Window(program, line)
+        self.into = {edge[2]: [one for one in self.edges if one[2] == edge[2]] for edge in self.edges}
+        self.stretches = {state: self._stretches(state) for state in self.into}
+
+    def matches(self, ends: Bools) -> Iterator[Ways]:
+        """The matches that end at these instants."""
+        for state in self.accepting:
+            instants = np.flatnonzero(ends & self.window.holds(self.starts[state], np.arange(self.line.size)))
+            waiting = list(pieces(self._beginning(instants, state)))
+            while waiting:
+                ways = waiting.pop()
+                if len(ways) > 1 and self._entering(ways) > MOST_TOGETHER:
+                    half = len(ways) // 2
+                    waiting += [ways.chosen(np.arange(half)), ways.chosen(np.arange(half, len(ways)))]
+                    continue
+                done, open_ways = self._step(ways)
+                yield from done
+                if open_ways:
+                    waiting += pieces(joined(open_ways))
+
+    def _beginning(self, instants: Ints, state: int) -> Ways:
+        states = np.full(len(instants), state)
+        rows = np.full((len(instants), len(self.tracked)), ABSENT, dtype=np.int64)
+        return Ways(instants, states, instants, np.ones_like(instants), rows)
+
+    def _step(self, ways: Ways) -> tuple[list[Ways], list[Ways]]:
+        """The ways, one event longer: those that are complete, and those that are not."""
+        done, going = [], []
+        for state in np.unique(ways.state).tolist():
+            here, leaving = self._along(ways.chosen(ways.state == state), state)
+            for source, symbol, _ in self.into.get(state, ()):
+                able = here if source == state else joined([here, leaving])
+                taken = able.chosen(self._is_possible(able, source, symbol))
+                if not len(taken):
+                    continue
+                taken = self._taking(taken, symbol)
+                if source is None:
+                    done.append(taken)
+                else:
+                    states = np.full(len(taken), source)
+                    going.append(Ways(taken.instant - 1, states, taken.end, taken.weight, taken.rows))
+        return done, going
+
+    def _is_possible(self, ways: Ways, source: int | None, symbol: int) -> Bools:
+        possible = self.line.is_emitted[symbol][ways.instant]
+        if source is None:
+            return possible & self.window.holds(ways.instant, ways.end)
+        possible = possible & ~self.line.first[ways.instant]
+        return possible & self.window.holds(self.starts[source][ways.instant - 1], ways.end)
+
+    def _taking(self, ways: Ways, symbol: int) -> Ways:
+        """The ways with an event of the symbol: with each one if it is wanted which, else with any."""
+        emitters = self.line.emitters[symbol]
+        wanted = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
+        is_open = np.zeros(len(ways), dtype=np.bool_)
+        for place in wanted:
+            is_open |= ways.rows[:, place] == ABSENT
+        closed = ways.chosen(~is_open)
+        closed = closed.times(emitters.count[closed.instant])
+        opened = ways.chosen(is_open)
+        which, rows = emitters.of(opened.instant)
+        opened = opened.chosen(which)
+        for place in wanted:
+            known = opened.rows[:, place]
+            opened = opened.tracking(place, np.where(known == ABSENT, rows, known))
+        return joined([closed, opened])
+
+    def _stretches(self, state: int) -> Stretches | None:
+        """For a state that a closure goes round in: where it has no choice, and where others lead to it."""
+        loops = [symbol for source, symbol, to in self.into[state] if source == to]
+        if not loops:
+            return None
+        line = self.line
+        choices = np.sum([line.emitters[symbol].count for symbol in loops], axis=0)
+        begin = np.maximum.accumulate(np.where(line.first | (choices != 1), np.arange(line.size), 0))
+        is_entry = np.zeros(line.size, dtype=np.bool_)
+        for source, symbol, to in self.into[state]:
+            if source is None:
+                is_entry |= line.is_emitted[symbol]
+            elif source != to:
+                before = np.concatenate([[ABSENT], self.starts[source][:-1]])[: line.size]
+                is_entry |= line.is_emitted[symbol] & (before >= 0)
+        wanted = [place for place, one in enumerate(self.tracked) if one is None or one in loops]
+        return Stretches(wanted, begin, np.flatnonzero(is_entry))
+
+    def _along(self, ways: Ways, state: int) -> tuple[Ways, Ways]:
+        """Ways in a state, those in a closure gone round as long as there is no choice: where they are then,
+        and before that at each instant at which they could come from elsewhere, and then must."""
+        stretches = self.stretches.get(state)
+        if stretches is None:
+            return ways, ways.chosen(np.zeros(0, dtype=np.int64))
+        may_go = (ways.rows[:, stretches.wanted] != ABSENT).all(axis=1)
+        staying, going = ways.chosen(~may_go), ways.chosen(may_go)
+        first, count = self._entries(going, stretches)
+        which, places = spread(first, count)
+        leaving = replace(going.chosen(which), instant=stretches.entries[places])
+        return joined([staying, replace(going, instant=stretches.begin[going.instant])]), leaving
+
+    def _entries(self, ways: Ways, stretches: Stretches) -> tuple[Ints, Ints]:
+        """The first of the entries that each way comes by inside the window, and how many there are."""
+        begin = stretches.begin[ways.instant]
+        low = np.maximum(begin + 1, self.window.lowest(begin, ways.end))
+        first = np.searchsorted(stretches.entries, low)
+        count = np.searchsorted(stretches.entries, ways.instant, side="right") - first
+        return first, np.maximum(count, 0)
+
+    def _entering(self, ways: Ways) -> int:
+        """How many ways there would be one step further, because of closures."""
+        found = 0
+        for state, stretches in self.stretches.items():
+            if stretches is not None:
+                found += int(self._entries(ways.chosen(ways.state == state), stretches)[1].sum())
+        return found
+
+
+# All matches, from their starts to their ends, where conditions depend on the events before.
+#
+# That is the table of active instances of the JEPC thesis (9.2.3), for all starts at the same time.
+# Instances that cannot be told apart any more are one that stands for several.
+
+FEW = 1_000
+"""So many instances are not worth the search for equal ones."""
+
+
+class Forward:
+    """Finds the matches of a program; `tracked` are the symbols whose last events are wanted or asked for,
+    None for the last event of all. `Ways.end` is the start of a way here: the end that is known."""
+
+    def __init__(
+        self, program: SequentialProgram, line: Timeline, tracked: tuple[int | None, ...], events: Events
+    ) -> None:
+        self.line, self.tracked, self.events = line, tracked, events
+        automaton = program.automaton
+        self.accepting = frozenset(automaton.accepting)
+        self.out_of = {
+            source: [e for e in automaton.edges if e[0] == source] for source, *_ in automaton.edges
+        }
+        self.tests = {
+            symbol: [one.test for one in program.conditions if one.symbol == symbol]
+            for symbol in range(len(program.names))
+        }
+        self.window = Window(program, line)
+        self.ends = _earliest_ends(program, line)
+
+    def matches(self, ends: Bools) -> Iterator[Ways]:
+        """The matches that end at these instants."""
+        instants = np.flatnonzero(self._can_go_on(0, np.arange(self.line.size), np.arange(self.line.size)))
+        rows = np.full((len(instants), len(self.tracked)), ABSENT, dtype=np.int64)
+        every = Ways(instants, np.zeros_like(instants), instants, np.ones_like(instants), rows)
+        waiting = list(pieces(every))
+        while waiting:
+            for found, going in self._step(waiting.pop()):
+                done = found.chosen(ends[found.end])
+                if len(done):
+                    yield done
+                if len(going):
+                    waiting += pieces(_merged(going))
+
+    def _can_go_on(self, state: int, instant: Ints, start: Ints) -> Bools:
+        """Whether a way in a state can take the instant and be completed, for all that is known without the
+        conditions that depend on it."""
+        end: Ints = self.ends[state][instant]
+        inside: Bools = self.window.holds(start, np.maximum(end, 0))
+        inside[end < 0] = False
+        return inside
+
+    def _step(self, ways: Ways) -> Iterator[tuple[Ways, Ways]]:
+        done, going = [], []
+        for state in np.unique(ways.state).tolist():
+            here = ways.chosen(ways.state == state)
+            for _, symbol, to in self.out_of.get(state, ()):
+                taken = self._taking(here.chosen(self.line.is_emitted[symbol][here.instant]), symbol)
+                if not len(taken):
+                    continue
+                if to in self.accepting:
+                    inside = taken.chosen(self.window.holds(taken.end, taken.instant))
+                    done.append(Ways(inside.end, inside.state, inside.instant, inside.weight, inside.rows))
+                going.append(self._moved(taken, to))
+        if going:
+            finished = joined(done) if done else going[0].chosen(np.zeros(0, dtype=np.int64))
+            yield finished, joined(going)
+
+    def _moved(self, ways: Ways, state: int) -> Ways:
+        """At the next instant of the key, if the match can be completed from there."""
+        if state not in self.out_of:
+            return ways.chosen(np.zeros(0, dtype=np.int64))
+        ways = ways.chosen(~self.line.last[ways.instant])
+        moved = Ways(ways.instant + 1, np.full(len(ways), state), ways.end, ways.weight, ways.rows)
+        return moved.chosen(self._can_go_on(state, moved.instant, moved.end))
+
+    def _taking(self, ways: Ways, symbol: int) -> Ways:
+        emitters = self.line.emitters[symbol]
+        wanted = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
+        if not wanted and not self.tests[symbol]:
+            return ways.times(emitters.count[ways.instant])
+        which, rows = emitters.of(ways.instant)
+        ways = ways.chosen(which)
+        for test in self.tests[symbol]:
+            met = holds(test, self._seen(ways, rows), self.events, len(ways))
+            ways, rows = ways.chosen(met), rows[met]
+        for place in wanted:
+            ways = ways.tracking(place, rows)
+        return ways
+
+    def _seen(self, ways: Ways, rows: Ints) -> Lookup:
+        def lookup(name: str) -> Ints:
+            if name == CURRENT:
+                return rows
+            symbol = None if name == PREVIOUS else int(name.removeprefix(LAST))
+            return ways.rows[:, self.tracked.index(symbol)]
+
+        return lookup
+
+
+def _earliest_ends(program: SequentialProgram, line: Timeline) -> Ints:
+    """For each state and instant: the earliest instant at which a match can end that takes this one next."""
+    automaton = program.automaton
+    edges: list[Edge] = [
+        (source, symbol, to)
+        for to, symbol, end in automaton.edges
+        for source in ((end, None) if end in automaton.accepting else (end,))
+    ]
+    first, is_emitted = reversed_in_time(line)
+    found = latest_starts(edges, automaton.states, first, is_emitted)[:, ::-1]
+    return np.where(found >= 0, line.size - 1 - found, ABSENT)
+
+
+def _merged(ways: Ways) -> Ways:
+    """Ways that differ in nothing that is asked for are one."""
+    if len(ways) < FEW:
+        return ways
+    table = np.column_stack([ways.instant, ways.state, ways.end, ways.rows])
+    order = np.lexsort(table.T)
+    table = table[order]
+    is_new = np.append(True, (table[1:] != table[:-1]).any(axis=1))
+    begin = np.flatnonzero(is_new)
+    kept = ways.chosen(order[begin])
+    weight = np.add.reduceat(ways.weight[order], begin)
+    if float(ways.weight.astype(np.float64).sum()) > HEAVIEST:
+        raise KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
+    return Ways(kept.instant, kept.state, kept.end, weight, kept.rows)
+
+
+Arrays = Mapping[str, pa.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Matcher:
+    """The events of complete instants, sorted by key and time, whose keys begin at `heads`."""
+
+    program: SequentialProgram
+    columns: Arrays
+    heads: Ints
+
+    def line(self) -> Timeline:
+        time = np.asarray(self.columns[TIME]).astype(np.int64, copy=False)
+        bits = np.asarray(self.columns[BITS].fill_null(0)).astype(np.int64, copy=False)
+        return timeline(time, bits, self.heads, len(self.program.names))
+
+    def matches(self, line: Timeline, from_row: int = 0) -> Iterator[Ways]:
+        """The matches that end in rows from `from_row` on."""
+        ends = line.begin >= from_row
+        finder = Forward if self.program.conditions else Backward
+        if finder is Backward:
+            yield from Backward(self.program, line, tracked(self.program)).matches(ends)
+        else:
+            yield from Forward(self.program, line, tracked(self.program), self._events()).matches(ends)
+
+    def _events(self) -> Events:
+        names = {one.name for condition in self.program.conditions for one in _columns(condition.test)}
+        none = np.zeros(0, dtype=np.int64)
+        values = coded({name: self.columns[name] for name in names}, self.program.codings)
+        return Events(none, none, none, {}, values, (none, none))
+
+
+def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
+    """The symbols whose last events are asked for, by outputs or by conditions."""
+    asked = {one.symbol for one in program.outputs}
+    for variable in (one.variable for test in program.conditions for one in _columns(test.test)):
+        if variable == PREVIOUS:
+            asked.add(None)
+        elif variable.startswith(LAST):
+            asked.add(int(variable.removeprefix(LAST)))
+    return tuple(sorted(asked, key=lambda symbol: -1 if symbol is None else symbol))
+
+
+def _columns(value: Value) -> Iterator[Column]:
+    match value:
+        case Column():
+            yield value
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from _columns(operand)
+
+
+def first_needed(program: SequentialProgram, line: Timeline, head: int) -> int:
+    """The first instant, from `head` on, that a match which ends after all these instants can have."""
+    last = line.size - 1
+    edges: list[Edge] = [(source or None, symbol, to) for source, symbol, to in program.automaton.edges]
+    going = sorted({source for source, _, _ in program.automaton.edges} - {0})
+    starts = latest_starts(edges, program.automaton.states, line.first, line.is_emitted)[going, head:]
+    # What is open now was open at every instant since it started.
+    idle = np.flatnonzero((starts < 0).all(axis=0)) if going else np.arange(line.size - head)
+    needed = head + (int(idle[-1]) + 1 if len(idle) else 0)
+    if program.rows is not None:
+        needed = max(needed, last + 2 - program.rows)
+    if program.reach is not None:
+        distance = line.time[last : last + 1].view(np.uint64) - line.time[needed:].view(np.uint64)
+        needed += int(np.count_nonzero(distance > np.uint64(program.reach)))
+    return needed

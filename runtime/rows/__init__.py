@@ -1,1 +1,0 @@
-"""Row patterns on Spark's workers: the program that a clause becomes, and what runs it."""

@@ -1,1 +1,0 @@
-"""MATCH_RECOGNIZE_SEQUENTIAL on Spark's workers: all matches in all universes, none of them enumerated."""

@@ -1,0 +1,1 @@
+"""Operations on values: on columns with NumPy, and on single values."""
