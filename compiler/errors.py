@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong, where, and what to do about it. `neelc.codes` has the codes."""
+"""Diagnostics: what is wrong, where, and what to do about it; and all codes."""
 
 from __future__ import annotations
 

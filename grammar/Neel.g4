@@ -3,7 +3,7 @@
 //
 // Most decisions need one token of lookahead, which keeps the generated Python parser quick. Precedence of
 // arithmetic, units of time, selection strategies and the words of temporal patterns are resolved in
-// compiler/parse, where the errors can be better.
+// compiler/syntax, where the errors can be better.
 grammar Neel;
 options { caseInsensitive = true; }
 
@@ -21,7 +21,7 @@ statement
     | query (AS name)?
     ;
 
-// A relation is read like a stream, but has no time; compiler/parse checks that.
+// A relation is read like a stream, but has no time; compiler/syntax checks that.
 createStream : (STREAM | RELATION) name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)? streamClause* ;
 columnDefinition : name dataType ;
 streamClause
@@ -148,7 +148,7 @@ subset : name EQ LPAREN name (COMMA name)* RPAREN ;
 sequentialClause : sharedClause | PATTERN rowPattern ;
 temporalClause : sharedClause | PATTERN temporalPatterns ;
 
-// A SEMI separates alternatives in JEPC's patterns only; compiler/parse checks that.
+// A SEMI separates alternatives in JEPC's patterns only; compiler/syntax checks that.
 rowPattern : rowSequence ((PIPE | SEMI) rowSequence)* ;
 rowSequence : rowTerm+ ;
 rowTerm : rowPrimary (quantifier QUESTION?)? ;
@@ -212,7 +212,7 @@ whenThen : WHEN expression THEN expression ;
 arguments
     : LPAREN (STAR | (DISTINCT | ALL)? expression (FROM expression)? (COMMA expression)* inOrder?)? RPAREN
     ;
-// compiler/parse refuses ORDER BY and OVER with a hint.
+// compiler/syntax refuses ORDER BY and OVER with a hint.
 inOrder : ORDER BY sortItem (COMMA sortItem)* ;
 callTail : (FILTER LPAREN WHERE expression RPAREN)? (OVER (name | LPAREN enclosed* RPAREN))? ;
 // A query inside an expression is Spark's own SQL: what stands between its parentheses is not read here.

@@ -60,7 +60,7 @@ def called(name: str, function: Function, type: str, values: Sequence[object]) -
     3.0
     >>> called("worst", lambda values: "x", "DOUBLE", [2, 5])
     Traceback (most recent call last):
-    neelc.runtime.registered.AggregateFailure: aggregate `worst` gave 'x', which is no DOUBLE, for [2, 5]
+    neelc.runtime.user_functions.AggregateFailure: aggregate `worst` gave 'x', which is no DOUBLE, for [2, 5]
     """
     if not values:
         return None

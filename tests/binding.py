@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from invariants import check
+
 from neelc import syntax as parse
 from neelc.errors import render_all
-from neelc.ir.invariants import check
 from neelc.ir.program import Match, Program
 from neelc.program import Bound, examine
 from neelc.source import Source

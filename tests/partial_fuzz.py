@@ -15,8 +15,8 @@ from fractions import Fraction
 from generate.partial import HEAD, Query, drawn
 from in_bridge import bridge_matches, way
 from in_kernel import kernel_matches, planned_for
+from invariants import check
 
-from neelc.ir.invariants import check
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.analysis.regions import ANY_MATCH

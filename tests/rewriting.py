@@ -18,10 +18,10 @@ from inspect import signature
 from answers import Answer, answer, case_text
 from generate.rewritable import Sample
 from generate.witnesses import Tables
+from invariants import check
 
 import neelc.pattern.rules
 from neelc.findings import Findings
-from neelc.ir.invariants import check
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
 from neelc.pattern.bind.windows import check_strategy

@@ -8,11 +8,11 @@ from random import Random
 
 import logical_streams as chapter6
 import pytest
+from invariants import check_algebra
 from logical_streams import INSTANTS, Logical, Payload
 
 from neelc import syntax as parse
 from neelc.ir.algebra import Algebra, Coalesced
-from neelc.ir.invariants import check_algebra
 from neelc.program import bind
 from neelc.runtime.reference import run
 from neelc.runtime.reference.snapshots import differences, snapshot, snapshots_equal

@@ -10,9 +10,9 @@ import pytest
 from binding import match
 from generate import patterns, scripts, streams
 from hypothesis import given, settings
+from invariants import check
 
 from neelc import syntax as parse
-from neelc.ir.invariants import check
 from neelc.ir.patterns import Event, Not, Repeat, Seq
 from neelc.ir.program import Column, Stream
 from neelc.ir.script import PatternQuery, Script

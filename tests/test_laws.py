@@ -12,11 +12,11 @@ from generate.conditions import number, seen_in
 from generate.streams import Row
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from invariants import check
 
 from neelc import syntax as parse
 from neelc.errors import NeelError
 from neelc.ir import patterns as p
-from neelc.ir.invariants import check
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.script import PatternQuery, Script
 from neelc.program import bind

@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from invariants import check
 
 from neelc.ir import patterns as p
-from neelc.ir.invariants import check
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match
 from neelc.pattern.analysis.branches import normal_form

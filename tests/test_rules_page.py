@@ -20,15 +20,16 @@ PAGE = ROOT / "docs" / "reference" / "rules.md"
 
 HEAD = """# Rewriting rules
 
-In the order they run. Each rule is a function in a file of its name in `compiler/rewrite/`; its docstring has
-the proof and more examples. [Rewriting](../explanation/rewriting.md) explains the whole. This page is written
-by `pytest --update` from the docstrings.
+In the order they run. Each rule is a function in a file of its name in `compiler/pattern/rules/`; its
+docstring has the proof and more examples. [Rewriting](../explanation/rewriting.md) explains the whole. This
+page is written by `pytest --update` from the docstrings.
 """
 
 NETWORKS = """## Networks of SELECT
 
 Filters move towards the sources, then the conditions of each are ordered; the files are in
-`compiler/rewrite/algebra/` and `compiler/cost/`. [How SELECT runs](../explanation/algebra.md) explains it.
+`compiler/algebra/rules/` and `compiler/algebra/cost/`. [How SELECT runs](../explanation/algebra.md)
+explains it.
 """
 
 

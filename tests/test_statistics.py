@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from invariants import check
 
 from neelc.catalog.statistics import known as defaults
 from neelc.catalog.statistics.known import ORIGINS, Fact, Known
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.conditions import conjuncts
-from neelc.ir.invariants import check
 from neelc.ir.program import Match
 from neelc.program import bind
 from neelc.source import Source

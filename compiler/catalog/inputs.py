@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from neelc.catalog.readers import text as delimited
-from neelc.catalog.readers import text as json_lines
 from neelc.catalog.readers.parquet import NoArrow, Unreadable, read_parquet
 from neelc.catalog.readers.table import Misfit, Row, Table, common_type, from_text, likely_timestamp, settled
+from neelc.catalog.readers.text import CSV_OPTIONS, JSON_OPTIONS, read_csv, read_json
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.names import bare, find, same, written
@@ -41,8 +40,8 @@ from neelc.source import Source, Span
 
 # Where a stream's data lie, and opening them.
 
-_TEXT_FORMATS = {"csv": delimited.read_csv, "json": json_lines.read_json}
-_OPTIONS = {"csv": delimited.OPTIONS, "json": json_lines.OPTIONS, "parquet": ()}
+_TEXT_FORMATS = {"csv": read_csv, "json": read_json}
+_OPTIONS = {"csv": CSV_OPTIONS, "json": JSON_OPTIONS, "parquet": ()}
 _ENDINGS = {
     ".csv": "csv",
     ".tsv": "csv",

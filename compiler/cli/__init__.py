@@ -49,13 +49,16 @@ COMMANDS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(wanted: str | None = None) -> argparse.ArgumentParser:
+    """The command line; with the options of the command `wanted`, or of all commands."""
     shape = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser("neelc", description=DESCRIPTION, epilog=EPILOG, formatter_class=shape)
     top.add_argument("--version", action="store_true", help="print the version and exit")
     commands = top.add_subparsers(metavar="COMMAND", dest="command")
     for name, (module, line) in COMMANDS.items():
+        if wanted in COMMANDS and name != wanted:
+            commands.add_parser(name, help=line)
+            continue
         command = import_module(f"neelc.cli.{module}")
         sub = commands.add_parser(
             name, help=line, description=command.DESCRIPTION, epilog=command.EXAMPLES, formatter_class=shape
@@ -71,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a narrow terminal must not end a run
     try:
-        options = parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        options = parser(next((one for one in given if not one.startswith("-")), None)).parse_args(given)
         if options.version:
             print(f"neelc {version()}")
             return 0

@@ -74,7 +74,7 @@ def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str,
 
 def _checked_host(source: Source, options: argparse.Namespace) -> int:
     """Check the queries that are Spark's, around MATCH_RECOGNIZE; gives their number."""
-    from neelc.cli.run_host import asked_of_host
+    from neelc.cli.host_queries import asked_of_host
 
     asked = asked_of_host(source, options, everything=True)
     if asked is None:

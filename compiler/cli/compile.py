@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     check_target("compile -o", options.output, options.file)
     source = read_source(options.file)
 
-    from neelc.cli.run_host import asked_of_host, with_located_streams
+    from neelc.cli.host_queries import asked_of_host, with_located_streams
     from neelc.syntax.host import own_part
 
     asked = asked_of_host(source, options)

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     kind = options.format or format_of(options.output)
     source = read_source(options.file)
 
-    from neelc.cli.run_host import asked_of_host
+    from neelc.cli.host_queries import asked_of_host
     from neelc.syntax.host import own_part
 
     asked = asked_of_host(source, options)

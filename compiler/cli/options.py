@@ -23,7 +23,7 @@ from neelc.catalog.inputs import (
     no_data,
     unit_of,
 )
-from neelc.catalog.readers import text as delimited
+from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in
 from neelc.catalog.statistics.known import Known, known, texts_of
 from neelc.catalog.statistics.numbers import Statistics
@@ -179,7 +179,7 @@ def given_stream(text: str) -> Given:
     if not equals or not name.strip() or not path:
         raise CallError(f"--stream {text}: not of the form NAME=PATH[,timestamp=COLUMN][,type=COLUMN]")
     said = dict(setting.split("=", 1) for setting in settings)
-    known = {key.casefold(): key for key in (*SETTINGS, *delimited.OPTIONS)}
+    known = {key.casefold(): key for key in (*SETTINGS, *CSV_OPTIONS)}
     for key in said:
         if key.casefold() not in known:
             close = difflib.get_close_matches(key.casefold(), known, 1)

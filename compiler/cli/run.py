@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
     """A query of ours, or one of Spark's around MATCH_RECOGNIZE; on Spark, or without it."""
-    from neelc.cli.run_host import asked_of_host
+    from neelc.cli.host_queries import asked_of_host
     from neelc.syntax.host import own_part
 
     on_reference = options.engine == "reference"

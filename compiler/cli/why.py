@@ -96,9 +96,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(source: Source, options: argparse.Namespace) -> int:
+    from neelc.cli.host_queries import asked_of_host
     from neelc.cli.options import bound, refuse_unused
     from neelc.cli.run import chosen
-    from neelc.cli.run_host import asked_of_host
     from neelc.syntax.host import own_part
     from neelc.tools.why.explaining import refuse, why
     from neelc.tools.why.reading import asked

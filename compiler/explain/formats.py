@@ -14,7 +14,7 @@ MODES = ("simple", "rewrite", "cost", "nfa", "all")
 # The module and the function of each format.
 FORMATS = {
     "text": ("text", "as_text"),
-    "json": ("records", "as_json"),
+    "json": ("page", "as_json"),
     "html": ("page", "as_html"),
     "dot": ("graphs", "as_dot"),
     "mermaid": ("graphs", "as_mermaid"),

@@ -189,7 +189,7 @@ def _mermaid_lines(graph: Graph) -> Iterator[str]:
 def _mermaid_text(lines: tuple[str, ...]) -> str:
     """Lines as one text; what means something to Mermaid is written as its number.
 
-    >>> print(_quoted(("a.x > 1", 'b = "c"')))
+    >>> print(_mermaid_text(("a.x > 1", 'b = "c"')))
     "a.x #62; 1<br/>b = #34;c#34;"
     """
     escaped = (re.sub(r'[#"<>&;`]', lambda found: f"#{ord(found[0])};", line) for line in lines)

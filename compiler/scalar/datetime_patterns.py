@@ -53,7 +53,7 @@ def pattern_of(text: str) -> Pattern:
     '(?P<day>\\\\d{2})/(?P<month>\\\\d{2})/(?P<year>\\\\d{4})\\\\ (?P<hour>\\\\d{2}):(?P<minute>\\\\d{2})'
     >>> pattern_of("yyyy-QQ")
     Traceback (most recent call last):
-    neelc.ir.datetime_patterns.Malformed: no letter `Q`
+    neelc.scalar.datetime_patterns.Malformed: no letter `Q`
     """
     tokens = [match[0] for match in _TOKENS.finditer(text)]
     fields = [token[0] for token in tokens if token[0].isalpha()]

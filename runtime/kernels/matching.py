@@ -13,9 +13,9 @@ from neelc.runtime.kernels.events import Events, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, Lists, any_bound, distinct, joined, none, root
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import Search, groups
-from neelc.runtime.order import Place, place_of
 from neelc.runtime.program import Furthest, Output, Program
 from neelc.runtime.values.operations import check
+from neelc.runtime.values.order import Place, place_of
 
 # Matches with the same single events as one, with the events of all their lists, SASE++'s format.
 

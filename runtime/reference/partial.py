@@ -27,7 +27,6 @@ from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import targets
 from neelc.ir.program import Furthest, Match
 from neelc.ir.types import DataType, Struct
-from neelc.runtime.order import Place, place_of
 from neelc.runtime.reference.evaluate import list_of, meaning, places, position
 from neelc.runtime.reference.model import Binding, Context, Event, attribute, bound_events
 from neelc.runtime.reference.question import (
@@ -40,6 +39,7 @@ from neelc.runtime.reference.question import (
     places_of,
     reach,
 )
+from neelc.runtime.values.order import Place, place_of
 
 # What a condition can know while a binding is not complete: which references can no longer change.
 

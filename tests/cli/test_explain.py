@@ -116,7 +116,7 @@ def test_defaults_are_marked(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> No
     """A small file is counted. What nobody says is a default, and is told as one on the first page."""
     done = neelc("explain", "script.neel", "--query", "2")
     assert "rows     4, counted" in done.out and "row*" not in done.out and "rows*" not in done.out
-    monkeypatch.setattr("neelc.data.small_files.MOST_BYTES", 10)
+    monkeypatch.setattr("neelc.catalog.statistics.parquet.MOST_BYTES", 10)
     done = neelc("explain", "script.neel", "--query", "2")
     assert "rows     about 1,000,000, a default" in done.out
     assert (

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from invariants import check
+
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.conditions import names_in
-from neelc.ir.invariants import check
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match

@@ -26,8 +26,8 @@ def neelc(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Here:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("neelc.commands.spark_run.session", lambda *settings: nullcontext(spark))
-    monkeypatch.setattr("neelc.commands.progress.ELSEWHERE", 3600)
+    monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
+    monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)
     return Here(tmp_path, capsys)
 
 
@@ -60,7 +60,7 @@ def test_a_killed_worker_writes_nothing(neelc: Here, monkeypatch: pytest.MonkeyP
     def killed(source: str, *given: Any) -> Any:
         return run_source(killing(source), *given)
 
-    monkeypatch.setattr("neelc.commands.spark_run.run_source", killed)
+    monkeypatch.setattr("neelc.cli.run_on_spark.run_source", killed)
     for output in ("up.csv", "up.parquet"):
         run = ("run", "script.neel", "--query", "up", "--strategy", "kernel", "--out", output)
         done = neelc(*run)

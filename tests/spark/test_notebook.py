@@ -137,7 +137,7 @@ def test_wrong_calls(cell: str, sentence: str, spark: Any, cells: Cells) -> None
 
 
 def test_no_session(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neelc.notebook.asking.active_session", lambda: None)
+    monkeypatch.setattr("neelc.api.notebook.active_session", lambda: None)
     _, said = cells("%%neel\nPATTERN A a", fails=True)
     assert said.startswith("UsageError: no Spark session is active")
 

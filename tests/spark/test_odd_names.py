@@ -58,8 +58,8 @@ def test_odd_names_in_files(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("neelc.commands.spark_run.session", lambda *settings: nullcontext(spark))
-    monkeypatch.setattr("neelc.commands.progress.ELSEWHERE", 3600)
+    monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
+    monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)
     neelc = Here(tmp_path, capsys)
     odd = OF_FILES
     names = {key: quote(f"{key} {odd}") for key in "STVabkpo"}

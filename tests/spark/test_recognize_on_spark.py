@@ -280,7 +280,7 @@ def test_spark_itself_takes_a_host_statement_for_nothing_but_a_query(
     spark: Any, trades: Any, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the guard of neelc it is refused all the same, by Spark's parser."""
-    monkeypatch.setattr("neelc.host.compiling.is_query", lambda *_: True)
+    monkeypatch.setattr("neelc.engines.host.compiling.is_query", lambda *_: True)
     with pytest.raises(neelc.NeelQueryError, match="PARSE_SYNTAX_ERROR"):
         neelc.sql(spark, text)
 

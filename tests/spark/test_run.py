@@ -24,8 +24,8 @@ def neelc(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Here:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("neelc.commands.spark_run.session", lambda *settings: nullcontext(spark))
-    monkeypatch.setattr("neelc.commands.progress.ELSEWHERE", 3600)  # a slow machine says no more
+    monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
+    monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)  # a slow machine says no more
     return Here(tmp_path, capsys)
 
 
@@ -104,10 +104,10 @@ def test_signals(number: int, status: int, output: str, neelc: Here, monkeypatch
     def interrupted(*_: object) -> None:
         signal.raise_signal(number)
 
-    monkeypatch.setattr("neelc.commands.spark_run.run_source", interrupted)
+    monkeypatch.setattr("neelc.cli.run_on_spark.run_source", interrupted)
     before = signal.getsignal(signal.SIGTERM)
     # As a session of its own does: PySpark's handler is for notebooks.
-    monkeypatch.setattr("neelc.commands.spark_run.frames_of", lambda *_: {})
+    monkeypatch.setattr("neelc.cli.run_on_spark.frames_of", lambda *_: {})
     handled = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         done = neelc("run", "script.neel", "-o", output)
@@ -187,7 +187,7 @@ def test_a_type_that_no_event_has(
     out: tuple[str, ...], data: str, neelc: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the reference tells it. In text files that is observed by the scan of the query itself."""
-    monkeypatch.setattr("neelc.data.small_files.MOST_BYTES", 0)
+    monkeypatch.setattr("neelc.catalog.statistics.parquet.MOST_BYTES", 0)
     rows = [dict(zip(("ts", "kind", "user"), line.split(","), strict=True)) for line in LOGINS.split()[1:]]
     neelc.write("e.csv", LOGINS)
     neelc.write("e.json", "".join(json.dumps(row | {"ts": int(row["ts"])}) + "\n" for row in rows))
@@ -222,7 +222,7 @@ def test_a_scan_that_spark_drops(neelc: Here, monkeypatch: pytest.MonkeyPatch) -
     neelc.write("q.neel", MISSPELT)
     run = ("run", "q.neel", "--stream", "E=e.csv,timestamp=ts,type=kind,unit=s", "--strategy", "join")
     assert "note: no event is of type `Tranfser`; did you mean `Transfer`?" in neelc(*run).err
-    monkeypatch.setattr("neelc.data.small_files.MOST_BYTES", 0)
+    monkeypatch.setattr("neelc.catalog.statistics.parquet.MOST_BYTES", 0)
     assert neelc(*run).status == 0
 
 

@@ -77,8 +77,8 @@ def test_neelc_run_ships(
     )
     run = ["run", str(tmp_path / "all.neel")]
     old = Session(told(neelc="0.0.1"))
-    monkeypatch.setattr("neelc.commands.spark_run.session", lambda *settings: nullcontext(old))
-    monkeypatch.setattr("neelc.commands.spark_run._run", started)
+    monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(old))
+    monkeypatch.setattr("neelc.cli.run_on_spark._run", started)
     assert main(run) == 0
     assert main([*run, "--ship"]) == 3
     assert "error[NEEL5103]: worker a has neelc 0.0.1" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def from_text(text: str, type: DataType) -> object:
     2024-05-01 08:00:00+00:00
     >>> from_text("4.2", BIGINT)
     Traceback (most recent call last):
-    neelc.data.values.Misfit
+    neelc.catalog.readers.table.Misfit
     """
     match type:
         case Decimal(precision, scale):

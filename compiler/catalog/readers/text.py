@@ -27,7 +27,7 @@ from neelc.ir.program import Column
 from neelc.ir.types import STRING, DataType
 from neelc.source import Source, Span
 
-OPTIONS = ("header", "delimiter", "sep", "quote", "nullValue")
+CSV_OPTIONS = ("header", "delimiter", "sep", "quote", "nullValue")
 
 
 class Cell(NamedTuple):

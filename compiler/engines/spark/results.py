@@ -343,7 +343,7 @@ def over_list(name: str, values: ListValues, result: DataType, distinct: bool = 
     """The text of an aggregate of type `result`.
 
     >>> from neelc.ir.types import BIGINT, DOUBLE
-    >>> prices = Values("b.price", DOUBLE)
+    >>> prices = ListValues("b.price", DOUBLE)
     >>> print(over_list("count", prices, BIGINT), over_list("max", prices, DOUBLE, distinct=True))
     CAST(array_size(array_compact(b.price)) AS BIGINT) array_max(array_distinct(b.price))
     """

@@ -114,7 +114,7 @@ def value_without(expression: e.Expr, names: Collection[str]) -> e.Expr | None:
 
     >>> from neelc.pattern.rules.examples import query
     >>> asked = query("OR(A a, B+ b[]) RETURN a.x + count(b[]) AS n, b[].x AS every, max(b[].x) AS most")
-    >>> [str(without(output.expression, ["b"])) for output in asked.outputs]
+    >>> [str(value_without(output.expression, ["b"])) for output in asked.outputs]
     ['a.x + 0.0D', 'NULL', 'NULL']
     """
     gone = frozenset(names)

@@ -265,6 +265,7 @@ def _compared(outputs: Sequence[Output]) -> Iterator[tuple[str, tuple[str, ...]]
 def until_negation(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps with each check that can be one made a bound of the event that it looks up to.
 
+    >>> from neelc.runtime.program import Absent, Take
     >>> check = Absent((Take("c", "C", Bounds(after=("a",), before=("b",)), pick=ANY),))
     >>> steps = (Take("a", "A"), Take("b", "B", Bounds(after=("a",))), check)
     >>> [step.until for step in until_negation(steps)]
