@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 .DELETE_ON_ERROR:
-.PHONY: help demo test check fuzz mutate bench docs dist fmt clean java chromium build/mypy
+.PHONY: help demo test check map fuzz mutate bench docs dist fmt clean java chromium build/mypy
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
@@ -41,6 +41,9 @@ check: .venv/ready build/mypy  ## lint, format and types
 	@echo "mypy: types"
 	@$(BIN)/mypy --no-error-summary build/mypy/neelc tests \
 	  | sed 's#^build/mypy/neelc/\(grammar\|runtime\)/#\1/#; s#^build/mypy/neelc/#compiler/#'
+
+map: .venv/ready  ## files and lines by package, and how far one query travels through them
+	@$(BIN)/python tests/tree_map.py
 
 fuzz: .venv/ready  ## compare rewriting, then the kernel, with the reference: PAIRS=20000 SEED=1 RULES="..."
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)

@@ -52,7 +52,7 @@ AgentFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Agent:
+class UserAgent:
     """A user-defined agent: a function from DataFrames to one, and the columns of that.
 
     `inputs` is the number of streams that it reads, None: any. `rows` is the same for the reference
@@ -94,11 +94,11 @@ def agent(
         raise TypeError(f"an agent is a function of DataFrames, not {function!r}")
     if not isinstance(columns, str):
         raise TypeError(f'columns is a text such as "id BIGINT, n INT", not {columns!r}')
-    return Agent(function, columns, inputs, rows)
+    return UserAgent(function, columns, inputs, rows)
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class UserAggregate:
     """A Python function of the values of a list, and the Spark type of what it returns."""
 
     function: Function
@@ -110,14 +110,14 @@ class Aggregate:
 
 
 @overload
-def aggregate(function: Function, *, returns: str) -> Aggregate: ...
+def aggregate(function: Function, *, returns: str) -> UserAggregate: ...
 @overload
-def aggregate(*, returns: str) -> Callable[[Function], Aggregate]: ...
+def aggregate(*, returns: str) -> Callable[[Function], UserAggregate]: ...
 
 
 def aggregate(
     function: Function | None = None, *, returns: str
-) -> Aggregate | Callable[[Function], Aggregate]:
+) -> UserAggregate | Callable[[Function], UserAggregate]:
     """An aggregate for queries: `aggregate(function, returns="DOUBLE")`, or a decorator.
 
     The function is given the values of a list, at least one, NULLs as None, and gives a value of the type or
@@ -131,16 +131,16 @@ def aggregate(
     """
     if function is None:
         return lambda decorated: aggregate(decorated, returns=returns)
-    if isinstance(function, Aggregate):
+    if isinstance(function, UserAggregate):
         function = function.function
     if not callable(function):
         raise TypeError(f"an aggregate is a function of a list, not {function!r}")
     if not isinstance(returns, str):
         raise TypeError(f'returns is the text of a type, such as "DOUBLE", not {returns!r}')
-    return Aggregate(function, returns)
+    return UserAggregate(function, returns)
 
 
-def aggregates_in(text: str, name: str) -> dict[str, Aggregate]:
+def aggregates_in(text: str, name: str) -> dict[str, UserAggregate]:
     """The aggregates that Python source defines: what it decorates with `aggregate`. Raises what the source
     raises.
 
@@ -152,13 +152,13 @@ def aggregates_in(text: str, name: str) -> dict[str, Aggregate]:
     return defined_in(text, name)[0]
 
 
-def defined_in(text: str, name: str) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
+def defined_in(text: str, name: str) -> tuple[dict[str, UserAggregate], dict[str, UserAgent]]:
     """The aggregates and the agents that Python source defines."""
     namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name}
     namespace |= {"aggregate": aggregate, "agent": agent}
     exec(compile(text, name, "exec"), namespace)
-    aggregates = {key: value for key, value in namespace.items() if isinstance(value, Aggregate)}
-    return aggregates, {key: value for key, value in namespace.items() if isinstance(value, Agent)}
+    aggregates = {key: value for key, value in namespace.items() if isinstance(value, UserAggregate)}
+    return aggregates, {key: value for key, value in namespace.items() if isinstance(value, UserAgent)}
 
 
 def line_of_source(error: BaseException, name: str) -> int | None:

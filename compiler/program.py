@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from neelc.algebra.bind.select import bind_select, query_columns
-from neelc.arguments import Agent, Aggregate
-from neelc.catalog.catalog import Catalog, Concept, Entry, registered_agents
+from neelc.arguments import UserAgent, UserAggregate
+from neelc.catalog.catalog import Catalog, CatalogEntry, Concept, registered_agents
 from neelc.catalog.streams import checked_stream, declared_stream
 from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings
@@ -28,12 +28,12 @@ from neelc.ir.script import (
     FromQuery,
     FromStream,
     PatternQuery,
-    Query,
     RunQuery,
     Script,
+    ScriptQuery,
     Select,
     Statement,
-    Unread,
+    UnreadStatement,
 )
 from neelc.pattern.bind.query import bind_query
 from neelc.scalar.parameters import with_arguments
@@ -43,7 +43,7 @@ from neelc.source import Source
 # What the grammar has and the compiler does not run yet.
 
 
-def unsupported(query: Query) -> str | None:
+def unsupported(query: ScriptQuery) -> str | None:
     """The construct of `query` that is not supported yet, None when all of it is.
 
     >>> from neelc.ir.script import FromStream
@@ -119,7 +119,7 @@ def _named(node: Node, numbers: Iterator[int], found: list[Statement]) -> Node:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BindingResult:
     """What became of a script: a program, or the diagnostics that say why there is none. `catalog` has what
     it declares, as far as that could be judged."""
 
@@ -133,8 +133,8 @@ def bind(
     source: Source,
     streams: Sequence[Stream] = (),
     arguments: Mapping[str, object] | None = None,
-    aggregates: Mapping[str, Aggregate] | None = None,
-    agents: Mapping[str, Agent] | None = None,
+    aggregates: Mapping[str, UserAggregate] | None = None,
+    agents: Mapping[str, UserAgent] | None = None,
 ) -> Program:
     """The script with every name resolved; raises `NeelError` with all diagnostics found.
 
@@ -152,15 +152,15 @@ def examine(
     source: Source,
     streams: Sequence[Stream] = (),
     arguments: Mapping[str, object] | None = None,
-    aggregates: Mapping[str, Aggregate] | None = None,
-    agents: Mapping[str, Agent] | None = None,
-) -> Bound:
+    aggregates: Mapping[str, UserAggregate] | None = None,
+    agents: Mapping[str, UserAgent] | None = None,
+) -> BindingResult:
     """As `bind`, with the diagnostics as a value."""
     known = registered(aggregates or {})
     findings = Findings(source, tuple(name for name, *_ in known.values()))
     catalog = Catalog(agents=registered_agents(agents or {}))
     state = _State(findings, {stream.name: stream for stream in streams}, script, catalog)
-    unread = [s for s in script.statements if isinstance(s, Unread)]
+    unread = [s for s in script.statements if isinstance(s, UnreadStatement)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
         statements = tuple(with_named_patterns(_judged(script)))
@@ -175,15 +175,17 @@ def examine(
         hint = "name the inner parts with CREATE QUERY and use those names"
         state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
     if state.findings.diagnostics:
-        return Bound(None, tuple(state.findings.diagnostics), catalog)
+        return BindingResult(None, tuple(state.findings.diagnostics), catalog)
     declared = (e.stream or e.relation for e in state.catalog.entries.values() if e.kind != "query")
-    return Bound(Program(tuple(s for s in declared if s is not None), tuple(state.queries)), (), catalog)
+    return BindingResult(
+        Program(tuple(s for s in declared if s is not None), tuple(state.queries)), (), catalog
+    )
 
 
 def _judged(script: Script) -> Iterator[Statement]:
     """The statements up to one that might have declared anything, because it could not be read."""
     for statement in script.statements:
-        if isinstance(statement, Unread) and statement.declares is None:
+        if isinstance(statement, UnreadStatement) and statement.declares is None:
             return
         yield statement
 
@@ -221,10 +223,10 @@ def _bind_statement(statement: Statement, state: _State) -> None:
                 state.catalog.entries[entry.name] = entry
         case RunQuery(query):
             _bind_named(None, query, state)
-        case Unread(declares=name):
+        case UnreadStatement(declares=name):
             # Whatever uses the name is not judged.
             if name and state.catalog.kind_of(name) is None:
-                state.catalog.entries[bare(name)] = Entry(bare(name), "stream", typed=statement.typed)
+                state.catalog.entries[bare(name)] = CatalogEntry(bare(name), "stream", typed=statement.typed)
         case _:
             state.findings.report("NEEL4001", "not supported yet: this kind of statement", statement.span)
 
@@ -265,7 +267,7 @@ def _declare_type(statement: CreateType, state: _State) -> None:
         catalog.concepts[name] = Concept(name, statement.members, places, True)
 
 
-def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
+def _bind_named(name: str | None, query: ScriptQuery, state: _State) -> CatalogEntry:
     """The query, and the stream it is for the statements after it."""
     findings = state.findings
     called = "" if name is None else bare(name)
@@ -275,7 +277,7 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
         hint = "PATTERN and SELECT are supported"
         place = findings.word(construct.split("(")[0], query, state.script)
         findings.report("NEEL4001", f"not supported yet: {construct}", place, hint)
-        return Entry(called, "query", columns=columns)
+        return CatalogEntry(called, "query", columns=columns)
     bound: Match | Algebra | None
     if isinstance(query, Select):
         bound = bind_select(query, state.catalog, findings)
@@ -285,25 +287,27 @@ def _bind_named(name: str | None, query: Query, state: _State) -> Entry:
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
     if bound is None:  # what reads it is judged by its columns, as far as they are known
         columns = query_columns(query, state.catalog, findings) if isinstance(query, Select) else None
-        return Entry(called, "query", columns=columns)
+        return CatalogEntry(called, "query", columns=columns)
     state.queries.append(NamedQuery(None if name is None else called, bound))
     return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
 
 
-def _as_intervals(name: str, query: Algebra) -> Entry:
+def _as_intervals(name: str, query: Algebra) -> CatalogEntry:
     """The payloads of a SELECT as events, from `ts` on, before `te`."""
     columns = query.columns[:-2]
     unit = query.clock.unit or "MILLISECOND"
     points = has_only_points(query.root)
     stream = Stream(name, columns, START, END, unit=unit, query=name, half_open=True, only_points=points)
-    return Entry(name, "query", stream, query.clock)
+    return CatalogEntry(name, "query", stream, query.clock)
 
 
-def _as_stream(name: str, match: Match) -> Entry:
+def _as_stream(name: str, match: Match) -> CatalogEntry:
     """A query's matches as events, from `match_start` to `match_end`."""
     if match.aggregated:
         why = "its rows sum up many matches, and have no time of their own"
-        return Entry(name, "query", refusal=("NEEL2212", why, "leave out the aggregates over all matches"))
+        return CatalogEntry(
+            name, "query", refusal=("NEEL2212", why, "leave out the aggregates over all matches")
+        )
     columns = []
     for output in match.outputs:
         if output.name.casefold() not in ("match_start", "match_end"):
@@ -313,10 +317,10 @@ def _as_stream(name: str, match: Match) -> Entry:
             or output.expression.name != output.name.casefold()
         ):
             why = f"its column `{output.name}` is not the time of the match"
-            return Entry(name, "query", refusal=("NEEL2213", why, "give that column another name"))
+            return CatalogEntry(name, "query", refusal=("NEEL2213", why, "give that column another name"))
     unit = match.clock.unit or "MILLISECOND"
     stream = Stream(name, tuple(columns), "match_start", "match_end", unit=unit, query=name)
-    return Entry(name, "query", stream, match.clock)
+    return CatalogEntry(name, "query", stream, match.clock)
 
 
-__all__ = ["Bound", "bind", "examine"]
+__all__ = ["BindingResult", "bind", "examine"]

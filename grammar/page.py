@@ -20,7 +20,7 @@ from neelc.grammar.spellings import grammar_text, spellings
 
 
 @dataclass(frozen=True)
-class Symbol:
+class GrammarSymbol:
     """The name of a rule, or of a token in upper case."""
 
     name: str
@@ -34,7 +34,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Choice:
+class GrammarChoice:
     """One of the parts."""
 
     parts: tuple[Part, ...]
@@ -48,7 +48,7 @@ class Repeated:
     mark: str
 
 
-Part = Symbol | Series | Choice | Repeated
+Part = GrammarSymbol | Series | GrammarChoice | Repeated
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _Reader:
         while self.next() == "|":
             self.at += 1
             parts.append(self.series())
-        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+        return parts[0] if len(parts) == 1 else GrammarChoice(tuple(parts))
 
     def series(self) -> Part:
         parts = []
@@ -119,12 +119,12 @@ class _Reader:
         part: Part
         if token == "~":
             self.repeated()
-            part = Symbol("ANY_OTHER")
+            part = GrammarSymbol("ANY_OTHER")
         elif token == "(":
             part = self.choice()
             self.at += 1
         else:
-            part = Symbol(token)
+            part = GrammarSymbol(token)
         if self.next() in ("?", "*", "+"):
             part = Repeated(part, self.next())
             self.at += 1
@@ -137,14 +137,16 @@ class _Reader:
 def shown(part: Part) -> str:
     """The part as the grammar writes it."""
     match part:
-        case Symbol(name):
+        case GrammarSymbol(name):
             return name
         case Series(parts):
-            return " ".join(_grouped(each) if isinstance(each, Choice) else shown(each) for each in parts)
-        case Choice(parts):
+            return " ".join(
+                _grouped(each) if isinstance(each, GrammarChoice) else shown(each) for each in parts
+            )
+        case GrammarChoice(parts):
             return " | ".join(map(shown, parts))
         case Repeated(inner, mark):
-            return (shown(inner) if isinstance(inner, Symbol) else _grouped(inner)) + mark
+            return (shown(inner) if isinstance(inner, GrammarSymbol) else _grouped(inner)) + mark
 
 
 def _grouped(part: Part) -> str:
@@ -154,9 +156,9 @@ def _grouped(part: Part) -> str:
 def symbols(part: Part) -> Iterator[str]:
     """All names in the part, in order."""
     match part:
-        case Symbol(name):
+        case GrammarSymbol(name):
             yield name
-        case Series(parts) | Choice(parts):
+        case Series(parts) | GrammarChoice(parts):
             for each in parts:
                 yield from symbols(each)
         case Repeated(inner):
@@ -234,11 +236,11 @@ def svg(rule: Rule) -> str:
 
 def _drawn(part: Part, room: float) -> Any:
     match part:
-        case Symbol(name):
+        case GrammarSymbol(name):
             return _symbol(name, room)
         case Series(parts):
             return _series(parts, room)
-        case Choice(parts):
+        case GrammarChoice(parts):
             return _mended(railroad.Choice(0, *(_drawn(each, room - 40) for each in parts)))
         case Repeated(inner, "?"):
             return _mended(railroad.Optional(_drawn(inner, room - 40)))
@@ -380,12 +382,12 @@ def parts_of(rule: Rule) -> Iterator[str]:
 def _spelled(part: Part) -> Part:
     """The part with tokens as they are written, for those who cannot see the picture."""
     match part:
-        case Symbol(name):
-            return Symbol(spellings()[name][0] if name in spellings() else title(name))
+        case GrammarSymbol(name):
+            return GrammarSymbol(spellings()[name][0] if name in spellings() else title(name))
         case Series(parts):
             return Series(tuple(map(_spelled, parts)))
-        case Choice(parts):
-            return Choice(tuple(map(_spelled, parts)))
+        case GrammarChoice(parts):
+            return GrammarChoice(tuple(map(_spelled, parts)))
         case Repeated(inner, mark):
             return Repeated(_spelled(inner), mark)
 

@@ -1,8 +1,8 @@
 """From Spark to a kernel and back: the function that `DataFrame.mapInArrow` runs on each partition.
 
-Batches of sorted rows go into a buffer (`buffer.py`, `ordering.py`); what leaves it becomes `Events` for the
-kernel (`segments.py`, `coding.py`); the matches become rows again (`gathering.py`). The first use in a
-worker imports NumPy and Arrow, nothing of Spark and nothing of the compiler.
+Batches of sorted rows go into a buffer (`buffer.py`, `order.py`); what leaves it becomes `KernelEvents`
+(`columns.py`, `coding.py`) for the kernel; the matches become rows again. The first use in
+a worker imports NumPy and Arrow, nothing of Spark and nothing of the compiler.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.buffer import Buffer, Run, rest, short, step
+from neelc.runtime.buffer import Buffer, SearchRows, rest, short, step
 from neelc.runtime.coding import coded, condition_columns
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Columns, Ints
 from neelc.runtime.failures import (
     AGGREGATE,
     INTERNAL,
     MEMORY,
-    Facts,
+    FailureDetails,
     KernelError,
     KernelFailure,
     parse_failure,
     too_many_matches,
 )
-from neelc.runtime.kernels.events import Events
+from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import fewest_matches
-from neelc.runtime.kernels.frontier import Lists
+from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, event_of, matches, united_columns
 from neelc.runtime.kernels.mentions import registered
-from neelc.runtime.program import Output, Program
+from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.user_calls import UserCall as Call
 from neelc.runtime.user_calls import python_values
 from neelc.runtime.user_functions import AggregateFailure, Function, needed
@@ -47,10 +47,11 @@ Matches = Piece
 """For each output variable the events, -1 where it is absent, or the lists."""
 
 
-def output_schema(program: Program, schema: pa.Schema) -> pa.Schema:
+def output_schema(program: PatternProgram, schema: pa.Schema) -> pa.Schema:
     """What a kernel makes of an input with `schema`. A column of no name is left out.
 
-    >>> program = Program((), (Output("a", "first", (("id", "a_id"),)), Output("b", "")), ("A", "B"))
+    >>> outputs = VariableOutput("a", "first", (("id", "a_id"),)), VariableOutput("b", "")
+    >>> program = PatternProgram((), outputs, ("A", "B"))
     >>> print(output_schema(program, pa.schema([("a_id", pa.int32())])))
     first: struct<id: int32>
       child 0, id: int32
@@ -61,7 +62,7 @@ def output_schema(program: Program, schema: pa.Schema) -> pa.Schema:
     return pa.schema([*columns, pa.field("match_start", pa.int64()), pa.field("match_end", pa.int64())])
 
 
-def _struct(output: Output, schema: pa.Schema) -> pa.DataType:
+def _struct(output: VariableOutput, schema: pa.Schema) -> pa.DataType:
     fields = [pa.field(name, schema.field(column).type) for name, column in output.fields]
     fields += [pa.field(inner.name, _struct(inner, schema)) for inner in output.inner if inner.name]
     if not fields:
@@ -70,7 +71,7 @@ def _struct(output: Output, schema: pa.Schema) -> pa.DataType:
     return pa.list_(pa.struct(fields)) if output.listed else pa.struct(fields)
 
 
-def gather(schema: pa.Schema, program: Program, columns: Columns, matches: Matches) -> Batches:
+def gather(schema: pa.Schema, program: PatternProgram, columns: Columns, matches: Matches) -> Batches:
     """The matches as rows, in batches that are neither too long nor too heavy."""
     count = count_of(matches)
     size = _rows_in_batch(program, columns)
@@ -79,8 +80,8 @@ def gather(schema: pa.Schema, program: Program, columns: Columns, matches: Match
         yield from _batches(schema, program, columns, piece)
 
 
-def _rows(column: Ints | Lists, rows: slice) -> Ints | Lists:
-    return column.take(rows) if isinstance(column, Lists) else column[rows]
+def _rows(column: Ints | EventLists, rows: slice) -> Ints | EventLists:
+    return column.take(rows) if isinstance(column, EventLists) else column[rows]
 
 
 def count_of(matches: Matches) -> int:
@@ -88,13 +89,13 @@ def count_of(matches: Matches) -> int:
     return min(map(len, matches.values()), default=0)
 
 
-def _rows_in_batch(program: Program, columns: Columns) -> int:
+def _rows_in_batch(program: PatternProgram, columns: Columns) -> int:
     used = [columns.arrays[column] for o in program.outputs if o.name for column in o.columns]
     bytes_in_row = sum(array.nbytes / max(1, len(array)) for array in used)
     return int(min(ROWS_IN_BATCH, max(1, BYTES_IN_BATCH // max(1, bytes_in_row))))
 
 
-def _batches(schema: pa.Schema, program: Program, columns: Columns, matches: Matches) -> Batches:
+def _batches(schema: pa.Schema, program: PatternProgram, columns: Columns, matches: Matches) -> Batches:
     try:
         yield _batch(schema, program, columns, matches)
     except pa.ArrowInvalid:
@@ -106,7 +107,7 @@ def _batches(schema: pa.Schema, program: Program, columns: Columns, matches: Mat
             yield from _batches(schema, program, columns, {v: _rows(n, half) for v, n in matches.items()})
 
 
-def _batch(schema: pa.Schema, program: Program, columns: Columns, matches: Matches) -> pa.RecordBatch:
+def _batch(schema: pa.Schema, program: PatternProgram, columns: Columns, matches: Matches) -> pa.RecordBatch:
     least = np.full(count_of(matches), LAST_TIME, dtype=np.int64)
     greatest = np.full(count_of(matches), FIRST_TIME, dtype=np.int64)
     arrays: list[pa.Array] = []
@@ -120,9 +121,9 @@ def _batch(schema: pa.Schema, program: Program, columns: Columns, matches: Match
     return pa.RecordBatch.from_arrays([*arrays, pa.array(least), pa.array(greatest)], schema=schema)
 
 
-def _widen(least: Ints, greatest: Ints, column: Ints | Lists, columns: Columns) -> None:
+def _widen(least: Ints, greatest: Ints, column: Ints | EventLists, columns: Columns) -> None:
     """Note the times of more events of each match."""
-    if isinstance(column, Lists):
+    if isinstance(column, EventLists):
         row, place = column.row_and_place()
         numbers = column.pool[place]
         row, numbers = row[numbers >= 0], numbers[numbers >= 0]
@@ -134,12 +135,14 @@ def _widen(least: Ints, greatest: Ints, column: Ints | Lists, columns: Columns) 
         np.maximum(greatest, columns.end[column], out=greatest, where=column >= 0)
 
 
-def _output(output: Output, type: pa.DataType, columns: Columns, found: list[Ints | Lists]) -> pa.Array:
+def _output(
+    output: VariableOutput, type: pa.DataType, columns: Columns, found: list[Ints | EventLists]
+) -> pa.Array:
     if not output.listed:
         (numbers,) = found
-        assert not isinstance(numbers, Lists), "a single variable has an event"
+        assert not isinstance(numbers, EventLists), "a single variable has an event"
         return _structs(output, type, columns, numbers)
-    lists = [column for column in found if isinstance(column, Lists)]
+    lists = [column for column in found if isinstance(column, EventLists)]
     flat = [column.pool[column.row_and_place()[1]] for column in lists]
     if output.inner:
         parts = [(one, numbers) for one, numbers in zip(output.inner, flat, strict=True) if one.name]
@@ -157,7 +160,7 @@ def _output(output: Output, type: pa.DataType, columns: Columns, found: list[Int
     return pa.ListArray.from_arrays(pa.array(offsets), elements, type=type, mask=absent)
 
 
-def _structs(output: Output, type: pa.DataType, columns: Columns, numbers: Ints) -> pa.Array:
+def _structs(output: VariableOutput, type: pa.DataType, columns: Columns, numbers: Ints) -> pa.Array:
     absent = numbers < 0 if (numbers < 0).any() else None
     rows = pa.array(numbers, mask=absent)
     fields = [type.field(place) for place in range(type.num_fields)]
@@ -202,7 +205,7 @@ _BITS = np.int64(1) << np.arange(64)
 
 
 def kernel(
-    program: Program,
+    program: PatternProgram,
     rows_at_once: int = ROWS_AT_ONCE,
     most_matches: int = MOST_MATCHES,
     aggregates: Mapping[str, Function] | None = None,
@@ -220,7 +223,7 @@ def kernel(
 
 
 def _run(
-    program: Program,
+    program: PatternProgram,
     functions: Mapping[str, Function],
     rows_at_once: int,
     most_matches: int,
@@ -241,7 +244,7 @@ def _run(
 
 
 def _search(
-    program: Program, functions: Mapping[str, Function], run: Run, found: int, most_matches: int
+    program: PatternProgram, functions: Mapping[str, Function], run: SearchRows, found: int, most_matches: int
 ) -> Counting:
     """The matches of a run, if `found` were found before."""
     with explained(program, run):
@@ -262,14 +265,16 @@ def _search(
     return found
 
 
-def _at(failure: KernelFailure, event: int, program: Program, run: Run, events: Events) -> KernelFailure:
+def _at(
+    failure: KernelFailure, event: int, program: PatternProgram, run: SearchRows, events: KernelEvents
+) -> KernelFailure:
     """The failure, with the key and the time of an event."""
     key = run.key_text(program, int(events.segment[event]))
     return failure.about(key=key, start=int(events.start[event]))
 
 
 @contextmanager
-def explained(program: Program, run: Run | None = None) -> Iterator[None]:
+def explained(program: PatternProgram, run: SearchRows | None = None) -> Iterator[None]:
     """Whatever goes wrong inside comes out as a `KernelFailure`, with what is known of the place."""
     try:
         yield
@@ -277,9 +282,9 @@ def explained(program: Program, run: Run | None = None) -> Iterator[None]:
         raise failure_of(error, program, run) from error
 
 
-def failure_of(error: Exception, program: Program, run: Run | None = None) -> KernelFailure:
+def failure_of(error: Exception, program: PatternProgram, run: SearchRows | None = None) -> KernelFailure:
     """
-    >>> program = Program((), (), ("A",), labels=(("a", "Recycle a"), ("b", "Washing b")))
+    >>> program = PatternProgram((), (), ("A",), labels=(("a", "Recycle a"), ("b", "Washing b")))
     >>> failure_of(KeyError("x"), program).facts.part
     'Recycle a, Washing b'
     """
@@ -288,22 +293,26 @@ def failure_of(error: Exception, program: Program, run: Run | None = None) -> Ke
         case KernelFailure():
             failure = error
         case KernelError():
-            facts = Facts(
+            facts = FailureDetails(
                 error.name, error.message, limit=error.limit, number=error.number, start=error.start
             )
             failure, segment = KernelFailure(facts), error.segment
         case AggregateFailure():
-            failure, segment = KernelFailure(Facts(AGGREGATE, str(error))), None
+            failure, segment = KernelFailure(FailureDetails(AGGREGATE, str(error))), None
         case MemoryError():
-            failure = KernelFailure(Facts(MEMORY, "a worker has not enough memory for the rows of a window"))
+            failure = KernelFailure(
+                FailureDetails(MEMORY, "a worker has not enough memory for the rows of a window")
+            )
         case _:
-            failure = KernelFailure(Facts(INTERNAL, f"{type(error).__name__}: {error}"))
+            failure = KernelFailure(FailureDetails(INTERNAL, f"{type(error).__name__}: {error}"))
     key = run.key_text(program, segment) if run is not None and segment is not None else {}
     part = ", ".join(label for _, label in program.labels) or None
     return failure.about(key=key, part=part, window=program.reach, clock=program.clock)
 
 
-def events_of(program: Program, run: Run, functions: Mapping[str, Function] | None = None) -> Events:
+def events_of(
+    program: PatternProgram, run: SearchRows, functions: Mapping[str, Function] | None = None
+) -> KernelEvents:
     """What the kernel reads."""
     columns, heads = run.columns, run.heads
     segment = segments.numbers(heads, len(columns.start))
@@ -314,7 +323,7 @@ def events_of(program: Program, run: Run, functions: Mapping[str, Function] | No
     counted = program.counted
     first, beyond = segments.places(segment, columns.start, columns.end) if counted else (None, None)
     conditions = {name: columns.arrays[name] for name in condition_columns(program)}
-    return Events(
+    return KernelEvents(
         start=columns.start,
         end=columns.end,
         segment=segment,
@@ -329,7 +338,7 @@ def events_of(program: Program, run: Run, functions: Mapping[str, Function] | No
 
 
 def calls_of(
-    program: Program, functions: Mapping[str, Function], values: Callable[[str], Sequence[object]]
+    program: PatternProgram, functions: Mapping[str, Function], values: Callable[[str], Sequence[object]]
 ) -> dict[str, Call]:
     """The functions of users that conditions call; `values` are those that events have for them."""
     return {
@@ -338,6 +347,6 @@ def calls_of(
     }
 
 
-def _roles(program: Program, column: pa.Array) -> dict[str, segments.Ints]:
+def _roles(program: PatternProgram, column: pa.Array) -> dict[str, segments.Ints]:
     masks = np.asarray(column.fill_null(0)).astype(np.int64, casting="safe", copy=False)
     return {role: np.flatnonzero(masks & _BITS[bit] != 0) for bit, role in enumerate(program.roles)}

@@ -17,7 +17,7 @@ import pyarrow as pa
 from neelc.runtime import columns as segments
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Columns, Ints, combine, times
 from neelc.runtime.order import floors, in_order, sections
-from neelc.runtime.program import Program
+from neelc.runtime.program import PatternProgram
 
 # Arrow counts the bytes of a string column with 32 bits, so a run should stay below 2 GiB.
 BYTES_AT_ONCE = 1 << 30
@@ -36,7 +36,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Run:
+class SearchRows:
     """Rows to find matches in: `heads` are the rows at which keys begin. Wanted are the matches that start in
     the range of their key, from `low` to before `high`."""
 
@@ -45,7 +45,7 @@ class Run:
     low: Ints
     high: Ints
 
-    def key_text(self, program: Program, segment: int) -> dict[str, str | None]:
+    def key_text(self, program: PatternProgram, segment: int) -> dict[str, str | None]:
         """The key with this number, for messages."""
         return self.columns.key_text(program, int(self.heads[segment]))
 
@@ -58,8 +58,8 @@ def short(batches: Iterator[pa.RecordBatch], rows_at_once: int) -> Iterator[pa.R
 
 
 def step(
-    program: Program, rows_at_once: int, buffer: Buffer, batch: pa.RecordBatch
-) -> tuple[Buffer, Run | None]:
+    program: PatternProgram, rows_at_once: int, buffer: Buffer, batch: pa.RecordBatch
+) -> tuple[Buffer, SearchRows | None]:
     """The buffer with the rows of a batch, and what is to be run now."""
     if batch.num_rows == 0:
         return buffer, None
@@ -73,7 +73,7 @@ def step(
     return _cut(program, buffer) if is_full and _is_worth_it(program, buffer) else (buffer, None)
 
 
-def rest(program: Program, buffer: Buffer) -> Run | None:
+def rest(program: PatternProgram, buffer: Buffer) -> SearchRows | None:
     """What is to be run when no more rows will come."""
     if buffer.rows == 0:
         return None
@@ -82,7 +82,7 @@ def rest(program: Program, buffer: Buffer) -> Run | None:
     return _run(program, columns, sections(program, columns, floor), floor, buffer.low, LAST_TIME)
 
 
-def _is_worth_it(program: Program, buffer: Buffer) -> bool:
+def _is_worth_it(program: PatternProgram, buffer: Buffer) -> bool:
     """Whether a key is complete; or the rows have doubled since they were last looked at, and the window has
     moved: so a long key is not looked at again for every batch, and the work stays linear."""
     if program.grain is not None:
@@ -95,7 +95,7 @@ def _is_worth_it(program: Program, buffer: Buffer) -> bool:
     return last - _reach(program) > max(buffer.low, first)
 
 
-def _is_many_keys(program: Program, buffer: Buffer) -> bool:
+def _is_many_keys(program: PatternProgram, buffer: Buffer) -> bool:
     first, last = _ends(buffer)
     pairs = (pa.chunked_array([first.column(key), last.column(key)]).combine_chunks() for key in program.keys)
     return any(segments.changes(pair).any() for pair in pairs)
@@ -107,7 +107,7 @@ def _ends(buffer: Buffer) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     return buffer.parts[0].slice(0, 1), last.slice(last.num_rows - 1)
 
 
-def _cut(program: Program, buffer: Buffer) -> tuple[Buffer, Run | None]:
+def _cut(program: PatternProgram, buffer: Buffer) -> tuple[Buffer, SearchRows | None]:
     columns = combine(program, buffer.parts)
     floor = floors(program, columns.start)
     begins = sections(program, columns, floor)
@@ -128,13 +128,15 @@ def _cut(program: Program, buffer: Buffer) -> tuple[Buffer, Run | None]:
     return kept, _run(program, columns, begins, floor, buffer.low, high)
 
 
-def _run(program: Program, columns: Columns, begins: Ints, floor: Ints, low: int, high: int) -> Run:
+def _run(
+    program: PatternProgram, columns: Columns, begins: Ints, floor: Ints, low: int, high: int
+) -> SearchRows:
     """What is wanted of the first section starts at `low` or later, and of the last one before `high`."""
     columns, heads = in_order(program, columns, begins, floor)
     second = begins[1] if len(begins) > 1 else len(floor)
     lows = np.where(heads < second, np.int64(low), FIRST_TIME)
     highs = np.where(heads >= begins[-1], np.int64(high), LAST_TIME)
-    return Run(columns, heads, lows, highs)
+    return SearchRows(columns, heads, lows, highs)
 
 
 def _without(buffer: Buffer, count: int, low: int) -> Buffer:
@@ -150,9 +152,9 @@ def _without(buffer: Buffer, count: int, low: int) -> Buffer:
     return Buffer(tuple(parts), rows, sum(part.nbytes for part in parts), rows, low)
 
 
-def _is_windowed(program: Program) -> bool:
+def _is_windowed(program: PatternProgram) -> bool:
     return program.reach is not None and not program.counted
 
 
-def _reach(program: Program) -> int:
+def _reach(program: PatternProgram) -> int:
     return program.reach or 0

@@ -14,18 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neelc.runtime.failures import COLUMN, Facts, KernelFailure
-from neelc.runtime.kernels.events import Values
+from neelc.runtime.failures import COLUMN, FailureDetails, KernelFailure
+from neelc.runtime.kernels.events import NullableArray
 from neelc.runtime.kernels.mentions import folds, registered, values
-from neelc.runtime.program import Apply, Column, Program, Value
+from neelc.runtime.program import Apply, ColumnValue, PatternProgram, Value
 
 
-def condition_columns(program: Program) -> frozenset[str]:
+def condition_columns(program: PatternProgram) -> frozenset[str]:
     """The names of the columns that conditions mention.
 
     >>> from neelc.runtime.program import Absent, Take
-    >>> same = Apply("=", (Column("a", "room"), Column("b", "ward")))
-    >>> sorted(condition_columns(Program((Absent((Take("b", "B", where=(same,)),)),), (), ("B",))))
+    >>> same = Apply("=", (ColumnValue("a", "room"), ColumnValue("b", "ward")))
+    >>> sorted(condition_columns(PatternProgram((Absent((Take("b", "B", where=(same,)),)),), (), ("B",))))
     ['room', 'ward']
     """
     compared = (name for value in values(program.steps) for name in _names(value))
@@ -33,7 +33,7 @@ def condition_columns(program: Program) -> frozenset[str]:
     return frozenset((*compared, *folded))
 
 
-def called_columns(program: Program) -> frozenset[str]:
+def called_columns(program: PatternProgram) -> frozenset[str]:
     """The names of the columns whose values are asked for as Python has them, of whatever type they are: by
     functions of users, and to tell partial matches apart."""
     asked = frozenset() if program.furthest is None else program.furthest.columns
@@ -42,14 +42,14 @@ def called_columns(program: Program) -> frozenset[str]:
 
 def _names(value: Value) -> Iterator[str]:
     match value:
-        case Column(name=name):
+        case ColumnValue(name=name):
             yield name
         case Apply(operands=operands):
             for operand in operands:
                 yield from _names(operand)
 
 
-def coded(columns: Mapping[str, pa.Array], codings: Sequence[Sequence[str]]) -> dict[str, Values]:
+def coded(columns: Mapping[str, pa.Array], codings: Sequence[Sequence[str]]) -> dict[str, NullableArray]:
     """All columns as values; those of one of the `codings` can be compared with each other.
 
     >>> rooms = {"a": pa.array(["x", None, "é"]), "b": pa.array(["é", "y", "x"]), "n": pa.array([7, 8, 9])}
@@ -57,7 +57,7 @@ def coded(columns: Mapping[str, pa.Array], codings: Sequence[Sequence[str]]) -> 
     {'a': [0, 0, 2], 'b': [2, 1, 0], 'n': [7, 8, 9]}
     """
     columns = {name: _solid(column) for name, column in columns.items()}
-    done: dict[str, Values] = {}
+    done: dict[str, NullableArray] = {}
     for group in codings:
         members = [name for name in group if name in columns]
         if members and not all(_is_plain(columns[name].type) for name in members):
@@ -73,23 +73,25 @@ def _is_plain(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type))
 
 
-def plain(name: str, column: pa.Array) -> Values:
+def plain(name: str, column: pa.Array) -> NullableArray:
     """A column of numbers or truth values, without a copy where that is possible."""
     if pa.types.is_null(column.type):
-        return Values(np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_))
+        return NullableArray(np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_))
     if not _is_plain(column.type):
-        raise KernelFailure(Facts(COLUMN, f"a condition cannot use column {name} of type {column.type}"))
+        raise KernelFailure(
+            FailureDetails(COLUMN, f"a condition cannot use column {name} of type {column.type}")
+        )
     if column.null_count == 0:
-        return Values(column.to_numpy(zero_copy_only=False), None)
+        return NullableArray(column.to_numpy(zero_copy_only=False), None)
     filled = column.fill_null(pa.scalar(0, pa.int8()).cast(column.type))
-    return Values(filled.to_numpy(zero_copy_only=False), _valid(column))
+    return NullableArray(filled.to_numpy(zero_copy_only=False), _valid(column))
 
 
 def _valid(column: pa.Array) -> np.typing.NDArray[np.bool_] | None:
     return column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
 
 
-def ranks(columns: Sequence[pa.Array]) -> list[Values]:
+def ranks(columns: Sequence[pa.Array]) -> list[NullableArray]:
     """Equal values get equal numbers, greater values greater ones, over all the columns together. Only the
     different values are sorted, not the rows."""
     columns = _alike(columns)
@@ -103,7 +105,9 @@ def ranks(columns: Sequence[pa.Array]) -> list[Values]:
     valid = np.asarray(indices.is_valid())
     ends = np.cumsum([len(column) for column in columns])
     return [
-        Values(codes[end - len(column) : end], valid[end - len(column) : end] if column.null_count else None)
+        NullableArray(
+            codes[end - len(column) : end], valid[end - len(column) : end] if column.null_count else None
+        )
         for column, end in zip(columns, ends, strict=True)
     ]
 
@@ -127,7 +131,9 @@ def _alike(columns: Sequence[pa.Array]) -> list[pa.Array]:
         return [c.cast(common) for c in solid]
     except pa.ArrowException as error:
         listed = ", ".join(sorted(map(str, types)))
-        raise KernelFailure(Facts(COLUMN, f"a condition cannot compare columns of types {listed}")) from error
+        raise KernelFailure(
+            FailureDetails(COLUMN, f"a condition cannot compare columns of types {listed}")
+        ) from error
 
 
 def _common_decimal(types: set[pa.DataType]) -> pa.DataType | None:
@@ -144,11 +150,11 @@ def _common_decimal(types: set[pa.DataType]) -> pa.DataType | None:
     return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(min(precision, 76), scale)
 
 
-def _ranks_of_nested(columns: list[list[object]]) -> list[Values]:
+def _ranks_of_nested(columns: list[list[object]]) -> list[NullableArray]:
     keys = [[_sortable(value) for value in column] for column in columns]
     rank = {key: number for number, key in enumerate(sorted({key for column in keys for key in column}))}
     return [
-        Values(
+        NullableArray(
             np.array([rank[key] for key in column], dtype=np.int64),
             np.array([value is not None for value in values], dtype=np.bool_),
         )

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neelc.runtime.coding import called_columns, condition_columns
-from neelc.runtime.failures import COLUMN, MEMORY, NULL_TIME, Facts, KernelFailure
-from neelc.runtime.program import Program
+from neelc.runtime.failures import COLUMN, MEMORY, NULL_TIME, FailureDetails, KernelFailure
+from neelc.runtime.program import PatternProgram
 
 # Keys in a sorted table: where they begin, the times that a chunk leaves of each, how many events came
 # before.
@@ -150,11 +150,11 @@ class Columns:
         numbers = pa.array(rows)
         return Columns({name: array.take(numbers) for name, array in self.arrays.items()}, self.schema)
 
-    def key_text(self, program: Program, row: int) -> dict[str, str | None]:
+    def key_text(self, program: PatternProgram, row: int) -> dict[str, str | None]:
         """The key of a row, for messages; chunks are no part of what a query says.
 
         >>> keys = {"room": pa.array(["4b"]), "ward": pa.array([None], pa.int32())}
-        >>> Columns(keys, pa.schema([])).key_text(Program((), (), (), keys=("room", "ward")), 0)
+        >>> Columns(keys, pa.schema([])).key_text(PatternProgram((), (), (), keys=("room", "ward")), 0)
         {'room': '4b', 'ward': None}
         """
         values = {key: self.arrays[key][row].as_py() for key in program.keys if key not in CHUNKS}
@@ -162,10 +162,10 @@ class Columns:
 
 
 @lru_cache(maxsize=16)
-def names(program: Program) -> tuple[str, ...]:
+def names(program: PatternProgram) -> tuple[str, ...]:
     """The columns of the input that a program reads, each once.
 
-    >>> names(Program((), (), ("A",), keys=("room",), lasting=True))
+    >>> names(PatternProgram((), (), ("A",), keys=("room",), lasting=True))
     ('room', 'start', 'end', 'roles')
     """
     times = ("start", "end") if program.lasting else ("start",)
@@ -175,15 +175,15 @@ def names(program: Program) -> tuple[str, ...]:
     return tuple(dict.fromkeys(used))
 
 
-def combine(program: Program, parts: Sequence[pa.RecordBatch]) -> Columns:
+def combine(program: PatternProgram, parts: Sequence[pa.RecordBatch]) -> Columns:
     """The columns of all parts, one after the other."""
     if absent := [name for name in names(program) if name not in parts[0].schema.names]:
-        raise KernelFailure(Facts(COLUMN, f"the kernel's input has no column {', '.join(absent)}"))
+        raise KernelFailure(FailureDetails(COLUMN, f"the kernel's input has no column {', '.join(absent)}"))
     try:
         table = pa.Table.from_batches(parts).select(names(program)).combine_chunks()
     except pa.ArrowInvalid as error:  # nested text, whose type is not widened
         message = "a column of the rows that one key's window holds is larger than 2 GiB"
-        raise KernelFailure(Facts(MEMORY, message)) from error
+        raise KernelFailure(FailureDetails(MEMORY, message)) from error
     return Columns({name: _one(table.column(name)) for name in names(program)}, table.schema)
 
 
@@ -201,7 +201,7 @@ def times(column: pa.Array, name: str) -> Ints:
     dtype('int64')
     """
     if column.null_count:
-        raise KernelFailure(Facts(NULL_TIME, f"an event has no {name}"))
+        raise KernelFailure(FailureDetails(NULL_TIME, f"an event has no {name}"))
     if not pa.types.is_integer(column.type):
-        raise KernelFailure(Facts(COLUMN, f"column {name} has type {column.type}, not int64"))
+        raise KernelFailure(FailureDetails(COLUMN, f"column {name} has type {column.type}, not int64"))
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)

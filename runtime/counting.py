@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime.bridge import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
-from neelc.runtime.buffer import Buffer, Run, rest, short, step
+from neelc.runtime.buffer import Buffer, SearchRows, rest, short, step
 from neelc.runtime.columns import Columns
 from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, KernelError
-from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
-from neelc.runtime.kernels.counting.counting import Counted, counted
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
+from neelc.runtime.kernels.counting.counting import CountedGroups, counted
 from neelc.runtime.kernels.counting.walks import BLANKS, NOTHING, WALK, Array, Channel, channels_of
 
 LARGEST_COUNT = 2**63 - 1
@@ -29,12 +29,12 @@ LARGEST_SUM = 10**30
 parts of this size."""
 
 
-def counting(program: Counting, rows_at_once: int = ROWS_AT_ONCE) -> Kernel:
+def counting(program: CountingProgram, rows_at_once: int = ROWS_AT_ONCE) -> Kernel:
     """The function that aggregates over the matches of one partition."""
     return partial(_run, program, max(1, rows_at_once))
 
 
-def _run(program: Counting, rows_at_once: int, batches: Batches) -> Batches:
+def _run(program: CountingProgram, rows_at_once: int, batches: Batches) -> Batches:
     if not program.roles:
         return
     rows = Buffer()
@@ -49,14 +49,14 @@ def _run(program: Counting, rows_at_once: int, batches: Batches) -> Batches:
         yield from _parts(program, run)
 
 
-def _parts(program: Counting, run: Run) -> Iterator[pa.RecordBatch]:
+def _parts(program: CountingProgram, run: SearchRows) -> Iterator[pa.RecordBatch]:
     with explained(program, run):
         found = counted(program, events_of(program, run))
         if len(found):
             yield as_batch(program, found, run.columns)
 
 
-def as_batch(program: Counting, found: Counted, columns: Columns) -> pa.RecordBatch:
+def as_batch(program: CountingProgram, found: CountedGroups, columns: Columns) -> pa.RecordBatch:
     """A struct for each variable that is grouped by, and then the columns of each tally."""
     arrays: dict[str, pa.Array] = {}
     for output in program.outputs:
@@ -68,13 +68,13 @@ def as_batch(program: Counting, found: Counted, columns: Columns) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 
-def tallied(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+def tallied(tally: Tally, found: CountedGroups) -> dict[str, pa.Array]:
     """The columns of a tally: counts and sums of whole numbers as DECIMAL(38, 0); of an average a sum and a
     count, as numbers with a point."""
     return TALLIES[tally.function](tally, found)
 
 
-def valued(tally: Tally, found: Counted) -> list[int]:
+def valued(tally: Tally, found: CountedGroups) -> list[int]:
     """For each group the number of matches that have a value."""
     blanks = Channel(BLANKS, tally.stage, tally.column, picks=tally.picks)
     walks = [int(count) for count in found.channels[WALK]]
@@ -83,7 +83,7 @@ def valued(tally: Tally, found: Counted) -> list[int]:
     return [count - int(blank) for count, blank in zip(walks, found.channels[blanks], strict=True)]
 
 
-def _count(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+def _count(tally: Tally, found: CountedGroups) -> dict[str, pa.Array]:
     counts = valued(tally, found)
     limit, kind = (LARGEST_WIDE, "DECIMAL(38, 0)") if tally.wide else (LARGEST_COUNT, "BIGINT")
     if max(counts, default=0) > limit:
@@ -102,7 +102,7 @@ def _short(number: int) -> str:
     return digits if len(digits) <= 45 else f"{digits[0]}.{digits[1]}e{len(digits) - 1}"
 
 
-def _sum(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+def _sum(tally: Tally, found: CountedGroups) -> dict[str, pa.Array]:
     known = np.array(valued(tally, found), object) > 0
     sums = found.channels[channels_of(tally)[0]]
     if sums.dtype == np.float64:
@@ -116,7 +116,7 @@ def _sum(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     return {tally.name: pa.array(whole, pa.decimal128(38, 0))}
 
 
-def _average(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+def _average(tally: Tally, found: CountedGroups) -> dict[str, pa.Array]:
     sums = found.channels[channels_of(tally)[0]]
     return {
         f"{tally.name}_sum": pa.array(_floats(sums, found)),
@@ -124,7 +124,7 @@ def _average(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     }
 
 
-def _floats(numbers: Array, found: Counted) -> Array:
+def _floats(numbers: Array, found: CountedGroups) -> Array:
     try:
         return numbers.astype(np.float64)
     except OverflowError as error:
@@ -132,7 +132,7 @@ def _floats(numbers: Array, found: Counted) -> Array:
         raise KernelError(SUM_OVERFLOW, message, *found.heaviest[1:]) from error
 
 
-def _extreme(tally: Tally, found: Counted) -> dict[str, pa.Array]:
+def _extreme(tally: Tally, found: CountedGroups) -> dict[str, pa.Array]:
     (channel,) = channels_of(tally)
     if channel.counts:
         return {tally.name: pa.array(np.abs(found.channels[channel]), pa.int64())}
@@ -144,7 +144,7 @@ def _extreme(tally: Tally, found: Counted) -> dict[str, pa.Array]:
     return {tally.name: pa.array(values, mask=none)}
 
 
-TALLIES: dict[str, Callable[[Tally, Counted], dict[str, pa.Array]]] = {
+TALLIES: dict[str, Callable[[Tally, CountedGroups], dict[str, pa.Array]]] = {
     COUNT: _count,
     SUM: _sum,
     AVERAGE: _average,

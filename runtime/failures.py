@@ -28,7 +28,7 @@ INTERNAL = "INTERNAL"
 
 
 @dataclass(frozen=True)
-class Facts:
+class FailureDetails:
     """What is known of a failure.
 
     `kind` is one of the words above. `part` is the pattern's own text, `key` the key's columns and values as
@@ -50,12 +50,13 @@ class Facts:
 class KernelFailure(RuntimeError):
     """A kernel gave up.
 
-    >>> failure = KernelFailure(Facts(MAX_MATCHES, "too many", key={"room": "Ω"}, limit=10, number=11))
+    >>> details = FailureDetails(MAX_MATCHES, "too many", key={"room": "Ω"}, limit=10, number=11)
+    >>> failure = KernelFailure(details)
     >>> parse_failure(f"PythonException: Traceback ...\\nKernelFailure: {failure}")["key"]
     {'room': 'Ω'}
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: FailureDetails) -> None:
         super().__init__(facts)
         self.facts = facts
 
@@ -70,11 +71,11 @@ class KernelFailure(RuntimeError):
         return KernelFailure(replace(self.facts, **new))  # type: ignore[arg-type]
 
 
-def sentence(facts: Facts) -> str:
+def sentence(facts: FailureDetails) -> str:
     """
-    >>> sentence(Facts(UNSORTED, "rows are not sorted by time", key={"room": "4", "ward": None}))
+    >>> sentence(FailureDetails(UNSORTED, "rows are not sorted by time", key={"room": "4", "ward": None}))
     'rows are not sorted by time (key room = 4, ward = NULL)'
-    >>> sentence(Facts(MAX_LISTS, "too many lists", key={"room": "4"}, window=60, start=100))
+    >>> sentence(FailureDetails(MAX_LISTS, "too many lists", key={"room": "4"}, window=60, start=100))
     'too many lists (key room = 4; window of 60 milliseconds from 100 on)'
     """
     places = [f"part {facts.part}"] if facts.part else []
@@ -166,7 +167,7 @@ def too_many_matches(number: int, limit: int, foreseen: bool = False) -> KernelF
     """
     how_many = f"at least {number}" if foreseen else f"{number} so far"
     message = f"more than {limit} matches in one task ({how_many}): most_matches (--most-matches) allows more"
-    return KernelFailure(Facts(MAX_MATCHES, message, limit=limit, number=number))
+    return KernelFailure(FailureDetails(MAX_MATCHES, message, limit=limit, number=number))
 
 
 def too_many_to_count(wide: bool = False) -> str:
@@ -177,13 +178,15 @@ def too_many_to_count(wide: bool = False) -> str:
     more matches than a BIGINT can count
     """
     number = "DECIMAL(38, 0)" if wide else "BIGINT"
-    return str(KernelFailure(Facts(COUNT_OVERFLOW, f"more matches than a {number} can count")))
+    return str(KernelFailure(FailureDetails(COUNT_OVERFLOW, f"more matches than a {number} can count")))
 
 
 def too_large_to_sum() -> str:
     """What Spark says if the parts of a sum together are too large."""
     return str(
-        KernelFailure(Facts(SUM_OVERFLOW, "a sum over all matches is more than a DECIMAL(38, 0) holds"))
+        KernelFailure(
+            FailureDetails(SUM_OVERFLOW, "a sum over all matches is more than a DECIMAL(38, 0) holds")
+        )
     )
 
 

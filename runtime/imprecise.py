@@ -27,17 +27,17 @@ from neelc.runtime.bridge import (
     gather,
     output_schema,
 )
-from neelc.runtime.buffer import BYTES_AT_ONCE, Buffer, Run, short
+from neelc.runtime.buffer import BYTES_AT_ONCE, Buffer, SearchRows, short
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine
 from neelc.runtime.failures import too_many_matches
 from neelc.runtime.kernels.confidence.ranges import Chances
-from neelc.runtime.kernels.events import Events, Numbers, Values
-from neelc.runtime.kernels.frontier import Lists, root
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
+from neelc.runtime.kernels.frontier import EventLists, root
 from neelc.runtime.kernels.matching import Piece, columns_of, event_of
 from neelc.runtime.kernels.running import run
-from neelc.runtime.kernels.taking import Search, groups
+from neelc.runtime.kernels.taking import KernelSearch, groups
 from neelc.runtime.order import sections
-from neelc.runtime.program import CHUNK, CHUNK_WIDTH, CONFIDENCE, Imprecise, Program
+from neelc.runtime.program import CHUNK, CHUNK_WIDTH, CONFIDENCE, ImpreciseProgram, PatternProgram
 from neelc.runtime.values.operations import check
 
 # Imprecise events as kernels search them, and the matches with their confidence.
@@ -49,14 +49,14 @@ from neelc.runtime.values.operations import check
 
 
 def weighed_matches(
-    program: Program, events: Events, most_rows: int = 2_000_000
+    program: PatternProgram, events: KernelEvents, most_rows: int = 2_000_000
 ) -> Iterator[tuple[Piece, Chances]]:
     """The matches in pieces, each with its confidence. `events` start at their earliest time and end at their
     latest; a match belongs to the range in which the first of the latest times of its events is."""
     check(program)
     relaxed_events, order = relaxed(events)
     for begin, group, line in groups(relaxed_events):
-        search = Search(program, group, line, most_rows)
+        search = KernelSearch(program, group, line, most_rows)
         numbers = order[begin : begin + len(group.start)]
         for frontier in run(search, program.steps, root()):
             piece = dict(columns_of(program.outputs, frontier))
@@ -64,18 +64,18 @@ def weighed_matches(
             yield {name: _moved(column, numbers) for name, column in piece.items()}, confidence
 
 
-def _moved(column: Numbers | Lists, numbers: Numbers) -> Numbers | Lists:
+def _moved(column: Numbers | EventLists, numbers: Numbers) -> Numbers | EventLists:
     """With the numbers that the events had before."""
-    if isinstance(column, Lists):
+    if isinstance(column, EventLists):
         return replace(column, pool=numbers[column.pool])
     return np.where(column < 0, column, numbers[column])
 
 
-def relaxed(events: Events) -> tuple[Events, Numbers]:
+def relaxed(events: KernelEvents) -> tuple[KernelEvents, Numbers]:
     """The events by their latest time, with the number that each had.
 
     >>> at = np.array([1, 2, 3])
-    >>> given = Events(at, np.array([9, 4, 3]), at * 0, {"A": np.array([0, 2])}, {}, (at[:1], at[:1]))
+    >>> given = KernelEvents(at, np.array([9, 4, 3]), at * 0, {"A": np.array([0, 2])}, {}, (at[:1], at[:1]))
     >>> found, order = relaxed(given)
     >>> found.start.tolist(), found.end.tolist(), order.tolist(), found.roles["A"].tolist()
     ([3, 4, 9], [3, 2, 1], [2, 1, 0], [0, 2])
@@ -84,8 +84,8 @@ def relaxed(events: Events) -> tuple[Events, Numbers]:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
 
-    def ordered(column: Values) -> Values:
-        return Values(column.values[order], None if column.valid is None else column.valid[order])
+    def ordered(column: NullableArray) -> NullableArray:
+        return NullableArray(column.values[order], None if column.valid is None else column.valid[order])
 
     changed = replace(
         events,
@@ -102,13 +102,13 @@ COLUMN = "confidence"
 
 
 def imprecise(
-    program: Imprecise, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
+    program: ImpreciseProgram, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
 ) -> Kernel:
     """The function that finds the matches of one partition, with their confidence."""
     return partial(_run, program, max(1, rows_at_once), most_matches)
 
 
-def _run(program: Imprecise, rows_at_once: int, most_matches: int, batches: Batches) -> Batches:
+def _run(program: ImpreciseProgram, rows_at_once: int, most_matches: int, batches: Batches) -> Batches:
     rows, found = Buffer(), 0
     for batch in short(batches, rows_at_once):
         with explained(program):
@@ -131,13 +131,13 @@ def _with(buffer: Buffer, batch: pa.RecordBatch) -> Buffer:
     return replace(buffer, parts=parts, rows=buffer.rows + batch.num_rows, bytes=buffer.bytes + batch.nbytes)
 
 
-def _rest(program: Imprecise, buffer: Buffer) -> Run:
+def _rest(program: ImpreciseProgram, buffer: Buffer) -> SearchRows:
     """What is left when no more rows will come."""
     columns = combine(program, buffer.parts)
     return _wanted(columns, sections(program, columns, columns.start), buffer.low, LAST_TIME)
 
 
-def _cut(program: Imprecise, buffer: Buffer) -> tuple[Buffer, Run | None]:
+def _cut(program: ImpreciseProgram, buffer: Buffer) -> tuple[Buffer, SearchRows | None]:
     """What is to be run now, and what waits: of the last key the matches are final that belong to a time more
     than a window before its last row."""
     columns = combine(program, buffer.parts)
@@ -153,11 +153,11 @@ def _cut(program: Imprecise, buffer: Buffer) -> tuple[Buffer, Run | None]:
     return _kept(buffer, tail, needed, high), _wanted(columns, heads, buffer.low, high)
 
 
-def _final(program: Imprecise, last: int) -> int:
+def _final(program: ImpreciseProgram, last: int) -> int:
     return FIRST_TIME if program.reach is None else max(FIRST_TIME, last - program.reach)
 
 
-def _needed(program: Imprecise, columns: Columns, tail: int, high: int) -> Bools:
+def _needed(program: ImpreciseProgram, columns: Columns, tail: int, high: int) -> Bools:
     """The rows, from `tail` on, that a match may need which belongs to `high` or a later time: its own events
     are there then or later, and what may spoil it not before the earliest of them, or a window before."""
     earliest, latest = columns.start[tail:], columns.end[tail:]
@@ -174,14 +174,14 @@ def _kept(buffer: Buffer, tail: int, needed: Bools, low: int) -> Buffer:
     return Buffer(parts, rows, sum(part.nbytes for part in parts), rows, low)
 
 
-def _wanted(columns: Columns, heads: Ints, low: int, high: int) -> Run:
+def _wanted(columns: Columns, heads: Ints, low: int, high: int) -> SearchRows:
     """Of the first key the matches from `low` on, and of the last one those before `high`."""
     lows, highs = np.full(len(heads), FIRST_TIME), np.full(len(heads), LAST_TIME)
     lows[0], highs[-1] = low, high
-    return Run(columns, heads, lows, highs)
+    return SearchRows(columns, heads, lows, highs)
 
 
-def _search(program: Imprecise, run: Run, found: int, most_matches: int) -> Counting:
+def _search(program: ImpreciseProgram, run: SearchRows, found: int, most_matches: int) -> Counting:
     """The matches of a run, if `found` were found before."""
     with explained(program, run):
         events = _events(program, run)
@@ -196,7 +196,7 @@ def _search(program: Imprecise, run: Run, found: int, most_matches: int) -> Coun
     return found
 
 
-def _events(program: Imprecise, run: Run) -> Events:
+def _events(program: ImpreciseProgram, run: SearchRows) -> KernelEvents:
     events = events_of(program, run)
     if not program.is_cut:
         return events

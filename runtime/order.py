@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from neelc.runtime import columns as segments
 from neelc.runtime.columns import Bools, Columns, Ints
-from neelc.runtime.failures import UNSORTED, Facts, KernelFailure
-from neelc.runtime.program import Program
+from neelc.runtime.failures import UNSORTED, FailureDetails, KernelFailure
+from neelc.runtime.program import PatternProgram
 
 # Rows put in order that were sorted by one number: some bits of their keys' hash, then time in ticks.
 #
@@ -110,16 +110,16 @@ def _in_disorder(start: Ints, floor: Ints, owner: Ints) -> Bools:
     return found
 
 
-def floors(program: Program, start: Ints) -> Ints:
+def floors(program: PatternProgram, start: Ints) -> Ints:
     """For each row a time that neither it nor a later one of its section starts before.
 
-    >>> floors(Program((), (), (), grain=8), np.array([9, 8, 17, -1])).tolist()
+    >>> floors(PatternProgram((), (), (), grain=8), np.array([9, 8, 17, -1])).tolist()
     [8, 8, 16, -8]
     """
     return start if program.grain is None else start & -program.grain
 
 
-def sections(program: Program, columns: Columns, floor: Ints) -> Ints:
+def sections(program: PatternProgram, columns: Columns, floor: Ints) -> Ints:
     """The rows at which sections begin."""
     if program.grain is not None:
         return section_heads(floor)
@@ -128,16 +128,18 @@ def sections(program: Program, columns: Columns, floor: Ints) -> Ints:
     wrong = falls[~np.isin(falls, heads)]
     if len(wrong):
         key = columns.key_text(program, int(wrong[0]))
-        raise KernelFailure(Facts(UNSORTED, "the rows of a key are not in the order of their start", key=key))
+        raise KernelFailure(
+            FailureDetails(UNSORTED, "the rows of a key are not in the order of their start", key=key)
+        )
     return heads
 
 
-def key_heads(program: Program, columns: Columns) -> Ints:
+def key_heads(program: PatternProgram, columns: Columns) -> Ints:
     """The rows whose key is another than that of the row before."""
     return segments.heads([columns.arrays[key] for key in program.keys], len(columns.start))
 
 
-def in_order(program: Program, columns: Columns, begins: Ints, floor: Ints) -> tuple[Columns, Ints]:
+def in_order(program: PatternProgram, columns: Columns, begins: Ints, floor: Ints) -> tuple[Columns, Ints]:
     """The rows of each key together, in the order of time, and the rows at which keys begin. Rows stay in
     the section that they are in."""
     if program.grain is None:

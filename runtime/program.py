@@ -3,8 +3,8 @@
 A program builds matches step by step. Its state is a table with one row for each partial match and one column
 for each variable, which holds an event or a list, or nothing where the variable is absent. It starts with one
 row that has nothing. Each step changes the table: `Take` binds a variable, `Choose` splits rows by the
-branches of an OR, `Repeat` binds a list, `Follow` all that a run binds, `Filter`, `Absent`, `Present` and
-`AnyBound` drop rows. A step with a `when` concerns only the rows with these choices; others pass unchanged.
+branches of an OR, `RepeatStep` binds a list, `Follow` all that a run binds, `FilterStep`, `Absent`, `Present`
+and `AnyBound` drop rows. A step with a `when` concerns only the rows with these choices.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
 """
@@ -23,7 +23,7 @@ FIRST, NEXT, SAME = "FIRST", "NEXT", "SAME"
 
 
 @dataclass(frozen=True)
-class Judged:
+class MoveCondition:
     """A condition that is more than one of a `Take`: asked only where all of `present` have an event; asked
     of `each` element of a list that is complete, as `b[i]`, or if it `looks_back` of each but the first."""
 
@@ -57,14 +57,14 @@ class Move:
     most: int | None = None
     iteration: str = FIRST
     renames: tuple[tuple[str, str], ...] = ()
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[MoveCondition, ...] = ()
     checks: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Closure:
-    """A list that a run binds, as `Repeat` does. One that is `optional` is absent where it has no element.
-    `places` are as those of `Repeat`."""
+    """A list that a run binds, as `RepeatStep` does. An `optional` one is absent where it has no element.
+    `places` are as those of `RepeatStep`."""
 
     variable: str
     names: tuple[str, ...]
@@ -76,7 +76,7 @@ class Closure:
 
 
 @dataclass(frozen=True)
-class Level:
+class MatchLevel:
     """A prefix of a sequence: `start` is the variable of its first event. `hints` are the first variables of
     the branches that tell why the next prefix was not reached: the first of them that has a match does."""
 
@@ -85,11 +85,11 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Furthest:
+class FurthestMatch:
     """Of the matches with the same start, one of the last level that has any is kept. Among those of one
     level, times decide, and then the values of the `compared` columns of variables."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[MatchLevel, ...]
     compared: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
@@ -154,7 +154,7 @@ class Likely:
 
 
 @dataclass(frozen=True)
-class Negation:
+class WeighedNegation:
     """What must not be there: each event that `steps` bind `variable` to, between those of the first `place`
     names of a sequence and those of the others."""
 
@@ -171,7 +171,7 @@ class Weigh:
 
     events: tuple[str, ...]
     width: int | None = None
-    negations: tuple[Negation, ...] = ()
+    negations: tuple[WeighedNegation, ...] = ()
     least: float = 0.0
     strictly: bool = False
     when: When = ()
@@ -184,7 +184,7 @@ When = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnValue:
     """A computed column of the event that a variable is bound to; NULL where the variable is absent."""
 
     variable: str
@@ -218,7 +218,7 @@ class Total:
     name: str
 
 
-Value = Column | Constant | Apply | Total
+Value = ColumnValue | Constant | Apply | Total
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Within:
 
 
 @dataclass(frozen=True)
-class Between:
+class BetweenGroups:
     """AND_NEG: strictly between the two groups of events, whichever comes first. Where they overlap, or one
     group has no event, there is no room."""
 
@@ -253,7 +253,7 @@ class Bounds:
     after: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     within: tuple[Within, ...] = ()
-    between: tuple[Between, ...] = ()
+    between: tuple[BetweenGroups, ...] = ()
 
 
 EVERYWHERE = Bounds()
@@ -299,7 +299,7 @@ class Rename:
 
 
 @dataclass(frozen=True)
-class Filter:
+class FilterStep:
     """Keep the rows for which the condition is true."""
 
     condition: Value
@@ -346,7 +346,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Repeat:
+class RepeatStep:
     """Bind a list: each row with each number of iterations from `least` to `most`; what an iteration binds is
     what `first`, or from the second one on `next`, finds.
 
@@ -392,13 +392,13 @@ class Follow:
 
 
 Step = (
-    Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | EachElement | Follow
+    Choose | Take | Rename | FilterStep | AnyBound | Absent | Present | RepeatStep | EachElement | Follow
     | Likely | Weigh
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Output:
+class VariableOutput:
     """A variable of the result: a struct `name` whose `fields` are (field, column of the input).
 
     One that is `listed` is an array of such structs; with `inner` ones, of structs of structs."""
@@ -407,7 +407,7 @@ class Output:
     name: str
     fields: tuple[tuple[str, str], ...] = ()
     listed: bool = False
-    inner: tuple[Output, ...] = ()
+    inner: tuple[VariableOutput, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -417,7 +417,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Program:
+class PatternProgram:
     """A pattern for a kernel, and the columns of the table it reads and writes.
 
     The input has `start` (and `end` where events last), `roles`: bit i is set where the event can play
@@ -436,7 +436,7 @@ class Program:
     """
 
     steps: tuple[Step, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[VariableOutput, ...]
     roles: tuple[str, ...]
     keys: tuple[str, ...] = ()
     codings: tuple[tuple[str, ...], ...] = ()
@@ -451,7 +451,7 @@ class Program:
     chunk: int | None = None
     grain: int | None = None
     nested: bool = False
-    furthest: Furthest | None = None
+    furthest: FurthestMatch | None = None
     labels: tuple[tuple[str, str], ...] = ()
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""
     clock: str = "MILLISECOND"
@@ -466,7 +466,7 @@ times are is known only when they are read."""
 
 
 @dataclass(frozen=True)
-class Imprecise(Program):
+class ImpreciseProgram(PatternProgram):
     """A program that gives each match its confidence. Of the input, `start` is the earliest time of an event
     and `end` the latest; its last step is `Weigh`. `reach` is the window; the keys may end in CHUNK_WIDTH and
     CHUNK."""

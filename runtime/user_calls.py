@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.failures import AGGREGATE, Facts, KernelFailure
-from neelc.runtime.kernels.events import Numbers, Values
-from neelc.runtime.kernels.frontier import Lists
+from neelc.runtime.failures import AGGREGATE, FailureDetails, KernelFailure
+from neelc.runtime.kernels.events import NullableArray, Numbers
+from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.program import Fold
 from neelc.runtime.user_functions import AggregateFailure, Function, called, needed
 from neelc.runtime.values import arithmetic
@@ -127,7 +127,7 @@ def _results(name: str, function: Function, type: str, lists: pa.Array) -> list[
     try:
         return [called(name, function, type, values) for values in _values(lists)]
     except AggregateFailure as failure:
-        raise KernelFailure(Facts(AGGREGATE, str(failure))) from failure
+        raise KernelFailure(FailureDetails(AGGREGATE, str(failure))) from failure
 
 
 def _values(lists: pa.Array) -> Iterator[list[Any]]:
@@ -195,17 +195,17 @@ def grown(lists: Array, numbers: Numbers) -> Array:
     return np.fromiter(((*(one or ()), number) for one, number in pairs), object, len(numbers))
 
 
-def members(lists: Lists) -> Iterable[Members]:
+def members(lists: EventLists) -> Iterable[Members]:
     """The events of each row's list; none, if there is no list."""
     for begin, length in zip(lists.begin.tolist(), lists.length.tolist(), strict=True):
         yield tuple(lists.pool[begin : begin + max(length, 0)].tolist())
 
 
-def results(call: UserCall, lists: Iterable[Members]) -> Values:
+def results(call: UserCall, lists: Iterable[Members]) -> NullableArray:
     """What the function gives for each of the lists, as numbers or truth values."""
     found = [call.of(tuple(one or ())) for one in lists]
     valid = np.array([value is not None for value in found], bool)
     type = call.fold.type
     kind = np.bool_ if type == "boolean" else np.float64 if type in ("float", "double") else np.int64
     values = np.array([kind() if value is None else value for value in found], kind)
-    return arithmetic.cast(Values(values, valid), type)
+    return arithmetic.cast(NullableArray(values, valid), type)

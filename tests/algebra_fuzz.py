@@ -31,7 +31,7 @@ from neelc.runtime.kernels.snapshots.program import FOREVER, SnapshotProgram
 from neelc.runtime.reference import run
 from neelc.runtime.reference.algebra import events
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import Valid
+from neelc.runtime.reference.events import ValidPayload
 from neelc.runtime.reference.results import valid_of
 from neelc.runtime.reference.snapshots import differences
 from neelc.scalar.type_of import type_of
@@ -109,7 +109,7 @@ def aggregated(network: Network, random: Random, fired: Counter[str]) -> Iterato
         return
     clock = query.clock
 
-    def read(source: a.Source | a.Relation) -> list[Valid]:
+    def read(source: a.StreamSource | a.RelationSource) -> list[ValidPayload]:
         return valid_of(source, network.tables, {}, clock)
 
     for node in walk(query.root):
@@ -125,7 +125,7 @@ def aggregated(network: Network, random: Random, fired: Counter[str]) -> Iterato
                 return
 
 
-def in_kernel(node: a.Aggregator, below: list[Valid], random: Random) -> Iterator[tuple[Any, ...]]:
+def in_kernel(node: a.Aggregator, below: list[ValidPayload], random: Random) -> Iterator[tuple[Any, ...]]:
     """The rows that the kernel makes of events."""
     aggregates = [one.expression for one in node.aggregates]
     if not below or not all(isinstance(one, Aggregate) for one in aggregates):
@@ -160,7 +160,7 @@ def in_kernel(node: a.Aggregator, below: list[Valid], random: Random) -> Iterato
             yield (*values, row["start"], None if row["end"] == FOREVER else row["end"])
 
 
-def _end(event: Valid) -> object:
+def _end(event: ValidPayload) -> object:
     return None if math.isinf(event.end) else event.end
 
 

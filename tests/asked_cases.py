@@ -15,7 +15,7 @@ from repository import ROOT
 from neelc.runtime.reference import Result
 from neelc.scalar.times import in_zone
 from neelc.tools import cases
-from neelc.tools.cases.run import Ready, compare, prepared
+from neelc.tools.cases.run import PreparedCase, compare, prepared
 
 CASES = ROOT / "tests" / "cases"
 PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.case")
@@ -27,7 +27,7 @@ def question(path: Path) -> Question | None:
     case = cases.load(path)
     with in_zone(case.zone):
         ready = prepared(case)
-    if isinstance(case.expected, str) or not isinstance(ready, Ready):
+    if isinstance(case.expected, str) or not isinstance(ready, PreparedCase):
         return None
     return Question(str(path.relative_to(CASES)), ready.program, ready.tables, case.timezone or "UTC")
 

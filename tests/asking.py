@@ -18,7 +18,7 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, EventType, Match, Member, OutputColumn, Stream
 from neelc.ir.script import Confidence
 from neelc.ir.types import BIGINT, DOUBLE, STRING, Struct, StructField
-from neelc.runtime.reference import Event, matches
+from neelc.runtime.reference import ReferenceEvent, matches
 
 COLUMNS = tuple(
     Column(n, t)
@@ -58,14 +58,14 @@ def bound(node: Node) -> Node:
     match node:
         case x.Name(parts):
             return attribute(x.Variable(parts[0]), parts[1:])
-        case x.Member():
+        case x.MemberAccess():
             names = []
-            while isinstance(node, x.Member):
+            while isinstance(node, x.MemberAccess):
                 names.append(node.name)
                 node = node.base
             return attribute(element(node), tuple(reversed(names)))
         case x.Subscript() | x.Slice():
-            return x.Whole(element(node), WHOLE)
+            return x.WholeEvent(element(node), WHOLE)
         case x.Call(name, arguments):
             argument = arguments[0] if arguments and not isinstance(arguments[0], x.Star) else None
             inner = bound(argument) if argument else None
@@ -77,12 +77,12 @@ def bound(node: Node) -> Node:
 
 def attribute(event: x.EventRef, names: tuple[str, ...]) -> x.Expr:
     for name in names[:-1]:
-        event = x.Inner(event, name)
+        event = x.InnerVariable(event, name)
     if names == ():
         assert isinstance(event, x.Variable)
         if event.name in ("match_start", "match_end", "confidence"):
             return x.MatchProperty(event.name, BIGINT)
-        return x.Whole(event, WHOLE)
+        return x.WholeEvent(event, WHOLE)
     kind = next(column.type for column in COLUMNS if same(column.name, names[-1]))
     return x.Attribute(event, names[-1], kind)
 
@@ -91,12 +91,12 @@ def element(node: Node) -> x.EventRef:
     match node:
         case x.Name((name,)):
             return x.Variable(name)
-        case x.Member(base, name):
-            return x.Inner(element(base), name)
+        case x.MemberAccess(base, name):
+            return x.InnerVariable(element(base), name)
         case x.Subscript(base, place):
-            return x.At(element(base), index(place))
+            return x.ListElement(element(base), index(place))
         case x.Slice(base, upper):
-            return x.Each(element(base), None if upper is None else index(upper))
+            return x.EveryElement(element(base), None if upper is None else index(upper))
     raise AssertionError(node)
 
 
@@ -171,7 +171,7 @@ def text(value: object, names: list[str]) -> str:
     match value:
         case None:
             return "-"
-        case Event():
+        case ReferenceEvent():
             return names[value.row]
         case tuple():
             return "[" + " ".join(text(item, names) for item in value) + "]"

@@ -9,7 +9,7 @@ from invariants import check
 from neelc import syntax as parse
 from neelc.errors import render_all
 from neelc.ir.program import Match, Program
-from neelc.program import Bound, examine
+from neelc.program import BindingResult, examine
 from neelc.source import Source
 
 STREAM = """CREATE STREAM S (id BIGINT, ts BIGINT, kind STRING, price DOUBLE, pos STRUCT<x: INT, y: INT>)
@@ -19,7 +19,7 @@ STREAM = """CREATE STREAM S (id BIGINT, ts BIGINT, kind STRING, price DOUBLE, po
 
 def examined(
     text: str, head: str = STREAM, arguments: Mapping[str, object] | None = None
-) -> tuple[Bound, Source]:
+) -> tuple[BindingResult, Source]:
     """What becomes of the script `head` + `text`."""
     source = Source(head + text)
     return examine(parse.script(source), source, arguments=arguments), source

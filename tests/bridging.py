@@ -10,7 +10,17 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from neelc.runtime.bridge import kernel
-from neelc.runtime.program import Absent, Apply, Bounds, Choose, Column, Output, Program, Take, Within
+from neelc.runtime.program import (
+    Absent,
+    Apply,
+    Bounds,
+    Choose,
+    ColumnValue,
+    PatternProgram,
+    Take,
+    VariableOutput,
+    Within,
+)
 
 WIDTH = 5
 ROLES = ("A", "B", "C")
@@ -35,18 +45,18 @@ def _within(*events: str) -> tuple[Within, ...]:
     return (Within(events, WIDTH),)
 
 
-def _outputs(*variables: str) -> tuple[Output, ...]:
-    return tuple(Output(v, v.upper(), (("id", "id"), ("name", "name"))) for v in variables)
+def _outputs(*variables: str) -> tuple[VariableOutput, ...]:
+    return tuple(VariableOutput(v, v.upper(), (("id", "id"), ("name", "name"))) for v in variables)
 
 
 A = Take("a", "A")
 B = Take("b", "B", Bounds(after=("a",), within=_within("a")))
 C = Take("c", "C", Bounds(after=("b",), within=_within("a", "b")))
 
-PAIR = Program((A, B), _outputs("a", "b"), ROLES, KEYS, reach=WIDTH, looks_back=False, leader="a")
+PAIR = PatternProgram((A, B), _outputs("a", "b"), ROLES, KEYS, reach=WIDTH, looks_back=False, leader="a")
 TRIPLE = replace(PAIR, steps=(A, B, C), outputs=_outputs("a", "b", "c"))
-LESS = Apply("<", (Column("a", "number"), Column("b", "number")))
-SAME = Apply("<=", (Column("a", "name"), Column("b", "other")))
+LESS = Apply("<", (ColumnValue("a", "number"), ColumnValue("b", "number")))
+SAME = Apply("<=", (ColumnValue("a", "name"), ColumnValue("b", "other")))
 CONDITIONS = replace(
     PAIR, steps=(A, replace(B, where=(LESS, SAME))), codings=(("name", "other"),), looks_back=True
 )
@@ -69,9 +79,11 @@ EITHER = replace(
     steps=(Choose("m", 2), replace(A, when=(("m", 0),)), Take("c", "C", when=(("m", 1),))),
     outputs=_outputs("a", "c"),
 )
-HIDDEN = replace(PAIR, outputs=(Output("a", ""), *_outputs("b")))
+HIDDEN = replace(PAIR, outputs=(VariableOutput("a", ""), *_outputs("b")))
 
-PROGRAMS = {name.lower(): value for name, value in dict(globals()).items() if isinstance(value, Program)}
+PROGRAMS = {
+    name.lower(): value for name, value in dict(globals()).items() if isinstance(value, PatternProgram)
+}
 WINDOWED = {name: program for name, program in PROGRAMS.items() if program.reach and not program.counted}
 
 ROW = st.builds(
@@ -123,7 +135,7 @@ def _chunks(start: int, chunk: int | None) -> Iterable[int]:
     return range((start - WIDTH) // chunk, (start + WIDTH) // chunk + 1)
 
 
-def chunked(program: Program, chunk: int) -> Program:
+def chunked(program: PatternProgram, chunk: int) -> PatternProgram:
     return replace(program, keys=(*program.keys, "chunk"), chunk=chunk)
 
 
@@ -135,7 +147,7 @@ def batches(rows: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
         yield batch.slice(0, 0)
 
 
-def found(program: Program, rows: pa.Table, size: int = 1000, rows_at_once: int = 1000) -> Found:
+def found(program: PatternProgram, rows: pa.Table, size: int = 1000, rows_at_once: int = 1000) -> Found:
     """The matches, in some order that is always the same."""
     results = list(kernel(program, rows_at_once)(batches(rows, size)))
     names = [output.name for output in program.outputs if output.name]

@@ -9,8 +9,8 @@ from neelc.explain.report import written_queries
 from neelc.ir.program import Program
 from neelc.program import bind
 from neelc.source import Source
-from neelc.tools.report.drawing import Subject, reference_picture
-from neelc.tools.report.picture import MOST_EVENTS, Note, Picture
+from neelc.tools.report.drawing import DrawnQuery, reference_picture
+from neelc.tools.report.picture import MOST_EVENTS, Picture, StartNote
 
 Rows = Sequence[Mapping[str, object]]
 
@@ -47,12 +47,12 @@ def drawn(
     head: str = STREAM,
     key: Sequence[str] = (),
     compare: bool = False,
-    notes: Sequence[Note] = (),
+    notes: Sequence[StartNote] = (),
     most: int = MOST_EVENTS,
 ) -> Picture:
     """The picture of the last query over the stream S."""
     source, program = bound(text, head)
     place = len(program.queries) - 1
     written = written_queries(parse.read(source), program)[place]
-    subject = Subject("some.neel", written.name, written.text, program.queries[place].query, tuple(key))
+    subject = DrawnQuery("some.neel", written.name, written.text, program.queries[place].query, tuple(key))
     return reference_picture(subject, program, place, {"S": events}, compare, notes, most)

@@ -15,7 +15,7 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import DataType
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.scalar.times import UTC, Months
 from neelc.scalar.typing import typed
 from neelc.syntax import expression
@@ -116,14 +116,14 @@ def check(text: str) -> Checked:
     return Checked(found, type, tuple(reports))
 
 
-def event(number: int) -> Event:
+def event(number: int) -> ReferenceEvent:
     attributes = ROWS[number]
-    return Event("S", number, "A", number, number + 5, attributes, (number, number + 5))
+    return ReferenceEvent("S", number, "A", number, number + 5, attributes, (number, number + 5))
 
 
-def context(number: int = 0) -> Context:
+def context(number: int = 0) -> EvaluationContext:
     """`a` is the event of that number, `b` all events; `i` stands for the second element."""
-    return Context({"a": event(number), "b": tuple(map(event, range(len(ROWS))))}, current=1)
+    return EvaluationContext({"a": event(number), "b": tuple(map(event, range(len(ROWS))))}, current=1)
 
 
 def value(text: str, number: int = 0) -> object:
@@ -146,10 +146,10 @@ def _resolved(node: e.Expr) -> e.Expr:
             return e.EventTime(e.Variable(variable), name, t.BIGINT)
         case e.Name((variable, *path)) if path:
             return _members(e.Variable(variable), path)
-        case e.Member(base, name):
+        case e.MemberAccess(base, name):
             return _members(_event(base), [name]) if _is_event(base) else _field(resolve(base), name)
         case e.Slice():
-            return e.Whole(_event(node), _WHOLE)
+            return e.WholeEvent(_event(node), _WHOLE)
         case e.Subscript(base, index):
             return _item(resolve(base), resolve(index))
     found = map_children(node, _child)
@@ -171,11 +171,11 @@ def _is_event(base: e.Expr) -> bool:
 def _event(base: e.Expr) -> e.EventRef:
     match base:
         case e.Slice(e.Name((name,)), None):
-            return e.Each(e.Variable(name))
+            return e.EveryElement(e.Variable(name))
         case e.Slice(e.Name((name,)), upper) if upper is not None:
-            return e.Each(e.Variable(name), _index(upper))
+            return e.EveryElement(e.Variable(name), _index(upper))
         case e.Subscript(e.Name((name,)), index):
-            return e.At(e.Variable(name), _index(index))
+            return e.ListElement(e.Variable(name), _index(index))
     raise AssertionError(base)
 
 
@@ -205,4 +205,4 @@ def _field(base: e.Expr, name: str) -> e.Expr:
 def _item(base: e.Expr, index: e.Expr) -> e.Expr:
     base, type = typed(base, lambda *_: None)
     inner = type.element if isinstance(type, t.Array) else type.value if isinstance(type, t.Map) else t.VOID
-    return e.Item(base, index, inner)
+    return e.ElementAccess(base, index, inner)

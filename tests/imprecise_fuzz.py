@@ -19,7 +19,7 @@ from in_imprecise import Weighed, weighed
 
 from neelc.errors import NeelError
 from neelc.ir.program import Match
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.imprecise import query
 from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, Tables, read
@@ -55,7 +55,7 @@ def compare(match: Match, tables: Tables, seed: int, seen: Counter[str]) -> None
     for name, form in ways_to_write(match):
         try:
             found = weighed(form, tables, way(seed))
-        except Unsupported as refusal:
+        except UnsupportedQuery as refusal:
             seen[f"refused: {refusal.what.partition('`')[0]}"] += 1
             continue
         seen["pairs"] += 1

@@ -16,16 +16,16 @@ from neelc.ir import program as ir
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.runtime.bridge import kernel
 from neelc.runtime.coding import called_columns, condition_columns
-from neelc.runtime.program import Output, Program
+from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.reference import Result, Tables, read
-from neelc.runtime.reference.model import Binding, Event
+from neelc.runtime.reference.model import Binding, ReferenceEvent
 from neelc.runtime.reference.results import Answer, result, rows_of
-from neelc.runtime.reference.worlds import Found
+from neelc.runtime.reference.worlds import WeighedMatch
 
 TYPES: dict[DataType, Any] = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
 BATCHES = (1, 2, 3, 7)
@@ -55,28 +55,28 @@ def way(seed: int) -> Way:
 def bridge_matches(
     match: Match, tables: Tables, way: Way, planned: KernelPlan | None = None
 ) -> list[Binding]:
-    """The bindings that come back; `Unsupported` if the kernel cannot find them."""
+    """The bindings that come back; `UnsupportedQuery` if the kernel cannot find them."""
     return matches_among(match, list(read(match, tables, {})), planned or planned_for(match), way)
 
 
 def run(program: ir.Program, tables: Tables, way: Way) -> Result:
-    """The result of a script's last query; `Unsupported` if the kernel does not execute all of them."""
+    """The result of a script's last query; `UnsupportedQuery` if the kernel does not execute all of them."""
     known: dict[str, Answer] = {}
     units: dict[str, str] = {}
     for query in program.queries:
         if not isinstance(query.query, Match):
-            raise Unsupported("SELECT")
+            raise UnsupportedQuery("SELECT")
         match = query.match
         unit = unit_of(match, units)
         planned = kernel_plan(match, partition_keys(match), unit)
         bindings = matches_among(match, list(read(match, tables, known)), planned, way)
-        rows = rows_of(match, [Found(binding, Fraction(1)) for binding in bindings])
+        rows = rows_of(match, [WeighedMatch(binding, Fraction(1)) for binding in bindings])
         if query.name is not None:
             known[query.name], units[query.name] = Answer(match, rows), unit
     return result(match, rows)
 
 
-def matches_among(match: Match, events: list[Event], planned: KernelPlan, way: Way) -> list[Binding]:
+def matches_among(match: Match, events: list[ReferenceEvent], planned: KernelPlan, way: Way) -> list[Binding]:
     program = numbered(planned.program, way.chunk)
     if program.keys:
         program = replace(program, grain=way.grain)
@@ -92,7 +92,7 @@ def matches_among(match: Match, events: list[Event], planned: KernelPlan, way: W
     return complete(planned, bindings)
 
 
-def bound(output: Output, value: Any, events: Sequence[Event]) -> object:
+def bound(output: VariableOutput, value: Any, events: Sequence[ReferenceEvent]) -> object:
     """What a variable is bound to, given the numbers of its events."""
     if value is None:
         return None
@@ -107,7 +107,7 @@ def bound(output: Output, value: Any, events: Sequence[Event]) -> object:
     return events[value[NUMBER]]
 
 
-def numbered(program: Program, chunk: int | None) -> Program:
+def numbered(program: PatternProgram, chunk: int | None) -> PatternProgram:
     """The program, with the numbers of events as its result; cut into chunks if time can be cut."""
     outputs = tuple(numbered_output(output, f"v{n}") for n, output in enumerate(program.outputs))
     if chunk is None or program.reach is None:
@@ -116,13 +116,15 @@ def numbered(program: Program, chunk: int | None) -> Program:
     return replace(program, outputs=outputs, keys=(*program.keys, "chunk"), chunk=width)
 
 
-def numbered_output(output: Output, name: str) -> Output:
+def numbered_output(output: VariableOutput, name: str) -> VariableOutput:
     fields = () if output.inner else ((NUMBER, NUMBER),)
     inner = tuple(numbered_output(one, f"w{n}") for n, one in enumerate(output.inner))
     return replace(output, name=name, fields=fields, inner=inner)
 
 
-def as_table(planned: KernelPlan, program: Program, match: Match, events: Sequence[Event]) -> pa.Table:
+def as_table(
+    planned: KernelPlan, program: PatternProgram, match: Match, events: Sequence[ReferenceEvent]
+) -> pa.Table:
     """The rows in the order that Spark brings them in: by key, chunk and start, or by a hash of key and
     chunk, and the tick that they start in."""
     unit = LENGTHS[planned.plan.unit]
@@ -165,7 +167,7 @@ def as_spark_has_it(key: object) -> Any:
 
 
 def value_columns(
-    planned: KernelPlan, match: Match, events: Sequence[Event], places: Sequence[int]
+    planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent], places: Sequence[int]
 ) -> Iterator[tuple[str, pa.Array]]:
     program = planned.program
     needed = {*condition_columns(program), *called_columns(program), *program.keys}
@@ -177,7 +179,7 @@ def value_columns(
         yield column.name, pa.array([values[n] for n in places], kind)
 
 
-def chunks(program: Program, start: int) -> Sequence[int]:
+def chunks(program: PatternProgram, start: int) -> Sequence[int]:
     """The chunks that an event is needed in."""
     if program.chunk is None or program.reach is None:
         return (0,)

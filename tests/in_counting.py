@@ -24,12 +24,12 @@ from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
 from neelc.pattern.rules.examples import query
 from neelc.runtime.counting import counting
-from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, Counting, Tally
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
 from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.functions import extreme
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
-from neelc.runtime.reference.worlds import Found
+from neelc.runtime.reference.worlds import WeighedMatch
 
 Row = tuple[object, ...]
 Part = Mapping[str, Any]
@@ -62,7 +62,7 @@ def parts(match: Match, plan: AggregatePlan, tables: Tables, way: Way) -> Iterab
 
 
 def with_outputs(
-    plan: AggregatePlan, program: Counting, match: Match, table: pa.Table, events: Sequence[Any]
+    plan: AggregatePlan, program: CountingProgram, match: Match, table: pa.Table, events: Sequence[Any]
 ) -> pa.Table:
     """The table with the columns that results are grouped by."""
     places = table.column(NUMBER).to_pylist()
@@ -126,7 +126,7 @@ def united(tally: Tally, rows: Sequence[Part]) -> object:
 
 def expected_rows(match: Match, tables: Tables) -> list[Row]:
     """The same by enumerating all matches."""
-    found = [Found(binding, Fraction(1)) for binding in matches(match, tables)]
+    found = [WeighedMatch(binding, Fraction(1)) for binding in matches(match, tables)]
     return result(match, rows_of(match, found)).rows
 
 

@@ -20,9 +20,9 @@ from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.imprecise import imprecise
-from neelc.runtime.program import CHUNK, CHUNK_WIDTH, Imprecise, Weigh
+from neelc.runtime.program import CHUNK, CHUNK_WIDTH, ImpreciseProgram, Weigh
 from neelc.runtime.reference import Tables, read
-from neelc.runtime.reference.model import Binding, Event
+from neelc.runtime.reference.model import Binding, ReferenceEvent
 
 Weighed = list[tuple[Binding, float]]
 
@@ -32,10 +32,10 @@ def weighed(match: Match, tables: Tables, way: Way) -> Weighed:
     return weighed_among(match, list(read(match, tables, {})), way)
 
 
-def weighed_among(match: Match, events: list[Event], way: Way) -> Weighed:
+def weighed_among(match: Match, events: list[ReferenceEvent], way: Way) -> Weighed:
     planned = imprecise_plan(match, partition_keys(match), unit_of(match))
     program = planned.program
-    assert isinstance(program, Imprecise)
+    assert isinstance(program, ImpreciseProgram)
     outputs = tuple(numbered_output(output, f"v{n}") for n, output in enumerate(program.outputs))
     program = replace(program, outputs=outputs)
     if way.chunk is not None and program.reach is not None:
@@ -64,7 +64,7 @@ def check_times(binding: Binding, row: dict[str, Any], planned: KernelPlan) -> N
 
 
 def as_table(
-    planned: KernelPlan, program: Imprecise, match: Match, events: Sequence[Event], way: Way
+    planned: KernelPlan, program: ImpreciseProgram, match: Match, events: Sequence[ReferenceEvent], way: Way
 ) -> pa.Table:
     """The rows by key, chunk and earliest time."""
     unit = LENGTHS[planned.plan.unit]
@@ -98,7 +98,7 @@ def as_table(
     return pa.table(columns)
 
 
-def chunks(program: Imprecise, lo: int, hi: int, width: int, span: int) -> Iterator[int]:
+def chunks(program: ImpreciseProgram, lo: int, hi: int, width: int, span: int) -> Iterator[int]:
     """The chunks that an event is needed in, as the relations have them."""
     if not program.is_cut or program.reach is None:
         return iter((0,))

@@ -16,14 +16,21 @@ from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, EventColumn, unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.runtime.bridge import calls_of
-from neelc.runtime.kernels.events import Events, Numbers, Values
-from neelc.runtime.kernels.frontier import Lists
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
+from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, matches
-from neelc.runtime.program import Output, Program
+from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, is_member
-from neelc.runtime.reference.model import Binding, Context, Event, binding_key, comparable, nanoseconds
+from neelc.runtime.reference.model import (
+    Binding,
+    EvaluationContext,
+    ReferenceEvent,
+    binding_key,
+    comparable,
+    nanoseconds,
+)
 from neelc.runtime.reference.question import condition, holds
 
 
@@ -51,12 +58,12 @@ def kernel_matches(
     return complete(planned, bindings)
 
 
-def binding(program: Program, piece: Piece, row: int, events: Sequence[Event]) -> Binding:
+def binding(program: PatternProgram, piece: Piece, row: int, events: Sequence[ReferenceEvent]) -> Binding:
     """One of the matches of a piece."""
     return {output.variable: bound(output, piece, row, events) for output in program.outputs}
 
 
-def bound(output: Output, piece: Piece, row: int, events: Sequence[Event]) -> object:
+def bound(output: VariableOutput, piece: Piece, row: int, events: Sequence[ReferenceEvent]) -> object:
     if output.inner:
         columns = {
             inner.variable.partition(".")[2]: numbers(piece[inner.variable], row) for inner in output.inner
@@ -80,15 +87,15 @@ def bound(output: Output, piece: Piece, row: int, events: Sequence[Event]) -> ob
     return tuple(events[at] for at in found) if output.listed else event_at(found[0], events)
 
 
-def numbers(column: Numbers | Lists, row: int) -> list[int] | None:
+def numbers(column: Numbers | EventLists, row: int) -> list[int] | None:
     """The events of a row; None: no list."""
-    if not isinstance(column, Lists):
+    if not isinstance(column, EventLists):
         return [int(column[row])]
     begin, length = int(column.begin[row]), int(column.length[row])
     return None if length < 0 else [int(n) for n in column.pool[begin : begin + length]]
 
 
-def event_at(number: int, events: Sequence[Event]) -> Event | None:
+def event_at(number: int, events: Sequence[ReferenceEvent]) -> ReferenceEvent | None:
     return events[number] if number >= 0 else None
 
 
@@ -98,25 +105,27 @@ def complete(planned: KernelPlan, bindings: Sequence[Binding]) -> list[Binding]:
     return [binding for binding in bindings if all(holds(one, binding) for one in left)]
 
 
-def key(planned: KernelPlan, match: Match, event: Event) -> object:
+def key(planned: KernelPlan, match: Match, event: ReferenceEvent) -> object:
     """The values that an event is partitioned by."""
     values = []
     for column in planned.keys:
         for term, types in column.terms:
             if planned.program.everything or is_of_types(match, event, types):
-                values.append(comparable(evaluate(term, Context({EVENT: event}))))
+                values.append(comparable(evaluate(term, EvaluationContext({EVENT: event}))))
                 break
         else:
             values.append(None)
     return tuple(values)
 
 
-def is_of_types(match: Match, event: Event, types: Sequence[str]) -> bool:
+def is_of_types(match: Match, event: ReferenceEvent, types: Sequence[str]) -> bool:
     members = [member for known in match.types if known.name in types for member in known.members]
     return any(is_member(event, member) for member in members)
 
 
-def as_arrays(planned: KernelPlan, match: Match, events: Sequence[Event], keys: Sequence[str]) -> Events:
+def as_arrays(
+    planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent], keys: Sequence[str]
+) -> KernelEvents:
     unit = LENGTHS[planned.plan.unit]
     start = np.array([event.start // unit for event in events], np.int64)
     end = np.array([event.end // unit for event in events], np.int64) if planned.program.lasting else start
@@ -129,13 +138,15 @@ def as_arrays(planned: KernelPlan, match: Match, events: Sequence[Event], keys: 
     raw = raw_of(planned, match, events)
     calls = calls_of(planned.program, functions_of(match), raw)
     players = dict(roles(planned, match, events))
-    return Events(
+    return KernelEvents(
         start, end, segment, players, columns, owned, first, beyond, calls,
         lambda name, numbers: [raw(name)[number] for number in numbers],
     )  # fmt: skip
 
 
-def raw_of(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Callable[[str], Sequence[object]]:
+def raw_of(
+    planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]
+) -> Callable[[str], Sequence[object]]:
     """What the columns of events hold, for the functions of users."""
     columns = {column.name: column for column in planned.columns}
     return lambda name: list(raw_values(columns[name], match, events))
@@ -153,18 +164,22 @@ def places(start: Numbers, end: Numbers, segment: Numbers) -> tuple[Numbers, Num
     return np.array(first, np.int64), np.array(beyond, np.int64)
 
 
-def roles(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Iterator[tuple[str, Numbers]]:
+def roles(
+    planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]
+) -> Iterator[tuple[str, Numbers]]:
     for role in planned.plan.roles:
         can = [
             number
             for number, event in enumerate(events)
             if is_of_types(match, event, [role.type])
-            and all(evaluate(c, Context({role.variable: event})) is True for c in role.conditions)
+            and all(evaluate(c, EvaluationContext({role.variable: event})) is True for c in role.conditions)
         ]
         yield role.name, np.array(can, np.int64)
 
 
-def values(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Iterator[tuple[str, Values]]:
+def values(
+    planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]
+) -> Iterator[tuple[str, NullableArray]]:
     groups = {name: group for group in planned.program.codings for name in group}
     raw = {column.name: list(raw_values(column, match, events)) for column in planned.columns}
     for column in planned.columns:
@@ -175,7 +190,7 @@ def values(planned: KernelPlan, match: Match, events: Sequence[Event]) -> Iterat
             found = [None if value is None else codes[comparable(value)] for value in found]
         if all(value is None or isinstance(value, bool | int | float) for value in found):
             valid = np.array([value is not None for value in found], bool)
-            yield column.name, Values(np.array([value or 0 for value in found], kind_of(found)), valid)
+            yield column.name, NullableArray(np.array([value or 0 for value in found], kind_of(found)), valid)
 
 
 def kind_of(found: Sequence[object]) -> type[np.generic]:
@@ -184,11 +199,11 @@ def kind_of(found: Sequence[object]) -> type[np.generic]:
     return np.float64 if any(isinstance(value, float) for value in found) else np.int64
 
 
-def raw_values(column: EventColumn, match: Match, events: Sequence[Event]) -> Iterator[object]:
+def raw_values(column: EventColumn, match: Match, events: Sequence[ReferenceEvent]) -> Iterator[object]:
     for event in events:
         value = None
         if is_of_types(match, event, column.types):
-            value = evaluate(column.expression, Context({EVENT: event}))
+            value = evaluate(column.expression, EvaluationContext({EVENT: event}))
         if column.form == NUMBER and value is not None:
             number = nanoseconds(value, "DAY")
             value = None if number is None else number // 1000
@@ -205,6 +220,6 @@ def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[object]:
 
 
 def in_time(value: object) -> object:
-    if isinstance(value, tuple) and all(isinstance(one, Event) for one in value):
+    if isinstance(value, tuple) and all(isinstance(one, ReferenceEvent) for one in value):
         return in_order(value)
     return value

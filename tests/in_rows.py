@@ -26,8 +26,8 @@ from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.bridge import recognizer
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, comparable, nanoseconds
-from neelc.runtime.reference.recognize import Mapped, Row, Seen, in_partitions, value_at
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable, nanoseconds
+from neelc.runtime.reference.recognize import MappedRow, Row, RowContext, in_partitions, value_at
 from neelc.runtime.reference.results import Result
 from neelc.scalar.type_of import type_of
 from neelc.source import Source, Span
@@ -76,7 +76,7 @@ def recognized_by_kernel(plan: RowPlan, rows: Sequence[Row], way: Way | None = N
     table = by_one_number(as_table(replace(plan, program=program), rows), program)
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
     found = [row for batch in recognizer(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
-    excluded = plan.outputs.get(p.Property("", "EXCLUDED"))
+    excluded = plan.outputs.get(p.PropertyOutput("", "EXCLUDED"))
     kept = [row for row in found if excluded is None or not row[excluded]]
     return Result(plan.query.output, [output_row(plan, row, found) for row in kept])
 
@@ -130,8 +130,8 @@ def mask(plan: RowPlan, partition: Sequence[Row], place: int) -> int:
     """Which variables' conditions a row meets, as far as Spark judges them."""
     found = 0
     for number, conjuncts in enumerate(plan.bits):
-        here = (Mapped(place, plan.program.names[number]),)
-        seen = Seen(partition, here, here, None)
+        here = (MappedRow(place, plan.program.names[number]),)
+        seen = RowContext(partition, here, here, None)
         if all(value_at(one, seen) is True for one in conjuncts):
             found |= 1 << number
     return found
@@ -146,7 +146,9 @@ def time(plan: RowPlan, row: Row) -> int | None:
 
 
 def of_row(expression: e.Expr, row: Row) -> Any:
-    return evaluate(expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+    return evaluate(
+        expression, EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
+    )
 
 
 def output_row(
@@ -173,25 +175,27 @@ class _Measures:
         def change(node: Any) -> e.Expr | None:
             return e.Literal(self._looked(node), node.type) if isinstance(node, e.RowValue) else None
 
-        return evaluate(changed(expression, change), Context({}))
+        return evaluate(changed(expression, change), EvaluationContext({}))
 
     def _looked(self, node: e.RowValue) -> Any:
         match node:
             case e.AtRow():
                 return self._at(node, self.row)
             case e.OverRows(_, _, None, variables, final):
-                return self._output(p.Number("", self._mask(variables), final), self.row)
+                return self._output(p.CountOutput("", self._mask(variables), final), self.row)
             case e.OverRows(type, name, _, _, _, distinct):
                 if self.plan.query.all_rows is not None and self._number(self.row) is None:
                     return None
                 values = [value for value in self._values(node) if value is not None]
                 return aggregate(name, values, type, distinct)
-            case e.Given(_, argument):
+            case e.ConstantRowValue(_, argument):
                 return self.row[self._column(argument)]
         return self._number(self.row)
 
     def _at(self, node: e.AtRow, row: Mapping[str, Any]) -> object:
-        at = p.At(self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final)
+        at = p.RowLocation(
+            self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final
+        )
         columns = columns_at_row(node.argument)
         if len(columns) == 1:
             return self._taken(at, columns[0], row)
@@ -204,18 +208,18 @@ class _Measures:
         if self.plan.query.all_rows is None:
             yield from self._listed(node.argument, self._mask(node.variables))
             return
-        place = self._output(p.Property("", "ROW"), self.row)
+        place = self._output(p.PropertyOutput("", "ROW"), self.row)
         key = self._group(self.row)
         group = [row for row in self.found if self._group(row) == key]
-        for row in sorted(group, key=lambda row: self._output(p.Property("", "ROW"), row)):
-            is_seen = node.final or self._output(p.Property("", "ROW"), row) <= place
-            if is_seen and self._output(p.Member("", self._mask(node.variables)), row):
+        for row in sorted(group, key=lambda row: self._output(p.PropertyOutput("", "ROW"), row)):
+            is_seen = node.final or self._output(p.PropertyOutput("", "ROW"), row) <= place
+            if is_seen and self._output(p.MembershipOutput("", self._mask(node.variables)), row):
                 yield self._at(e.AtRow(type_of(node.argument), node.argument), row)
 
     def _listed(self, argument: e.Expr, mask: int) -> Iterator[object]:
         columns = columns_over_rows(argument)
         lists = [
-            self._output(p.Values("", mask, None if one is None else self._column(one)), self.row)
+            self._output(p.ValuesOutput("", mask, None if one is None else self._column(one)), self.row)
             for one in columns
         ]
         for values in zip(*lists, strict=True):
@@ -233,16 +237,16 @@ class _Measures:
                     return e.Literal(self._number(self.row), type)
             return None
 
-        return evaluate(changed(argument, change), Context({}))
+        return evaluate(changed(argument, change), EvaluationContext({}))
 
     def _group(self, row: Mapping[str, Any]) -> tuple[object, ...]:
         return (*(comparable(row[name]) for name in self.plan.keys), self._number(row))
 
     def _number(self, row: Mapping[str, Any]) -> Any:
-        return self._output(p.Property("", "MATCH_NUMBER"), row)
+        return self._output(p.PropertyOutput("", "MATCH_NUMBER"), row)
 
-    def _taken(self, at: p.At, column: e.Expr | None, row: Mapping[str, Any]) -> Any:
-        return self._output(p.Value("", at, None if column is None else self._column(column)), row)
+    def _taken(self, at: p.RowLocation, column: e.Expr | None, row: Mapping[str, Any]) -> Any:
+        return self._output(p.ValueOutput("", at, None if column is None else self._column(column)), row)
 
     def _column(self, expression: e.Expr) -> str:
         return next(name for name, known in self.plan.columns.items() if known == expression)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from neelc import syntax as parse
 from neelc.algebra.bind.sequential import bind_sequential
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan, without_spans
-from neelc.catalog.streams import Relation
+from neelc.catalog.streams import ColumnSource
 from neelc.engines.spark.sequential import CHUNK, FOUND, Chunks, chunks_of
 from neelc.errors import render_all
 from neelc.findings import Findings
@@ -28,7 +28,7 @@ from neelc.rows.bind.recognize import matched_columns
 from neelc.runtime.kernels.sequential.bridge import sequential as kernel
 from neelc.runtime.kernels.sequential.program import BITS, TIME
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.sequential import sequential
 from neelc.source import Source
 
@@ -47,7 +47,7 @@ def clause(text: str) -> tuple[Sequential | None, str]:
     assert isinstance(statement, RunQuery) and isinstance(statement.query, Select)
     matcher = statement.query.sources[0].matcher
     assert isinstance(matcher, MatchSequential)
-    findings, relation = Findings(source), Relation("events", COLUMNS)
+    findings, relation = Findings(source), ColumnSource("events", COLUMNS)
     matched_columns(matcher, relation, findings)
     query = None if findings.diagnostics else bind_sequential(matcher, relation, CLOCK, findings)
     return query, render_all(findings.diagnostics, source)
@@ -122,7 +122,9 @@ def _bits(plan: SequentialPlan, row: Row) -> int:
 
 
 def _value(expression: Expr, name: str, row: Row) -> object:
-    return evaluate(expression, Context({name: Event("", 0, None, 0, 0, row, (None, None))}))
+    return evaluate(
+        expression, EvaluationContext({name: ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
+    )
 
 
 def _measure(plan: SequentialPlan, expression: Expr, row: Row) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import sqlglot
 
-from neelc.engines.spark.compiled import Compiled, Options, compile_script
+from neelc.engines.spark.compiled import CompiledScript, Options, compile_script
 from neelc.ir.names import quote
 from neelc.ir.program import Program
 from neelc.program import bind
@@ -89,7 +89,7 @@ def bound(text: str, parameter: str) -> Program:
     return bind(read(source), source, (), arguments)
 
 
-def compiled(query: tuple[str, str], odd: str) -> Compiled:
+def compiled(query: tuple[str, str], odd: str) -> CompiledScript:
     """One of `QUERIES`, with odd names."""
     program = bound(QUERIES[query](odd), odd)
     return compile_script(program, [len(program.queries) - 1], Options(strategy=query[0]))

@@ -19,13 +19,13 @@ from neelc.scalar.type_of import type_of
 
 _PARSER_FORMS = (
     e.Name,
-    e.Member,
+    e.MemberAccess,
     e.Subscript,
     e.Slice,
     e.Parameter,
     e.Star,
     e.RunningFinal,
-    e.Filtered,
+    e.FilteredCall,
     e.NestedQuery,
 )
 
@@ -114,7 +114,9 @@ def _check_node(node: Node) -> None:
     match node:
         case e.Call(type=kind):
             assert kind is not None, f"every call has a type: {node}"
-        case e.Attribute(type=kind) | e.Field(type=kind) | e.Item(type=kind) | e.EventTime(type=kind):
+        case (
+            e.Attribute(type=kind) | e.Field(type=kind) | e.ElementAccess(type=kind) | e.EventTime(type=kind)
+        ):
             assert kind != VOID, f"every reference has a type: {node}"
         case p.Window(count, unit):
             assert isinstance(count, e.Literal) and type(count.value) is int, (
@@ -132,7 +134,7 @@ def _check_homes(node: p.Pattern, above: frozenset[str]) -> None:
         assert name in above, f"each conjunct stands where its variables are visible: {name} in {node}"
     for same in walk(node.where) if node.where is not None else ():
         alone = same is node.where or (isinstance(node.where, e.Conjunction) and same in node.where.operands)
-        assert not isinstance(same, e.Same) or alone, f"`[id]` is a conjunct of its own: {node}"
+        assert not isinstance(same, e.SameAttributes) or alone, f"`[id]` is a conjunct of its own: {node}"
     match node:
         case p.Not(part):
             _check_homes(part, above | set(targets(part)))
@@ -170,7 +172,7 @@ def check_algebra(query: a.Algebra) -> None:
     >>> from neelc.ir.program import Clock, Column, Stream
     >>> from neelc.ir.types import BIGINT
     >>> clock = Clock(BIGINT, "SECOND")
-    >>> source = a.Source("s", Stream("S", (Column("ts", BIGINT),), "ts"), clock=clock)
+    >>> source = a.StreamSource("s", Stream("S", (Column("ts", BIGINT),), "ts"), clock=clock)
     >>> check_algebra(a.Algebra(a.Correlator((source, source)), clock))
     Traceback (most recent call last):
     AssertionError: variables of the inputs of a correlator differ: s
@@ -204,7 +206,9 @@ def _check_operator(node: a.Operator) -> None:
     if isinstance(node, a.Correlator):
         _check_variables(node)
     else:
-        assert not any(isinstance(one, a.Relation) for one in below), "a relation is an input of a correlator"
+        assert not any(isinstance(one, a.RelationSource) for one in below), (
+            "a relation is an input of a correlator"
+        )
 
 
 def _check_variables(node: a.Correlator) -> None:

@@ -28,7 +28,7 @@ from shrinking import shrunk
 
 from neelc.catalog.inputs import aligned
 from neelc.ir.program import Match
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, candidates, matches
@@ -77,7 +77,7 @@ def check_sample(found: Sample, tally: Tally, seed: int) -> None:
     for name, match in ways_to_write(found.match):
         try:
             planned = planned_for(match)
-        except Unsupported as refusal:
+        except UnsupportedQuery as refusal:
             tally.refused[refusal.what.partition("`")[0].strip()] += len(found.tables)
             continue
         except Exception as problem:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from neelc.runtime.kernels.events import Events, Numbers, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.program import (
     ALL,
     EARLIEST,
@@ -16,18 +16,18 @@ from neelc.runtime.program import (
     Absent,
     AnyBound,
     Apply,
-    Between,
+    BetweenGroups,
     Bounds,
     Choose,
-    Column,
+    ColumnValue,
     Constant,
-    Filter,
-    Output,
+    FilterStep,
+    PatternProgram,
     Present,
-    Program,
     Step,
     Take,
     Value,
+    VariableOutput,
     When,
     Within,
 )
@@ -40,7 +40,7 @@ def numbers(values: Iterable[int]) -> Numbers:
     return np.array(list(values), np.int64)
 
 
-def sample_events(random: random.Random, lasting: bool) -> Events:
+def sample_events(random: random.Random, lasting: bool) -> KernelEvents:
     """A few segments: near in time, far from each other, at the ends of what 64 bits hold, or very long."""
     rows: list[tuple[int, int, int]] = []
     owned = []
@@ -57,7 +57,7 @@ def sample_events(random: random.Random, lasting: bool) -> Events:
     first = numbers(sum(o[0] == s and o[1] < t for o in rows) for s, t, _ in rows)
     beyond = numbers(sum(o[0] == s and o[1] <= u for o in rows) for s, _, u in rows)
     playing = {role: [n for n in range(len(rows)) if random.random() < 0.6] for role in ROLES}
-    return Events(
+    return KernelEvents(
         start,
         numbers(row[2] for row in rows) if lasting else start,
         numbers(row[0] for row in rows),
@@ -69,15 +69,15 @@ def sample_events(random: random.Random, lasting: bool) -> Events:
     )
 
 
-def sample_columns(random: random.Random, size: int) -> dict[str, Values]:
+def sample_columns(random: random.Random, size: int) -> dict[str, NullableArray]:
     def validity() -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
         return None if random.random() < 0.3 else np.array([random.random() < 0.8 for _ in range(size)], bool)
 
     floats = [random.choice((0.0, -0.0, 1.0, 2.0, float("nan"))) for _ in range(size)]
     return {
-        "id": Values(numbers(random.randrange(2) for _ in range(size)), validity()),
-        "x": Values(numbers(random.randrange(3) for _ in range(size)), validity()),
-        "y": Values(np.array(floats, np.float64), validity()),
+        "id": NullableArray(numbers(random.randrange(2) for _ in range(size)), validity()),
+        "x": NullableArray(numbers(random.randrange(3) for _ in range(size)), validity()),
+        "y": NullableArray(np.array(floats, np.float64), validity()),
     }
 
 
@@ -112,7 +112,7 @@ class Sampler:
                 self.marks.append((mark, step.count))
                 return step
             case "f":
-                return Filter(self.condition(known), when)
+                return FilterStep(self.condition(known), when)
             case "a":
                 return AnyBound(self.some(known, 0.5) or tuple(known), when)
             case "n" | "e" | "p":
@@ -158,9 +158,9 @@ class Sampler:
         for _ in range(self.random.choice((0, 0, 0, 1, 1, 2))):
             counted, member = self.random.random() < 0.3, self.random.random() < 0.4
             within += (Within(self.some(known, 0.7), self.random.choice(WIDTHS), counted, member),)
-        between: tuple[Between, ...] = ()
+        between: tuple[BetweenGroups, ...] = ()
         if len(known) > 1 and self.random.random() < 0.15:
-            between = (Between(self.some(known[::2], 0.7), self.some(known[1::2], 0.7)),)
+            between = (BetweenGroups(self.some(known[::2], 0.7), self.some(known[1::2], 0.7)),)
         return Bounds(self.some(known, 0.25), self.some(known, 0.1), within, between)
 
     def condition(self, known: list[str]) -> Value:
@@ -172,20 +172,20 @@ class Sampler:
             case "n":
                 return Apply("not", (self.comparison(known),))
             case "i":
-                return Apply("isnull", (Column(self.random.choice(known), "x"),))
+                return Apply("isnull", (ColumnValue(self.random.choice(known), "x"),))
         return self.comparison(known)
 
     def comparison(self, known: list[str]) -> Value:
         name = self.random.choice(("id", "x", "y"))
-        left = Column(self.random.choice(known), name)
+        left = ColumnValue(self.random.choice(known), name)
         if self.random.random() < 0.2:
             constant = float(self.random.randrange(3)) if name == "y" else self.random.randrange(3)
             return Apply("<>", (left, Constant(self.random.choice((constant, constant, None)))))
-        right = Column(self.random.choice(known), name)
+        right = ColumnValue(self.random.choice(known), name)
         return Apply(self.random.choice(("agrees", "=", "<>", "<")), (left, right))
 
 
-def sample_program(random: random.Random) -> Program:
+def sample_program(random: random.Random) -> PatternProgram:
     sampler = Sampler(random)
     leader = None
     if random.random() < 0.4:
@@ -198,8 +198,8 @@ def sample_program(random: random.Random) -> Program:
     else:
         steps, bound = sampler.steps([], random.randrange(1, 6), 0)
     wanted = [name for name in bound if name == leader or random.random() < 0.8] or ["v1"]
-    outputs = tuple(Output(name, name) for name in wanted)
-    return Program(steps, outputs, ROLES, leader=leader, unique=random.random() < 0.3, counted=True)
+    outputs = tuple(VariableOutput(name, name) for name in wanted)
+    return PatternProgram(steps, outputs, ROLES, leader=leader, unique=random.random() < 0.3, counted=True)
 
 
 def _led(step: Step, follow: Bounds) -> Step:

@@ -39,7 +39,7 @@ def spark_type(type: t.DataType) -> str:
             return f"map<{spark_type(key)},{spark_type(value)}>"
         case t.Struct(fields):
             return "struct<" + ",".join(f"{bare(f.name)}:{spark_type(f.type)}" for f in fields) + ">"
-        case t.Simple(name):
+        case t.SimpleType(name):
             return name.lower()
     raise AssertionError(type)
 
@@ -95,9 +95,9 @@ def like_ours(value: Any, type: t.DataType) -> object:
             return {bare(f.name): like_ours(item, f.type) for f, item in zip(fields, value, strict=True)}
         case t.Map(_, item_type), _:
             return {key: like_ours(item, item_type) for key, item in value.items()}
-        case t.Simple("TIMESTAMP"), _:
+        case t.SimpleType("TIMESTAMP"), _:
             return value.astimezone(UTC)
-        case t.Simple("BINARY"), _:
+        case t.SimpleType("BINARY"), _:
             return bytes(value)
     return value
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from on_spark import like_spark
 
-from neelc.engines.spark.results import Matches
+from neelc.engines.spark.results import MatchRelation
 from neelc.ir.expressions import Attribute, EventTime, Expr, Variable
 from neelc.ir.names import bare
 from neelc.ir.program import Match
@@ -37,7 +37,7 @@ from neelc.ir.types import (
     StructField,
 )
 from neelc.pattern.plan.kernel_plan import START
-from neelc.runtime.reference.model import Context, Event
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.values import fit
 from neelc.scalar.spark.trees import spark_type
 from neelc.scalar.times import UTC
@@ -101,7 +101,7 @@ class Making:
         self.random = Random(seed)
         self.row = 0
 
-    def event(self, kind: str) -> Event:
+    def event(self, kind: str) -> ReferenceEvent:
         random, missing = self.random, self.random.choice((0.0, 0.2, 0.6))
         self.row += 1
         attributes = {
@@ -110,9 +110,9 @@ class Making:
         }
         moment = _DAY + datetime.timedelta(microseconds=random.randrange(10**9))
         attributes |= {"ts": moment, "kind": kind}
-        return Event("S", self.row, kind, 0, 0, attributes, (moment, moment))
+        return ReferenceEvent("S", self.row, kind, 0, 0, attributes, (moment, moment))
 
-    def events(self, kind: str, least: int) -> tuple[Event, ...]:
+    def events(self, kind: str, least: int) -> tuple[ReferenceEvent, ...]:
         return tuple(self.event(kind) for _ in range(self.random.choice((least, 1, 2, 3, 5, 9))))
 
     def binding(self) -> dict[str, Any]:
@@ -128,10 +128,10 @@ class Making:
         }
 
 
-def contexts(seed: int, number: int) -> list[Context]:
+def contexts(seed: int, number: int) -> list[EvaluationContext]:
     making = Making(seed)
     properties = {"match_start": _DAY, "match_end": _DAY + datetime.timedelta(hours=1)}
-    return [Context(making.binding(), properties=properties) for _ in range(number)]
+    return [EvaluationContext(making.binding(), properties=properties) for _ in range(number)]
 
 
 def field(reference: Expr, variable: str) -> str:
@@ -145,13 +145,13 @@ def inner(closure: str, name: str) -> str:
     return f"{closure}_{name}"
 
 
-def matches(query: Match) -> Matches:
+def matches(query: Match) -> MatchRelation:
     """What is told of the table of `frame`."""
     absent = frozenset(("k", "o"))
-    return Matches("matches", query, "MICROSECOND", COLUMNS.__getitem__, field, absent, inner)
+    return MatchRelation("matches", query, "MICROSECOND", COLUMNS.__getitem__, field, absent, inner)
 
 
-def frame(spark: Any, found: list[Context]) -> Any:
+def frame(spark: Any, found: list[EvaluationContext]) -> Any:
     """The matches as the kernel gives them."""
     one = {name: _struct_type(name) for name in ("a", "b", "c", "d", "o")}
     iteration = f"STRUCT<k_c: {one['c']}, k_d: {one['d']}>"
@@ -171,7 +171,7 @@ def _struct_type(variable: str) -> str:
 
 def _cell(value: Any) -> Any:
     match value:
-        case Event(attributes=attributes):
+        case ReferenceEvent(attributes=attributes):
             values = (like_spark(attributes[name], type) for name, type in (TYPES | {"kind": STRING}).items())
             return (_microseconds(attributes["ts"]), *values)
         case tuple():

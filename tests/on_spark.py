@@ -13,13 +13,13 @@ from like_spark import like_ours, widest
 from like_spark import spark_type as type_text
 
 from neelc.api.query import run_source
-from neelc.engines.spark.compiled import Compiled, Options, compile_script
+from neelc.engines.spark.compiled import CompiledScript, Options, compile_script
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.names import bare
 from neelc.ir.program import Column, Program, Stream
 from neelc.ir.types import Array, DataType, Map, Struct
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference import Result, Tables
 from neelc.scalar.spark.trees import identifier, spark_type
 from neelc.scalar.times import in_zone
@@ -95,16 +95,16 @@ def clock(spark: Any, zone: str) -> Iterator[None]:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def compiled(question: Question, asking: Asking) -> Compiled | Refusal:
+def compiled(question: Question, asking: Asking) -> CompiledScript | Refusal:
     """The query, or why the strategy does not execute it."""
     options = Options(asking.strategy, chunks=asking.chunks)
     try:
         return compile_script(question.program, [len(question.program.queries) - 1], options)
-    except (Unsupported, NeelError) as refusal:
-        return Refusal(refusal.what if isinstance(refusal, Unsupported) else str(refusal))
+    except (UnsupportedQuery, NeelError) as refusal:
+        return Refusal(refusal.what if isinstance(refusal, UnsupportedQuery) else str(refusal))
 
 
-def built(spark: Any, question: Question, found: Compiled, asking: Asking) -> Any:
+def built(spark: Any, question: Question, found: CompiledScript, asking: Asking) -> Any:
     """The DataFrame of a query; nothing runs."""
     return run_source(found.source, spark, frames(spark, question, asking), found.aggregates)
 

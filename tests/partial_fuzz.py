@@ -21,14 +21,14 @@ from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.plan.baselines import iterative, judged_last
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind
 from neelc.runtime.reference import Tables, matches
 from neelc.runtime.reference.model import Binding, comparable
 from neelc.runtime.reference.results import rows_of
-from neelc.runtime.reference.worlds import Found
+from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.source import Source
 from neelc.syntax import script
 
@@ -44,7 +44,7 @@ def bound(text: str) -> Match:
 
 def rows(match: Match, found: Iterable[Binding]) -> Rows:
     """What is returned: of matches that are equal in this, any may be kept."""
-    made = rows_of(match, [Found(binding, Fraction(1)) for binding in found])
+    made = rows_of(match, [WeighedMatch(binding, Fraction(1)) for binding in found])
     return Counter(comparable(row.values) for row in made)
 
 
@@ -86,7 +86,7 @@ def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows
     yield "the reference", rows(match, matches(match, tables))
     try:
         planned = planned_for(match)
-    except Unsupported:
+    except UnsupportedQuery:
         return
     for changed in (iterative, judged_last) if match.strategy == ANY_MATCH else ():
         baseline = kernel_plan(match, partition_keys(match), "MILLISECOND", changed, changed is iterative)

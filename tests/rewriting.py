@@ -26,7 +26,7 @@ from neelc.ir.patterns import targets
 from neelc.ir.program import Match
 from neelc.pattern.bind.windows import check_strategy
 from neelc.pattern.rules.driver import RuleLoop, forms, rewrite
-from neelc.pattern.rules.rule import Batch, Rewriting, Step
+from neelc.pattern.rules.rule import Batch, Rewriting, RuleStep
 from neelc.source import Source
 
 
@@ -105,7 +105,7 @@ class Place:
     number: int
 
     @property
-    def step(self) -> Step:
+    def step(self) -> RuleStep:
         return self.way.rewriting.steps[self.number]
 
 
@@ -177,7 +177,7 @@ def _check_answers(sample: Sample, tables: Tables, places: Sequence[Place], tall
     return bool(expected.bindings)
 
 
-def _difference(original: Match, expected: Answer, step: Step, found: Answer) -> str | None:
+def _difference(original: Match, expected: Answer, step: RuleStep, found: Answer) -> str | None:
     """How the answers differ; what is bound is compared unless the step has dropped variables."""
     if found.rows != expected.rows:
         lost, added = expected.rows - found.rows, found.rows - expected.rows

@@ -23,7 +23,7 @@ from neelc.engines.spark.relations import Let, Read, Relations
 from neelc.engines.spark.rows import row_relations
 from neelc.errors import NeelError
 from neelc.ir.bound_rows import Recognize
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.rows.plan.plan import RowPlan, row_plan
 from neelc.runtime.failures import SKIP, KernelFailure
 from neelc.runtime.kernels.rows import automaton, walking
@@ -55,7 +55,7 @@ def compared(first: int, count: int) -> Counter[str]:
         except NeelError as error:
             seen[f"wrong: {error.diagnostics[0].code}"] += 1
             continue
-        except Unsupported as refusal:
+        except UnsupportedQuery as refusal:
             seen[f"not compared: {refusal.what.partition('`')[0].strip()}"] += TABLES
             continue
         compile(source_of(plan), "clause", "exec")

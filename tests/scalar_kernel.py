@@ -7,21 +7,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from neelc.runtime.kernels.events import Events
+from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.program import (
     ALL,
     LATEST,
     Absent,
     AnyBound,
     Apply,
-    Between,
+    BetweenGroups,
     Bounds,
     Choose,
-    Column,
+    ColumnValue,
     Constant,
-    Filter,
+    FilterStep,
+    PatternProgram,
     Present,
-    Program,
     Rename,
     Step,
     Take,
@@ -49,7 +49,7 @@ class Row:
     segment: int | None = None
 
 
-def scalar_matches(program: Program, events: Events) -> Counter[tuple[int, ...]]:
+def scalar_matches(program: PatternProgram, events: KernelEvents) -> Counter[tuple[int, ...]]:
     """How often each match is found; -1 is an absent event."""
     all_events = event_list(events)
     roles = {role: [all_events[n] for n in numbers.tolist()] for role, numbers in events.roles.items()}
@@ -65,7 +65,7 @@ def scalar_matches(program: Program, events: Events) -> Counter[tuple[int, ...]]
     return Counter(dict.fromkeys(found, 1)) if program.unique else found
 
 
-def event_list(events: Events) -> list[Event]:
+def event_list(events: KernelEvents) -> list[Event]:
     def value(name: str, number: int) -> object:
         column = events.columns[name]
         return None if column.valid is not None and not column.valid[number] else column.values[number].item()
@@ -108,7 +108,7 @@ def rows_after_one(step: Step, row: Row, roles: Roles) -> Iterator[Row]:
         case Rename(variable, new):
             bound = {name: event for name, event in row.bound.items() if name not in (variable, new)}
             yield replace(row, bound=bound | ({new: row.bound[variable]} if variable in row.bound else {}))
-        case Filter(condition):
+        case FilterStep(condition):
             if value_of(condition, row) is True:
                 yield row
         case AnyBound(variables):
@@ -183,7 +183,7 @@ def is_within(event: Event, within: Within, row: Row) -> bool:
     )
 
 
-def is_between(event: Event, between: Between, row: Row) -> bool:
+def is_between(event: Event, between: BetweenGroups, row: Row) -> bool:
     one, other = group(between.one, row), group(between.other, row)
     for earlier, later in ((one, other), (other, one)):
         if earlier and later and max(e.end for e in earlier) < min(e.start for e in later):
@@ -195,9 +195,11 @@ def value_of(value: Value, row: Row) -> object:
     match value:
         case Constant(constant):
             return constant
-        case Column(variable, name):
+        case ColumnValue(variable, name):
             return row.bound[variable].values[name] if variable in row.bound else None
-        case Apply("agrees", (Column(one), Column(other))) if one not in row.bound or other not in row.bound:
+        case Apply("agrees", (ColumnValue(one), ColumnValue(other))) if (
+            one not in row.bound or other not in row.bound
+        ):
             return True
         case Apply(operation, operands):
             return applied(operation, [value_of(operand, row) for operand in operands])

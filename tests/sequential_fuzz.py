@@ -13,7 +13,7 @@ from unittest.mock import patch
 from generate.sequential import clause, events
 from in_sequential import bound, by_definition, by_kernel
 
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.kernels.sequential import matching as backward
 from neelc.runtime.kernels.sequential import matching as forward
 from neelc.runtime.kernels.sequential import matching as ways
@@ -41,7 +41,7 @@ def pair(seed: int) -> bool:
             patch.object(forward, "FEW", few),
         ):
             found = by_kernel(query, rows, rows_at_once, batch, windows=random.randint(1, 3))
-    except (LimitReached, Unsupported):
+    except (LimitReached, UnsupportedQuery):
         return False
     assert found == expected, (
         f"seed {seed}: {text}\n{rows}\n{found - expected} too many, {expected - found} missing"

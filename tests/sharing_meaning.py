@@ -13,7 +13,7 @@ from generate.witnesses import Tables
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
 from neelc.pattern.rules.rebuilding import renamed
@@ -40,7 +40,7 @@ def pattern_of(
         parts += [component.said for component in expression.components[place : min(place + 1, last)]]
     context = components[0].context
     conditions: list[Expr] = [c.said for c in inside if isinstance(c.said, Expr)]
-    same = [Same(context.key)] if context.key else []
+    same = [SameAttributes(context.key)] if context.key else []
     windows = [window for window in context.windows if window != components[0].query.within]
     own = windows[0] if windows else None
     found: p.Pattern = p.Seq(tuple(parts), where=conjoin([*conditions, *same]), within=own)

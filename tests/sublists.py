@@ -16,11 +16,11 @@ from neelc import syntax as parse
 from neelc.ir import expressions as e
 from neelc.ir.conditions import conjuncts
 from neelc.ir.patterns import Pattern
-from neelc.pattern.plan.consistency import Claim, Consistency, Shape, shapes
+from neelc.pattern.plan.consistency import Claim, Consistency, ListPlaces, shapes
 from neelc.program import bind
 from neelc.runtime.reference.evaluate import evaluate, one_by_one
-from neelc.runtime.reference.model import Binding, Context, Event
-from neelc.runtime.reference.question import Condition, condition, holds, holds_at, places_of
+from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent
+from neelc.runtime.reference.question import ReferenceCondition, condition, holds, holds_at, places_of
 from neelc.source import Source
 
 STREAM = """CREATE STREAM S (ts BIGINT, kind STRING, x DOUBLE, n INT, l BIGINT, f FLOAT, m DECIMAL(20, 2),
@@ -51,10 +51,10 @@ VALUES: dict[str, tuple[object, ...]] = {
 def bindings(chance: random.Random) -> Binding:
     """A match: two events and two lists, of which the second may be empty."""
 
-    def event(row: int) -> Event:
+    def event(row: int) -> ReferenceEvent:
         # Few values for each list: equal ones, and lists without NULL, must not be rare.
         attributes = {name: chance.choice(values) for name, values in few.items()}
-        return Event("S", row, "B", row, row, {"ts": row, **attributes}, (row, row))
+        return ReferenceEvent("S", row, "B", row, row, {"ts": row, **attributes}, (row, row))
 
     few = {name: chance.choices(values, k=chance.randint(1, 4)) for name, values in VALUES.items()}
     b = tuple(event(row) for row in range(10, 10 + chance.randint(1, 4)))
@@ -67,7 +67,7 @@ def filtered(binding: Binding, where: e.Expr | None) -> Binding | None:
     nothing remains."""
     for conjunct in conjuncts(where):
         judged = condition(conjunct)
-        if [shape for _, shape in shapes(conjunct)] == [Shape.ELEMENT] and isinstance(
+        if [shape for _, shape in shapes(conjunct)] == [ListPlaces.ELEMENT] and isinstance(
             judged.ranged, e.Variable
         ):
             name = judged.ranged.name
@@ -87,7 +87,7 @@ class Part:
     holds: bool
 
 
-def parts(judged: Condition, binding: Binding, place: int | None) -> Iterator[Part]:
+def parts(judged: ReferenceCondition, binding: Binding, place: int | None) -> Iterator[Part]:
     """Every part of the lists that has the element at `place` in it; of b, none that is empty."""
     members = {
         name: list_ for name, list_ in binding.items() if isinstance(list_, tuple) and name in judged.names
@@ -109,7 +109,7 @@ def sublists(members: tuple[object, ...]) -> list[tuple[object, ...]]:
 
 def is_met(claim: Claim, binding: Binding, place: int | None) -> bool:
     """Whether a claim is made for these lists: nothing in its proviso is NULL."""
-    context = Context(binding, place)
+    context = EvaluationContext(binding, place)
     return claim is not None and all(
         evaluate(one, context) is not None for element in claim for one in one_by_one(element, context)
     )

@@ -20,17 +20,21 @@ from neelc.runtime.kernels.snapshots.program import (
     FOREVER,
     FUNCTIONS,
     CoalesceProgram,
-    Folded,
+    SnapshotAggregate,
     SnapshotProgram,
 )
 
 Row = tuple[str | None, int, int, Any]
 
-ALL = tuple(Folded(name, "x", name) for name in FUNCTIONS)
+ALL = tuple(SnapshotAggregate(name, "x", name) for name in FUNCTIONS)
 
 
 def run(
-    rows: Sequence[Row], kind: pa.DataType, folds: Sequence[Folded] = ALL, at_once: int = 5, batch: int = 3
+    rows: Sequence[Row],
+    kind: pa.DataType,
+    folds: Sequence[SnapshotAggregate] = ALL,
+    at_once: int = 5,
+    batch: int = 3,
 ) -> list[dict[str, Any]]:
     """The results for rows (key, start, end, x), in batches of a few rows."""
     schema = pa.schema([("k", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("x", kind)])
@@ -144,24 +148,26 @@ def test_a_list_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(listing, "MOST_LISTED", 5)
     rows: list[Row] = [("a", n, n + 9, n) for n in range(4)]
     with pytest.raises(KernelFailure, match="are given 16 values") as failure:
-        run(rows, pa.int64(), [Folded("list", "x", "list")])
+        run(rows, pa.int64(), [SnapshotAggregate("list", "x", "list")])
     assert failure.value.facts.limit == 5
 
 
 def test_whole_numbers_are_exact() -> None:
     most = 2**63 - 1
     rows: list[Row] = [("a", 0, 10, most), ("a", 1, 11, most), ("a", 2, 3, -most), ("a", 4, 9, None)]
-    found = {one["start"]: one["sum"] for one in run(rows, pa.int64(), [Folded("sum", "x", "sum")])}
+    found = {
+        one["start"]: one["sum"] for one in run(rows, pa.int64(), [SnapshotAggregate("sum", "x", "sum")])
+    }
     assert found == {0: most, 1: None, 2: most, 3: None, 4: None, 9: None, 10: most}
 
 
 def test_decimals() -> None:
     kind = pa.decimal128(20, 2)
     folds = [
-        Folded("sum", "x", "sum", (30, 2)),
-        Folded("avg", "x", "avg", (24, 6)),
-        Folded("min", "x", "min"),
-        Folded("max", "x", "max"),
+        SnapshotAggregate("sum", "x", "sum", (30, 2)),
+        SnapshotAggregate("avg", "x", "avg", (24, 6)),
+        SnapshotAggregate("min", "x", "min"),
+        SnapshotAggregate("max", "x", "max"),
     ]
     big = Decimal("999999999999999999.99")
     rows: list[Row] = [("a", 0, 5, big), ("a", 1, 5, big), ("a", 2, 5, Decimal("-0.01")), ("a", 3, 4, None)]
@@ -184,7 +190,7 @@ def test_decimals() -> None:
 )
 def test_extremes_of_all_kinds(kind: pa.DataType, values: list[Any]) -> None:
     random = Random(1)
-    folds = [Folded("min", "x", "min"), Folded("max", "x", "max")]
+    folds = [SnapshotAggregate("min", "x", "min"), SnapshotAggregate("max", "x", "max")]
     typed = pa.array(values, kind).to_pylist()
     for queue in (True, False):
         rows = list(random_rows(random, typed, queue))
@@ -195,20 +201,22 @@ def test_extremes_of_all_kinds(kind: pa.DataType, values: list[Any]) -> None:
 
 def test_nan_is_the_greatest() -> None:
     rows: list[Row] = [("a", 0, 9, math.nan), ("a", 1, 9, 1.0), ("a", 2, 9, math.inf)]
-    found = run(rows, pa.float64(), [Folded("min", "x", "min"), Folded("max", "x", "max")])
+    found = run(
+        rows, pa.float64(), [SnapshotAggregate("min", "x", "min"), SnapshotAggregate("max", "x", "max")]
+    )
     assert math.isnan(found[0]["min"]) and math.isnan(found[2]["max"]) and found[2]["min"] == 1.0
 
 
 def test_a_chunk_has_its_own_instants_only() -> None:
     table = pa.record_batch({"chunk": [-1, 0, 0], "start": [-3, -3, 7], "end": [4, 4, 14], "x": [1, 1, 2]})
-    program = SnapshotProgram(("chunk",), (Folded("sum", "x", "sum"),), chunk=10)
+    program = SnapshotProgram(("chunk",), (SnapshotAggregate("sum", "x", "sum"),), chunk=10)
     found = [one for batch in snapshots(program)(iter([table])) for one in batch.to_pylist()]
     assert [(one["start"], one["end"], one["sum"]) for one in found] == [(-3, 0, 1), (0, 4, 1), (7, 10, 2)]
 
 
 def test_rows_out_of_order_are_a_failure() -> None:
     table = pa.record_batch({"start": [3, 1], "end": [4, 4]})
-    program = SnapshotProgram((), (Folded("count", None, "n"),), label="SELECT count(*)")
+    program = SnapshotProgram((), (SnapshotAggregate("count", None, "n"),), label="SELECT count(*)")
     with pytest.raises(KernelFailure, match="not in the order of their start"):
         list(snapshots(program)(iter([table])))
 

@@ -14,7 +14,7 @@ from generate.networks import networks
 
 from neelc import syntax as parse
 from neelc.algebra.cost.network import chosen_network
-from neelc.algebra.cost.order import Order, _Sizing, join_order
+from neelc.algebra.cost.order import JoinOrder, _Sizing, join_order
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.spark.compiled import Options, compile_script
 from neelc.explain.graphs import as_dot, as_mermaid
@@ -64,7 +64,7 @@ def test_the_order_of_joins_is_the_best_of_all() -> None:
 
     found = join_order(correlator, Statistics())
     assert cost(found.places) == min(map(cost, permutations(range(3))))
-    assert isinstance(found, Order) and found.places[-1] == 0, "the fastest stream comes last"
+    assert isinstance(found, JoinOrder) and found.places[-1] == 0, "the fastest stream comes last"
 
 
 def test_a_filter_stays_above_a_count_window() -> None:

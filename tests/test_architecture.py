@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from repository import ROOT, imports, is_generated, modules
+from tree_map import twice_named
 
 # A module imports from its own stage and from stages to the left. The packages of the three languages have
 # the same stages inside: `pattern.bind` and `algebra.bind` are both `bind`. `program` binds whole scripts.
@@ -141,6 +142,10 @@ def test_a_dependency_has_one_door(package: str) -> None:
         if is_inside(name, (package,))
     ]
     assert [module for module in users if not is_inside(module, DOORS[package])] == []
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    assert twice_named() == {}
 
 
 def test_networkx_is_used_by_one_module() -> None:

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neelc.runtime.bridge import KernelFailure, kernel, output_schema, parse_failure
-from neelc.runtime.buffer import Buffer, Run, rest, step
-from neelc.runtime.program import Output, Program
+from neelc.runtime.buffer import Buffer, SearchRows, rest, step
+from neelc.runtime.program import PatternProgram, VariableOutput
 
 # Each of them runs for every program.
 FEW = settings(max_examples=15)
@@ -104,8 +104,8 @@ def _meets(a: Row, b: Row) -> bool:
 
 
 def _walk(
-    program: Program, rows: pa.Table, size: int, rows_at_once: int
-) -> Iterator[tuple[Buffer, Run | None]]:
+    program: PatternProgram, rows: pa.Table, size: int, rows_at_once: int
+) -> Iterator[tuple[Buffer, SearchRows | None]]:
     state = Buffer()
     for batch in bridging.batches(rows, size):
         state, run = step(program, rows_at_once, state, batch)
@@ -145,7 +145,7 @@ def _is_near(one: Row, other: Row) -> bool:
     "program",
     [PAIR, bridging.LOOKS_BACK, bridging.NO_WINDOW, replace(PAIR, grain=2), replace(PAIR, grain=1 << 20)],
 )
-def test_a_long_key_is_not_searched_again_and_again(program: Program, size: int) -> None:
+def test_a_long_key_is_not_searched_again_and_again(program: PatternProgram, size: int) -> None:
     searched = [len(run.columns.start) for _, run in _walk(program, table(LONG), size, 1) if run is not None]
     assert sum(searched) <= 3 * len(LONG)
 
@@ -173,7 +173,9 @@ TYPES = [
 @pytest.mark.parametrize("values", TYPES, ids=lambda values: str(values.type))
 @pytest.mark.parametrize("size", [1, 2, 1000])
 def test_keys_and_payload_of_any_type(values: pa.Array, size: int) -> None:
-    program = replace(PAIR, keys=("key",), outputs=(Output("a", "A", (("v", "key"),)), Output("b", "")))
+    program = replace(
+        PAIR, keys=("key",), outputs=(VariableOutput("a", "A", (("v", "key"),)), VariableOutput("b", ""))
+    )
     columns = {"key": values, "start": pa.array([1, 2, 1, 2, 2]), "roles": pa.array([1, 2, 1, 2, 3])}
     results = list(kernel(program, size)(bridging.batches(pa.table(columns), size)))
     together = pa.Table.from_batches(results)
@@ -202,13 +204,13 @@ def test_large_results_come_in_several_batches() -> None:
 
 
 @pytest.mark.parametrize("program", [PAIR, replace(PAIR, roles=())])
-def test_nothing_comes_of_nothing(program: Program) -> None:
+def test_nothing_comes_of_nothing(program: PatternProgram) -> None:
     assert list(kernel(program)(iter(()))) == []
     assert list(kernel(program)(iter(table([]).to_batches()))) == []
     assert list(kernel(program)(bridging.batches(table([Row("b", 1, 1, 0)]), 1))) == []
 
 
-def _refused(program: Program, rows: pa.Table, most_matches: int = 10) -> dict[str, object]:
+def _refused(program: PatternProgram, rows: pa.Table, most_matches: int = 10) -> dict[str, object]:
     with pytest.raises(KernelFailure) as caught:
         list(
             kernel(replace(program, labels=(("a", "Recycle a"),)), 2, most_matches)(bridging.batches(rows, 2))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neelc.ir.patterns import Or, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules import driver as forms
 from neelc.pattern.rules.rule import Batch
 from neelc.tools import cases
@@ -225,7 +225,7 @@ def test_a_rule_that_should_have_been_silent(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_changes_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget_last(part: Pattern, facts: Facts) -> Pattern | None:
+    def forget_last(part: Pattern, facts: QueryFacts) -> Pattern | None:
         return replace(part, parts=part.parts[:-1]) if isinstance(part, Or) and part.parts[1:] else None
 
     broken = Batch("broken", "a rule that is wrong", parts=(forget_last,))

@@ -8,12 +8,12 @@ from in_kernel import as_bindings, kernel_matches
 from kernel_fuzz import Different, Tally, check_pair
 
 from neelc.errors import NeelError
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.pattern.rules.examples import query
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import running as repeating
-from neelc.runtime.program import Absent, Filter, Repeat, Step, Take
+from neelc.runtime.program import Absent, FilterStep, RepeatStep, Step, Take
 from neelc.runtime.reference import matches
 
 
@@ -28,7 +28,7 @@ def shape(steps: tuple[Step, ...]) -> str:
         match step:
             case Take(variable=variable):
                 return variable
-            case Repeat(variable=variable):
+            case RepeatStep(variable=variable):
                 return f"{variable}[]"
             case Absent(inner):
                 return f"!({shape(inner)})"
@@ -70,9 +70,9 @@ def test_a_list_that_only_must_exist_is_one_event() -> None:
 )
 def test_what_fails_for_all_elements_fails_for_each_list(condition: str, early: int) -> None:
     found = planned(f"SEQ(A a, B+ b[], C c) WHERE {condition} WITHIN 9")
-    (repeat,) = (step for step in found.program.steps if isinstance(step, Repeat))
+    (repeat,) = (step for step in found.program.steps if isinstance(step, RepeatStep))
     assert len(repeat.early) == early
-    assert any(isinstance(step, Filter) for step in found.program.steps)
+    assert any(isinstance(step, FilterStep) for step in found.program.steps)
 
 
 def test_rows_without_enough_elements_try_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_the_kernel_finds_what_the_reference_finds(text: str) -> None:
     ],
 )
 def test_what_is_refused(text: str, why: str) -> None:
-    with pytest.raises(Unsupported, match=why):
+    with pytest.raises(UnsupportedQuery, match=why):
         planned(text)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from neelc.engines.spark.compiled import Compiled, Options, compile_script
-from neelc.pattern.plan.blocks import TooManyRows, Unsupported
+from neelc.engines.spark.compiled import CompiledScript, Options, compile_script
+from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script
@@ -21,13 +21,13 @@ GOLDEN = sorted((ROOT / "tests" / "compiled").glob("*.txt"))
 STREAM = "CREATE STREAM S (ts BIGINT, kind STRING, id INT, x INT, note STRING) TIMESTAMP BY ts TYPE BY kind"
 
 
-def compiled(text: str, options: Options | None = None) -> Compiled:
+def compiled(text: str, options: Options | None = None) -> CompiledScript:
     source = Source(text)
     program = bind(script(source), source)
     return compile_script(program, [len(program.queries) - 1], options)
 
 
-def pattern(text: str, options: Options | None = None, stats: str = "") -> Compiled:
+def pattern(text: str, options: Options | None = None, stats: str = "") -> CompiledScript:
     return compiled(f"{STREAM} {stats};\nPATTERN {text};", options)
 
 
@@ -60,14 +60,14 @@ def test_joins_need_neither_compiler_nor_runtime() -> None:
 
 
 def test_no_cross_join() -> None:
-    with pytest.raises(Unsupported, match="nothing but time"):
+    with pytest.raises(UnsupportedQuery, match="nothing but time"):
         pattern("SEQ(A a, B b)", Options(strategy="join"))
     assert "cross" not in pattern("SEQ(A a, B b) WITHIN 9", Options(strategy="join")).source.lower()
 
 
 def test_sql_is_for_relational_plans() -> None:
     assert pattern("SEQ(A a, B b) WITHIN 9", Options(strategy="join")).sql().startswith("WITH ")
-    with pytest.raises(Unsupported, match="kernel"):
+    with pytest.raises(UnsupportedQuery, match="kernel"):
         pattern("SEQ(A a, B b) WITHIN 9", Options(strategy="kernel")).sql()
 
 
@@ -122,7 +122,7 @@ def test_shortcuts_look_up_values() -> None:
 def test_without_push_in_conditions_are_judged_last() -> None:
     early = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9").source
     late = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9", Options(push_in=False)).source
-    assert "Filter(" not in early and "Filter(" in late
+    assert "FilterStep(" not in early and "FilterStep(" in late
 
 
 def test_a_negation_between_neighbours_needs_no_join() -> None:
@@ -130,5 +130,5 @@ def test_a_negation_between_neighbours_needs_no_join() -> None:
     assert ".join(" not in pattern(text, Options(strategy="window")).source
     leading = "OR(SEQ(!A a, C c, B b), SEQ(A d, B e)) WHERE [id] WITHIN 9 USING PARTITION CONTIGUITY"
     assert "Follow(" in pattern(leading).source
-    with pytest.raises(Unsupported, match="under contiguity"):
+    with pytest.raises(UnsupportedQuery, match="under contiguity"):
         pattern(leading, Options(strategy="window"))

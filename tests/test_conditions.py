@@ -33,7 +33,7 @@ from neelc.pattern.analysis import regions as judging
 from neelc.pattern.analysis import truth
 from neelc.pattern.analysis import truth as claims
 from neelc.pattern.analysis.contradictions import always, contradict
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules import find_contradiction, simplify_condition
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.examples import query as asked
@@ -41,7 +41,7 @@ from neelc.pattern.rules.fold_constants import fold_constants
 from neelc.pattern.rules.rule import Batch
 from neelc.program import bind
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Binding, Event
+from neelc.runtime.reference.model import Binding, ReferenceEvent
 from neelc.runtime.reference.question import conditions as judged
 from neelc.runtime.reference.question import holds
 from neelc.scalar.evaluate_constants import FALSE, TRUE, UNKNOWN, as_literal, folded
@@ -141,9 +141,11 @@ def bindings(draw: DrawFn, query: Match) -> Binding:
     least = query.pattern.parts[1].least
     times = iter(range(9))
 
-    def event() -> Event:
+    def event() -> ReferenceEvent:
         time = next(times)
-        return Event("S", time, "A", time, time, {"x": draw(VALUES), "id": draw(VALUES)}, (time, time))
+        return ReferenceEvent(
+            "S", time, "A", time, time, {"x": draw(VALUES), "id": draw(VALUES)}, (time, time)
+        )
 
     first = event()
     elements = tuple(event() for _ in range(draw(st.integers(least, least + 2))))
@@ -182,7 +184,7 @@ def test_conditions_are_true_for_the_same_events(judgement: tuple[Match, Sequenc
 def test_what_is_always_true_or_never_is(judgement: tuple[Match, Sequence[Binding]]) -> None:
     query, events = judgement
     for conjunct in conjuncts(query.pattern.where):
-        expected = always(conjunct, query.pattern, Facts(lambda: query))
+        expected = always(conjunct, query.pattern, QueryFacts(lambda: query))
         assert expected is None or all(is_true(conjunct, binding) is expected for binding in events)
 
 
@@ -219,8 +221,8 @@ c.ts IS NULL AND a.ts IS NOT NULL
 """.strip().splitlines()
 
 
-def event(place: int, x: float | None) -> Event:
-    return Event("S", place, "A", place, place, {"ts": place, "x": x, "n": None}, (place, place))
+def event(place: int, x: float | None) -> ReferenceEvent:
+    return ReferenceEvent("S", place, "A", place, place, {"ts": place, "x": x, "n": None}, (place, place))
 
 
 def small_choices() -> list[Binding]:

@@ -18,7 +18,7 @@ import pytest
 
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.confidence import confidence as confidence_instants
-from neelc.runtime.kernels.confidence.absent import NONE, Absent
+from neelc.runtime.kernels.confidence.absent import NONE, SpoilingEvents
 from neelc.runtime.kernels.confidence.confidence import (
     CLOSE,
     by_instants,
@@ -29,7 +29,7 @@ from neelc.runtime.kernels.confidence.confidence import (
     quick_bounds,
     reaches,
 )
-from neelc.runtime.kernels.confidence.ranges import Times, is_bound, is_possible, matrix, ranges
+from neelc.runtime.kernels.confidence.ranges import PossibleTimes, is_bound, is_possible, matrix, ranges
 
 Range = tuple[int, int]
 
@@ -98,14 +98,14 @@ def sample(random: Random, negations: int) -> Sample:
     return Sample(events, lists, gaps, window)
 
 
-def times(events: Sequence[Range]) -> Times:
+def times(events: Sequence[Range]) -> PossibleTimes:
     lo, hi = np.array(events, np.int64).reshape(-1, 2).T
-    return Times(lo, hi)
+    return PossibleTimes(lo, hi)
 
 
-def absent(gaps: Sequence[Sequence[tuple[int, int]]]) -> Absent:
+def absent(gaps: Sequence[Sequence[tuple[int, int]]]) -> SpoilingEvents:
     found = [(row, gap, event) for row, those in enumerate(gaps) for gap, event in those]
-    return Absent(*np.array(found, np.int64).reshape(-1, 3).T)
+    return SpoilingEvents(*np.array(found, np.int64).reshape(-1, 3).T)
 
 
 def computed(sample: Sample) -> Any:
@@ -199,7 +199,7 @@ class TestLargeRanges:
 def test_pieces_and_instants_agree(length: int, bound: bool) -> None:
     random = np.random.default_rng(3)
     lo = np.sort(random.integers(0, 12 * length, (60, length)), axis=1)
-    given = Times(lo.ravel(), (lo + random.integers(0, 50, lo.shape)).ravel())
+    given = PossibleTimes(lo.ravel(), (lo + random.integers(0, 50, lo.shape)).ravel())
     window = 8 * length if bound else None
     found = ranges(given, np.arange(lo.size).reshape(lo.shape), window)
     found = found.take(is_possible(found, window) & (is_bound(found, window) == bound))

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from asking import ask, table
 
-from neelc.runtime.kernels.confidence.absent import Absent
+from neelc.runtime.kernels.confidence.absent import SpoilingEvents
 from neelc.runtime.kernels.confidence.confidence import confidences, reaches
-from neelc.runtime.kernels.confidence.ranges import Times, matrix
+from neelc.runtime.kernels.confidence.ranges import PossibleTimes, matrix
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import bound_events
 from neelc.runtime.reference.worlds import find_matches
@@ -72,14 +72,14 @@ def lists(types: str, by_type: dict[str, list[int]]) -> Iterator[list[int]]:
             yield joined
 
 
-def absent(negations: str, candidates: list[list[int]], by_type: dict[str, list[int]]) -> Absent:
+def absent(negations: str, candidates: list[list[int]], by_type: dict[str, list[int]]) -> SpoilingEvents:
     found = []
     for row, one in enumerate(candidates):
         for negation in negations.split():
             last = int(negation[1:]) % len(one) if negation[1:].startswith("-") else int(negation[1:] or 0)
             gaps = range(1, len(one)) if negation == "*" else [last]
             found += [(row, gap, event) for gap in gaps for event in by_type[negation[0]]]
-    return Absent(*np.array(found, np.int64).reshape(-1, 3).T)
+    return SpoilingEvents(*np.array(found, np.int64).reshape(-1, 3).T)
 
 
 def by_reference(asked: Asked, stream: str, threshold: float) -> dict[tuple[int, ...], float]:
@@ -98,7 +98,7 @@ def by_kernel(asked: Asked, stream: str, threshold: float) -> dict[tuple[int, ..
     for number, row in enumerate(rows):
         by_type[row["type"]].append(number)
     candidates = [*lists(asked.types, by_type)]
-    times = Times(np.array([row["ts"] for row in rows]), np.array([row["te"] for row in rows]))
+    times = PossibleTimes(np.array([row["ts"] for row in rows]), np.array([row["te"] for row in rows]))
     spoilers = absent(asked.negations, candidates, by_type)
     found = confidences(times, matrix(candidates), asked.within, spoilers)
     kept = np.flatnonzero(reaches(found, threshold) & (found > 0))

@@ -12,7 +12,7 @@ from sublists import bindings, conditions, filtered, pattern, violations
 
 from neelc.errors import NeelError
 from neelc.ir.conditions import conjuncts
-from neelc.pattern.plan.consistency import Consistency, Kind, Shape, consistency, knowledge
+from neelc.pattern.plan.consistency import Consistency, ConsistencyKind, ListPlaces, consistency, knowledge
 from neelc.pattern.rules.examples import query
 
 # A condition on SEQ(A a, B+ b[], C* c[], D d), its class where nothing is NULL, then what must not be NULL:
@@ -95,17 +95,17 @@ sum(b[..i].n * 2) <= 100       0.5 < b[i].n                INCONSISTENT
 """
 
 SHAPES = {
-    "b[i].x > a.x": Shape.ELEMENT,
-    "b[i].x > b[i-1].x + a.x": Shape.ELEMENT | Shape.ADJACENT,
-    "b[i].x > b[1].x": Shape.ELEMENT | Shape.FIRST,
-    "b[1].x > 1": Shape.FIRST,
-    "b[i].x > b[i-3].x": Shape.ELEMENT | Shape.EARLIER,
-    "b[i].x > max(b[..i-1].x)": Shape.ELEMENT | Shape.RUNNING,
-    "count(b[]) > 3": Shape.FINAL,
-    "b[last].x > b[1].x": Shape.FINAL | Shape.FIRST,
-    "b[2].x > 1": Shape.FINAL,
-    "a.x > d.x": Shape.NONE,
-    "[n]": Shape.SAME,
+    "b[i].x > a.x": ListPlaces.ELEMENT,
+    "b[i].x > b[i-1].x + a.x": ListPlaces.ELEMENT | ListPlaces.ADJACENT,
+    "b[i].x > b[1].x": ListPlaces.ELEMENT | ListPlaces.FIRST,
+    "b[1].x > 1": ListPlaces.FIRST,
+    "b[i].x > b[i-3].x": ListPlaces.ELEMENT | ListPlaces.EARLIER,
+    "b[i].x > max(b[..i-1].x)": ListPlaces.ELEMENT | ListPlaces.RUNNING,
+    "count(b[]) > 3": ListPlaces.FINAL,
+    "b[last].x > b[1].x": ListPlaces.FINAL | ListPlaces.FIRST,
+    "b[2].x > 1": ListPlaces.FINAL,
+    "a.x > d.x": ListPlaces.NONE,
+    "[n]": ListPlaces.SAME,
 }
 
 TRANSITIVE = """
@@ -173,7 +173,7 @@ def test_classes(text: str, kind: str, provided: str) -> None:
     claimed = found(text)
     assert claimed.kind_without_nulls.name == kind
     assert ", ".join(map(str, claimed.provided)) == provided
-    assert claimed.kind == (Kind.INCONSISTENT if provided else claimed.kind_without_nulls)
+    assert claimed.kind == (ConsistencyKind.INCONSISTENT if provided else claimed.kind_without_nulls)
 
 
 @pytest.mark.parametrize(("text", "kind", "provided"), rows(TABLE, 3))
@@ -186,7 +186,7 @@ def test_what_is_not_claimed_does_not_hold(text: str, kind: str, provided: str) 
 
 def test_the_two_claims_differ_in_what_they_need() -> None:
     claimed = found("max(b[].x) IS NULL")
-    assert (claimed.kind, claimed.kind_without_nulls) == (Kind.TRUE, Kind.BOTH)
+    assert (claimed.kind, claimed.kind_without_nulls) == (ConsistencyKind.TRUE, ConsistencyKind.BOTH)
     assert (claimed.true, claimed.false) == (frozenset(), claimed.provided)
 
 
@@ -202,21 +202,21 @@ def test_shapes(text: str) -> None:
 
 def test_what_a_kernel_needs() -> None:
     claimed = found("b[i].x > b[i-2].x + a.x + max(c[].x)")
-    assert claimed.shapes == (("b", Shape.ELEMENT | Shape.EARLIER), ("c", Shape.FINAL))
+    assert claimed.shapes == (("b", ListPlaces.ELEMENT | ListPlaces.EARLIER), ("c", ListPlaces.FINAL))
     assert (claimed.singles, claimed.lag) == (("a",), 2)
 
 
 def test_first_elements_hold_by_definition() -> None:
     claimed = found("b[i].x < max(b[..i-1].x)")
-    assert (claimed.kind, claimed.false_later, claimed.lag) == (Kind.INCONSISTENT, frozenset(), 1)
+    assert (claimed.kind, claimed.false_later, claimed.lag) == (ConsistencyKind.INCONSISTENT, frozenset(), 1)
     assert str(claimed).endswith("what fails for a list fails for each part of it that it does not begin")
 
 
 ITERATIONS = {
-    "k[i].a.x > 5": (Kind.BOTH, Shape.ELEMENT),
-    "max(k[].a.x) > 5": (Kind.FALSE, Shape.FINAL),
-    "k[i].b[last].x > 5": (Kind.INCONSISTENT, Shape.ELEMENT | Shape.NESTED),
-    "count(k[].b[]) < 5": (Kind.INCONSISTENT, Shape.FINAL | Shape.NESTED),
+    "k[i].a.x > 5": (ConsistencyKind.BOTH, ListPlaces.ELEMENT),
+    "max(k[].a.x) > 5": (ConsistencyKind.FALSE, ListPlaces.FINAL),
+    "k[i].b[last].x > 5": (ConsistencyKind.INCONSISTENT, ListPlaces.ELEMENT | ListPlaces.NESTED),
+    "count(k[].b[]) < 5": (ConsistencyKind.INCONSISTENT, ListPlaces.FINAL | ListPlaces.NESTED),
 }
 
 

@@ -7,7 +7,7 @@ from math import isfinite
 import pytest
 from known_statistics import known
 
-from neelc.catalog.statistics.known import Known
+from neelc.catalog.statistics.known import KnownStatistic
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.conditions import conjuncts
 from neelc.pattern.cost import choose as compute
@@ -15,7 +15,7 @@ from neelc.pattern.cost.choose import choose, nested_estimate, order_conditions,
 from neelc.pattern.cost.estimate import estimate
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import selectivity
-from neelc.pattern.cost.setting import Cut
+from neelc.pattern.cost.setting import ShortcutEffect
 from neelc.pattern.rules.examples import query
 
 NOTHING_KNOWN = Statistics()
@@ -58,7 +58,7 @@ def test_whole_numbers_count_both_ends() -> None:
 
 
 def test_what_is_declared_comes_first() -> None:
-    declared = Statistics((Known("S", "SELECTIVITY", 0.07, "declared", None, "a.x < b.x"),))
+    declared = Statistics((KnownStatistic("S", "SELECTIVITY", 0.07, "declared", None, "a.x < b.x"),))
     assert share("a.x < b.x", declared) == 0.07
 
 
@@ -103,7 +103,7 @@ def test_rows_by_hand(text: str, expected: float) -> None:
 
 
 def test_skew_makes_keys_agree() -> None:
-    skewed = Statistics((*EVEN.known, Known("S", "MOST FREQUENT", 0.5, "declared", None, "id")))
+    skewed = Statistics((*EVEN.known, KnownStatistic("S", "MOST FREQUENT", 0.5, "declared", None, "id")))
     even, often = (
         rows("SEQ(A a, B b) WHERE [id] WITHIN 10 SECONDS"),
         rows("SEQ(A a, B b) WHERE [id] WITHIN 10 SECONDS", skewed),
@@ -154,9 +154,9 @@ def test_columns_that_are_not_used_are_not_shuffled() -> None:
 
 def test_a_shortcut_drops_work_and_no_rows() -> None:
     match = query("SEQ(A a, SEQ(B b, C c WHERE c.id = a.id), D d) WITHIN 200 SECONDS")
-    statistics = Statistics((*EVEN.known, Known("S", "DISTINCT", 5, "declared", "C", "id")))
+    statistics = Statistics((*EVEN.known, KnownStatistic("S", "DISTINCT", 5, "declared", "C", "id")))
     plain = estimate(match, statistics)
-    short = estimate(match, statistics, (Cut(("a", "id"), ("c", "id"), 0.05),))
+    short = estimate(match, statistics, (ShortcutEffect(("a", "id"), ("c", "id"), 0.05),))
     assert short.rows_produced == pytest.approx(plain.rows_produced)
     before, after = ({item.what: item.work for item in found.items} for found in (plain, short))
     assert after["extend partial matches"] < before["extend partial matches"] * 0.8

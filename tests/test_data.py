@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neelc.catalog import inputs as cells
 from neelc.catalog import inputs as layout
 from neelc.catalog.inputs import Location, merged
-from neelc.catalog.readers.table import Misfit, from_text
+from neelc.catalog.readers.table import TypeMismatch, from_text
 from neelc.catalog.readers.text import read_csv, read_json
 from neelc.errors import NeelError
 from neelc.ir.program import Column
@@ -95,7 +95,7 @@ def test_texts_of_types(text: str, type: DataType, value: object) -> None:
     ],
 )
 def test_texts_that_do_not_fit(text: str, type: DataType) -> None:
-    with pytest.raises(Misfit):
+    with pytest.raises(TypeMismatch):
         from_text(text, type)
 
 

@@ -12,7 +12,7 @@ from repository import ROOT
 from neelc.source import Span
 from neelc.syntax.parser import KEYWORDS
 from neelc.tools.editors.completing import complete
-from neelc.tools.editors.document import Document, Outside, remembered
+from neelc.tools.editors.document import CallInputs, Document, remembered
 from neelc.tools.editors.hovering import KEYWORD_HELP, hover
 from neelc.tools.editors.problems import definition, fixes, problems, symbols
 
@@ -192,7 +192,7 @@ def test_problems(text: str, found: list[tuple[str, str]]) -> None:
 def test_columns_of_files_are_read_again_when_the_file_changes(tmp_path: Path) -> None:
     data = tmp_path / "s.csv"
     text = "CREATE STREAM s TIMESTAMP BY ts FROM 's.csv'; PATTERN s a WHERE a.x = 1 WITHIN 5 SECONDS"
-    outside = Outside()
+    outside = CallInputs()
     data.write_text("ts,y\n1,1\n")
     assert [one.diagnostic.code for one in problems(Document(text, "s", tmp_path, outside))] == ["NEEL2003"]
     data.write_text("ts,y,x\n1,1,1\n")
@@ -205,7 +205,7 @@ def test_streams_from_outside(tmp_path: Path) -> None:
     from neelc.cli.options import given_stream
 
     (tmp_path / "s.csv").write_text("ts,x\n1,1\n")
-    outside = Outside([remembered(given_stream(f"s={tmp_path / 's.csv'},timestamp=ts"))], {"low": 1})
+    outside = CallInputs([remembered(given_stream(f"s={tmp_path / 's.csv'},timestamp=ts"))], {"low": 1})
     text = "PATTERN SEQ(s a, s b) WHERE a.x > :low AND b. WITHIN 5 SECONDS"
     document = Document(text, outside=outside)
     assert [offer.label for offer in complete(document, text.index(" WITHIN"))][:2] == ["ts", "x"]
@@ -227,7 +227,7 @@ def test_what_is_registered_is_offered() -> None:
     from neelc.arguments import defined_in
 
     defined = "import neelc\n@neelc.aggregate(returns='DOUBLE')\ndef spread(values): return 1.0\n"
-    outside = Outside(aggregates=defined_in(defined, "mine.py")[0])
+    outside = CallInputs(aggregates=defined_in(defined, "mine.py")[0])
     text = "PATTERN A+ a[] WHERE "
     assert "spread" in [
         offer.label for offer in complete(Document(STREAM + text, outside=outside), len(STREAM + text))
@@ -289,5 +289,5 @@ def test_an_untrusted_script_is_told_so_while_somebody_types(tmp_path: Path) -> 
     (tmp_path / "a.csv").write_text("ts,secret\n1,2\n")
     text = "CREATE STREAM S FROM 'a.csv'; PATTERN S a WITHIN 5 SECONDS"
     assert problems(Document(text, directory=tmp_path)) == ()
-    found = problems(Document(text, directory=tmp_path, outside=Outside(untrusted=True)))
+    found = problems(Document(text, directory=tmp_path, outside=CallInputs(untrusted=True)))
     assert [one.diagnostic.code for one in found] == ["NEEL4061"]

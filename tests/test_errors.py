@@ -59,7 +59,7 @@ def paths() -> list[Path]:
     return [path for path in found if path.name != "wanted.case"]
 
 
-def diagnostics(case: cases.Case) -> str:
+def diagnostics(case: cases.CaseFile) -> str:
     """The errors that a case expects, or the warnings."""
     return case.expected if isinstance(case.expected, str) else case.warnings or ""
 

@@ -14,7 +14,7 @@ from expressions import check, context, event, value
 from neelc.ir import expressions as e
 from neelc.ir.types import BIGINT, INT, Array
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.values import text_of
 from neelc.scalar.times import Months
 
@@ -165,7 +165,7 @@ def test_type_and_value(line: str) -> None:
     assert (str(checked.type), text_of(found, checked.type)) == (type, expected)
 
 
-def extreme(sign: int) -> Event:
+def extreme(sign: int) -> ReferenceEvent:
     """The largest or the smallest value of each type."""
     moment = datetime.datetime.max if sign > 0 else datetime.datetime.min
     attributes: dict[str, object] = {
@@ -189,7 +189,7 @@ def extreme(sign: int) -> Event:
         "ds": sign * datetime.timedelta(days=106751991),
         "ym": Months(sign * 2**31),
     }
-    return Event("S", 0, "A", 0, 0, attributes, (0, 0))
+    return ReferenceEvent("S", 0, "A", 0, 0, attributes, (0, 0))
 
 
 SPARK = (Path(__file__).parent / "spark" / "expressions.txt").read_text().splitlines()
@@ -199,14 +199,14 @@ EXPRESSIONS = [line.removeprefix("! ").removeprefix("@ ").split(" => ")[0] for l
 def test_nothing_fails_on_data() -> None:
     checked = [check(text) for text in EXPRESSIONS if text[0] != "#" and "?" not in text[:2]]
     for sign in (1, -1):
-        bound = Context({"a": extreme(sign), "b": (extreme(1), extreme(-1), event(2))}, current=1)
+        bound = EvaluationContext({"a": extreme(sign), "b": (extreme(1), extreme(-1), event(2))}, current=1)
         for one in checked:
             text_of(evaluate(one.expression, bound), one.type)
 
 
 def test_an_absent_event_is_null() -> None:
     """As in the branch of an OR that was not taken."""
-    absent = Context({"a": None, "b": ()})
+    absent = EvaluationContext({"a": None, "b": ()})
     assert evaluate(check("a.i").expression, absent) is None
     assert evaluate(check("a.i IS NULL AND count(b[]) = 0").expression, absent) is True
     assert evaluate(check("b[1].i").expression, absent) is None
@@ -214,30 +214,32 @@ def test_an_absent_event_is_null() -> None:
 
 
 def test_aggregates_over_matches() -> None:
-    matches = Context({}, matches=[context(0), context(1), context(2)])
+    matches = EvaluationContext({}, matches=[context(0), context(1), context(2)])
     assert evaluate(check("count(*)").expression, matches) == 3
     assert evaluate(check("max(a.i) - min(a.i)").expression, matches) == 10
     assert evaluate(check("max(sum(b[].i))").expression, matches) == -4
-    assert evaluate(check("count(*)").expression, Context({}, matches=[])) == 0
-    assert evaluate(check("sum(a.i)").expression, Context({}, matches=[])) is None
+    assert evaluate(check("count(*)").expression, EvaluationContext({}, matches=[])) == 0
+    assert evaluate(check("sum(a.i)").expression, EvaluationContext({}, matches=[])) is None
 
 
 def test_closures_of_composites() -> None:
     """`k[].c[].i` ranges over the iterations of k and, in each, over the list c."""
     iterations = ({"x": event(0), "c": (event(0), event(1))}, {"x": event(1), "c": (event(0),)})
-    bound = Context({"k": iterations})
-    each = e.Each(e.Variable("k"))
-    inner = e.Attribute(e.Each(e.Inner(each, "c")), "i", INT)
+    bound = EvaluationContext({"k": iterations})
+    each = e.EveryElement(e.Variable("k"))
+    inner = e.Attribute(e.EveryElement(e.InnerVariable(each, "c")), "i", INT)
     assert evaluate(inner, bound) == [3, -7, 3]
     assert evaluate(e.Aggregate("sum", inner, BIGINT), bound) == -1
-    product = e.Binary("*", e.Attribute(e.Inner(each, "x"), "i", INT), inner)
+    product = e.Binary("*", e.Attribute(e.InnerVariable(each, "x"), "i", INT), inner)
     assert evaluate(e.Aggregate("collect_list", product, Array(INT)), bound) == [9, -21, -21]
-    last = e.At(e.Inner(e.At(e.Variable("k"), e.Index("LAST")), "c"), e.Index("LAST"))
+    last = e.ListElement(
+        e.InnerVariable(e.ListElement(e.Variable("k"), e.Index("LAST")), "c"), e.Index("LAST")
+    )
     assert evaluate(e.Attribute(last, "i", INT), bound) == 3
 
 
 def test_a_float_attribute_is_what_spark_would_store() -> None:
-    bound = Context({"a": Event("S", 0, "A", 0, 0, {"f": 0.1}, (0, 0))})
+    bound = EvaluationContext({"a": ReferenceEvent("S", 0, "A", 0, 0, {"f": 0.1}, (0, 0))})
     assert evaluate(check("a.f = 0.1D").expression, bound) is False
     assert evaluate(check("a.f = 0.1F").expression, bound) is True
 

@@ -15,7 +15,7 @@ from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.rules.examples import query
 from neelc.runtime import bridge
 from neelc.runtime.bridge import KernelFailure
-from neelc.runtime.kernels.events import Events
+from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import chain_of, fewest_matches
 from neelc.runtime.kernels.matching import length, matches
 from neelc.runtime.reference import read
@@ -57,7 +57,7 @@ def rows(chance: Random) -> list[Row]:
     return sorted(found, key=lambda row: int(row["ts"]))  # type: ignore[call-overload]
 
 
-def events_of(match: Match, planned: KernelPlan, chance: Random) -> Events:
+def events_of(match: Match, planned: KernelPlan, chance: Random) -> KernelEvents:
     found = list(read(match, {"S": rows(chance)}, {}))
     keys = {event: repr(key(planned, match, event)) for event in found}
     ordered = sorted(found, key=lambda event: (keys[event], event.start))

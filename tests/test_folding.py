@@ -14,7 +14,7 @@ from in_rows import bound
 from neelc.ir.program import Column
 from neelc.ir.types import BIGINT, BOOLEAN, DAY_INTERVAL, DOUBLE, INT, STRING, DataType, Decimal
 from neelc.rows.plan.plan import row_plan
-from neelc.runtime.kernels.rows.backtracking import FOLDS, Running
+from neelc.runtime.kernels.rows.backtracking import FOLDS, PathAggregate
 from neelc.runtime.kernels.rows.bridge import recognizer
 from neelc.runtime.reference.aggregates import aggregate
 
@@ -43,7 +43,7 @@ KINDS: tuple[tuple[tuple[str, ...], tuple[object, ...], DataType], ...] = (
 @pytest.mark.parametrize("distinct", [False, True])
 def test_pushes_and_pops(name: str, values: tuple[object, ...], type: DataType, distinct: bool) -> None:
     chance = Random(f"{name} {type} {distinct}")
-    running = Running(FOLDS[name], type, distinct)
+    running = PathAggregate(FOLDS[name], type, distinct)
     left: list[object] = []
     for _ in range(60):
         if left and chance.random() < 0.4:
@@ -59,14 +59,14 @@ def test_pushes_and_pops(name: str, values: tuple[object, ...], type: DataType, 
 def test_each_row_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A match of many rows asks for its sum at each of them."""
     pushed = 0
-    push = Running.push
+    push = PathAggregate.push
 
-    def counted(running: Running, value: object) -> None:
+    def counted(running: PathAggregate, value: object) -> None:
         nonlocal pushed
         pushed += 1
         push(running, value)
 
-    monkeypatch.setattr(Running, "push", counted)
+    monkeypatch.setattr(PathAggregate, "push", counted)
     text = "ORDER BY t MEASURES count(*) AS c PATTERN (A+ B) DEFINE A AS sum(A.x) < 2000, B AS sum(x) >= 2000"
     plan = row_plan(bound(text, (Column("t", INT), Column("x", INT))))
     rows = pa.table({"x": pa.array([1] * 2000, pa.int32())})

@@ -16,14 +16,14 @@ from kernel_fuzz import Different, Tally, check_pair, ways_to_write
 from neelc.errors import NeelError
 from neelc.ir.types import DOUBLE
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.rules.examples import query
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import matching
-from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray
 from neelc.runtime.kernels.folding import FUNCTIONS, added, begun, ended, folded
-from neelc.runtime.kernels.frontier import Lists
+from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.runs import following as runs
 from neelc.runtime.kernels.runs.following import route
 from neelc.runtime.program import Fold, Follow
@@ -50,7 +50,7 @@ def test_random_queries(part: int) -> None:
             for tables in streams:
                 try:
                     check_pair(match, {**tables}, tally, number + tally.pairs)
-                except Unsupported as refusal:
+                except UnsupportedQuery as refusal:
                     refused[refusal.what] += 1
                 except Different as different:
                     raise Different(f"{number}: {text}\n{match.pattern}\n{tables}\n{different}") from None
@@ -154,7 +154,7 @@ def test_only_what_is_not_remembered_is_asked_of_the_whole_run() -> None:
 
 def test_what_is_not_exact_is_refused() -> None:
     asked = query(f"SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' {NEXT}", POINTS)
-    with pytest.raises(Unsupported, match="while a run is looking for its next event"):
+    with pytest.raises(UnsupportedQuery, match="while a run is looking for its next event"):
         kernel_plan(asked, partition_keys(asked), "MILLISECOND")
 
 
@@ -174,9 +174,9 @@ def test_long_lists_take_linear_time() -> None:
     kinds = {"A": start[:1], "B": start[1:-1], "C": start[-1:]}
     roles = {role.name: kinds[role.type] for role in planned.plan.roles}
     owned = (np.zeros(1, np.int64), np.full(1, count))
-    events = Events(start, start, np.zeros(count, np.int64), roles, {}, owned)
+    events = KernelEvents(start, start, np.zeros(count, np.int64), roles, {}, owned)
     (piece,) = matching.matches(planned.program, events)
-    (lists,) = (column for column in piece.values() if isinstance(column, Lists))
+    (lists,) = (column for column in piece.values() if isinstance(column, EventLists))
     assert lists.length.tolist() == [count - 2]
 
 
@@ -190,16 +190,16 @@ def test_too_many_runs_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
 def test_folds_are_those_of_whole_lists(function: str, kind: type[np.generic]) -> None:
     chance = np.random.default_rng(7)
-    column = Values(chance.integers(-3, 9, 40).astype(kind), chance.random(40) < 0.7)
+    column = NullableArray(chance.integers(-3, 9, 40).astype(kind), chance.random(40) < 0.7)
     nowhere = np.zeros(40, np.int64)
-    events = Events(nowhere, nowhere, nowhere, {}, {"x": column}, (nowhere, nowhere))
+    events = KernelEvents(nowhere, nowhere, nowhere, {}, {"x": column}, (nowhere, nowhere))
     elements = chance.integers(0, 40, (6, 5))
     fold = Fold("f", function, "b", "x", "double")
     parts = begun(fold, 6, events)
     for place in range(5):
         parts = added(fold, parts, elements[:, place], events)
     grown = ended(fold, parts, events)
-    lists = Lists(elements.ravel(), np.arange(6) * 5, np.full(6, 5))
+    lists = EventLists(elements.ravel(), np.arange(6) * 5, np.full(6, 5))
     whole = folded(fold, lists, events)
     valid = np.ones(6, bool) if whole.valid is None else whole.valid
     assert (np.ones(6, bool) if grown.valid is None else grown.valid).tolist() == valid.tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neelc import syntax as parse
 from neelc.errors import as_json, render_all
-from neelc.ir.script import Unread
+from neelc.ir.script import UnreadStatement
 from neelc.program import examine
 from neelc.source import Source
 
@@ -27,7 +27,7 @@ def survives(text: str) -> None:
     read = parse.read(source)
     found = examine(read, source).diagnostics
     assert not found or (render_all(found, source) and as_json(found, source))
-    if any(isinstance(statement, Unread) for statement in read.statements):
+    if any(isinstance(statement, UnreadStatement) for statement in read.statements):
         assert found, "what could not be read is reported"
 
 

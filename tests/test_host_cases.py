@@ -35,7 +35,7 @@ def test_the_kernel_finds_the_same(path: Path) -> None:
         check_kernel(case)
 
 
-def check_kernel(case: cases.Case) -> None:
+def check_kernel(case: cases.CaseFile) -> None:
     host = host_prepared(case)
     assert host is not None
     place = len(host.script.statements) - 1

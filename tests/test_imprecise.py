@@ -15,7 +15,7 @@ from imprecise_fuzz import Different, compared, is_same, key
 from in_bridge import Way, way
 from in_imprecise import weighed
 
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.imprecise import imprecise_plan, query
 from neelc.pattern.rules import examples
 from neelc.runtime import imprecise
@@ -24,10 +24,10 @@ from neelc.runtime.buffer import Buffer
 from neelc.runtime.columns import names
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.kernels.confidence import confidence as weighing
-from neelc.runtime.program import Imprecise
+from neelc.runtime.program import ImpreciseProgram
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.results import result, rows_of
-from neelc.runtime.reference.worlds import Found
+from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.tools import cases
 from neelc.tools.cases.run import compare
 
@@ -64,11 +64,11 @@ def test_case(path: Path) -> None:
     assert asked is not None
     match = asked.program.queries[-1].match
     if path.stem in REFUSED:
-        with pytest.raises(Unsupported, match="over imprecise times"):
+        with pytest.raises(UnsupportedQuery, match="over imprecise times"):
             weighed(match, asked.tables, PLAIN)
         return
     for seed in range(4):
-        found = [Found(*one) for one in weighed(match, asked.tables, way(seed))]  # type: ignore[arg-type]
+        found = [WeighedMatch(*one) for one in weighed(match, asked.tables, way(seed))]  # type: ignore[arg-type]
         outcome = compare(cases.load(path).expected, result(match, rows_of(match, found)))
         assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
 
@@ -162,7 +162,7 @@ def kept_rows(text: str, events: str, rows_at_once: int) -> list[int]:
     seen = []
     cut = imprecise._cut
 
-    def counting(program: Imprecise, buffer: Buffer) -> tuple[Buffer, object]:
+    def counting(program: ImpreciseProgram, buffer: Buffer) -> tuple[Buffer, object]:
         kept, run = cut(program, buffer)
         seen.append(kept.rows)
         return kept, run
@@ -201,7 +201,7 @@ REFUSALS: Mapping[str, str] = {
 
 @pytest.mark.parametrize("text", REFUSALS)
 def test_refused(text: str) -> None:
-    with pytest.raises(Unsupported, match=REFUSALS[text] + " imprecise times"):
+    with pytest.raises(UnsupportedQuery, match=REFUSALS[text] + " imprecise times"):
         imprecise_plan(query(text), (), "MILLISECOND")
 
 
@@ -210,10 +210,10 @@ def test_other_streams_are_refused() -> None:
     CREATE STREAM T (ts BIGINT, te BIGINT) TIMESTAMP BY ts UNIT {} {};
     """
     head = both.format("MILLISECONDS", "")
-    with pytest.raises(Unsupported, match=r"times of another unit \(milliseconds beside those of S\)"):
+    with pytest.raises(UnsupportedQuery, match=r"times of another unit \(milliseconds beside those of S\)"):
         imprecise_plan(examples.query("SEQ(S a, T b)", head), (), "MILLISECOND")
     head = both.format("SECONDS", "END BY te")
-    with pytest.raises(Unsupported, match=r"events that last \(T\)"):
+    with pytest.raises(UnsupportedQuery, match=r"events that last \(T\)"):
         imprecise_plan(examples.query("SEQ(S a, T b)", head), (), "SECOND")
 
 
@@ -229,7 +229,7 @@ def test_precise_times_of_a_coarser_unit() -> None:
 def test_more_matches_than_allowed() -> None:
     match = query("SEQ(A a, B b)")
     program = imprecise_plan(match, (), "MILLISECOND").program
-    assert isinstance(program, Imprecise)
+    assert isinstance(program, ImpreciseProgram)
     rows = {"start": [1, 1, 3, 3], "end": [2, 2, 3, 3], "roles": [1, 1, 2, 2]}
     columns = {name: [0] * 4 for name in names(program) if name not in rows}
     batch = pa.RecordBatch.from_pydict({**rows, **columns})

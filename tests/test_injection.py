@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from injecting import BREAKING, METHODS, ODD, PLAIN, QUERIES, bound, calls, compiled, kinds, outline, texts
 
 from neelc.engines.spark.compiled import Options, compile_script
-from neelc.engines.spark.relations import Select
+from neelc.engines.spark.relations import SelectColumns
 from neelc.ir.names import quote
 from neelc.runtime import program as runtime_program
 
@@ -63,7 +63,7 @@ def test_odd_names_change_nothing_but_texts(query: tuple[str, str]) -> None:
         # However long texts are broken into lines, what Spark gets is what was planned.
         given = texts(made.source)
         for let in made.relations.lets:
-            if isinstance(let.relation, Select):
+            if isinstance(let.relation, SelectColumns):
                 assert all(any(text.startswith(item) for text in given) for item, _ in let.relation.items)
 
 

@@ -15,36 +15,36 @@ from scalar_kernel import scalar_matches
 
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import taking as equality
-from neelc.runtime.kernels.events import Events, Values
-from neelc.runtime.kernels.frontier import Lists, distinct
+from neelc.runtime.kernels.events import KernelEvents, NullableArray
+from neelc.runtime.kernels.frontier import EventLists, distinct
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.program import (
     EARLIEST,
     LATEST,
     Absent,
     Apply,
-    Between,
+    BetweenGroups,
     Bounds,
     Choose,
-    Column,
+    ColumnValue,
     Constant,
-    Filter,
-    Output,
+    FilterStep,
+    PatternProgram,
     Present,
-    Program,
     Step,
     Take,
+    VariableOutput,
     Within,
 )
 
 PAIRS = int(os.environ.get("NEELC_KERNEL_PAIRS", "2000"))
 
 
-def found(program: Program, events: Events, most_rows: int = 1000) -> Counter[tuple[int, ...]]:
+def found(program: PatternProgram, events: KernelEvents, most_rows: int = 1000) -> Counter[tuple[int, ...]]:
     variables = list(dict.fromkeys(output.variable for output in program.outputs))
     result: Counter[tuple[int, ...]] = Counter()
     for piece in matches(program, events, most_rows):
-        columns = [column for name in variables if not isinstance(column := piece[name], Lists)]
+        columns = [column for name in variables if not isinstance(column := piece[name], EventLists)]
         result.update(zip(*(column.tolist() for column in columns), strict=True))
     return result
 
@@ -62,7 +62,7 @@ def test_kernel_finds_what_the_yardstick_finds(part: int, monkeypatch: pytest.Mo
             assert found(program, events, most_rows) == expected, (seed, most_rows, program)
 
 
-def stream(text: str) -> Events:
+def stream(text: str) -> KernelEvents:
     """Events such as `A1`, or `AB3-5`: it can play A or B and lasts from 3 to 5. `|` ends a segment."""
     segments = [[word.partition("-") for word in segment.split()] for segment in text.split("|")]
     words = [(number, *word) for number, segment in enumerate(segments) for word in segment]
@@ -74,13 +74,13 @@ def stream(text: str) -> Events:
     roles = {role: numbers(n for n, name in enumerate(names) if role in name) for role in letters}
     segment = numbers(word[0] for word in words)
     wide = numbers([-(2**63)] * len(segments)), numbers([2**63 - 1] * len(segments))
-    return Events(start, end, segment, roles, {"n": Values(np.arange(len(names)))}, wide)
+    return KernelEvents(start, end, segment, roles, {"n": NullableArray(np.arange(len(names)))}, wide)
 
 
-def match(steps: tuple[Step, ...], text: str | Events, outputs: str, unique: bool = False) -> str:
+def match(steps: tuple[Step, ...], text: str | KernelEvents, outputs: str, unique: bool = False) -> str:
     """The matches, sorted: `A1 B2, A1 -`."""
     events = stream(text) if isinstance(text, str) else text
-    program = Program(steps, tuple(Output(v, v) for v in outputs), (), unique=unique)
+    program = PatternProgram(steps, tuple(VariableOutput(v, v) for v in outputs), (), unique=unique)
     assert found(program, events) == found(program, events, 1) == scalar_matches(program, events)
 
     def name(number: int) -> str:
@@ -127,7 +127,7 @@ def test_absent_event_between() -> None:
 
 
 def test_between_looks_in_both_orders_and_not_where_groups_overlap() -> None:
-    gap = Take("x", "X", Bounds(between=(Between(("a",), ("b",)),)))
+    gap = Take("x", "X", Bounds(between=(BetweenGroups(("a",), ("b",)),)))
     assert match((take("a"), take("b"), Absent((gap,))), "B1 X2 A3 B4", "ab") == "A3 B4"
     assert match((take("a"), take("b"), Present((gap,))), "B1 X2 A3 B4 | X1 A2 B2", "ab") == "A3 B1"
 
@@ -144,11 +144,11 @@ def test_choices_leave_other_variables_absent() -> None:
 
 
 def test_unknown_marks_concern_no_row() -> None:
-    assert match((take("a"), Filter(Constant(False), when=(("m", 0),))), "A1", "a") == "A1"
+    assert match((take("a"), FilterStep(Constant(False), when=(("m", 0),))), "A1", "a") == "A1"
 
 
 def test_inner_rows_with_different_choices_are_different() -> None:
-    refuse = Filter(Constant(False), when=(("m", 0),))
+    refuse = FilterStep(Constant(False), when=(("m", 0),))
     inner = (Choose("m", 2), take("x", after="a"), take("c", after="x"), take("b", after="c"), refuse)
     assert match((take("a"), Present(inner)), "A1 X2 C3 B5 | A1 X2 C3", "a") == "A1"
 
@@ -156,7 +156,7 @@ def test_inner_rows_with_different_choices_are_different() -> None:
 def test_absent_events_are_not_looked_up_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equality, "LEAST_PAIRS", 0)
     monkeypatch.setattr(equality, "LEAST_SHARE", 0)
-    agrees = Apply("agrees", (Column("b", "n"), Column("a", "n")))
+    agrees = Apply("agrees", (ColumnValue("b", "n"), ColumnValue("a", "n")))
     some = replace(take("a"), when=(("m", 0),))
     steps = (take("d"), Choose("m", 2), some, replace(take("b"), where=(agrees,)))
     assert match(steps, "D1 D2 B3 A4 | D1 AB2", "dab") == "D1 - B3, D2 - B3, D1 - A2, D1 A2 A2"
@@ -172,7 +172,7 @@ def test_duplicates_of_two_ways_are_dropped_if_asked() -> None:
 @pytest.mark.parametrize("filtered", (False, True))
 def test_picks_of_lasting_events(pick: str, filtered: bool) -> None:
     """Of many candidates, so that they are not all tried at once."""
-    odd = (Apply("<>", (Column("x", "n"), Column("a", "n"))),) if filtered else ()
+    odd = (Apply("<>", (ColumnValue("x", "n"), ColumnValue("a", "n"))),) if filtered else ()
     step = replace(take("x", after="a", before="c", pick=pick), where=odd)
     text = "A1-1 X2-19 X3-18 X4-17 X5-6 X6-15 X7-14 X8-9 X9-12 X10-13 X11-30 B7-8 B12-14 C20-20"
     ordered = " ".join(sorted(text.split(), key=lambda word: int(word[1:].partition("-")[0])))
@@ -206,7 +206,7 @@ def test_segments_too_long_for_one_line_are_searched_in_groups() -> None:
     shift = np.tile([-(2**60), 2**60 - 1], 5)
     far = replace(long, start=shift, end=shift)
     steps = (take("a"), Choose("m", 2), replace(take("b", after="a", width=2**65), when=(("m", 0),)))
-    program = Program(steps, (Output("a", "a"), Output("b", "b")), ())
+    program = PatternProgram(steps, (VariableOutput("a", "a"), VariableOutput("b", "b")), ())
     expected = Counter([(n, n + 1) for n in range(0, 10, 2)] + [(n, -1) for n in range(0, 10, 2)])
     assert found(program, far) == found(program, far, 1) == expected
 
@@ -214,14 +214,14 @@ def test_segments_too_long_for_one_line_are_searched_in_groups() -> None:
 def test_segment_that_is_too_long_is_refused() -> None:
     events = stream("A1 B2 | A1 B2")
     start = numbers([1, 2, -(2**63), 2**63 - 1])
-    program = Program(A_B, (Output("a", "a"),), ())
+    program = PatternProgram(A_B, (VariableOutput("a", "a"),), ())
     with pytest.raises(KernelError, match="18446744073709551615 units") as refused:
         list(matches(program, replace(events, start=start, end=start)))
     assert (refused.value.name, refused.value.segment) == ("MAX_SPAN", 1)
 
 
 def test_too_many_matches_are_refused() -> None:
-    program = Program(A_B, (Output("a", "a"), Output("b", "b")), ())
+    program = PatternProgram(A_B, (VariableOutput("a", "a"), VariableOutput("b", "b")), ())
     events = stream("A1 B2 B3 | A1 A2 B3 B4")
     assert sum(len(piece["a"]) for piece in matches(program, events, most_matches=6)) == 6
     with pytest.raises(KernelError, match="more than 2 matches") as refused:
@@ -233,7 +233,7 @@ def test_too_many_matches_are_refused() -> None:
 
 def test_pieces_are_no_larger_than_asked() -> None:
     events = stream(" ".join(f"AB{time}" for time in range(40)))
-    pieces = list(matches(Program(A_B, (Output("a", "a"),), ()), events, most_rows=7))
+    pieces = list(matches(PatternProgram(A_B, (VariableOutput("a", "a"),), ()), events, most_rows=7))
     assert max(len(piece["a"]) for piece in pieces) <= 7
     assert sum(len(piece["a"]) for piece in pieces) == 780
 

@@ -13,7 +13,7 @@ from generate.rewritable import sample
 from in_bridge import run, way
 from kernel_fuzz import Different, Tally, check_sample, run_round
 
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime import columns as segments
 from neelc.scalar.times import in_zone
 from neelc.tools import cases
@@ -58,7 +58,7 @@ def test_case(path: Path) -> None:
             with in_zone(asked.zone):
                 found = run(asked.program, asked.tables, way(seed))
                 outcome = compare(cases.load(path).expected, found)
-        except Unsupported as refusal:
+        except UnsupportedQuery as refusal:
             pytest.skip(f"notimpl: {refusal.what.partition('`')[0].strip()}")
         assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
 
@@ -71,6 +71,6 @@ def test_most_cases_are_claimed() -> None:
             try:
                 run(asked.program, {name: [] for name in asked.tables}, way(0))
                 claimed["executed"] += 1
-            except Unsupported as refusal:
+            except UnsupportedQuery as refusal:
                 claimed[refusal.what] += 1
     assert claimed["executed"] >= CLAIMED, claimed

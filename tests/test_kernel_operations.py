@@ -12,12 +12,12 @@ import pytest
 from neelc.ir import expressions as e
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType
 from neelc.runtime import program as operation_names
-from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray
 from neelc.runtime.kernels.folding import FUNCTIONS
-from neelc.runtime.program import Absent, Apply, Column, Constant, Filter, Program, Value
+from neelc.runtime.program import Absent, Apply, ColumnValue, Constant, FilterStep, PatternProgram, Value
 from neelc.runtime.reference import evaluate as reference
 from neelc.runtime.reference.functions import call
-from neelc.runtime.reference.model import Context
+from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.reference.values import cast, fit, order
 from neelc.runtime.values.operations import OPERATIONS, check, evaluate, holds
 
@@ -75,10 +75,10 @@ def computed(
     for place, kind in enumerate(kinds):
         entries = [row[place] for row in table]
         values = np.array([0 if entry is None else entry for entry in entries], DTYPES[kind])
-        columns[str(place)] = Values(values, np.array([entry is not None for entry in entries]))
+        columns[str(place)] = NullableArray(values, np.array([entry is not None for entry in entries]))
     none = np.zeros(0, np.int64)
-    events = Events(none, none, none, {}, columns, (none, none))
-    value = Apply(operation, tuple(Column("a", str(place)) for place in range(len(kinds))), type)
+    events = KernelEvents(none, none, none, {}, columns, (none, none))
+    value = Apply(operation, tuple(ColumnValue("a", str(place)) for place in range(len(kinds))), type)
     numbers = np.arange(len(table))
     with np.errstate(all="ignore"):
         found = evaluate(value, {"a": numbers}.get, events)
@@ -106,7 +106,7 @@ ARITHMETIC = [(op, kind) for op in "+-*%" for kind in TYPES] + [("/", DOUBLE), (
 @pytest.mark.parametrize(("operation", "kind"), ARITHMETIC, ids=str)
 def test_arithmetic(operation: str, kind: DataType) -> None:
     def expected(*values: object) -> object:
-        return reference.evaluate(e.Binary(operation, *literals(values, kind)), Context({}))
+        return reference.evaluate(e.Binary(operation, *literals(values, kind)), EvaluationContext({}))
 
     table = rows((kind, kind))
     assert differences(table, computed(operation, table, (kind, kind), str(kind).lower()), expected) == []
@@ -115,7 +115,7 @@ def test_arithmetic(operation: str, kind: DataType) -> None:
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_signs(kind: DataType) -> None:
     def negative(*values: object) -> object:
-        return reference.evaluate(e.Unary("-", *literals(values, kind)), Context({}))
+        return reference.evaluate(e.Unary("-", *literals(values, kind)), EvaluationContext({}))
 
     def absolute(value: object) -> object:
         return call("abs", [value], kind)
@@ -175,20 +175,20 @@ def test_truth(operation: str) -> None:
     table = rows(kinds)
 
     def expected(*values: object) -> object:
-        return reference.evaluate(TRUTHS[operation](*literals(values, BOOLEAN)), Context({}))
+        return reference.evaluate(TRUTHS[operation](*literals(values, BOOLEAN)), EvaluationContext({}))
 
     assert differences(table, computed(operation, table, kinds), expected) == []
 
 
 def test_absent_events_agree_with_all() -> None:
     """[id] on an event that is absent asks nothing; on one whose id is NULL it does."""
-    id = Values(np.array([1, 1, 2, 0]), np.array([True, True, True, False]))
+    id = NullableArray(np.array([1, 1, 2, 0]), np.array([True, True, True, False]))
     times = np.arange(4)
-    events = Events(times, times, times * 0, {}, {"id": id}, (times[:1], times[:1]))
+    events = KernelEvents(times, times, times * 0, {}, {"id": id}, (times[:1], times[:1]))
     lookup = {"a": np.array([0, 0, -1, 0, 3, -1]), "b": np.array([1, 2, 2, -1, 0, 3])}.get
-    agree: Value = Apply("agrees", (Column("a", "id"), Column("b", "id")))
+    agree: Value = Apply("agrees", (ColumnValue("a", "id"), ColumnValue("b", "id")))
     assert holds(agree, lookup, events, 6).tolist() == [True, False, True, True, False, True]
-    absent: Value = Apply("agrees", (Column("a", "id"), Column("c", "id")))
+    absent: Value = Apply("agrees", (ColumnValue("a", "id"), ColumnValue("c", "id")))
     assert holds(absent, lookup, events, 6).tolist() == [True] * 6
     assert not holds(Constant(None), lookup, events, 6).any()
 
@@ -200,6 +200,6 @@ def test_names_are_those_of_the_table() -> None:
 
 
 def test_unknown_operations_are_refused() -> None:
-    unknown = Filter(Apply("and", (Constant(True), Apply("soundex", ()))))
+    unknown = FilterStep(Apply("and", (Constant(True), Apply("soundex", ()))))
     with pytest.raises(KeyError, match="soundex"):
-        check(Program((Absent((unknown,)),), (), ()))
+        check(PatternProgram((Absent((unknown,)),), (), ()))

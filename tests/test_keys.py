@@ -10,27 +10,35 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import Key, partition_keys
-from neelc.pattern.analysis.regions import Roles
+from neelc.pattern.analysis.regions import QueryRoles
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
-from neelc.runtime.reference.model import Context, Event, attribute, binding_key, comparable
+from neelc.runtime.reference.model import (
+    EvaluationContext,
+    ReferenceEvent,
+    attribute,
+    binding_key,
+    comparable,
+)
 from neelc.runtime.reference.worlds import find_matches
 from neelc.scalar.type_of import type_of
 
 
-def matches(match: Match, events: Sequence[Event]) -> list[str]:
+def matches(match: Match, events: Sequence[ReferenceEvent]) -> list[str]:
     return sorted(repr(binding_key(found.binding)) for found in find_matches(match, events))
 
 
-def partitions(match: Match, key: Key, events: Sequence[Event]) -> list[list[Event]]:
+def partitions(match: Match, key: Key, events: Sequence[ReferenceEvent]) -> list[list[ReferenceEvent]]:
     """The events by key. Those that no variable can be bound to may be counted: they go by the attribute."""
     terms = dict(key.terms)
     of_type = members(match.types, events)
-    found: dict[object, list[Event]] = {}
+    found: dict[object, list[ReferenceEvent]] = {}
     for event in events:
-        roles = [role for role in Roles(match).all if event in of_type[role.type.name]]
-        values = {comparable(evaluate(terms[r.variable], Context({r.variable: event}))) for r in roles}
+        roles = [role for role in QueryRoles(match).all if event in of_type[role.type.name]]
+        values = {
+            comparable(evaluate(terms[r.variable], EvaluationContext({r.variable: event}))) for r in roles
+        }
         (value,) = values or {comparable(attribute(event, key.name))}
         found.setdefault(value, []).append(event)
     return list(found.values())

@@ -20,7 +20,7 @@ from neelc.ir import patterns as p
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.script import PatternQuery, Script
 from neelc.program import bind
-from neelc.runtime.reference import Event, matches
+from neelc.runtime.reference import ReferenceEvent, matches
 from neelc.source import Source
 from neelc.syntax.printer import format_script
 
@@ -44,7 +44,7 @@ def _solid(binding: object) -> list[tuple[str, object]]:
 
 def _plain(value: object) -> object:
     match value:
-        case Event():
+        case ReferenceEvent():
             return value.row
         case tuple():
             return tuple(_plain(v) for v in value)

@@ -30,7 +30,7 @@ from neelc.tools import cases
 from neelc.tools.lints import LINTS, lints, query_lints
 from neelc.tools.lints.condition_always_true import condition_always_true
 from neelc.tools.lints.examples import asked
-from neelc.tools.lints.lint import Asked, consequence
+from neelc.tools.lints.lint import LintedQuery, consequence
 
 CASES = ROOT / "tests" / "cases"
 HOSPITAL = ROOT / "docs" / "examples" / "hospital" / "hospital.neel"
@@ -125,7 +125,7 @@ Claim = tuple[str, Match | None]
 """A warning, and a query that must find the same; None when it finds nothing."""
 
 
-def claims(query: Asked) -> Iterator[Claim]:
+def claims(query: LintedQuery) -> Iterator[Claim]:
     """What warnings about a query say that can be put to the test."""
     for clash in query.clashes:
         match consequence(clash.region, query):
@@ -175,7 +175,7 @@ def test_warnings_are_certain() -> None:
     for number in range(QUERIES):
         found = sample(2_000_000 + number, 2)
         source = Source(format_script(found.script))
-        query = Asked(bind(parse.script(source), source).queries[-1].match, source)
+        query = LintedQuery(bind(parse.script(source), source).queries[-1].match, source)
         for said, other in claims(query):
             told[said.rpartition(" is ")[-1]] += 1
             for tables in found.tables:

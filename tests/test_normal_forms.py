@@ -32,7 +32,7 @@ from neelc.pattern.rules.split_negated_disjunction import split_negated_disjunct
 from neelc.pattern.rules.unwrap_negated_exists import unwrap_negated_exists
 from neelc.pattern.rules.unwrap_negated_optional import unwrap_negated_optional
 from neelc.pattern.rules.unwrap_single_part import unwrap_single_part
-from neelc.runtime.reference import Event, matches
+from neelc.runtime.reference import ReferenceEvent, matches
 
 PUSH = (
     unwrap_negated_optional,
@@ -188,7 +188,8 @@ def test_the_papers_queries_are_in_none_before(text: str) -> None:
 
 def found(match: Match, rows: list[dict[str, object]]) -> set[frozenset[tuple[str, int]]]:
     events = [
-        [(name, v) for name, v in one.items() if isinstance(v, Event)] for one in matches(match, {"S": rows})
+        [(name, v) for name, v in one.items() if isinstance(v, ReferenceEvent)]
+        for one in matches(match, {"S": rows})
     ]
     return {frozenset((name, event.row) for name, event in one) for one in events}
 

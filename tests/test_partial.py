@@ -6,7 +6,7 @@ import pytest
 from partial_fuzz import bound, differences
 
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import kernel_plan
 
 
@@ -18,7 +18,7 @@ def test_all_ways_agree(part: int) -> None:
 def test_a_condition_that_the_kernel_leaves_to_spark_is_refused() -> None:
     text = "PATTERN SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' WITHIN 4 WITH PARTIAL MATCHES"
     match = bound(text)
-    with pytest.raises(Unsupported, match="concat"):
+    with pytest.raises(UnsupportedQuery, match="concat"):
         kernel_plan(match, partition_keys(match), "MILLISECOND")
 
 

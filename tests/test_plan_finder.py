@@ -12,13 +12,13 @@ from generate.workloads import MIXED, PAPER_GROUPS, expression, groups_of, mixed
 from repository import ROOT
 
 from neelc.pattern.rules.examples import query
-from neelc.sharing.cost import Model
+from neelc.sharing.cost import CostModel
 from neelc.sharing.expressions import expressions
 from neelc.sharing.operators import Workload
-from neelc.sharing.plan_finder import Stop, best_plan, cost_of, find_plan, graph, opportunities
+from neelc.sharing.plan_finder import SearchLimits, best_plan, cost_of, find_plan, graph, opportunities
 from neelc.sharing.sharing import share_expressions
 
-TEN = Model(lambda component: 10)
+TEN = CostModel(lambda component: 10)
 SECTION_V = (
     "SEQ(A, B, D) OR SEQ(A, B, !C, D) OR EXISTS C : SEQ(A, B, !E, C, D) OR SEQ(A, B, D, E, F)"
     " OR SEQ(A, B, D, E, G)"
@@ -34,7 +34,7 @@ def test_the_mixed_workload_is_the_seeds() -> None:
 
 @pytest.mark.parametrize("size", [0.1, 1, 10, 100])
 def test_the_mixed_workload_has_the_groups_of_the_paper(size: float) -> None:
-    found = Workload(expressions(query(MIXED)), Model(lambda component: size))
+    found = Workload(expressions(query(MIXED)), CostModel(lambda component: size))
     plan = find_plan(found)
     assert groups_of(found, plan) == PAPER_GROUPS
     operators = [found.price(group).operator for group in plan]
@@ -49,7 +49,7 @@ def test_the_mixed_workload_has_these_groups_at_other_rates() -> None:
 def test_the_choice_of_section_v_depends_on_the_rates() -> None:
     """E1 can go with E2 and E3, or with E4 and E5."""
     members = expressions(query(SECTION_V))
-    many, few = Workload(members, TEN), Workload(members, Model(lambda component: 1))
+    many, few = Workload(members, TEN), Workload(members, CostModel(lambda component: 1))
     assert groups_of(many, find_plan(many)) == [["E1", "E2", "E3"], ["E4", "E5"]]
     assert groups_of(few, find_plan(few)) == [["E1", "E4", "E5"], ["E2", "E3"]]
     for found in (many, few):
@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 def test_the_search_ends_when_the_effort_is_made() -> None:
     """Without any effort the start solution is left: the same positive parts together."""
     found = workload(Random(1), 30)
-    start = find_plan(found, stop=Stop(effort=0))
+    start = find_plan(found, stop=SearchLimits(effort=0))
     assert cost_of(found, start) >= cost_of(found, find_plan(found))
     for group in start:
         assert len({found.positives[number] for number in group}) == 1

@@ -11,7 +11,7 @@ from asking import COLUMNS, STREAM, ask, found, table
 from neelc.ir.program import Column, EventType, Match, Member, NamedQuery, Program, Stream
 from neelc.ir.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from neelc.runtime.reference import LimitReached, Tables, candidates, matches, run
-from neelc.runtime.reference.model import Event
+from neelc.runtime.reference.model import ReferenceEvent
 
 
 def rows(match: Match, stream: str) -> list[tuple[object, ...]]:
@@ -155,6 +155,6 @@ class TestStreams:
         assert sorted(found) == [(0, 1), (1, 1)]
 
 
-def event(value: object) -> Event:
-    assert isinstance(value, Event)
+def event(value: object) -> ReferenceEvent:
+    assert isinstance(value, ReferenceEvent)
     return value

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from neelc.ir import patterns as p
 from neelc.runtime.reference import satisfy
 from neelc.runtime.reference.events import read_events
-from neelc.runtime.reference.model import Binding, Event, binding_key
-from neelc.runtime.reference.question import Question, Scope, question
+from neelc.runtime.reference.model import Binding, ReferenceEvent, binding_key
+from neelc.runtime.reference.question import ReferenceQuery, Scope, question
 from neelc.runtime.reference.worlds import matches_in
 
 LONGEST = 2  # elements in a list
@@ -112,7 +112,7 @@ def patterns(draw: st.DrawFn) -> str:
     return found
 
 
-def every_binding(asked: Question, part: p.Pattern, given: Binding) -> Iterator[Binding]:
+def every_binding(asked: ReferenceQuery, part: p.Pattern, given: Binding) -> Iterator[Binding]:
     """Every way to bind the variables of `part` that are not given, whether it makes sense or not."""
     match part:
         case p.Event(variable=str() as name):
@@ -147,7 +147,7 @@ def every_binding(asked: Question, part: p.Pattern, given: Binding) -> Iterator[
             yield {}
 
 
-def offered(asked: Question, part: p.Pattern, binding: Binding, scope: Scope) -> Iterator[Binding]:
+def offered(asked: ReferenceQuery, part: p.Pattern, binding: Binding, scope: Scope) -> Iterator[Binding]:
     """In place of `candidates`."""
     for each in every_binding(asked, part, binding):
         if all(binding.get(name, value) == value for name, value in each.items()):
@@ -197,4 +197,4 @@ def test_every_binding_tries_everything() -> None:
         tuple(getattr(each[n], "row", None) for n in "abc") for each in every_binding(asked, asked.whole, {})
     ]
     assert len(tried) == 8 and (1, None, 0) in tried
-    assert all(isinstance(event, Event) for event in asked.events)
+    assert all(isinstance(event, ReferenceEvent) for event in asked.events)

@@ -11,7 +11,7 @@ from kernel_fuzz import Tally, check_pair, ways_to_write
 from registered import sample
 
 from neelc.ir.script import STRATEGIES
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference import LimitReached
 
 QUERIES = 50
@@ -39,7 +39,7 @@ def compared(strategy: str, numbers: range, forms: int = 1) -> Tally:
                 planned = planned_for(match)
                 for tables in streams:
                     check_pair(match, tables, tally, number + tally.pairs, planned)
-            except (Unsupported, LimitReached) as refusal:
+            except (UnsupportedQuery, LimitReached) as refusal:
                 tally.refused[str(refusal).partition("`")[0]] += 1
             except Exception as problem:
                 raise AssertionError(f"{number}: {match.pattern}\n{tables}\n{problem}") from problem

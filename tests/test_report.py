@@ -16,21 +16,21 @@ from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.runtime.reference import LimitReached, events_read
 from neelc.runtime.reference import read as read_tables
-from neelc.runtime.reference.model import Event, binding_key, bound_events, comparable
-from neelc.runtime.reference.question import Question, question
+from neelc.runtime.reference.model import ReferenceEvent, binding_key, bound_events, comparable
+from neelc.runtime.reference.question import ReferenceQuery, question
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import find_matches
 from neelc.tools import cases
-from neelc.tools.cases.run import Ready, prepared
+from neelc.tools.cases.run import PreparedCase, prepared
 from neelc.tools.report.drawing import Recovery
 from neelc.tools.report.page import facts, limits, report_page, summary
-from neelc.tools.report.picture import Found, Picture, drawable, shades
+from neelc.tools.report.picture import DrawnMatch, Picture, drawable, shades
 from neelc.tools.report.record import record
 
 CASES = Path(__file__).parent / "cases"
 
 
-def asked(paths: Iterable[Path]) -> list[tuple[Path, Match, list[Event]]]:
+def asked(paths: Iterable[Path]) -> list[tuple[Path, Match, list[ReferenceEvent]]]:
     """The PATTERN queries of case files, and the events they are asked of."""
     found = []
     for path in paths:
@@ -38,14 +38,14 @@ def asked(paths: Iterable[Path]) -> list[tuple[Path, Match, list[Event]]]:
         if isinstance(case.expected, str):
             continue
         ready = prepared(case)
-        if isinstance(ready, Ready) and isinstance(ready.program.queries[-1].query, Match):
+        if isinstance(ready, PreparedCase) and isinstance(ready.program.queries[-1].query, Match):
             last = len(ready.program.queries) - 1
             match = ready.program.queries[last].match.whole
             found.append((path, match, events_read(ready.program, last, ready.tables)))
     return found
 
 
-def generated() -> Iterator[tuple[str, Match, list[Event]]]:
+def generated() -> Iterator[tuple[str, Match, list[ReferenceEvent]]]:
     """Random queries in which no branches of an OR share a variable, as nobody can write it."""
     for number in range(200):
         match = sample(number).match
@@ -57,7 +57,7 @@ def generated() -> Iterator[tuple[str, Match, list[Event]]]:
 
 def contents(value: object) -> object:
     """A binding by what its events hold: of equal events, either will do."""
-    if isinstance(value, Event):
+    if isinstance(value, ReferenceEvent):
         return (value.type, comparable(dict(value.attributes)))
     if isinstance(value, dict):
         return tuple((name, contents(value[name])) for name in sorted(value))
@@ -113,7 +113,9 @@ def plain_negations(match: Match) -> Iterator[p.Event]:
             yield part.part
 
 
-def hits(asked: Question, part: p.Event, low: int | None, high: int | None, binding: object) -> list[Event]:
+def hits(
+    asked: ReferenceQuery, part: p.Event, low: int | None, high: int | None, binding: object
+) -> list[ReferenceEvent]:
     """Events of the type inside, apart from those of the match and of other keys."""
     taken = set(bound_events(binding))
     same = [attribute for facts in asked.known.values() for names in facts.same for attribute in names]
@@ -268,9 +270,12 @@ def test_a_query_that_reads_another_one_draws_its_rows_as_events() -> None:
 def test_equal_events_are_bound_once_each() -> None:
     _, program = bound("PATTERN AND(A a, A b)")
     match = program.queries[-1].match
-    twice = [Event("S", row, "A", 1, 1, {"ts": 1, "kind": "A", "id": 1, "x": "y"}, (1, 1)) for row in (0, 1)]
+    twice = [
+        ReferenceEvent("S", row, "A", 1, 1, {"ts": 1, "kind": "A", "id": 1, "x": "y"}, (1, 1))
+        for row in (0, 1)
+    ]
     struct = dict(twice[0].attributes)
     found = Recovery(match, twice).found([struct, struct, 1])
-    assert isinstance(found, Found)
+    assert isinstance(found, DrawnMatch)
     assert binding_key(found.binding) == (("a", twice[0]), ("b", twice[1]))
     assert Recovery(match, twice[:1]).found([struct, struct, 1]) is None

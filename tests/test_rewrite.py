@@ -15,7 +15,7 @@ from rewriting import Broken, Tally, check_sample
 from shrinking import counter_example
 
 from neelc.ir import patterns as p
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rule import Batch
 from neelc.tools import cases
 
@@ -62,7 +62,7 @@ def test_a_sample_depends_on_its_number_only() -> None:
     assert sample(7).script != sample(8).script
 
 
-def forget_negation(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def forget_negation(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A rule that is wrong: it drops a negation after an event."""
     if not isinstance(part, p.Seq):
         return None
@@ -70,7 +70,7 @@ def forget_negation(part: p.Pattern, facts: Facts) -> p.Pattern | None:
     return replace(part, parts=tuple(kept))
 
 
-def lose_name(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def lose_name(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A rule that breaks a promise."""
     return replace(part, variable=None) if isinstance(part, p.Event) else None
 

@@ -8,27 +8,27 @@ import pytest
 
 from neelc.ir.patterns import And, Event, Or, Pattern, Seq
 from neelc.ir.program import Match
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.driver import RuleLoop, rewrite
 from neelc.pattern.rules.examples import query
-from neelc.pattern.rules.rule import Batch, Refused, Rewriting
+from neelc.pattern.rules.rule import Batch, RefusalReason, Rewriting
 
 
-def drop_last(part: Pattern, facts: Facts) -> Pattern | None:
+def drop_last(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """Lists lose parts until there are two."""
     return replace(part, parts=part.parts[:-1]) if isinstance(part, Seq | And) and part.parts[2:] else None
 
 
-def seq_to_and(part: Pattern, facts: Facts) -> Pattern | None:
+def seq_to_and(part: Pattern, facts: QueryFacts) -> Pattern | None:
     return And(part.parts) if isinstance(part, Seq) else None
 
 
-def and_to_seq(part: Pattern, facts: Facts) -> Pattern | None:
+def and_to_seq(part: Pattern, facts: QueryFacts) -> Pattern | None:
     return Seq(part.parts) if isinstance(part, And) else None
 
 
-def keep_disjunction(part: Pattern, facts: Facts) -> Pattern | Refused | None:
-    return Refused("it is dear to us") if isinstance(part, Or) else None
+def keep_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
+    return RefusalReason("it is dear to us") if isinstance(part, Or) else None
 
 
 def to_distinct(match: Match) -> Match | None:
@@ -96,7 +96,7 @@ def test_what_no_rule_changes_is_the_same_object() -> None:
 
 
 def test_a_change_to_an_equal_part_is_no_step() -> None:
-    def copy(part: Pattern, facts: Facts) -> Pattern | None:
+    def copy(part: Pattern, facts: QueryFacts) -> Pattern | None:
         return replace(part) if isinstance(part, Event) else None
 
     assert done("SEQ(A a, B b)", Batch("x", "y", parts=(copy,))).steps == ()
@@ -118,7 +118,7 @@ def test_a_refusal_of_what_is_no_longer_there_is_not_told() -> None:
 def test_facts_are_about_the_query_as_it_stands() -> None:
     seen: list[str] = []
 
-    def look(part: Pattern, facts: Facts) -> Pattern | None:
+    def look(part: Pattern, facts: QueryFacts) -> Pattern | None:
         if isinstance(part, Seq):
             seen.append(str(facts.query.pattern))
         return None
@@ -143,10 +143,10 @@ def test_rules_that_undo_each_other_are_an_error(batch: Batch) -> None:
 
 
 def test_a_rule_that_grows_without_end_is_an_error() -> None:
-    def grow(part: Pattern, facts: Facts) -> Pattern | None:
+    def grow(part: Pattern, facts: QueryFacts) -> Pattern | None:
         return Seq((part,)) if isinstance(part, Event) else None
 
-    def grow_more(part: Pattern, facts: Facts) -> Pattern | None:
+    def grow_more(part: Pattern, facts: QueryFacts) -> Pattern | None:
         return Seq((part,)) if isinstance(part, Seq) else None
 
     with pytest.raises(RuleLoop):

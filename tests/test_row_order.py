@@ -8,14 +8,14 @@ from collections.abc import Generator, Iterator
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.kernels.rows.bridge import Arrived, Progress, Waiting
-from neelc.runtime.kernels.rows.program import At, Machine, Order, RowProgram, Value
+from neelc.runtime.kernels.rows.bridge import ArrivedRows, SearchProgress, WaitingRows
+from neelc.runtime.kernels.rows.program import Machine, RowLocation, RowOrder, RowProgram, ValueOutput
 
 NOTHING = Machine((), (), (), (), (), ())
 Cell = int | str | None
 
 
-def sorted_by_one_number(rows: list[tuple[Cell, Cell]], order: Order) -> list[tuple[Cell, Cell]]:
+def sorted_by_one_number(rows: list[tuple[Cell, Cell]], order: RowOrder) -> list[tuple[Cell, Cell]]:
     """As Spark does it, with a hash of two values: keys come mixed."""
 
     def number(row: tuple[Cell, Cell]) -> tuple[int, float]:
@@ -34,7 +34,7 @@ def in_batches(rows: list[tuple[Cell, Cell]], size: int) -> Iterator[pa.RecordBa
         yield pa.record_batch({"key": pa.array(keys, pa.string()), "t": pa.array(times, pa.int64())})
 
 
-def wanted(rows: list[tuple[Cell, Cell]], order: Order) -> dict[Cell, list[Cell]]:
+def wanted(rows: list[tuple[Cell, Cell]], order: RowOrder) -> dict[Cell, list[Cell]]:
     """The times of each key in their order."""
     found: dict[Cell, list[Cell]] = {}
     for key, time in rows:
@@ -53,16 +53,16 @@ Shown = tuple[Cell, Cell, Cell]
 def test_rows_are_put_in_order(seed: int) -> None:
     """And are searched once each, be it in pieces, with the row before them in sight."""
     chance = random.Random(seed)
-    order = Order("t", chance.choice((1, 4, 1 << 20)), chance.random() < 0.5, chance.random() < 0.5)
+    order = RowOrder("t", chance.choice((1, 4, 1 << 20)), chance.random() < 0.5, chance.random() < 0.5)
     times = [*range(-9, 10), -(2**63), 2**63 - 1, *[None] * chance.choice((0, 0, 3))]
     keys = ["a", "b", "éé", "dd", None][: chance.randint(1, 5)]
     rows: list[tuple[Cell, Cell]] = [
         (chance.choice(keys), chance.choice(times)) for _ in range(chance.randint(1, 60))
     ]
-    before = Value("before", At(0, shift=-1), "t")
+    before = ValueOutput("before", RowLocation(0, shift=-1), "t")
     program = RowProgram(NOTHING, (), ("key",), (before,), order=order)
     size, at_once = chance.randint(1, 20), chance.randint(1, 20)
-    waiting = Waiting(program, at_once)
+    waiting = WaitingRows(program, at_once)
     shown: list[Shown] = []
     for batch in in_batches(sorted_by_one_number(rows, order), size):
         if waiting.add(batch):
@@ -80,14 +80,14 @@ def test_rows_are_put_in_order(seed: int) -> None:
     assert found == {key: [row for row in expected if row[0] == key] for key in keys}
 
 
-def searched(arrived: Arrived, chance: random.Random) -> Generator[Shown, None, Progress]:
+def searched(arrived: ArrivedRows, chance: random.Random) -> Generator[Shown, None, SearchProgress]:
     """The rows, each with the time of the row before it in its partition. Of a key whose end has not come, as
     many as chance will have it are decided."""
-    rows, progress = arrived.rows.to_pylist(), arrived.progress or Progress()
+    rows, progress = arrived.rows.to_pylist(), arrived.progress or SearchProgress()
     decided = chance.randint(progress.begin, len(rows)) if arrived.is_open else len(rows)
     for head, tail in zip(arrived.heads.tolist(), [*arrived.heads[1:].tolist(), len(rows)], strict=True):
         assert len({row["key"] for row in rows[head:tail]}) == 1
         for row in range(max(head, progress.begin), min(tail, decided)):
             before = rows[row - 1]["t"] if row > head else None
             yield rows[row]["key"], rows[row]["t"], before
-    return Progress(progress.before, decided)
+    return SearchProgress(progress.before, decided)

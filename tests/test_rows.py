@@ -24,10 +24,10 @@ from neelc.rows.plan.plan import row_plan
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
 from neelc.runtime.kernels.rows import automaton, backtracking
 from neelc.runtime.kernels.rows.automaton import Viability
-from neelc.runtime.kernels.rows.bridge import Waiting, recognizer
+from neelc.runtime.kernels.rows.bridge import WaitingRows, recognizer
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
-from neelc.runtime.reference.recognize import CannotSkip, Parser, Parsing, Reached, Row, recognized
+from neelc.runtime.reference.recognize import CannotSkip, Parsing, Reached, Row, RowParser, recognized
 from neelc.syntax.parser import KEYWORDS
 
 COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
@@ -326,13 +326,13 @@ def test_what_is_decided_is_forgotten(
     chance = np.random.default_rng(5)
     table = rows("".join(chance.choice(list("abc"), 800)), "".join(map(str, chance.integers(0, 9, 800))))
     kept: list[int] = []
-    add = Waiting.add
+    add = WaitingRows.add
 
-    def watched(waiting: Waiting, batch: pa.RecordBatch) -> bool:
+    def watched(waiting: WaitingRows, batch: pa.RecordBatch) -> bool:
         kept.append(waiting.count)
         return add(waiting, batch)
 
-    monkeypatch.setattr(Waiting, "add", watched)
+    monkeypatch.setattr(WaitingRows, "add", watched)
     plan = row_plan(query)
     batches = as_table(plan, table).combine_chunks().to_batches(max_chunksize=10)
     in_pieces = as_tuples(recognizer(plan.program, 40)(iter(batches)))
@@ -408,7 +408,7 @@ def test_the_reference_does_not_try_twice_what_comes_to_the_same(pattern: str, d
     assert recognized(query, [*table, {"t": 30, "kind": "b", "x": -1}]).rows == [(31,)]
 
 
-class EveryParsing(Parser):
+class EveryParsing(RowParser):
     """Tries every parsing, however many come to the same."""
 
     def _is_new(self, place: int, parsing: Parsing, reached: Reached) -> bool:

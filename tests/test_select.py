@@ -6,7 +6,7 @@ import pytest
 
 from neelc import syntax as parse
 from neelc.algebra.bind.select import query_columns
-from neelc.catalog.catalog import Catalog, Entry
+from neelc.catalog.catalog import Catalog, CatalogEntry
 from neelc.findings import Findings
 from neelc.ir.program import Clock, Column, Stream
 from neelc.ir.script import CreateQuery, RunQuery
@@ -30,7 +30,9 @@ def checked(text: str) -> tuple[str, list[str]]:
     [statement] = parse.script(source).statements
     assert isinstance(statement, CreateQuery | RunQuery)
     clock = Clock(BIGINT, "MILLISECOND")
-    entries = {name: Entry(name, "stream", Stream(name, of, "ts"), clock) for name, of in STREAMS.items()}
+    entries = {
+        name: CatalogEntry(name, "stream", Stream(name, of, "ts"), clock) for name, of in STREAMS.items()
+    }
     findings = Findings(source)
     columns = query_columns(statement.query, Catalog(entries), findings)
     found = [f"{d.code} {text[d.span.start : d.span.end]}" for d in findings.diagnostics]

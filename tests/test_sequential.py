@@ -13,10 +13,10 @@ from sequential_fuzz import pair
 from neelc.algebra.bind.sequential import without_open_ends
 from neelc.algebra.plan.sequential import automaton_of, sequential_plan
 from neelc.ir.row_patterns import RowAlternation, RowPattern, RowRepeat, RowSequence, RowVariable
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.failures import KernelFailure, parse_failure
 from neelc.runtime.kernels.sequential import bridge
-from neelc.runtime.kernels.sequential.matching import Backward, Ints, Ways
+from neelc.runtime.kernels.sequential.matching import BackwardMatcher, Ints, PartialSequences
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.reference import sequential as reference
 from neelc.runtime.reference.model import LimitReached
@@ -60,13 +60,15 @@ def test_ends_are_read_as_short_as_they_can_be() -> None:
 def test_many_starts_and_one_end_take_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stretch of a closure without a choice is crossed in one step, however long it is."""
     steps = []
-    original = Backward._step
+    original = BackwardMatcher._step
 
-    def step(self: Backward, ways: Ways) -> tuple[list[Ways], list[Ways]]:
+    def step(
+        self: BackwardMatcher, ways: PartialSequences
+    ) -> tuple[list[PartialSequences], list[PartialSequences]]:
         steps.append(len(ways))
         return original(self, ways)
 
-    monkeypatch.setattr(Backward, "_step", step)
+    monkeypatch.setattr(BackwardMatcher, "_step", step)
     found = list(
         bridge.sequential(program("PATTERN a b* c DEFINE a AS x = 1, b AS x = 2, c AS x = 3"))(
             iter([batch([1] + [2] * 50_000 + [4])])
@@ -81,7 +83,7 @@ def test_what_no_match_can_have_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> 
     kept: list[int] = []
     original = bridge._Step.rest
 
-    def rest(self: bridge._Step) -> bridge.Buffer:
+    def rest(self: bridge._Step) -> bridge.EventBuffer:
         found = original(self)
         kept.append(found.rows)
         return found
@@ -144,7 +146,7 @@ def test_too_large_automata_are_refused() -> None:
     a, b = RowVariable("A"), RowVariable("B")
     either: RowPattern = RowAlternation((a, b))
     pattern = RowSequence((a, RowRepeat(either, 0, None), a, RowRepeat(either, 14, 14)))
-    with pytest.raises(Unsupported, match="states"):
+    with pytest.raises(UnsupportedQuery, match="states"):
         automaton_of(pattern, ("A", "B"))
 
 

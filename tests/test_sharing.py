@@ -11,15 +11,15 @@ from sharing_meaning import by_bit_marking, by_slice, found_by, keys, pattern_of
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
 from neelc.pattern.rules.examples import query
-from neelc.sharing.cost import Model
+from neelc.sharing.cost import CostModel
 from neelc.sharing.expressions import Expression, expressions
 from neelc.sharing.operators import shared_slices
 from neelc.sharing.sharing import share, share_expressions, share_queries
 
-TEN = Model(lambda component: 10)
+TEN = CostModel(lambda component: 10)
 
 
-def sharing(text: str, model: Model = TEN) -> list[str]:
+def sharing(text: str, model: CostModel = TEN) -> list[str]:
     """What the expressions of a query share: operator, members, and what is shared."""
     found = share_expressions(expressions(query(text)), model)
     return [
@@ -141,7 +141,7 @@ def test_bit_marking_asks_for_the_same_conditions() -> None:
 
 
 def test_a_prefix_is_not_cached_where_the_end_is_rare() -> None:
-    rare = Model(lambda component: 0.01 if component.text in "XY" else 100)
+    rare = CostModel(lambda component: 0.01 if component.text in "XY" else 100)
     assert sharing("SEQ(A, B, C, X) OR SEQ(A, B, C, Y)", rare) == ["single: E1", "single: E2"]
 
 

@@ -15,38 +15,38 @@ from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import declared
 from neelc.ir.program import Match
-from neelc.pattern.analysis.regions import Roles
+from neelc.pattern.analysis.regions import QueryRoles
 from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
-from neelc.runtime.reference.model import Context, Event, comparable
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable
 from neelc.runtime.reference.worlds import find_matches
 
 SOME = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def value(term: Expr, event: Event) -> object:
+def value(term: Expr, event: ReferenceEvent) -> object:
     (variable,) = names_in(term)
-    return comparable(evaluate(term, Context({variable: event})))
+    return comparable(evaluate(term, EvaluationContext({variable: event})))
 
 
-def values(match: Match, term: Expr, events: Sequence[Event]) -> set[object]:
+def values(match: Match, term: Expr, events: Sequence[ReferenceEvent]) -> set[object]:
     """The values of a term among the events of its variable's type, NULL apart."""
     (variable,) = names_in(term)
-    (role,) = [role for role in Roles(match).all if role.variable == variable]
+    (role,) = [role for role in QueryRoles(match).all if role.variable == variable]
     return {value(term, event) for event in members(match.types, events)[role.type.name]} - {None}
 
 
-def semi_joined(match: Match, shortcut: Shortcut, events: Sequence[Event]) -> list[Event]:
+def semi_joined(match: Match, shortcut: Shortcut, events: Sequence[ReferenceEvent]) -> list[ReferenceEvent]:
     """The events without those that could only be the outer variable, and have a value that the inner one
     does not have."""
     known = values(match, shortcut.inner, events)
     (outer,) = names_in(shortcut.outer)
     of_type = members(match.types, events)
 
-    def stays(event: Event) -> bool:
-        roles = [role.variable for role in Roles(match).all if event in of_type[role.type.name]]
+    def stays(event: ReferenceEvent) -> bool:
+        roles = [role.variable for role in QueryRoles(match).all if event in of_type[role.type.name]]
         return roles != [outer] or value(shortcut.outer, event) in known
 
     return [event for event in events if stays(event)]
@@ -87,7 +87,7 @@ def test_where_the_value_does_not_occur_a_negation_need_not_be_judged(match: Mat
         with_it = {repr(each.binding) for each in find_matches(match, events)}
         for each in find_matches(plain, events):
             event = each.binding[outer]
-            if isinstance(event, Event) and value(shortcut.outer, event) not in known:
+            if isinstance(event, ReferenceEvent) and value(shortcut.outer, event) not in known:
                 assert repr(each.binding) in with_it, str(shortcut)
 
 

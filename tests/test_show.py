@@ -121,12 +121,12 @@ def test_bound_references_look_like_source() -> None:
     last, before = e.Index("LAST", -1), e.Index("CURRENT", -1)
     shown = {
         "a.price": e.Attribute(e.Variable("a"), "price", t.INT),
-        "b[1].x": e.Attribute(e.At(b, e.Index("FIRST")), "x", t.INT),
-        "b[i-1].x": e.Attribute(e.At(b, before), "x", t.INT),
-        "b[last-1].x": e.Attribute(e.At(b, last), "x", t.INT),
-        "sum(b[..i-1].x)": e.Aggregate("sum", e.Attribute(e.Each(b, before), "x", t.INT), t.BIGINT),
-        "k[i].a.x": e.Attribute(e.Inner(e.At(k, e.Index("CURRENT")), "a"), "x", t.INT),
-        "count(b[])": e.Aggregate("count", e.Whole(e.Each(b), t.VOID), t.BIGINT),
+        "b[1].x": e.Attribute(e.ListElement(b, e.Index("FIRST")), "x", t.INT),
+        "b[i-1].x": e.Attribute(e.ListElement(b, before), "x", t.INT),
+        "b[last-1].x": e.Attribute(e.ListElement(b, last), "x", t.INT),
+        "sum(b[..i-1].x)": e.Aggregate("sum", e.Attribute(e.EveryElement(b, before), "x", t.INT), t.BIGINT),
+        "k[i].a.x": e.Attribute(e.InnerVariable(e.ListElement(k, e.Index("CURRENT")), "a"), "x", t.INT),
+        "count(b[])": e.Aggregate("count", e.WholeEvent(e.EveryElement(b), t.VOID), t.BIGINT),
         "count(*)": e.Aggregate("count", None, t.BIGINT),
         "a.ts": e.EventTime(e.Variable("a"), "ts", t.BIGINT),
         "(a.x + 1) * 2": e.Binary(
@@ -145,7 +145,9 @@ def test_bound_references_look_like_source() -> None:
 
 def test_a_bound_pattern_looks_like_source() -> None:
     condition = e.Binary(">", e.Attribute(e.Variable("b"), "x", t.INT), e.Literal(1, t.INT))
-    pattern = p.Seq((p.Event("A", "a"), p.Not(p.Event("B", "b", where=condition))), where=e.Same(("id",)))
+    pattern = p.Seq(
+        (p.Event("A", "a"), p.Not(p.Event("B", "b", where=condition))), where=e.SameAttributes(("id",))
+    )
     assert str(pattern) == "SEQ(A a, !(B b : b.x > 1) WHERE [id])"
 
 

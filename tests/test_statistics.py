@@ -6,7 +6,7 @@ import pytest
 from invariants import check
 
 from neelc.catalog.statistics import known as defaults
-from neelc.catalog.statistics.known import ORIGINS, Fact, Known
+from neelc.catalog.statistics.known import ORIGINS, Fact, KnownStatistic
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.conditions import conjuncts
 from neelc.ir.program import Match
@@ -238,13 +238,13 @@ def test_the_best_source_tells_each_number() -> None:
     query = typed("A a", "EVENTS 1000, DISTINCT id 5")
     told = Statistics(
         (
-            Known("S", "EVENTS", 1, "metadata"),
-            Known("S", "SPAN", 100, "metadata"),
-            Known("S", "SPAN", 200, "file"),
-            Known("S", "SHARE", 0.5, "file", "A"),
-            Known("S", "RATE", 9, "metadata", "A"),
-            Known("S", "DISTINCT", 6, "file", None, "id"),
-            Known("S", "NULLS", 0.25, "metadata", None, "price"),
+            KnownStatistic("S", "EVENTS", 1, "metadata"),
+            KnownStatistic("S", "SPAN", 100, "metadata"),
+            KnownStatistic("S", "SPAN", 200, "file"),
+            KnownStatistic("S", "SHARE", 0.5, "file", "A"),
+            KnownStatistic("S", "RATE", 9, "metadata", "A"),
+            KnownStatistic("S", "DISTINCT", 6, "file", None, "id"),
+            KnownStatistic("S", "NULLS", 0.25, "metadata", None, "price"),
         )
     )
     assert number(told.total(query, "A")) == (500, "file")
@@ -253,7 +253,10 @@ def test_the_best_source_tells_each_number() -> None:
     assert number(told.nulls(query, "A", "price")) == (0.25, "metadata")
     # Together, rate and span of a better source go before the events of a worse one.
     query = typed("S s", "RATE 2 PER SECOND, SPAN 10 SECONDS")
-    assert number(Statistics((Known("S", "EVENTS", 7, "file"),)).total(query, "S")) == (20, "declared")
+    assert number(Statistics((KnownStatistic("S", "EVENTS", 7, "file"),)).total(query, "S")) == (
+        20,
+        "declared",
+    )
 
 
 def test_a_named_query_is_a_stream() -> None:
@@ -263,7 +266,9 @@ def test_a_named_query_is_a_stream() -> None:
     assert Statistics().rate(query, "Q").value == pytest.approx(0.1)
     supposed = Statistics().supposing("Q", 5).supposing("Q", 77)
     assert number(supposed.total(query, "Q")) == (77, "assumed")
-    assert number(Statistics((Known("Q", "EVENTS", 8, "file"),)).supposing("Q", 5).total(query, "Q")) == (
+    assert number(
+        Statistics((KnownStatistic("Q", "EVENTS", 8, "file"),)).supposing("Q", 5).total(query, "Q")
+    ) == (
         8,
         "file",
     )

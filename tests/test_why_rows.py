@@ -14,7 +14,7 @@ from in_rows import bound
 from neelc.errors import NeelError
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, in_partitions, matches
-from neelc.tools.why.model import Explanation
+from neelc.tools.why.model import StartExplanation
 from neelc.tools.why.rows import explained_rows
 
 ROWS = "n,symbol,price\n1,a,10\n2,a,8\n3,a,6\n4,a,7\n5,a,9\n6,a,9\n1,b,5\n2,b,4\n3,b,6\n4,b,5\n5,b,7\n"
@@ -79,7 +79,7 @@ def test_what_cannot_be_asked(neelc: Here) -> None:
     assert on_spark.status == 1 and "not supported yet: why for MATCH_RECOGNIZE on Spark" in on_spark.err
 
 
-def check(number: int) -> list[Explanation]:
+def check(number: int) -> list[StartExplanation]:
     """What is told of the rows of a random clause, compared with its matches."""
     chance = Random(number)
     try:

@@ -17,25 +17,25 @@ from generate.rewritable import sample
 
 from neelc.ir.program import Match
 from neelc.runtime.reference import LimitReached, candidates, read
-from neelc.runtime.reference.model import Binding, Event, bound_events
+from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.worlds import find_matches
 from neelc.tools.why.courses import starters
-from neelc.tools.why.explaining import Explaining
-from neelc.tools.why.model import Explanation
-from neelc.tools.why.questions import Asker, begins, is_imprecise, leads
+from neelc.tools.why.explaining import StartExplainer
+from neelc.tools.why.model import StartExplanation
+from neelc.tools.why.questions import AnswerCache, begins, is_imprecise, leads
 
 MAX_CANDIDATES = 5_000
 """Queries that need more are left out: they tell no more than smaller ones."""
 STREAMS = 2
 
 
-def starts_with(match: Match, binding: Binding, start: Event) -> bool:
+def starts_with(match: Match, binding: Binding, start: ReferenceEvent) -> bool:
     if is_imprecise(match):
         return leads(binding, start, {name for _, name in starters(match.pattern)})
     return begins(binding, start)
 
 
-def bindings(match: Match, events: tuple[Event, ...]) -> list[Binding] | None:
+def bindings(match: Match, events: tuple[ReferenceEvent, ...]) -> list[Binding] | None:
     """The matches of a query; None when the reference would need too long."""
     with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
         try:
@@ -45,13 +45,13 @@ def bindings(match: Match, events: tuple[Event, ...]) -> list[Binding] | None:
             return None
 
 
-def wrong(match: Match, events: tuple[Event, ...], tally: Counter[str]) -> Iterator[str]:
+def wrong(match: Match, events: tuple[ReferenceEvent, ...], tally: Counter[str]) -> Iterator[str]:
     """What is told wrongly of a query over some events."""
     found = bindings(match, events)
     if found is None:
         return
     matching = {e for one in found for e in bound_events(one) if starts_with(match, one, e)}
-    explaining = Explaining(match, Asker(events))
+    explaining = StartExplainer(match, AnswerCache(events))
     starts = explaining.starts()
     if missing := matching.difference(starts):
         yield f"{missing} start matches, and are no start events"
@@ -64,7 +64,7 @@ def wrong(match: Match, events: tuple[Event, ...], tally: Counter[str]) -> Itera
 
 
 def wrong_proposals(
-    told: Explanation, start: Event, events: tuple[Event, ...], tally: Counter[str]
+    told: StartExplanation, start: ReferenceEvent, events: tuple[ReferenceEvent, ...], tally: Counter[str]
 ) -> Iterator[str]:
     assert told.lines, "there is something to say"
     for proposal in told.proposals:

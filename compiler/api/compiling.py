@@ -12,11 +12,11 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.ir.node import Node
 from neelc.ir.program import Match, Program, Stream
-from neelc.pattern.plan.blocks import TooManyRows, Unsupported
+from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
-    from neelc.engines.spark.compiled import Compiled, Options
+    from neelc.engines.spark.compiled import CompiledScript, Options
 
 SWITCHES = ("push_in", "shortcuts", "chunks")
 """Single decisions of the compiler that can be turned on or off, mostly to measure what they are worth."""
@@ -48,7 +48,7 @@ def compiled_query(
     settings: Settings | None = None,
     statistics: Statistics | None = None,
     way_out: str | None = None,
-) -> Compiled:
+) -> CompiledScript:
     """The query at a place of the script; `way_out` is the hint where Spark cannot run it yet."""
     from neelc.engines.spark.compiled import compile_script
 
@@ -58,7 +58,7 @@ def compiled_query(
         return compile_script(program, [place], settings.options(), statistics or Statistics())
 
 
-def sql_of(compiled: Compiled, program: Program, place: int, source: Source) -> str:
+def sql_of(compiled: CompiledScript, program: Program, place: int, source: Source) -> str:
     """The query as one statement of Spark SQL; raises `NeelError` if its plan is not relational."""
     with _refused(
         "not possible", program, place, source, "the strategy join is relational, where it can be used"
@@ -72,12 +72,17 @@ def _refused(message: str, program: Program, place: int, source: Source, hint: s
         yield
     except TooManyRows as error:
         raise _error(error, error.what, program, place, source) from None
-    except Unsupported as error:
+    except UnsupportedQuery as error:
         raise _error(error, f"{message}: {error.what}", program, place, source, hint) from None
 
 
 def _error(
-    error: Unsupported, message: str, program: Program, place: int, source: Source, hint: str | None = None
+    error: UnsupportedQuery,
+    message: str,
+    program: Program,
+    place: int,
+    source: Source,
+    hint: str | None = None,
 ) -> NeelError:
     span = error.span or _span(program.queries[place].query) or Span(0, 1)
     return NeelError([Diagnostic(error.code, message, span, error.hint or hint)], source)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.api.errors import NeelQueryError, translated
-from neelc.api.query import Text, query_html, run_source
+from neelc.api.query import DisplayText, query_html, run_source
 from neelc.api.schemas import columns_of
-from neelc.api.streams import Frame, Registered, StreamData, declared_paths, refuse_endless
+from neelc.api.streams import Frame, RegisteredStream, StreamData, declared_paths, refuse_endless
 from neelc.catalog.inputs import complete, unit_of
-from neelc.engines.host.compiling import HostCompiled, compiled_host
+from neelc.engines.host.compiling import CompiledHostQuery, compiled_host
 from neelc.engines.host.inputs import declarations, streams_of
-from neelc.engines.host.tables import Described, Refused, Table, declared_tables, refused_at
+from neelc.engines.host.tables import DescribedColumns, HostTable, SparkRejection, declared_tables, refused_at
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Read, Relations
 from neelc.errors import Diagnostic, NeelError
@@ -43,7 +43,7 @@ class HostQuery:
 
     spark: Frame
     script: HostScript
-    host: HostCompiled
+    host: CompiledHostQuery
     frames: Mapping[str, Frame] = field(repr=False)
 
     warnings: tuple[Diagnostic, ...] = ()
@@ -54,16 +54,16 @@ class HostQuery:
         return self.script.source
 
     @property
-    def source(self) -> Text:
+    def source(self) -> DisplayText:
         """PySpark source with one function, `query(spark, streams)`: what `to_df` calls."""
-        return Text(self.host.compiled.source)
+        return DisplayText(self.host.compiled.source)
 
     @property
-    def plan(self) -> Text:
+    def plan(self) -> DisplayText:
         """The physical plan."""
-        return Text(self.host.compiled.plan)
+        return DisplayText(self.host.compiled.plan)
 
-    def to_sql(self) -> Text:
+    def to_sql(self) -> DisplayText:
         """There is none: the clauses run in Python."""
         span = self.script.statements[-1].span
         hint = "it runs as PySpark source: see `source`"
@@ -76,10 +76,10 @@ class HostQuery:
 
         return drawn(self)
 
-    def explain(self, mode: str = "simple", format: str = "text") -> Text:
+    def explain(self, mode: str = "simple", format: str = "text") -> DisplayText:
         """How the query is executed."""
         with translated():
-            return Text(explained([self.host], format, mode))
+            return DisplayText(explained([self.host], format, mode))
 
     def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
         """Only the matches of PATTERN are explained."""
@@ -120,7 +120,7 @@ class HostBinding:
         frames = {name: self._frame(name) for name in self.tables if name in read}
         return HostQuery(self.spark, self.script, host, frames)
 
-    def describe(self, relations: Relations) -> Described:
+    def describe(self, relations: Relations) -> DescribedColumns:
         """The columns of the last of the relations, from Spark's analysis."""
         read = [let.relation.stream for let in relations.lets if isinstance(let.relation, Read)]
         return described(relations, self.spark, {name: self._frame(name) for name in read})
@@ -135,20 +135,20 @@ class HostBinding:
         return streams_of(inputs.script, self.script.source)
 
     @cached_property
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, HostTable]:
         found = declared_tables(self.streams)
         for name, one in self._registered.items():
             if find(written(name), map(written, found)) is None and self._is_mentioned(name):
                 unit = (one.data.unit and unit_of(one.data.unit)) or "MILLISECOND"
-                found[name] = Table(name, columns_of(one.plain_frame.schema), Read(name), unit)
+                found[name] = HostTable(name, columns_of(one.plain_frame.schema), Read(name), unit)
         return found
 
     @cached_property
-    def _registered(self) -> dict[str, Registered]:
+    def _registered(self) -> dict[str, RegisteredStream]:
         own = declarations(self.script)
         declared = [bare(s.name) for s in own.statements if isinstance(s, CreateStream)]
         data = dict(self.data) | dict(declared_paths(own, self.data))
-        return {name: Registered(name, one, self.spark, name in declared) for name, one in data.items()}
+        return {name: RegisteredStream(name, one, self.spark, name in declared) for name, one in data.items()}
 
     def _is_mentioned(self, name: str) -> bool:
         return any(statement.mentions(name) for statement in self.script.statements)
@@ -171,14 +171,14 @@ def check_session(spark: Frame) -> None:
         raise CallError("untrusted text requires spark.sql.caseSensitive=false, as Spark has it")
 
 
-def described(relations: Relations, spark: Frame, frames: Mapping[str, Frame]) -> Described:
+def described(relations: Relations, spark: Frame, frames: Mapping[str, Frame]) -> DescribedColumns:
     """The columns of the last of the relations, from Spark's analysis."""
     with refusing():
         schema = run_source(python_source(relations, ""), spark, frames).schema
     columns = columns_of(schema)
     known = {column.name for column in columns}
     others = [(one.name, one.dataType.simpleString()) for one in schema.fields if one.name not in known]
-    return Described(columns, tuple(others))
+    return DescribedColumns(columns, tuple(others))
 
 
 def running(
@@ -190,23 +190,23 @@ def running(
             frame = run_source(source, spark, frames)
             refuse_endless(frame, None)
             return frame
-    except Refused as refusal:
+    except SparkRejection as refusal:
         findings = Findings(script.source)
         refused_at(refusal, script.statements[place].span, findings)
         raise NeelError(findings.diagnostics, script.source) from refusal.__cause__
 
 
 class refusing:
-    """What Spark's analysis raises, as `Refused`."""
+    """What Spark's analysis raises, as `SparkRejection`."""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
         if error is not None and type(error).__name__ in _REFUSALS and not isinstance(error, NeelError):
-            raise Refused(_sentence(error), _fragment(error)) from error
+            raise SparkRejection(_sentence(error), _fragment(error)) from error
         if type(error).__name__ == "Py4JJavaError" and "java.lang.StackOverflowError" in str(error):
-            raise Refused("the query is nested too deeply for its parser") from error
+            raise SparkRejection("the query is nested too deeply for its parser") from error
 
 
 def _sentence(error: BaseException) -> str:

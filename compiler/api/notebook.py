@@ -17,7 +17,7 @@ from IPython.display import display
 from neelc.api.compiling import Settings
 from neelc.api.errors import run_error, translated
 from neelc.api.host import HostQuery
-from neelc.api.query import Query, Text
+from neelc.api.query import DisplayText, Query
 from neelc.api.schemas import clock_of, type_of, value_of
 from neelc.api.session import Session, parameters
 from neelc.api.streams import Frame
@@ -95,14 +95,14 @@ It reads the tables and views of Spark and the streams of a neelc.Session: that 
 there is one. Its parameters, `:name`, are variables of the notebook. `%neel QUERY` runs one line."""
 
 
-class Parser(argparse.ArgumentParser):
+class MagicParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise CallError(message)
 
 
-def parser() -> Parser:
+def parser() -> MagicParser:
     shape = argparse.RawDescriptionHelpFormatter
-    made = Parser("%%neel", description=DESCRIPTION, formatter_class=shape, add_help=False)
+    made = MagicParser("%%neel", description=DESCRIPTION, formatter_class=shape, add_help=False)
     made.add_argument("-v", "--view", metavar="VIEW", help="register the result as a temporary view")
     made.add_argument("-o", "--output", metavar="VAR", help="put its DataFrame into a variable")
     made.add_argument(
@@ -144,7 +144,7 @@ NULL = "null"
 
 
 @dataclass(frozen=True, repr=False)
-class Rows:
+class ResultPreview:
     """Cells as text under the names of their columns; `is_all` if there are no more. `frame` has all."""
 
     names: tuple[str, ...]
@@ -155,7 +155,7 @@ class Rows:
     @property
     def count(self) -> str:
         """
-        >>> Rows(("a",), (("1",),), True).count, Rows(("a",), (("1",), ("2",)), False).count
+        >>> ResultPreview(("a",), (("1",),), True).count, ResultPreview(("a",), (("1",), ("2",)), False).count
         ('1 row', 'the first 2 rows; -l shows more')
         """
         rows = f"{len(self.cells)} row{'' if len(self.cells) == 1 else 's'}"
@@ -163,7 +163,7 @@ class Rows:
 
     def __repr__(self) -> str:
         """
-        >>> Rows(("a", "b"), (("10", "x"),), True)
+        >>> ResultPreview(("a", "b"), (("10", "x"),), True)
         a   b
         10  x
         (1 row)
@@ -172,7 +172,7 @@ class Rows:
 
     def _repr_html_(self) -> str:
         """
-        >>> Rows(("a",), (("<b>",),), True)._repr_html_().partition("<tbody>")[2]
+        >>> ResultPreview(("a",), (("<b>",),), True)._repr_html_().partition("<tbody>")[2]
         '<tr><td>&lt;b&gt;</td></tr></tbody></table><p>1 row</p>'
         """
         head = tag("thead", tag("tr", *(tag("th", escape(name)) for name in self.names)))
@@ -185,13 +185,13 @@ def _cell(text: str) -> str:
     return tag("td", tag("i", NULL), style="opacity: 0.5") if text == NULL else tag("td", escape(text))
 
 
-def first_rows(frame: Frame, most: int) -> Rows:
+def first_rows(frame: Frame, most: int) -> ResultPreview:
     """Up to `most` rows: Spark runs what it needs for them, and for one more to know whether it exists."""
     found = frame.limit(most + 1).collect()
     types = [type_of(field["type"]) for field in frame.schema.jsonValue()["fields"]]
     with clock_of(frame.sparkSession):
         texts = tuple(tuple(map(_text, row, types)) for row in found[:most])
-    return Rows(tuple(frame.columns), texts, len(found) <= most, frame)
+    return ResultPreview(tuple(frame.columns), texts, len(found) <= most, frame)
 
 
 def _text(value: object, type: DataType | None) -> str:
@@ -214,11 +214,11 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Explained:
+class NotebookExplanation:
     """An explanation: a page where there is HTML, else text."""
 
-    text: Text
-    page: Text
+    text: DisplayText
+    page: DisplayText
 
     def __repr__(self) -> str:
         return str(self.text)
@@ -234,12 +234,12 @@ class NeelMagic:
         self.shell = shell
         self.__doc__ = usage()  # `%%neel?` shows it
 
-    def __call__(self, line: str, cell: str | None = None) -> Rows | Explained | None:
+    def __call__(self, line: str, cell: str | None = None) -> ResultPreview | NotebookExplanation | None:
         with _told():
             # A line has no options: quotes of the query would be taken for those of a shell.
             return self._run(line if cell is None else cell, options_of(line if cell is not None else ""))
 
-    def _run(self, text: str, options: argparse.Namespace) -> Rows | Explained | None:
+    def _run(self, text: str, options: argparse.Namespace) -> ResultPreview | NotebookExplanation | None:
         variables = self.shell.user_ns
         session = session_of(variables, options.session)
         # A text that is not trusted could read every variable of the notebook as a parameter.
@@ -276,12 +276,12 @@ def _warn(query: Query | HostQuery) -> None:
         display({"text/html": as_html(text), "text/plain": text}, raw=True)
 
 
-def _explained(query: Query | HostQuery) -> Explained:
+def _explained(query: Query | HostQuery) -> NotebookExplanation:
     text = query.explain()
-    return Explained(text, query.explain(format="html") if isinstance(query, Query) else text)
+    return NotebookExplanation(text, query.explain(format="html") if isinstance(query, Query) else text)
 
 
-def _ran(frame: Frame, most: int) -> Rows:
+def _ran(frame: Frame, most: int) -> ResultPreview:
     """The rows; what fails on the way is told in a sentence, without the stack of all that was between."""
     try:
         return first_rows(frame, most)

@@ -31,7 +31,7 @@ Values = Mapping[str, Any]
 
 
 @dataclass
-class Observed:
+class StreamObservations:
     """The observations of the streams of one query; `used` are the types that it names, by stream. With
     `everything`, names that are nearly those of types are noted, too, and the first and the last time: that
     takes more time than to read the events of a CSV file."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from neelc.api.compiling import sql_of, streams_read
 from neelc.api.errors import translated
-from neelc.api.observed import Observed
-from neelc.api.streams import Frame, Registered
+from neelc.api.observed import StreamObservations
+from neelc.api.streams import Frame, RegisteredStream
 from neelc.api.why import why_of
 from neelc.catalog.data_warnings import (
     TypesSeen,
@@ -34,11 +34,11 @@ from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.timeline import Timeline
-    from neelc.engines.spark.compiled import Compiled
-    from neelc.tools.report.picture import Note
+    from neelc.engines.spark.compiled import CompiledScript
+    from neelc.tools.report.picture import StartNote
 
 
-class Text(str):
+class DisplayText(str):
     """A text that a console or a notebook shows as it is, not between quotes; HTML as a page in a frame."""
 
     def __repr__(self) -> str:
@@ -49,13 +49,13 @@ class Text(str):
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundScript:
     """A script with all its names resolved, and the streams that it may read by their bare names."""
 
     text: Source
     script: Script
     program: Program
-    streams: Mapping[str, Registered]
+    streams: Mapping[str, RegisteredStream]
 
     @property
     def last(self) -> int:
@@ -93,9 +93,9 @@ class Query:
     """The last query of a script, compiled. Nothing is run before an action of Spark's is."""
 
     spark: Frame
-    bound: Bound
-    compiled: Compiled
-    _observed: list[Observed] = field(default_factory=list, compare=False)
+    bound: BoundScript
+    compiled: CompiledScript
+    _observed: list[StreamObservations] = field(default_factory=list, compare=False)
 
     @property
     def text(self) -> Source:
@@ -103,14 +103,14 @@ class Query:
         return self.bound.text
 
     @property
-    def source(self) -> Text:
+    def source(self) -> DisplayText:
         """PySpark source with one function, `query(spark, streams)`: what `to_df` calls."""
-        return Text(self.compiled.source)
+        return DisplayText(self.compiled.source)
 
     @property
-    def plan(self) -> Text:
+    def plan(self) -> DisplayText:
         """The physical plan."""
-        return Text(self.compiled.plan)
+        return DisplayText(self.compiled.plan)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -119,12 +119,12 @@ class Query:
 
         return (*lints(self.bound.program, self.bound.text), *_absent_types(self.bound))
 
-    def to_sql(self) -> Text:
+    def to_sql(self) -> DisplayText:
         """The query as one statement of Spark SQL; `NeelQueryError` if its plan is not relational."""
         with translated():
-            return Text(sql_of(self.compiled, self.bound.program, self.bound.last, self.bound.text))
+            return DisplayText(sql_of(self.compiled, self.bound.program, self.bound.last, self.bound.text))
 
-    def explain(self, mode: str = "simple", format: str = "text") -> Text:
+    def explain(self, mode: str = "simple", format: str = "text") -> DisplayText:
         """Why the query is executed as it is. docs/reference/explain.md has the modes and formats."""
         return explanation(self.bound, mode, format)
 
@@ -138,7 +138,7 @@ class Query:
         *,
         key: str | Sequence[str] | None = None,
         compare_strategies: bool = False,
-        why: Why | Iterable[Note] = (),
+        why: Why | Iterable[StartNote] = (),
     ) -> Timeline:
         """The events and the matches of the query on a time line; this runs it. `key` names the columns of
         the lanes; `why` are notes on start events."""
@@ -156,7 +156,7 @@ class Query:
             }
         self._observed.clear()
         if observe:
-            observed = Observed(used_types(self.bound.program), everything=True)
+            observed = StreamObservations(used_types(self.bound.program), everything=True)
             streams = {name: observed.on(frame, read[name]) for name, frame in streams.items()}
             self._observed.append(observed)
         return run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates)
@@ -172,7 +172,7 @@ class Query:
             raise ValueError("no action has read the events yet: call notes() after one, such as count()")
         return tuple(self._noticed(observed, [name for name, facts in values.items() if not facts]))
 
-    def _noticed(self, observed: Observed, unread: Sequence[str]) -> Iterator[str]:
+    def _noticed(self, observed: StreamObservations, unread: Sequence[str]) -> Iterator[str]:
         for name in unread:
             yield f"Spark did not read stream `{name}` to its end: nothing is known of its types"
         yield from missing_types(self.bound.program, observed.types())
@@ -188,7 +188,7 @@ class Query:
         return query_html(self.bound.text, self.plan, self.warnings)
 
 
-def _absent_types(bound: Bound) -> Iterator[Diagnostic]:
+def _absent_types(bound: BoundScript) -> Iterator[Diagnostic]:
     """Types that are in none of the Parquet files here of a stream: their column is read, if it is small."""
     used = used_types(bound.program)
     seen: dict[str, TypesSeen] = {}
@@ -205,13 +205,13 @@ def _absent_types(bound: Bound) -> Iterator[Diagnostic]:
         yield Diagnostic("NEEL6131", message, places.get(name) or Span(0, 1), hint)
 
 
-def query_html(text: Source, plan: Text, warnings: Iterable[Diagnostic] = ()) -> str:
+def query_html(text: Source, plan: DisplayText, warnings: Iterable[Diagnostic] = ()) -> str:
     """A compiled query in a notebook: its text and warnings, and its plan for who asks for it."""
     told = "".join(as_html(render(one, text)) for one in warnings)
     return preformatted(text.text.strip()) + told + folded("physical plan", plan._repr_html_())
 
 
-def explanation(bound: Bound, mode: str, format: str) -> Text:
+def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
     """Why the last query of a script is executed as it is."""
     from neelc.explain.report import report
 
@@ -219,7 +219,7 @@ def explanation(bound: Bound, mode: str, format: str) -> Text:
         if value not in known:
             raise ValueError(f"explain: no {value!r}; there are {', '.join(known)}")
     found = report(bound.text.name, bound.script, bound.program, Statistics(), [bound.last], bound.text)
-    return Text(renderer(format)(found, mode))
+    return DisplayText(renderer(format)(found, mode))
 
 
 def run_source(

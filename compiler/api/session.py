@@ -10,10 +10,10 @@ from typing import Any
 from neelc.api.compiling import Settings, compiled_query
 from neelc.api.errors import translated, warn_of
 from neelc.api.host import HostBinding, HostQuery
-from neelc.api.query import Bound, Query, Text, explanation
+from neelc.api.query import BoundScript, DisplayText, Query, explanation
 from neelc.api.streams import (
     Frame,
-    Registered,
+    RegisteredStream,
     StreamData,
     as_data,
     declared_paths,
@@ -22,7 +22,7 @@ from neelc.api.streams import (
     stream,
 )
 from neelc.api.why import why_of
-from neelc.arguments import Agent, AgentFunction, Aggregate, Function, agent, aggregate
+from neelc.arguments import AgentFunction, Function, UserAgent, UserAggregate, agent, aggregate
 from neelc.catalog.catalog import registered_agents
 from neelc.catalog.inputs import complete
 from neelc.engines.host.inputs import declarations, used_parameters, used_streams
@@ -51,8 +51,8 @@ def sql(
     most_rows: float | None = None,
     most_matches: int | None = None,
     options: Mapping[str, bool] | None = None,
-    aggregates: Mapping[str, Aggregate] | None = None,
-    agents: Mapping[str, Agent] | None = None,
+    aggregates: Mapping[str, UserAggregate] | None = None,
+    agents: Mapping[str, UserAgent] | None = None,
     untrusted: bool = False,
     **streams: object,
 ) -> Frame:
@@ -90,8 +90,8 @@ class Session:
         self.spark = spark
         self.untrusted = untrusted
         self._streams: dict[str, StreamData] = {}
-        self._aggregates: dict[str, Aggregate] = {}
-        self._agents: dict[str, Agent] = {}
+        self._aggregates: dict[str, UserAggregate] = {}
+        self._agents: dict[str, UserAgent] = {}
 
     def register(
         self,
@@ -127,14 +127,14 @@ class Session:
         )
 
     def register_aggregate(
-        self, name: str, function: Function | Aggregate, *, returns: str | None = None
+        self, name: str, function: Function | UserAggregate, *, returns: str | None = None
     ) -> None:
         """Give the queries of this session an aggregate over lists; the last one of a name counts.
 
         `function` takes the values of a list, at least one, NULLs as None, and gives a value of the type
         `returns` or None.
         """
-        if not isinstance(function, Aggregate):
+        if not isinstance(function, UserAggregate):
             if returns is None:
                 raise TypeError(f"aggregate {name}: say the type that it returns, as in returns='DOUBLE'")
             function = aggregate(function, returns=returns)
@@ -149,7 +149,7 @@ class Session:
     def register_agent(
         self,
         name: str,
-        function: AgentFunction | Agent,
+        function: AgentFunction | UserAgent,
         *,
         columns: str | None = None,
         inputs: int | None = None,
@@ -160,7 +160,7 @@ class Session:
         `function` makes one DataFrame, with `columns`, `ts` and `te`, of one for each input; `rows` does the
         same with lists of dictionaries, for the reference interpreter.
         """
-        if isinstance(function, Agent):
+        if isinstance(function, UserAgent):
             made = function
         elif columns is None:
             raise TypeError(f"agent {name}: say the columns of what it makes, as in columns='id BIGINT'")
@@ -276,7 +276,7 @@ class Session:
         format: str = "text",
         untrusted: bool = False,
         **streams: object,
-    ) -> Text:
+    ) -> DisplayText:
         """Why the script's last query is executed as it is."""
         own = own_arguments(streams, args=args, mode=mode, format=format)
         args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
@@ -316,7 +316,7 @@ class Session:
         args: Mapping[str, object],
         streams: Mapping[str, object],
         untrusted: bool = False,
-    ) -> Bound:
+    ) -> BoundScript:
         untrusted = untrusted or self.untrusted
         script = read(text)
         if untrusted:
@@ -329,7 +329,7 @@ class Session:
         given |= {} if untrusted else dict(in_catalog(script, given, self.spark))
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
         all_streams = {
-            name: Registered(name, data, self.spark, find(written(name), declared) is not None)
+            name: RegisteredStream(name, data, self.spark, find(written(name), declared) is not None)
             for name, data in given.items()
         }
         inputs = complete(script, text, [one.given() for one in all_streams.values()], Path())
@@ -339,7 +339,7 @@ class Session:
         read_by = {stream.name for query in program.queries for stream in query.query.streams}
         _refuse_unused("stream", here, [*declared, *sorted(read_by)])
         _refuse_unused("argument", args, parameters(script))
-        return Bound(text, inputs.script, program, all_streams)
+        return BoundScript(text, inputs.script, program, all_streams)
 
 
 def parameters(script: Script) -> list[str]:

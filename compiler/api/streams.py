@@ -11,7 +11,7 @@ from typing import Any
 
 from neelc.api.errors import NeelQueryError, reading
 from neelc.api.schemas import columns_of, ddl
-from neelc.catalog.inputs import UNITS, Given, unit_of
+from neelc.catalog.inputs import UNITS, GivenStream, unit_of
 from neelc.catalog.readers.table import Table, likely_timestamp
 from neelc.catalog.readers.text import CellTable
 from neelc.catalog.statistics.parquet import files_below
@@ -22,7 +22,7 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column, Stream
 from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
-from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, Simple
+from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, SimpleType
 from neelc.scalar.operators import is_number
 from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import alias, identifier, spark_type
@@ -234,14 +234,14 @@ def holds(wide: DataType, narrow: DataType) -> bool:
             return True
         case Decimal(precision, scale), Decimal(digits, places):
             return scale >= places and precision - scale >= digits - places
-        case Decimal(precision, scale), Simple(name) if name in _DIGITS:
+        case Decimal(precision, scale), SimpleType(name) if name in _DIGITS:
             return precision - scale >= _DIGITS[name]
-        case Simple(), Simple() if wide in _INTEGERS and narrow in _INTEGERS:
+        case SimpleType(), SimpleType() if wide in _INTEGERS and narrow in _INTEGERS:
             return _INTEGERS.index(wide) >= _INTEGERS.index(narrow)
     if wide == DOUBLE:
         return is_number(narrow)
     return (wide == FLOAT and narrow in _INTEGERS[:2]) or (
-        wide == STRING and isinstance(narrow, Simple | Decimal)
+        wide == STRING and isinstance(narrow, SimpleType | Decimal)
     )
 
 
@@ -347,7 +347,7 @@ def bare_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredStream:
     """A stream of the library: its bare name and its data. `is_declared` if the script declares it."""
 
     name: str
@@ -359,11 +359,11 @@ class Registered:
         if not isinstance(self.data.data, str):
             refuse_endless(self.data.data, self.name)
 
-    def given(self) -> Given:
+    def given(self) -> GivenStream:
         """The stream as the compiler takes it; its columns are looked at only if nobody declares them."""
         data = self.data
         unit = None if data.unit is None else unit_of(data.unit)
-        return Given(
+        return GivenStream(
             self.name,
             self._tables,
             data.timestamp,

@@ -29,15 +29,15 @@ from neelc.ir.names import quote
 from neelc.ir.program import Clock, Column, EventType, Match, OutputColumn, Program, Stream
 from neelc.ir.types import BIGINT
 from neelc.runtime.reference.events import in_order, read_events
-from neelc.runtime.reference.model import Event
+from neelc.runtime.reference.model import ReferenceEvent
 from neelc.scalar.spark.trees import alias, identifier
 from neelc.source import Source, Span
 from neelc.tools.report.drawing import (
     ROWS_WITHOUT_A_TIME,
+    DrawnQuery,
     Recovery,
     Row,
-    Subject,
-    Way,
+    StrategyVariant,
     first_starts,
     panel,
     picture,
@@ -50,10 +50,10 @@ from neelc.tools.report.picture import (
     MOST_MATCHES,
     START,
     Lane,
-    Note,
     Panel,
     Picture,
-    Shown,
+    ShownEvents,
+    StartNote,
     chosen_part,
     cut,
     drawable,
@@ -63,7 +63,7 @@ from neelc.tools.report.record import counted
 from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
-    from neelc.api.query import Bound, Query
+    from neelc.api.query import BoundScript, Query
 
 
 # The events of a picture, from Spark: all of them, or as many as a picture shows.
@@ -82,11 +82,11 @@ class DrawnEvents:
         self.clock = clock
         self.frames = {stream.name: _valid(frames[stream.name], stream) for stream in streams}
 
-    def shown(self, keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int) -> Shown:
+    def shown(self, keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int) -> ShownEvents:
         """All events if there are no more than `most`, else those of some lanes: those with matches first."""
         total = sum(int(frame.count()) for frame in self.frames.values())
         if total <= most:
-            return Shown(self._events(self.frames), total)
+            return ShownEvents(self._events(self.frames), total)
         if not keys:
             since = min(matched.values(), default=None)
             return cut(self._events(self.frames, since, most), total, None, since, most)
@@ -94,14 +94,14 @@ class DrawnEvents:
         part = chosen_part(counts, matched, most)
         frames = {name: self._of_lanes(name, part.lanes, keys.get(name, ())) for name in self.frames}
         if sum(counts[lane] for lane in part.lanes) <= most:
-            return Shown(self._events(frames), total, lanes)
+            return ShownEvents(self._events(frames), total, lanes)
         return cut(self._events(frames, part.since, most), total, lanes, part.since, most)
 
     def _events(
         self, frames: Mapping[str, Frame], since: int | None = None, most: int | None = None
-    ) -> tuple[Event, ...]:
+    ) -> tuple[ReferenceEvent, ...]:
         """The events of these DataFrames; of each, the first `most` that start at `since` or later."""
-        found: list[Event] = []
+        found: list[ReferenceEvent] = []
         for stream in self.streams:
             frame = frames[stream.name]
             if since is not None:
@@ -183,7 +183,7 @@ TIMES = ("match_start", "match_end")
 
 
 @dataclass(frozen=True)
-class Unfolded:
+class UnfoldedQuery:
     """A query whose streams are all DataFrames."""
 
     query: Match
@@ -196,7 +196,7 @@ def unfolded(
     frames: Mapping[str, Frame],
     source: Source,
     found: Callable[[int, Match], Frame],
-) -> Unfolded:
+) -> UnfoldedQuery:
     """The query with the rows of the queries before it as streams. `found` gives the rows of the query at a
     place, with other columns.
 
@@ -204,7 +204,7 @@ def unfolded(
     """
     inner = {stream.name: stream for stream in query.streams if stream.query is not None}
     if not inner:
-        return Unfolded(query, frames)
+        return UnfoldedQuery(query, frames)
     more = dict(frames)
     streams = {}
     for name, stream in inner.items():
@@ -216,7 +216,7 @@ def unfolded(
         streams[name] = replace(stream, columns=(*stream.columns, *times), query=None)
     types = tuple(_with_times(type, streams) for type in query.types)
     read = tuple(streams.get(stream.name, stream) for stream in query.streams)
-    return Unfolded(replace(query, streams=read, types=types), more)
+    return UnfoldedQuery(replace(query, streams=read, types=types), more)
 
 
 def _with_times(type: EventType, streams: Mapping[str, Stream]) -> EventType:
@@ -257,7 +257,11 @@ class SparkDrawing:
     statistics: Statistics | None = None
 
     def picture(
-        self, subject: Subject, compare: bool = False, notes: Iterable[Note] = (), most: int = MOST_EVENTS
+        self,
+        subject: DrawnQuery,
+        compare: bool = False,
+        notes: Iterable[StartNote] = (),
+        most: int = MOST_EVENTS,
     ) -> Picture:
         """The query with its matches, found anew with all of their events."""
         if isinstance(subject.query, Algebra):
@@ -271,20 +275,20 @@ class SparkDrawing:
         panels = [_panel(way, rows, shown) for way, rows in zip(asked, found, strict=True)]
         return picture(subject, shown, panels, notes)
 
-    def _select(self, subject: Subject, query: Algebra, notes: Iterable[Note], most: int) -> Picture:
+    def _select(self, subject: DrawnQuery, query: Algebra, notes: Iterable[StartNote], most: int) -> Picture:
         """The rows of a SELECT, and the events of the streams that it reads itself."""
         read = [stream for stream in query.streams if not stream.is_relation and stream.query is None]
         rows, total = self._rows(query, VALID_FROM)
         shown = DrawnEvents(self.spark, read, self.frames, query.clock).shown(subject.keys, {}, most)
         return picture(subject, shown, [rows_panel(query, rows, total)], notes)
 
-    def events_only(self, subject: Subject, notes: Iterable[Note], most: int) -> Picture:
+    def events_only(self, subject: DrawnQuery, notes: Iterable[StartNote], most: int) -> Picture:
         """The events that the query reads."""
         events = DrawnEvents(self.spark, subject.query.streams, self.frames, subject.query.clock)
         shown = events.shown(subject.keys, {}, most)
         return picture(replace(subject, name="events", text=""), shown, [Panel("EVENTS", words=None)], notes)
 
-    def _found(self, way: Way, compare: bool) -> Rows | str:
+    def _found(self, way: StrategyVariant, compare: bool) -> Rows | str:
         """The rows of a query under a strategy; where several are compared, or why there are none."""
         if way.problem is not None:
             return way.problem
@@ -310,7 +314,9 @@ class SparkDrawing:
         return run_source(compiled.source, self.spark, self.frames, compiled.aggregates)
 
 
-def _starts(asked: Sequence[Way], found: Sequence[Rows | str], subject: Subject) -> dict[Lane, int]:
+def _starts(
+    asked: Sequence[StrategyVariant], found: Sequence[Rows | str], subject: DrawnQuery
+) -> dict[Lane, int]:
     starts: dict[Lane, int] = {}
     for way, rows in zip(asked, found, strict=True):
         if not isinstance(rows, str):
@@ -319,7 +325,7 @@ def _starts(asked: Sequence[Way], found: Sequence[Rows | str], subject: Subject)
     return starts
 
 
-def _panel(way: Way, rows: Rows | str, shown: Shown) -> Panel:
+def _panel(way: StrategyVariant, rows: Rows | str, shown: ShownEvents) -> Panel:
     if isinstance(rows, str):
         return Panel(way.strategy, problem=rows)
     recovery = Recovery(way.query, shown.events)
@@ -368,7 +374,7 @@ def timeline(
     unit: str | None = None,
     compare_strategies: bool = False,
     most_events: int = MOST_EVENTS,
-    why: Why | Iterable[Note] = (),
+    why: Why | Iterable[StartNote] = (),
     untrusted: bool = False,
 ) -> Timeline:
     """Events on a time line, and the matches of a query among them.
@@ -403,7 +409,7 @@ def drawn(
     key: Key = None,
     compare_strategies: bool = False,
     most_events: int = MOST_EVENTS,
-    why: Why | Iterable[Note] = (),
+    why: Why | Iterable[StartNote] = (),
     has_matches: bool = True,
 ) -> Timeline:
     """The picture of a compiled query; without its matches, of its events only."""
@@ -419,7 +425,7 @@ def drawn(
         named, program, place = written_queries(bound.script, bound.program)[-1], bound.program, bound.last
         wanted = (key,) if isinstance(key, str) else tuple(key or ())
         asked = program.queries[place].query
-        subject = Subject(bound.text.name, named.name, named.text, asked, wanted)
+        subject = DrawnQuery(bound.text.name, named.name, named.text, asked, wanted)
         drawing = SparkDrawing(query.spark, bound.text, program, place, _frames(query.bound))
         notes = why.notes if isinstance(why, Why) else why
         with clock_of(query.spark):
@@ -428,7 +434,7 @@ def drawn(
             return Timeline(drawing.picture(subject, compare_strategies, notes, most_events))
 
 
-def _frames(bound: Bound) -> dict[str, Frame]:
+def _frames(bound: BoundScript) -> dict[str, Frame]:
     """The DataFrames of all streams that the query reads, by their names."""
     read = streams_read(bound.program, [bound.last])
     return {name: bound.frame(stream) for name, stream in read.items() if bound.is_given(stream)}

@@ -30,10 +30,10 @@ from neelc.source import Source
 from neelc.tools.why.explaining import MAX_EVENTS, refuse, too_many
 from neelc.tools.why.explaining import why as explained
 from neelc.tools.why.model import Why
-from neelc.tools.why.reading import Asked, asked, columns, no_such_key, text_of
+from neelc.tools.why.reading import WhyRequest, asked, columns, no_such_key, text_of
 
 if TYPE_CHECKING:
-    from neelc.api.query import Bound
+    from neelc.api.query import BoundScript
 
 KEYS_LOOKED_AT = 1_000
 """Among so many keys that are there one is looked for that may be meant."""
@@ -61,7 +61,7 @@ def why(
     return Session(spark).why(text, args, key=key, between=between, untrusted=untrusted, **streams)
 
 
-def why_of(spark: Frame, bound: Bound, key: object, between: Sequence[object] | None) -> Why:
+def why_of(spark: Frame, bound: BoundScript, key: object, between: Sequence[object] | None) -> Why:
     """The explanations of a script's last query."""
     refuse(bound.program.queries[bound.last], bound.text)
     with clock_of(spark):
@@ -87,7 +87,7 @@ def key_texts(key: object) -> list[str]:
     return [text_of(key)]
 
 
-def rows_on_spark(asked: Asked, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
+def rows_on_spark(asked: WhyRequest, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
     """The rows of the keys and times that are asked for."""
     tables: dict[str, Rows] = {}
     for stream, is_filtered in asked.streams():
@@ -105,7 +105,7 @@ def rows_on_spark(asked: Asked, frame: Callable[[Stream], Frame], source: Source
     return tables
 
 
-def _chosen(frame: Frame, asked: Asked, stream: Stream) -> Frame:
+def _chosen(frame: Frame, asked: WhyRequest, stream: Stream) -> Frame:
     """The rows of a stream that can matter: more than these are no mistake, as they are looked at again."""
     from pyspark.sql import functions as F
 
@@ -124,7 +124,7 @@ def _chosen(frame: Frame, asked: Asked, stream: Stream) -> Frame:
     return frame
 
 
-def _bounds(asked: Asked, stream: Stream) -> list[str] | None:
+def _bounds(asked: WhyRequest, stream: Stream) -> list[str] | None:
     """From when to when, as constants; None where nothing is known, or no time is so late."""
     span = asked.range()
     try:
@@ -170,7 +170,7 @@ def _any(conditions: Sequence[Frame]) -> Frame:
     return found
 
 
-def _keys_there(asked: Asked, frame: Callable[[Stream], Frame]) -> Iterator[dict[str, str]]:
+def _keys_there(asked: WhyRequest, frame: Callable[[Stream], Frame]) -> Iterator[dict[str, str]]:
     """Some of the keys that there are."""
     for stream, is_filtered in asked.streams():
         for name in asked.keys if is_filtered else ():

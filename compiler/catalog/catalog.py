@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neelc.arguments import Agent
+from neelc.arguments import UserAgent
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.findings import Findings, did_you_mean, listing
@@ -24,7 +24,7 @@ from neelc.ir.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     DataType,
-    Simple,
+    SimpleType,
     Struct,
     StructField,
 )
@@ -35,7 +35,7 @@ INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
 def is_integer(kind: DataType) -> bool:
-    return isinstance(kind, Simple) and kind.name in INTEGERS
+    return isinstance(kind, SimpleType) and kind.name in INTEGERS
 
 
 def clock_of(kind: DataType, unit: str) -> Clock | None:
@@ -68,7 +68,7 @@ def joined(left: Clock, right: Clock) -> Clock:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """A stream, or a query that serves as one.
 
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
@@ -112,9 +112,9 @@ class Concept:
 class Catalog:
     """Everything that has a name. Streams, queries and concepts share one space of names, as types do."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, CatalogEntry] = field(default_factory=dict)
     concepts: dict[str, Concept] = field(default_factory=dict)
-    agents: dict[str, tuple[Agent, tuple[Column, ...]]] = field(default_factory=dict)
+    agents: dict[str, tuple[UserAgent, tuple[Column, ...]]] = field(default_factory=dict)
     """What users have registered, and the columns of what it makes."""
     later: list[str] = field(default_factory=list)
     """Names, in source form, that the rest of the script declares."""
@@ -128,7 +128,7 @@ class Catalog:
                 return entry.kind
         return "type" if any(known.casefold() == key for known in self.concepts) else None
 
-    def entry(self, name: str) -> Entry | None:
+    def entry(self, name: str) -> CatalogEntry | None:
         found = self._find(name, self.entries)
         return None if found is None else self.entries[found]
 
@@ -212,18 +212,18 @@ class Catalog:
 # Agents that users register: their names, and the columns of what they make.
 
 
-def registered_agents(agents: Mapping[str, Agent]) -> dict[str, tuple[Agent, tuple[Column, ...]]]:
+def registered_agents(agents: Mapping[str, UserAgent]) -> dict[str, tuple[UserAgent, tuple[Column, ...]]]:
     """The agents with their columns; `CallError` if one cannot be used.
 
-    >>> [column.name for column in registered_agents({"u": Agent(len, "id INT, `a b` STRING")})["u"][1]]
+    >>> [column.name for column in registered_agents({"u": UserAgent(len, "id INT, `a b` STRING")})["u"][1]]
     ['id', 'a b']
-    >>> registered_agents({"u": Agent(len, "id INT, ts BIGINT")})
+    >>> registered_agents({"u": UserAgent(len, "id INT, ts BIGINT")})
     Traceback (most recent call last):
     neelc.files.CallError: agent u: ts comes besides, as the valid time; leave it out of columns
     """
-    found: dict[str, tuple[Agent, tuple[Column, ...]]] = {}
+    found: dict[str, tuple[UserAgent, tuple[Column, ...]]] = {}
     for name, agent in agents.items():
-        if not isinstance(agent, Agent):
+        if not isinstance(agent, UserAgent):
             raise CallError(f"agent {name}: not made by neelc.agent(function, columns=...)")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name.upper() in (*RESERVED, "MATCH"):
             raise CallError(f"agent {name}: not a name that a query can call")
@@ -259,7 +259,7 @@ class KnownType:
     """A type of a pattern, with the entries its events come from."""
 
     type: EventType
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogEntry, ...]
 
     def attribute(self, name: str) -> Column | None:
         found = find(name, [column.name for column in self.type.columns])
@@ -287,7 +287,12 @@ class KnownType:
 
 
 def resolve_type(
-    name: str, catalog: Catalog, candidates: Sequence[Entry], chosen: bool, span: Span, findings: Findings
+    name: str,
+    catalog: Catalog,
+    candidates: Sequence[CatalogEntry],
+    chosen: bool,
+    span: Span,
+    findings: Findings,
 ) -> KnownType | None:
     """The type `name` among the candidate streams; `chosen` if a FROM names them.
 
@@ -299,7 +304,7 @@ def resolve_type(
         message = f"`{name}` is declared only after this query"
         findings.report("NEEL2005", message, span, "declare it before: statements use what stands above them")
         return None
-    members: list[tuple[Entry, Member]] = []
+    members: list[tuple[CatalogEntry, Member]] = []
     refused: list[str] = []
     for leaf in catalog.flattened(name):
         entry = catalog.entry(leaf)
@@ -327,7 +332,7 @@ def resolve_type(
     return KnownType(EventType(name, tuple(m for _, m in unique), all_columns(streams)), entries)
 
 
-def report_refusal(entry: Entry, span: Span, findings: Findings) -> None:
+def report_refusal(entry: CatalogEntry, span: Span, findings: Findings) -> None:
     """Say why a query cannot serve as a stream, unless its declaration has been reported."""
     if entry.refusal is not None:
         code, why, hint = entry.refusal
@@ -335,7 +340,7 @@ def report_refusal(entry: Entry, span: Span, findings: Findings) -> None:
         findings.report(code, message, span, hint)
 
 
-def _has_type_columns(entries: Iterable[Entry]) -> bool:
+def _has_type_columns(entries: Iterable[CatalogEntry]) -> bool:
     return any(entry.stream is not None and entry.stream.type_column is not None for entry in entries)
 
 
@@ -350,7 +355,7 @@ def _report_member(name: str, leaf: str, catalog: Catalog, span: Span, findings:
 def _report_unknown(
     name: str,
     catalog: Catalog,
-    candidates: Sequence[Entry],
+    candidates: Sequence[CatalogEntry],
     chosen: bool,
     refused: list[str],
     span: Span,
@@ -400,7 +405,7 @@ def _wider(kinds: Sequence[DataType]) -> DataType | None:
     if all(kind == kinds[0] for kind in kinds):
         return kinds[0]
     if all(is_integer(kind) for kind in kinds):
-        widest = max(INTEGERS.index(kind.name) for kind in kinds if isinstance(kind, Simple))
+        widest = max(INTEGERS.index(kind.name) for kind in kinds if isinstance(kind, SimpleType))
         return SIMPLE_TYPES[INTEGERS[widest]]
     return DOUBLE if all(kind in (FLOAT, DOUBLE) for kind in kinds) else None
 

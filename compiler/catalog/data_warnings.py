@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, rows_of, said_unit
-from neelc.catalog.readers.parquet import NoArrow, Unreadable
+from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
 from neelc.catalog.readers.table import Row
 from neelc.catalog.statistics.parquet import files_below, is_small, read_footer
 from neelc.errors import NeelError
@@ -95,7 +95,7 @@ def _in_files(inputs: Inputs, stream: Stream) -> tuple[int, int] | None:
             return _times(table.rows([column]), stream)
         path = None if location is None else next(iter(files_below(location.path)), None)
         return None if path is None else _in_footer(path, stream)
-    except (NeelError, CallError, NoArrow, Unreadable, OSError, ValueError):
+    except (NeelError, CallError, NoArrow, UnreadableFile, OSError, ValueError):
         return None  # whoever reads the file tells what is wrong with it
 
 

@@ -12,8 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from neelc.catalog.readers.parquet import NoArrow, Unreadable, read_parquet
-from neelc.catalog.readers.table import Misfit, Row, Table, common_type, from_text, likely_timestamp, settled
+from neelc.catalog.readers.parquet import NoArrow, UnreadableFile, read_parquet
+from neelc.catalog.readers.table import (
+    Row,
+    Table,
+    TypeMismatch,
+    common_type,
+    from_text,
+    likely_timestamp,
+    settled,
+)
 from neelc.catalog.readers.text import CSV_OPTIONS, JSON_OPTIONS, read_csv, read_json
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
@@ -29,12 +37,12 @@ from neelc.ir.types import (
     VOID,
     Array,
     DataType,
-    Formatted,
+    FormattedTimestamp,
     Map,
-    Simple,
+    SimpleType,
     Struct,
 )
-from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, Malformed, pattern_of
+from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.scalar.times import day_interval_text, timestamp_text
 from neelc.source import Source, Span
 
@@ -135,7 +143,7 @@ class Location:
             self.fail("NEEL5001", str(error))
         except NoArrow:
             self.fail("NEEL5001", f"{name}: reading Parquet requires pyarrow", "pip install 'neelc[parquet]'")
-        except Unreadable as error:
+        except UnreadableFile as error:
             self.fail("NEEL5001", f"{name}: not a Parquet file that can be read: {error}")
 
     def _format(self, path: Path) -> str:
@@ -197,7 +205,7 @@ _SHORT_UNITS = {"ns": "NANOSECOND", "us": "MICROSECOND", "ms": "MILLISECOND", "s
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenStream:
     """A stream given from outside: by `--stream`, or as the events of a case. Names are in source form.
 
     `open` gives its tables; with True only the schema is needed. `location` is where they lie, if in files.
@@ -221,13 +229,13 @@ class Inputs:
 
     script: Script
     streams: tuple[Stream, ...]
-    given: tuple[Given, ...]
+    given: tuple[GivenStream, ...]
     source: Source
     directory: Path
     is_guessed: bool = False
 
 
-class Guess(NamedTuple):
+class GuessedTypes(NamedTuple):
     """The types of columns in which there is no value: of those that are times, and of all others."""
 
     time: DataType
@@ -235,10 +243,10 @@ class Guess(NamedTuple):
 
 
 GUESSES = (
-    Guess(BIGINT, STRING),
-    Guess(TIMESTAMP, STRING),
-    Guess(BIGINT, DOUBLE),
-    Guess(TIMESTAMP, DOUBLE),
+    GuessedTypes(BIGINT, STRING),
+    GuessedTypes(TIMESTAMP, STRING),
+    GuessedTypes(BIGINT, DOUBLE),
+    GuessedTypes(TIMESTAMP, DOUBLE),
 )
 """A file with a header and no rows has no matches, whatever its types are. They must only fit the query."""
 
@@ -253,7 +261,11 @@ def unit_of(text: str) -> str | None:
 
 
 def complete(
-    script: Script, source: Source, given: Sequence[Given], directory: Path, guess: Guess = GUESSES[0]
+    script: Script,
+    source: Source,
+    given: Sequence[GivenStream],
+    directory: Path,
+    guess: GuessedTypes = GUESSES[0],
 ) -> Inputs:
     """Fill in what CREATE STREAM leaves to data and caller, and describe the streams it does not name.
 
@@ -268,7 +280,7 @@ def complete(
     return Inputs(known, streams, tuple(given), source, directory, (statements, streams) != (found, read))
 
 
-def _guessed_statement(statement: CreateStream, guess: Guess) -> CreateStream:
+def _guessed_statement(statement: CreateStream, guess: GuessedTypes) -> CreateStream:
     if all(column.type != VOID for column in statement.columns):
         return statement
     time = statement.timestamp
@@ -282,7 +294,7 @@ def _guessed_statement(statement: CreateStream, guess: Guess) -> CreateStream:
     return replace(statement, columns=tuple(columns))
 
 
-def _guessed_stream(stream: Stream, guess: Guess) -> Stream:
+def _guessed_stream(stream: Stream, guess: GuessedTypes) -> Stream:
     times = (stream.start, stream.latest, stream.end)
     columns = (
         column
@@ -293,7 +305,9 @@ def _guessed_stream(stream: Stream, guess: Guess) -> Stream:
     return replace(stream, columns=tuple(columns))
 
 
-def _completed(statement: Statement, source: Source, given: Sequence[Given], directory: Path) -> Statement:
+def _completed(
+    statement: Statement, source: Source, given: Sequence[GivenStream], directory: Path
+) -> Statement:
     if not isinstance(statement, CreateStream):
         return statement
     outside = _given(statement.name, given)
@@ -320,14 +334,14 @@ def _completed(statement: Statement, source: Source, given: Sequence[Given], dir
     return completed
 
 
-def _texts(statement: CreateStream, given: Given | None) -> tuple[str | None, ...]:
+def _texts(statement: CreateStream, given: GivenStream | None) -> tuple[str | None, ...]:
     """The columns that a pattern says how to read."""
     time = statement.timestamp
     is_said = (time is not None and time.format is not None) or (given and given.timestamp_format)
     return (time.start if time else None, statement.end) if is_said else ()
 
 
-def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
+def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
     """What the caller says, where the script says nothing; the two must not contradict each other."""
     if statement.is_relation and (given.timestamp or given.latest or given.end or given.type_by):
         raise CallError(f"stream {given.name}: the script says that it is a relation, which has no times")
@@ -359,7 +373,7 @@ def _with_settings(statement: CreateStream, given: Given) -> CreateStream:
     )
 
 
-def _stream(given: Given) -> Stream:
+def _stream(given: GivenStream) -> Stream:
     columns = with_texts(merged(given.open(True)), given.type_by)
     names = [column.name for column in columns]
     listed = f"columns: {', '.join(names)}"
@@ -386,11 +400,13 @@ def _stream(given: Given) -> Stream:
     )
 
 
-def _read_by(given: Given, columns: Sequence[Column], names: Sequence[str | None]) -> tuple[Column, ...]:
+def _read_by(
+    given: GivenStream, columns: Sequence[Column], names: Sequence[str | None]
+) -> tuple[Column, ...]:
     """The columns, some of which a pattern makes TIMESTAMPs."""
     try:
         pattern_of(given.timestamp_format or "")
-    except Malformed as why:
+    except MalformedPattern as why:
         message = f"timestamp_format={given.timestamp_format}: {why}; letters: {LETTERS}"
         raise CallError(f"stream {given.name}: {message}; for example {EXAMPLE}") from None
     return tuple(replace(c, type=TIMESTAMP) if c.name in names else c for c in columns)
@@ -413,7 +429,7 @@ def with_texts(columns: Sequence[Column], *names: str | None) -> tuple[Column, .
     return tuple(replace(c, type=STRING) if named else c for c, named in zip(columns, is_text, strict=True))
 
 
-def _given(name: str, given: Sequence[Given]) -> Given | None:
+def _given(name: str, given: Sequence[GivenStream]) -> GivenStream | None:
     return next((g for g in given if same(written(g.name), name)), None)
 
 
@@ -436,7 +452,7 @@ def raw_columns(stream: Stream) -> tuple[Column, ...]:
     """The columns of a stream as its data hold them: some times are texts of a pattern."""
     if stream.timestamp_format is None:
         return stream.columns
-    kind = Formatted(stream.timestamp_format)
+    kind = FormattedTimestamp(stream.timestamp_format)
     return tuple(replace(c, type=kind) if c.name in stream.texts else c for c in stream.columns)
 
 
@@ -601,7 +617,7 @@ def parse(text: str, type: DataType) -> object:
     """
     value, end = _value(text, 0, type, "")
     if text[end:].strip():
-        raise Misfit
+        raise TypeMismatch
     return value
 
 
@@ -623,7 +639,7 @@ def _value(text: str, at: int, type: DataType, stops: str) -> tuple[object, int]
     plain = text[at:end].strip()
     if plain == "null":
         return None, end
-    if type == Simple("BINARY"):
+    if type == SimpleType("BINARY"):
         return _binary(plain), end
     return from_text(plain, type), end
 
@@ -637,7 +653,7 @@ def _after(text: str, at: int, mark: str) -> int:
     """The place after `mark` and the spaces around it."""
     at += len(text[at:]) - len(text[at:].lstrip())
     if not text.startswith(mark, at):
-        raise Misfit
+        raise TypeMismatch
     at += len(mark)
     return at + len(text[at:]) - len(text[at:].lstrip())
 
@@ -673,7 +689,7 @@ def _fields(text: str, at: int, type: Struct) -> tuple[dict[str, object], int]:
         colon = text.find(":", at)
         name = text[at:colon].strip()
         if colon < 0 or name not in types:
-            raise Misfit
+            raise TypeMismatch
         fields[name], at = _value(text, _after(text, colon, ":"), types[name], ",}")
     return {name: fields.get(name) for name in types}, _after(text, at, "}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neelc.catalog.catalog import Entry, clock_of, is_integer
+from neelc.catalog.catalog import CatalogEntry, clock_of, is_integer
 from neelc.catalog.statistics.declared import with_statistics
 from neelc.findings import Findings, did_you_mean, in_another_case, listing
 from neelc.ir import expressions as e
@@ -14,14 +14,14 @@ from neelc.ir.node import Node, map_children
 from neelc.ir.program import Clock, Column, Stream
 from neelc.ir.script import CreateStream
 from neelc.ir.types import BIGINT, LENGTHS, STRING, TIMESTAMP, VOID, DataType, Struct
-from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, Malformed, pattern_of
+from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.scalar.functions import report_foreign
 from neelc.source import Span
 
 _BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
 
 
-def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> Entry:
+def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> CatalogEntry:
     """The stream a statement declares; what it leaves out is taken from the one given from outside."""
     name = bare(statement.name)
     span = findings.word(statement.name, statement)
@@ -29,7 +29,7 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     timestamp = statement.timestamp
     typed = statement.type_by is not None or (given is not None and given.type_column is not None)
     if columns is None:
-        return Entry(name, "stream", typed=typed)
+        return CatalogEntry(name, "stream", typed=typed)
     if statement.is_relation:
         return _relation(statement, columns, findings)
     if timestamp is None and given is None:
@@ -40,7 +40,7 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
             else "add a column for the time, and TIMESTAMP BY it"
         )
         findings.report("NEEL2203", f"stream `{name}` has no timestamp", span, hint)
-        return Entry(name, "stream", typed=typed)
+        return CatalogEntry(name, "stream", typed=typed)
     base = given or Stream(name, (), "")
     drafted = replace(
         base,
@@ -75,7 +75,7 @@ def _with_format(stream: Stream, statement: CreateStream, findings: Findings) ->
     span = findings.at(statement.timestamp or statement)
     try:
         pattern_of(stream.timestamp_format)
-    except Malformed as why:
+    except MalformedPattern as why:
         message = f"FORMAT '{stream.timestamp_format}': {why}"
         hint = f"letters: {LETTERS}, as in Spark's datetime patterns; for example '{EXAMPLE}'"
         findings.report("NEEL2070", message, span, hint)
@@ -98,14 +98,14 @@ def _timestamps(stream: Stream) -> tuple[Column, ...]:
     )
 
 
-def _relation(statement: CreateStream, columns: tuple[Column, ...], findings: Findings) -> Entry:
+def _relation(statement: CreateStream, columns: tuple[Column, ...], findings: Findings) -> CatalogEntry:
     name = bare(statement.name)
     made = Stream(name, columns, "", path=statement.path, options=statement.options, span=statement.span)
     made = replace(made, format=bare(statement.format) if statement.format is not None else None)
     if statement.statistics:
         made = with_statistics(made, statement.statistics, findings)
     why = ("NEEL3301", "its rows are valid forever: they are no events", "a SELECT can correlate with it")
-    return Entry(name, "relation", refusal=why, relation=made)
+    return CatalogEntry(name, "relation", refusal=why, relation=made)
 
 
 def _columns(statement: CreateStream, given: Stream | None, findings: Findings) -> tuple[Column, ...] | None:
@@ -133,7 +133,7 @@ def _columns(statement: CreateStream, given: Stream | None, findings: Findings) 
 
 def checked_stream(
     stream: Stream, statement: CreateStream | None, findings: Findings, unit_said: bool = False
-) -> Entry:
+) -> CatalogEntry:
     """The stream with the names of its columns as they are declared; broken if something does not fit."""
     roles = {
         "start": ("TIMESTAMP", stream.start),
@@ -163,10 +163,10 @@ def checked_stream(
     start = found.get("start")
     clock = None if start is None else clock_of(start.type, stream.unit)
     if broken or clock is None or _disagree(stream, clock, statement, findings, unit_said):
-        return Entry(stream.name, "stream", typed=stream.type_column is not None)
+        return CatalogEntry(stream.name, "stream", typed=stream.type_column is not None)
     names = {role: found[role].name if role in found else None for role in roles}
     checked = replace(stream, start=names["start"] or "", latest=names["latest"], end=names["end"])
-    return Entry(stream.name, "stream", replace(checked, type_column=names["type_column"]), clock)
+    return CatalogEntry(stream.name, "stream", replace(checked, type_column=names["type_column"]), clock)
 
 
 def _column(stream: Stream, name: str, clause: str, span: Span, findings: Findings) -> Column | None:
@@ -233,7 +233,7 @@ NAVIGATION = ("prev", "next", "first", "last")
 
 
 @dataclass(frozen=True)
-class Relation:
+class ColumnSource:
     """Something with columns; `columns` is None when it has been reported, and then nothing is judged.
 
     `times` are the names of those that tell when an event is: `*` does not stand for them.
@@ -245,16 +245,16 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Names:
+class SelectNames:
     """What expressions of a SELECT, or of a row pattern in it, can name.
 
     `plain` are searched for a column without a qualifier; `symbols` can only qualify: variables of a row
     pattern, whose names are as they are written. Inside a row pattern its functions are known.
     """
 
-    plain: tuple[Relation, ...]
+    plain: tuple[ColumnSource, ...]
     findings: Findings
-    symbols: tuple[Relation, ...] = ()
+    symbols: tuple[ColumnSource, ...] = ()
     in_row_pattern: bool = False
 
     def resolved(self, node: e.Expr) -> e.Expr:
@@ -262,7 +262,7 @@ class Names:
         match node:
             case e.Name(parts):
                 return self._reference(parts, node)
-            case e.Member(e.Call(name, arguments), attribute) if self.in_row_pattern:
+            case e.MemberAccess(e.Call(name, arguments), attribute) if self.in_row_pattern:
                 return self._symbol_event(name, arguments, attribute, node)
             case e.Call(name, arguments) if self.in_row_pattern:
                 return self._call(name.lower(), arguments, node)
@@ -272,7 +272,7 @@ class Names:
                 return _unknown(node)
             case e.RunningFinal(_, operand) if self.in_row_pattern:
                 return self.resolved(operand)
-            case e.Filtered() | e.NestedQuery() | e.InQuery():
+            case e.FilteredCall() | e.NestedQuery() | e.InQuery():
                 report_foreign(node, self.findings.report)
                 return _unknown(node)
             case e.Star():
@@ -298,7 +298,7 @@ class Names:
         return map_children(node, self._child)
 
     def _symbol_event(
-        self, name: str, arguments: tuple[e.Expr, ...], attribute: str, node: e.Member
+        self, name: str, arguments: tuple[e.Expr, ...], attribute: str, node: e.MemberAccess
     ) -> e.Expr:
         """`START(A).id`, `END(B).x`, and JEPC's `PREV(1).x`."""
         match name.lower(), arguments:
@@ -328,14 +328,14 @@ class Names:
             self._report_unknown(parts, node)
         return _unknown(node)
 
-    def _qualifier(self, name: str) -> Relation | None:
+    def _qualifier(self, name: str) -> ColumnSource | None:
         symbol = find_variable(name, [r.name for r in self.symbols])
         if symbol is not None:
             found = next(r for r in self.symbols if r.name == symbol)
-            return Relation(bare(symbol), found.columns)
+            return ColumnSource(bare(symbol), found.columns)
         return next((r for r in self.plain if same(name, written(r.name))), None)
 
-    def _column(self, relation: Relation, name: str, rest: Sequence[str], node: e.Expr) -> e.Expr:
+    def _column(self, relation: ColumnSource, name: str, rest: Sequence[str], node: e.Expr) -> e.Expr:
         if relation.columns is None:
             return _unknown(node)
         found = find(name, [written(c.name) for c in relation.columns])
@@ -374,7 +374,7 @@ class Names:
         self.findings.report("NEEL2003", message, self.findings.word(parts[0], node), hint)
 
 
-def _has(relation: Relation, name: str) -> bool:
+def _has(relation: ColumnSource, name: str) -> bool:
     return any(same(name, written(column.name)) for column in relation.columns or ())
 
 

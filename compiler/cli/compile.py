@@ -11,7 +11,7 @@ from neelc.cli.output import check_target, put
 from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
-    from neelc.engines.spark.compiled import Compiled
+    from neelc.engines.spark.compiled import CompiledScript
 
 DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
 function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
@@ -89,7 +89,7 @@ def _write(text: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def _emitted(compiled: Compiled, kind: str) -> str:
+def _emitted(compiled: CompiledScript, kind: str) -> str:
     match kind:
         case "plan":
             return compiled.plan

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from neelc.runtime.bridge import kernel
-from neelc.runtime.program import Bounds, Output, Program, Take
+from neelc.runtime.program import Bounds, PatternProgram, Take, VariableOutput
 from neelc.versions import numbers, required
 
 DESCRIPTION = """Check what neelc needs to run queries on Spark, up to a small pattern that a worker finds,
@@ -34,7 +34,7 @@ MISSING, TOO_OLD, FAILED = "missing", "too old", "failed"
 
 
 @dataclass(frozen=True)
-class Check:
+class DoctorCheck:
     """What was looked at, what is wrong with it, if anything is, what was found, and what to do about it."""
 
     name: str
@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    found: list[Check] = []
+    found: list[DoctorCheck] = []
     for check in checks():
         found.append(check)
         if not options.json:
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
     return 0 if fine else 3
 
 
-def lines(check: Check) -> Iterator[str]:
+def lines(check: DoctorCheck) -> Iterator[str]:
     """
-    >>> print(*lines(Check("Java", MISSING, "none found", "install Java 17", 0.01)), sep="\\n")
+    >>> print(*lines(DoctorCheck("Java", MISSING, "none found", "install Java 17", 0.01)), sep="\\n")
     Java      MISSING  none found
                        install Java 17
     """
@@ -83,30 +83,30 @@ def lines(check: Check) -> Iterator[str]:
         yield f"{'':<18} {check.advice}"
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[DoctorCheck]:
     """One after the other: what cannot be without the former is not tried."""
     first = [_timed(_python), _timed(_java), *(_timed(partial(_package, name)) for name in PACKAGES)]
     yield from first
     if all(check.fine for check in first):
         yield from _spark()
     else:
-        yield Check("Spark", "skipped", "not tried", "put the above right first")
+        yield DoctorCheck("Spark", "skipped", "not tried", "put the above right first")
 
 
-def _timed(check: Callable[[], Check]) -> Check:
+def _timed(check: Callable[[], DoctorCheck]) -> DoctorCheck:
     start = time.perf_counter()
     found = check()
-    return Check(found.name, found.problem, found.found, found.advice, time.perf_counter() - start)
+    return DoctorCheck(found.name, found.problem, found.found, found.advice, time.perf_counter() - start)
 
 
-def _python() -> Check:
+def _python() -> DoctorCheck:
     found = ".".join(map(str, sys.version_info[:3]))
     wanted = ".".join(map(str, PYTHON))
     advice = f"install Python {wanted} or later, and neelc in it"
     return _version("Python", sys.version_info >= PYTHON, found, wanted, advice)
 
 
-def _version(name: str, fits: bool, found: str, wanted: str, advice: str) -> Check:
+def _version(name: str, fits: bool, found: str, wanted: str, advice: str) -> DoctorCheck:
     """What there is, and what is needed where that is not enough.
 
     >>> print(*lines(_version("pyspark", False, "3.5.5", "4.0", "pip install 'pyspark>=4.0'")), sep="\\n")
@@ -114,11 +114,11 @@ def _version(name: str, fits: bool, found: str, wanted: str, advice: str) -> Che
                        pip install 'pyspark>=4.0'
     """
     if fits:
-        return Check(name, None, found, advice)
-    return Check(name, TOO_OLD, f"{found} was found, {wanted} or later is required", advice)
+        return DoctorCheck(name, None, found, advice)
+    return DoctorCheck(name, TOO_OLD, f"{found} was found, {wanted} or later is required", advice)
 
 
-def _java() -> Check:
+def _java() -> DoctorCheck:
     from neelc.api.spark_session import JAVA, java, java_version
 
     advice = (
@@ -127,14 +127,14 @@ def _java() -> Check:
     path, found = java(), java_version()
     if path is None or found is None:
         missing = "none found" if path is None else f"{path} does not run"
-        return Check("Java", MISSING if path is None else FAILED, missing, advice)
+        return DoctorCheck("Java", MISSING if path is None else FAILED, missing, advice)
     # Java 8 called itself 1.8.
     number = re.match(r"(?:1\.)?(\d+)", found)
     fits = number is not None and int(number[1]) >= JAVA
     return _version("Java", fits, f"{found}, {path}" if fits else f"{found} ({path})", str(JAVA), advice)
 
 
-def _package(name: str) -> Check:
+def _package(name: str) -> DoctorCheck:
     from importlib.metadata import PackageNotFoundError, version
 
     wanted = required(name)
@@ -143,13 +143,13 @@ def _package(name: str) -> Check:
         found = version(name)
         import_module(name)
     except PackageNotFoundError:
-        return Check(name, MISSING, "not installed", advice)
+        return DoctorCheck(name, MISSING, "not installed", advice)
     except Exception as error:  # a broken installation fails in any way it likes
-        return Check(name, FAILED, f"{found} was found, but cannot be imported: {error}", advice)
+        return DoctorCheck(name, FAILED, f"{found} was found, but cannot be imported: {error}", advice)
     return _version(name, numbers(found) >= numbers(wanted), found, wanted or "", advice)
 
 
-def _spark() -> Iterator[Check]:
+def _spark() -> Iterator[DoctorCheck]:
     from neelc.api.spark_session import NoSpark, session
 
     start = time.perf_counter()
@@ -158,13 +158,17 @@ def _spark() -> Iterator[Check]:
     try:
         with session("local[2]") as spark:
             is_started = True
-            yield Check("Spark", None, f"{spark.version}, local session", None, time.perf_counter() - start)
+            yield DoctorCheck(
+                "Spark", None, f"{spark.version}, local session", None, time.perf_counter() - start
+            )
             yield _timed(lambda: _worker(spark))
     except NoSpark as error:
-        yield Check("Spark", None if is_started else FAILED, str(error), advice, time.perf_counter() - start)
+        yield DoctorCheck(
+            "Spark", None if is_started else FAILED, str(error), advice, time.perf_counter() - start
+        )
 
 
-def _worker(spark: object) -> Check:
+def _worker(spark: object) -> DoctorCheck:
     """A pattern that a worker finds: Python, Arrow and the kernel work together there."""
     from neelc.api.errors import run_error
 
@@ -172,18 +176,21 @@ def _worker(spark: object) -> Check:
     try:
         rows = found_by_a_worker(spark)
     except Exception as error:
-        return Check("workers", FAILED, str(run_error(error) or error), advice)
+        return DoctorCheck("workers", FAILED, str(run_error(error) or error), advice)
     fine = rows == [(1, 2)]
-    return Check(
+    return DoctorCheck(
         "workers", None if fine else FAILED, "a small pattern was found" if fine else f"found {rows}", advice
     )
 
 
 # The pattern that `neelc doctor` has a worker find.
 
-PROGRAM = Program(
+PROGRAM = PatternProgram(
     steps=(Take("a", "A"), Take("b", "B", Bounds(after=("a",)))),
-    outputs=(Output("a", "a", (("start", "start"),)), Output("b", "b", (("start", "start"),))),
+    outputs=(
+        VariableOutput("a", "a", (("start", "start"),)),
+        VariableOutput("b", "b", (("start", "start"),)),
+    ),
     roles=("A", "B"),
 )
 RESULT = "a STRUCT<start: BIGINT>, b STRUCT<start: BIGINT>, match_start BIGINT, match_end BIGINT"

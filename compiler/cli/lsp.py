@@ -29,11 +29,11 @@ def run(options: argparse.Namespace) -> int:
     from importlib.metadata import version
 
     from neelc.cli.options import arguments_of, defined_by, given_stream
-    from neelc.tools.editors.document import Outside, remembered
+    from neelc.tools.editors.document import CallInputs, remembered
     from neelc.tools.editors.server import serve
 
     given = [remembered(given_stream(text)) for text in options.stream]
     aggregates, agents = defined_by(options.aggregates)
     arguments = arguments_of(options.arg)
-    serve(Outside(given, arguments, aggregates, agents, options.untrusted), version("neelc"))
+    serve(CallInputs(given, arguments, aggregates, agents, options.untrusted), version("neelc"))
     return 0

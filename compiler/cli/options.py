@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
+from neelc.arguments import UserAgent, UserAggregate, argument, defined_in, line_of_source
 from neelc.catalog.inputs import (
     GUESSES,
     UNITS,
-    Given,
+    GivenStream,
     Inputs,
     Location,
     complete,
@@ -25,7 +25,7 @@ from neelc.catalog.inputs import (
 )
 from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in
-from neelc.catalog.statistics.known import Known, known, texts_of
+from neelc.catalog.statistics.known import KnownStatistic, known, texts_of
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import is_url, refuse_inputs
@@ -39,7 +39,7 @@ from neelc.ir.script import CreateStream
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
-    from neelc.api.observed import Observed
+    from neelc.api.observed import StreamObservations
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -172,7 +172,7 @@ def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
 SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format")
 
 
-def given_stream(text: str) -> Given:
+def given_stream(text: str) -> GivenStream:
     """The stream of `NAME=PATH[,timestamp=COLUMN][,type=COLUMN]...`; a comma in the path is a comma."""
     name, equals, rest = text.partition("=")
     path, *settings = re.split(r",(?=\w+=)", rest)
@@ -196,7 +196,7 @@ def given_stream(text: str) -> Given:
     options = {key: value for key, value in said.items() if key not in SETTINGS}
     source = Source(text, "--stream")
     location = Location(path, Path(path), source, Span(at, at + len(path)), said.get("format"), options)
-    return Given(
+    return GivenStream(
         name.strip(),
         location.tables,
         said.get("timestamp"),
@@ -217,10 +217,10 @@ def arguments_of(texts: Sequence[str]) -> dict[str, object]:
         raise CallError(f"--arg: {error}") from None
 
 
-def defined_by(paths: Sequence[str]) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
+def defined_by(paths: Sequence[str]) -> tuple[dict[str, UserAggregate], dict[str, UserAgent]]:
     """What all `--aggregates FILE` define, aggregates and agents; the files are run."""
-    found: dict[str, Aggregate] = {}
-    agents: dict[str, Agent] = {}
+    found: dict[str, UserAggregate] = {}
+    agents: dict[str, UserAgent] = {}
     for path in paths:
         text = decode(read_bytes(Path(path), path), path)
         try:
@@ -295,7 +295,7 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
     """
     streams = streams_of(program)
     from_file, notes = _from_file(stats_file, streams)
-    metadata: list[Known] = []
+    metadata: list[KnownStatistic] = []
     for stream in streams.values():
         found = metadata_of(inputs, stream)
         metadata += known(stream.name, found.said, "metadata")
@@ -311,7 +311,9 @@ def streams_of(program: Program) -> dict[str, Stream]:
     return {stream.name: stream for stream in (*program.streams, *used)}
 
 
-def _from_file(name: str | None, streams: dict[str, Stream]) -> tuple[tuple[Known, ...], tuple[str, ...]]:
+def _from_file(
+    name: str | None, streams: dict[str, Stream]
+) -> tuple[tuple[KnownStatistic, ...], tuple[str, ...]]:
     if name is None:
         return (), ()
     return statistics_in(decode(read_bytes(Path(name), name), name), name, streams)
@@ -354,7 +356,7 @@ def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
 
 
 def frames_of(
-    spark: Any, inputs: Inputs, streams: Mapping[str, Stream], observed: Observed | None = None
+    spark: Any, inputs: Inputs, streams: Mapping[str, Stream], observed: StreamObservations | None = None
 ) -> dict[str, Any]:
     """The DataFrames of the streams, from the files that the call or the script names. Texts are `observed`:
     no condition is pushed into them, so that it costs next to nothing."""
@@ -375,7 +377,7 @@ def frames_of(
     return frames
 
 
-def _looking(observed: Observed | None, stream: Stream, location: Location) -> Callable[[Any], Any]:
+def _looking(observed: StreamObservations | None, stream: Stream, location: Location) -> Callable[[Any], Any]:
     """What looks at the texts of a stream. Directories below may be partitions, of which conditions choose
     some: then nothing does."""
     if observed is None or is_url(location.name):

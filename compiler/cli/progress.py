@@ -20,7 +20,7 @@ FEW = 100
 
 
 @dataclass(frozen=True)
-class State:
+class StageProgress:
     """How far Spark is: the stage that runs, its tasks, and the rows read and written in all stages."""
 
     stage: int
@@ -38,13 +38,13 @@ class Progress:
         self.out = _own(out)
         self.phase = "starting"
         self.start = self.begun = time.perf_counter()
-        self._look: Callable[[], State | None] | None = None
+        self._look: Callable[[], StageProgress | None] | None = None
         self._paused = False
         self._writing = threading.Lock()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def begin(self, phase: str, look: Callable[[], State | None] | None = None) -> None:
+    def begin(self, phase: str, look: Callable[[], StageProgress | None] | None = None) -> None:
         """What is done from now on, and how to see how far it is."""
         self.phase, self._look, self._paused = phase, look, False
         self.begun = time.perf_counter()
@@ -100,12 +100,12 @@ def _own(out: TextIO) -> TextIO:
         return out
 
 
-def line(phase: str, state: State | None, seconds: float, in_phase: float) -> str:
+def line(phase: str, state: StageProgress | None, seconds: float, in_phase: float) -> str:
     """What is done, how far that is, and the seconds since the beginning.
 
     >>> line("starting Spark", None, 3.4, 3.4)
     'starting Spark, 3 s'
-    >>> print(line("finding matches", State(2, 45, 200, read=1_200_000, written=380), 12.2, 8))
+    >>> print(line("finding matches", StageProgress(2, 45, 200, read=1_200_000, written=380), 12.2, 8))
     finding matches: stage 2, 45/200 tasks, 1,200,000 events read (150,000/s), 380 matches, 12 s
     """
     words: list[str] = []
@@ -131,7 +131,7 @@ class Stages:
         self._read: dict[int, int] = {}
         self._written: dict[int, int] = {}
 
-    def __call__(self) -> State | None:
+    def __call__(self) -> StageProgress | None:
         if self._context is None:
             return None
         tracker = self._context.statusTracker()
@@ -143,7 +143,7 @@ class Stages:
         for number in self._seen:
             self._count(number)
         number, info = running[-1]
-        return State(
+        return StageProgress(
             self._seen[number],
             info.numCompletedTasks,
             info.numTasks,

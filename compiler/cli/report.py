@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neelc.ir.program import Program
     from neelc.runtime.reference import Tables
     from neelc.syntax.host import HostScript
-    from neelc.tools.report.drawing import Subject
+    from neelc.tools.report.drawing import DrawnQuery
     from neelc.tools.report.picture import Picture
 
 
@@ -68,7 +68,7 @@ def refuse_host(script: HostScript, options: argparse.Namespace) -> None:
 
 
 @dataclass(frozen=True)
-class WantedReport:
+class ReportRequest:
     """The queries that are drawn, and where the page goes."""
 
     path: Path
@@ -78,15 +78,17 @@ class WantedReport:
     keys: tuple[str, ...]
     compare: bool
 
-    def page(self, draw: Callable[[Subject, int], Picture]) -> str:
+    def page(self, draw: Callable[[DrawnQuery, int], Picture]) -> str:
         from neelc.explain.report import written_queries
-        from neelc.tools.report.drawing import Subject
+        from neelc.tools.report.drawing import DrawnQuery
         from neelc.tools.report.page import report_page
 
         texts = written_queries(self.inputs.script, self.program)
         file = Path(self.inputs.source.name).name
         asked = [(at, texts[at], self.program.queries[at].query) for at in self.places]
-        subjects = [(Subject(file, text.name, text.text, query, self.keys), at) for at, text, query in asked]
+        subjects = [
+            (DrawnQuery(file, text.name, text.text, query, self.keys), at) for at, text, query in asked
+        ]
         return report_page([draw(subject, at) for subject, at in subjects])
 
     def on_reference(self, tables: Tables) -> str:
@@ -102,7 +104,7 @@ class WantedReport:
 class SparkReport:
     """A page of what Spark finds, and what its queries are compiled with."""
 
-    wanted: WantedReport
+    wanted: ReportRequest
     settings: Settings
     statistics: Statistics
 
@@ -111,7 +113,7 @@ class SparkReport:
 
         wanted = self.wanted
 
-        def draw(subject: Subject, at: int) -> Picture:
+        def draw(subject: DrawnQuery, at: int) -> Picture:
             source, program = wanted.inputs.source, wanted.program
             drawing = SparkDrawing(spark, source, program, at, frames, self.settings, self.statistics)
             return drawing.picture(subject, wanted.compare)
@@ -127,10 +129,10 @@ def write_report(path: str | Path | None, page: str | None) -> None:
 
 def wanted_report(
     inputs: Inputs, program: Program, places: Sequence[int], options: argparse.Namespace
-) -> WantedReport | None:
+) -> ReportRequest | None:
     if options.report is None:
         return None
     keys = tuple(options.report_key)
-    return WantedReport(
+    return ReportRequest(
         Path(options.report), inputs, program, tuple(places), keys, options.compare_strategies
     )

@@ -30,14 +30,14 @@ IS_COMPLETE = "stopped = 'complete'"
 
 
 @dataclass(frozen=True)
-class Tally:
+class RowTally:
     """How many rows there are; where they are starts, how many of them are complete matches."""
 
     rows: int = 0
     complete: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.rows + other.rows, self.complete + other.complete)
+    def __add__(self, other: RowTally) -> RowTally:
+        return RowTally(self.rows + other.rows, self.complete + other.complete)
 
 
 def unit_of(queries: Iterable[Match | Algebra]) -> str:
@@ -53,11 +53,11 @@ def has_starts(query: Match | Algebra) -> bool:
     return isinstance(query, Match) and query.partial is not None and not query.distinct
 
 
-def counted(tally: Tally, unit: str) -> str:
+def counted(tally: RowTally, unit: str) -> str:
     """
-    >>> counted(Tally(1), "match"), counted(Tally(6000), "match"), counted(Tally(2), "row")
+    >>> counted(RowTally(1), "match"), counted(RowTally(6000), "match"), counted(RowTally(2), "row")
     ('1 match', '6,000 matches', '2 rows')
-    >>> counted(Tally(3, complete=1), "start")
+    >>> counted(RowTally(3, complete=1), "start")
     '3 starts, 1 complete'
     """
     ending = "" if tally.rows == 1 else "es" if unit == "match" else "s"
@@ -206,16 +206,16 @@ def print_warnings(program: Program, source: Source) -> None:
         print(render_line(warning, source), file=sys.stderr)
 
 
-def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]) -> tuple[Tally, str]:
+def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]) -> tuple[RowTally, str]:
     """How many rows these queries have, and what a row is."""
     from neelc.pattern.bind.partial import COMPLETE, STOPPED
 
     queries = [program.queries[at].query for at in positions]
-    tally = Tally()
+    tally = RowTally()
     for query, result in zip(queries, results, strict=True):
         stopped = [column.name for column in result.columns].index(STOPPED) if has_starts(query) else None
         complete = sum(stopped is not None and row[stopped] == COMPLETE for row in result.rows)
-        tally += Tally(len(result.rows), complete)
+        tally += RowTally(len(result.rows), complete)
     return tally, unit_of(queries)
 
 

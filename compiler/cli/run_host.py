@@ -16,10 +16,10 @@ from neelc.cli.host_queries import with_located_streams
 from neelc.cli.options import check_data, with_timezone
 from neelc.cli.output import written as written_table
 from neelc.cli.progress import Progress
-from neelc.cli.run import Tally, counted
-from neelc.cli.run_on_spark import Job, Rows, run_job, settings_of
+from neelc.cli.run import RowTally, counted
+from neelc.cli.run_on_spark import Job, QueryRows, run_job, settings_of
 from neelc.engines.host.inputs import HostInputs
-from neelc.engines.host.tables import Table
+from neelc.engines.host.tables import HostTable
 from neelc.files import write_whole
 from neelc.ir.program import Stream
 from neelc.syntax.host import HostStatement
@@ -32,7 +32,7 @@ class HostJob(Job):
     host: HostInputs | None = None
     places: tuple[int, ...] = ()
 
-    def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
+    def found(self, spark: Any, frames: Mapping[str, Any]) -> list[QueryRows]:
         assert self.host is not None
         if self.host.untrusted:
             check_session(spark)
@@ -50,7 +50,7 @@ class HostJob(Job):
                 ]
                 frame = frame.selectExpr(*items)
                 known = columns_of(frame.schema)
-            rows.append(Rows(statement.name, known, frame, is_ordered(statement)))
+            rows.append(QueryRows(statement.name, known, frame, is_ordered(statement)))
         return rows
 
 
@@ -74,11 +74,11 @@ def run_host_on_spark(host: HostInputs, places: Sequence[int], kind: str, option
     return run_job(job, options, settings, "rows")
 
 
-def _is_read(table: Table, host: HostInputs) -> bool:
+def _is_read(table: HostTable, host: HostInputs) -> bool:
     return any(statement.mentions(table.name) for statement in host.script.statements)
 
 
-def _stream(table: Table, host: HostInputs) -> Stream:
+def _stream(table: HostTable, host: HostInputs) -> Stream:
     declared = next((one for one in host.streams if one.name == table.name), None)
     return declared or Stream(table.name, table.columns, "")
 
@@ -97,5 +97,5 @@ def run_host_on_reference(
     else:
         sys.stdout.write(text)
     rows = sum(len(result.rows) for _, result in results)
-    print(f"{counted(Tally(rows), 'row')} in {seconds:.2f} s (reference engine)", file=sys.stderr)
+    print(f"{counted(RowTally(rows), 'row')} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0

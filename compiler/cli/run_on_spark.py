@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.api.compiling import compiled_query, streams_read
 from neelc.api.errors import run_error
-from neelc.api.observed import Observed
+from neelc.api.observed import StreamObservations
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.shipping import shipped
@@ -35,14 +35,14 @@ from neelc.cli.options import (
 from neelc.cli.output import LINES, as_table, is_url, whole_directory
 from neelc.cli.progress import Progress, Stages
 from neelc.cli.report import SparkReport, wanted_report, write_report
-from neelc.cli.run import IS_COMPLETE, Tally, chosen, counted, has_starts, print_warnings, unit_of
+from neelc.cli.run import IS_COMPLETE, RowTally, chosen, counted, has_starts, print_warnings, unit_of
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
 from neelc.ir.program import Column, Program, Stream
 from neelc.runtime.reference import Result
 
 if TYPE_CHECKING:
-    from neelc.engines.spark.compiled import Compiled
+    from neelc.engines.spark.compiled import CompiledScript
     from neelc.source import Source
 
 
@@ -62,7 +62,7 @@ def print_rows(
     progress: Progress,
     is_ordered: bool = False,
     has_starts: bool = False,
-) -> Tally:
+) -> RowTally:
     """Write the rows to a text; gives their number. `is_ordered`: their order stays as it is; `has_starts`:
     complete ones are counted, too.
 
@@ -83,32 +83,32 @@ def print_rows(
             out.write(as_table(Result(tuple(columns), list(rows)), is_ordered))
         else:
             out.writelines(LINES[kind](columns, in_order(rows) if few and not is_ordered else rows))
-        return Tally(count, complete)
+        return RowTally(count, complete)
     finally:
         with suppress(Exception):
             kept.unpersist()
 
 
-def write_parquet(frame: Any, path: str, overwrite: bool, has_starts: bool = False) -> Tally:
+def write_parquet(frame: Any, path: str, overwrite: bool, has_starts: bool = False) -> RowTally:
     """Let Spark write the rows; gives their number."""
     counted, count = counting(frame)
     counted, complete = counting(counted, IS_COMPLETE) if has_starts else (counted, int)
     counted.write.mode("overwrite" if overwrite else "errorifexists").parquet(path)
-    return Tally(count(), complete())
+    return RowTally(count(), complete())
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedQuery:
     """A query whose rows are wanted: its name and its columns, compiled. `has_starts`: each row is one."""
 
     name: str | None
     columns: tuple[Column, ...]
-    compiled: Compiled
+    compiled: CompiledScript
     has_starts: bool
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """The rows of a query: their DataFrame. `is_ordered`: the order is the query's own. `has_starts`: each
     row is a start of WITH PARTIAL MATCHES."""
 
@@ -124,7 +124,7 @@ class Job:
     """What is to run, and where its rows go: `output` None is standard output."""
 
     inputs: Inputs
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[RequestedQuery, ...]
     streams: Mapping[str, Stream]
     kind: str
     output: str | None
@@ -132,10 +132,10 @@ class Job:
     report: SparkReport | None = None
     program: Program | None = None
 
-    def found(self, spark: Any, frames: Mapping[str, Any]) -> list[Rows]:
+    def found(self, spark: Any, frames: Mapping[str, Any]) -> list[QueryRows]:
         """The rows of each query that is wanted."""
         return [
-            Rows(
+            QueryRows(
                 one.name,
                 one.columns,
                 run_source(one.compiled.source, spark, frames, one.compiled.aggregates),
@@ -227,16 +227,16 @@ def _wanted(
     positions: Sequence[int],
     options: argparse.Namespace,
     statistics: Statistics,
-) -> tuple[Wanted, ...]:
+) -> tuple[RequestedQuery, ...]:
     found = []
     for at in positions:
         query = program.queries[at]
         compiled = compiled_query(program, at, inputs.source, settings_in(options), statistics, WAY_OUT)
-        found.append(Wanted(query.name, query.query.columns, compiled, has_starts(query.query)))
+        found.append(RequestedQuery(query.name, query.query.columns, compiled, has_starts(query.query)))
     return tuple(found)
 
 
-def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float, tuple[str, ...]]:
+def _run(job: Job, progress: Progress, starting: Any) -> tuple[RowTally, float, tuple[str, ...]]:
     """How many rows were found and written, in how many seconds, and what was noticed on the way.
 
     The session ends before the output: what is removed after a failure must not be written to any more.
@@ -244,7 +244,7 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float, tup
     with _target(job) as target, starting as spark, clock_of(spark):
         start = time.perf_counter()
         progress.begin("finding matches", Stages(spark))
-        observed = Observed({} if job.program is None else used_types(job.program))
+        observed = StreamObservations({} if job.program is None else used_types(job.program))
         try:
             frames = frames_of(spark, job.inputs, job.streams, observed)
             tally = _written(job, spark, frames, target, progress)
@@ -263,7 +263,7 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[Tally, float, tup
     return tally, seconds, notes
 
 
-def _notes(job: Job, observed: Observed) -> Iterator[str]:
+def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:
     """What the events that were read tell: observed in texts, looked up in Parquet files."""
     if job.program is None:
         return
@@ -305,11 +305,11 @@ def _target(job: Job) -> Iterator[TextIO | str]:
 
 def _written(
     job: Job, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
-) -> Tally:
+) -> RowTally:
     found = job.found(spark, frames)
     if isinstance(target, str):
         return write_parquet(found[0].frame, target, job.overwrite, found[0].has_starts)
-    tally = Tally()
+    tally = RowTally()
     for place, one in enumerate(found):
         title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
         tally += print_rows(

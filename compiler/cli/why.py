@@ -15,11 +15,11 @@ from neelc.errors import NeelError
 from neelc.explain.report import written_queries
 from neelc.files import CallError, read_source
 from neelc.runtime.reference import Tables
-from neelc.tools.report.drawing import Subject, reference_picture
+from neelc.tools.report.drawing import DrawnQuery, reference_picture
 from neelc.tools.report.page import report_page
 from neelc.tools.why.explaining import rows_looked_at
 from neelc.tools.why.model import Why
-from neelc.tools.why.reading import Asked
+from neelc.tools.why.reading import WhyRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,7 +144,7 @@ def _explain_rows(host: HostInputs, places: list[int], options: argparse.Namespa
     return 0
 
 
-def _tables(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+def _tables(asked: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
     """The rows of the streams; None if they cannot be read, which has been said then."""
     if options.engine != "reference":
         return _read_by_spark(asked, inputs, program, options)
@@ -157,7 +157,7 @@ def _tables(asked: Asked, inputs: Inputs, program: Program, options: argparse.Na
     return tables
 
 
-def _read_by_spark(asked: Asked, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+def _read_by_spark(asked: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
     from neelc.api.spark_session import NoSpark, session
     from neelc.api.why import rows_on_spark
     from neelc.cli.options import check_data, frames_of, with_timezone
@@ -208,11 +208,11 @@ def coloured(found: Why) -> str:
 # `neelc why --report`: the events that were looked at, their matches, and what is told of each start.
 
 
-def why_page(asked: Asked, inputs: Inputs, tables: Tables, found: Why) -> str:
+def why_page(asked: WhyRequest, inputs: Inputs, tables: Tables, found: Why) -> str:
     """A page with a picture of the events that were looked at; notes tell of the starts."""
     text = written_queries(inputs.script, asked.program)[asked.place]
     file = Path(inputs.source.name).name
-    subject = Subject(file, text.name, text.text, asked.match, ())
+    subject = DrawnQuery(file, text.name, text.text, asked.match, ())
     program = asked.needed()
     rows = rows_looked_at(asked, tables)
     picture = reference_picture(subject, program, len(program.queries) - 1, rows, notes=found.notes)

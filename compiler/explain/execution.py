@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neelc.engines.spark.strategies import Planned, considered, program_of
+from neelc.engines.spark.strategies import PlannedQuery, considered, program_of
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Recognize
 from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Literal, Same
+from neelc.ir.expressions import Literal, SameAttributes
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import ANY_MATCH
-from neelc.pattern.cost.choose import Choice
-from neelc.pattern.plan.blocks import Unsupported
-from neelc.pattern.plan.consistency import Consistency, Kind, Shape, consistency, knowledge
+from neelc.pattern.cost.choose import FormChoice
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.consistency import Consistency, ConsistencyKind, ListPlaces, consistency, knowledge
 from neelc.pattern.plan.counting.plan import sentence
-from neelc.runtime.kernels.counting.chain import Counting
+from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
-from neelc.runtime.program import Imprecise, Program, Weigh
+from neelc.runtime.program import ImpreciseProgram, PatternProgram, Weigh
 
 # SASE++'s classes of the conditions on closures, and what follows for when they are judged.
 
@@ -40,7 +40,7 @@ could be elements: what fails there fails for each list.
     for part in all_parts(query.pattern):
         for condition in conjuncts(part.where):
             found = consistency(condition, known)
-            if found.shapes and not isinstance(condition, Same):
+            if found.shapes and not isinstance(condition, SameAttributes):
                 yield f"{condition} is {_kind(found)}: judged {_when(found, query)}."
 
 
@@ -53,14 +53,16 @@ def _kind(found: Consistency) -> str:
 
 def _when(found: Consistency, query: Match) -> str:
     shape = found.shape
-    if not shape & ~Shape.ELEMENT:
+    if not shape & ~ListPlaces.ELEMENT:
         return "on each event alone, and SAFE from then on"
     if query.strategy != ANY_MATCH:
         return "as soon as all that it names is bound"
-    if not shape & ~(Shape.ELEMENT | Shape.ADJACENT | Shape.RUNNING | Shape.FIRST):
-        return "on the first element" if shape == Shape.FIRST else "when an element is added to a list"
+    if not shape & ~(ListPlaces.ELEMENT | ListPlaces.ADJACENT | ListPlaces.RUNNING | ListPlaces.FIRST):
+        return "on the first element" if shape == ListPlaces.FIRST else "when an element is added to a list"
     # Events whose order is open make no list of all of them.
-    if found.kind in (Kind.FALSE, Kind.BOTH) and not any(stream.latest for stream in query.streams):
+    if found.kind in (ConsistencyKind.FALSE, ConsistencyKind.BOTH) and not any(
+        stream.latest for stream in query.streams
+    ):
         early = "what fails there fails for each list"
         return f"on complete lists, and before that on all events that could be elements: {early}"
     return "on complete lists"
@@ -69,7 +71,7 @@ def _when(found: Consistency, query: Match) -> str:
 # How a query over imprecise times is executed, in words.
 
 
-def weighing_sentence(program: Imprecise) -> str:
+def weighing_sentence(program: ImpreciseProgram) -> str:
     """For explanations.
 
     >>> from textwrap import fill
@@ -106,11 +108,11 @@ PATH = "the path of a match"
 def rows_sentence(program: RowProgram) -> str:
     """Which way the search goes, how long it may take, and why.
 
-    >>> from neelc.runtime.kernels.rows.program import ACCEPT, Condition, Machine
+    >>> from neelc.runtime.kernels.rows.program import ACCEPT, RowCondition, Machine
     >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((1,), (1, ACCEPT)), (False, True))
     >>> rows_sentence(RowProgram(machine, ("A", "B"), ("id",), ())).partition(": ")[0]
     'the rows of a partition together, in order; two passes over them, back and forth, in time linear in rows'
-    >>> program = RowProgram(machine, ("A", "B"), (), (), conditions=(Condition(1, None, (), ()),))
+    >>> program = RowProgram(machine, ("A", "B"), (), (), conditions=(RowCondition(1, None, (), ()),))
     >>> rows_sentence(program).partition(": ")[2]
     'the condition of B depends on the path of a match.'
     """
@@ -228,11 +230,11 @@ def sequential_sentence(program: SequentialProgram) -> str:
     """For explanations.
 
     >>> from neelc.runtime.program import Constant
-    >>> from neelc.runtime.kernels.sequential.program import Automaton, Condition
-    >>> automaton = Automaton(3, ((0, 0, 1), (1, 1, 2)), (2,))
+    >>> from neelc.runtime.kernels.sequential.program import SymbolAutomaton, SymbolCondition
+    >>> automaton = SymbolAutomaton(3, ((0, 0, 1), (1, 1, 2)), (2,))
     >>> sequential_sentence(SequentialProgram(automaton, ("A", "B"), (), ())).partition("; ")[2]
     'an automaton of 3 states reads each instant once, and matches are collected from their ends.'
-    >>> test = (Condition(1, Constant(True)),)
+    >>> test = (SymbolCondition(1, Constant(True)),)
     >>> sequential_sentence(SequentialProgram(automaton, ("A", "B"), ("id",), (), test)).partition("; ")[2]
     'an automaton of 3 states is followed from every start, since B depends on the events before it.'
     """
@@ -254,25 +256,25 @@ def sequential_sentence(program: SequentialProgram) -> str:
 # How a program of the kernel is executed, in words.
 
 
-def program_sentence(program: Program | RowProgram | SequentialProgram) -> str:
+def program_sentence(program: PatternProgram | RowProgram | SequentialProgram) -> str:
     """For explanations.
 
-    >>> print(program_sentence(Program((), (), (), keys=("id",))))
+    >>> print(program_sentence(PatternProgram((), (), (), keys=("id",))))
     the events of a key together, in the order of time; a program of 0 steps runs over them.
     """
     match program:
-        case Counting():
+        case CountingProgram():
             return sentence(program)
-        case Imprecise():
+        case ImpreciseProgram():
             return weighing_sentence(program)
-        case Program():
+        case PatternProgram():
             return _searching(program)
         case SequentialProgram():
             return sequential_sentence(program)
     return rows_sentence(program)
 
 
-def _searching(program: Program) -> str:
+def _searching(program: PatternProgram) -> str:
     together = "all events together" if not program.keys else "the events of a key together"
     if program.chunk is not None:
         together = "time is cut into chunks of eight windows, the events of a chunk together"
@@ -280,7 +282,7 @@ def _searching(program: Program) -> str:
     return f"{together}, in the order of time; a program of {count} runs over them."
 
 
-def counting_degree(program: Program | RowProgram) -> int | None:
+def counting_degree(program: PatternProgram | RowProgram) -> int | None:
     """About how often an event is looked at where matches are counted: as often as there are choices of so
     many events of a window. None where they are not counted.
 
@@ -290,7 +292,7 @@ def counting_degree(program: Program | RowProgram) -> int | None:
     >>> counting_degree(aggregate_plan(query(text), (), "SECOND").program)
     3
     """
-    if not isinstance(program, Counting):
+    if not isinstance(program, CountingProgram):
         return None
     pairs = any(move.where or move.absent for chain in program.chains for move in chain.moves)
     return 1 + max(len(chain.pins) for chain in program.chains) + pairs
@@ -314,10 +316,10 @@ class Execution:
         return " ".join([head, *self.others])
 
 
-def execution(choice: Choice) -> Execution:
+def execution(choice: FormChoice) -> Execution:
     try:
         found = considered(choice)
-    except Unsupported as refusal:
+    except UnsupportedQuery as refusal:
         how = f"not yet: {refusal.what} is not supported. The reference interpreter runs it."
         return Execution(None, how, lists=tuple(list_conditions(choice.query)))
     least = next(price.work for price in found.prices if price.strategy == found.strategy) or 1.0
@@ -335,7 +337,7 @@ def execution(choice: Choice) -> Execution:
     return Execution(found.strategy, _how(found), tuple(others), lists, degree)
 
 
-def _how(found: Planned) -> str:
+def _how(found: PlannedQuery) -> str:
     """In a sentence."""
     if found.strategy == "window":
         return "window functions over the events of each key, in the order of time."

@@ -29,7 +29,7 @@ ANY_MATCH, NEXT_MATCH = "SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"
 
 
 @dataclass(frozen=True)
-class Bounds:
+class GrowthBounds:
     """`work` is a formula in n and w; `growth` is linear, polynomial or exponential."""
 
     state: str
@@ -39,7 +39,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Choices:
+class ChoiceDegree:
     """In how many ways a part can choose events of one window: about w to the power of `degree`, for lists
     without a limit about 2 to the power of w."""
 
@@ -47,7 +47,7 @@ class Choices:
     lists: tuple[str, ...] = ()
 
 
-def bounds(query: Match, keys: Sequence[Key]) -> Bounds:
+def bounds(query: Match, keys: Sequence[Key]) -> GrowthBounds:
     """
     >>> from neelc.pattern.rules.examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
@@ -60,7 +60,7 @@ def bounds(query: Match, keys: Sequence[Key]) -> Bounds:
     >>> print(found.reason)
     A match is a choice of 2 events, and every choice that fits counts.
     """
-    return Bounds(_state(query, [key.name for key in keys]), *_work(query))
+    return GrowthBounds(_state(query, [key.name for key in keys]), *_work(query))
 
 
 def _state(query: Match, names: Sequence[str]) -> str:
@@ -91,7 +91,7 @@ def _work(query: Match) -> tuple[str, str, str]:
     return _power(found.degree, query), "linear" if found.degree <= 1 else "polynomial", reason
 
 
-def counted(found: Bounds, query: Match, degree: int) -> Bounds:
+def counted(found: GrowthBounds, query: Match, degree: int) -> GrowthBounds:
     """The same where matches are counted instead of enumerated."""
     growth = "linear" if degree <= 1 else "polynomial"
     return replace(found, work=_power(degree, query), growth=growth, reason="However many matches there are.")
@@ -137,27 +137,27 @@ def _power(degree: int, query: Match) -> str:
     return "n * w" if degree == 2 else f"n * w^{degree - 1}"
 
 
-def _choices(part: p.Pattern, dropped: frozenset[str] = frozenset()) -> Choices:
+def _choices(part: p.Pattern, dropped: frozenset[str] = frozenset()) -> ChoiceDegree:
     match part:
         case p.Event(variable=variable):
-            return Choices(int(variable not in dropped))
+            return ChoiceDegree(int(variable not in dropped))
         case p.Not():
-            return Choices(0)
+            return ChoiceDegree(0)
         case p.Exists(variables, inner):
             return _choices(inner, dropped | set(variables))
         case p.Repeat(inner, _, most, variable):
             found = _choices(inner, dropped)
             if variable in dropped:
-                return Choices(0)
+                return ChoiceDegree(0)
             if most is None:
-                return Choices(0, (variable or "", *found.lists))
-            return Choices(found.degree * most, found.lists)
+                return ChoiceDegree(0, (variable or "", *found.lists))
+            return ChoiceDegree(found.degree * most, found.lists)
         case p.Or(parts):
             branches = [_choices(branch, dropped) for branch in parts]
             return max(branches, key=lambda one: (bool(one.lists), one.degree))
     below = [_choices(inner, dropped) for inner in inner_parts(part)]
     lists = tuple(name for one in below for name in one.lists)
-    return Choices(sum(one.degree for one in below), lists)
+    return ChoiceDegree(sum(one.degree for one in below), lists)
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class Explanation:
     chosen: str
     why: str
     plan: PlanNode
-    bounds: Bounds
+    bounds: GrowthBounds
     held: float
     hopeless: bool
     steps: tuple[ShownStep, ...]

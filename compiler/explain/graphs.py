@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from neelc.explain.explanation import Explanation, PlanNode, Report
 from neelc.explain.network import NetworkExplanation
-from neelc.pattern.plan.automaton import Automaton, Edge, State
+from neelc.pattern.plan.automaton import Automaton, AutomatonState, Edge
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ def automaton_title(automaton: Automaton) -> str:
     return automaton.strategy + (f", WITHIN {automaton.window}" if automaton.window else "")
 
 
-def _shape(state: State) -> str:
+def _shape(state: AutomatonState) -> str:
     return "double" if state.accepts else "circle"
 
 
-def _state_lines(state: State) -> Iterator[str]:
+def _state_lines(state: AutomatonState) -> Iterator[str]:
     yield state.label
     for check in state.checks:
         yield from _wrapped(f"if {check}", 30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from neelc.engines.host.compiling import HostCompiled, Recognized
+from neelc.engines.host.compiling import CompiledHostQuery, RecognizedClause
 from neelc.explain.execution import memory_sentence
 from neelc.explain.text import folded
 from neelc.files import CallError
@@ -24,7 +24,7 @@ QUADRATIC = ", at worst quadratic in the rows of a partition"
 EXPONENTIAL = ", at worst exponential in the rows of a partition"
 
 
-def explained(queries: Sequence[HostCompiled], format: str = "text", mode: str = "simple") -> str:
+def explained(queries: Sequence[CompiledHostQuery], format: str = "text", mode: str = "simple") -> str:
     """The explanation of queries as text or as JSON; `CallError` for what there is not."""
     if mode != "simple":
         raise CallError(f"explain --mode {mode}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")
@@ -36,7 +36,7 @@ def explained(queries: Sequence[HostCompiled], format: str = "text", mode: str =
     return "\n".join("\n".join(_query(query)) for query in queries) + "\n"
 
 
-def _query(query: HostCompiled) -> list[str]:
+def _query(query: CompiledHostQuery) -> list[str]:
     lines: list[str] = []
     for one in query.recognized:
         reads = " ".join(one.reads.split())
@@ -59,7 +59,7 @@ def _lines(record: dict[str, object]) -> list[str]:
     return lines
 
 
-def _record(one: Recognized) -> dict[str, object]:
+def _record(one: RecognizedClause) -> dict[str, object]:
     """What is told about a clause, by its names."""
     query, plan = one.plan.query, one.plan
     conditions = {found.variable: show(found.condition) for found in query.definitions}
@@ -90,7 +90,7 @@ def _rows(query: Recognize) -> str:
     return f"{rows}, AFTER MATCH SKIP {query.skip.kind}{variables}{within}"
 
 
-def _how(one: Recognized) -> str:
+def _how(one: RecognizedClause) -> str:
     program = one.plan.program
     if one.strategy == "linear":
         names = " and ".join(

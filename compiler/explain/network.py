@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from neelc.algebra.cost.network import chosen_network
-from neelc.algebra.cost.order import Order, join_order, network_price, written_order
+from neelc.algebra.cost.order import JoinOrder, join_order, network_price, written_order
 from neelc.algebra.cost.sizes import told, valid_events
-from neelc.algebra.rules.optimise import Optimised
+from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.catalog.statistics.known import Fact
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.spark.algebra import considered_network
@@ -20,15 +20,15 @@ from neelc.ir.expressions import Expr
 from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.program import OutputColumn
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 
 # The operators of a SELECT as a plan: what each does, and how many events of it are valid at an instant.
 
 Detail = tuple[str, str]
 
 _KINDS: dict[type[a.Operator], str] = {
-    a.Source: "scan",
-    a.Relation: "scan",
+    a.StreamSource: "scan",
+    a.RelationSource: "scan",
     a.Aggregator: "aggregate",
     a.Coalesced: "aggregate",
     a.Projection: "project",
@@ -60,9 +60,9 @@ def plan_node(operator: a.Operator, statistics: Statistics) -> PlanNode:
 
 def _title(operator: a.Operator) -> str:
     match operator:
-        case a.Source(_, stream):
+        case a.StreamSource(_, stream):
             return f"{'query' if stream.query else 'stream'} {written(stream.name)}"
-        case a.Relation(_, stream):
+        case a.RelationSource(_, stream):
             return f"relation {written(stream.name)}"
         case a.TimeWindow(_, size, jump):
             return f"window of {size}" + (f", jumps of {jump}" if jump else "")
@@ -89,7 +89,7 @@ def _title(operator: a.Operator) -> str:
 
 def _details(operator: a.Operator) -> Iterator[Detail]:
     match operator:
-        case a.Source(variable, stream) | a.Relation(variable, stream):
+        case a.StreamSource(variable, stream) | a.RelationSource(variable, stream):
             if variable != written(stream.name):
                 yield "as", variable
         case a.CountWindow(partition=partition) if partition:
@@ -183,7 +183,7 @@ def explained_network(
     try:
         lets = considered_network(query, found.root, statistics)
         spark = tuple((let.name, let.comment) for let in lets if let.comment)
-    except Unsupported as error:
+    except UnsupportedQuery as error:
         refusal = f"not yet: {error.what} is not supported. The reference interpreter runs it."
     facts = tuple(_facts(query, statistics))
     return NetworkExplanation(
@@ -199,7 +199,7 @@ def explained_network(
     )
 
 
-def _steps(root: a.Operator, found: Optimised) -> Iterator[ShownStep]:
+def _steps(root: a.Operator, found: OptimisedNetwork) -> Iterator[ShownStep]:
     before = str(root)
     for step in found.steps:
         after = str(step.root)
@@ -224,13 +224,13 @@ def _prices(written: a.Operator, executed: a.Operator, statistics: Statistics) -
 
 
 def _facts(query: a.Algebra, statistics: Statistics) -> Iterator[Fact]:
-    relations = {node.stream.name for node in walk(query.root) if isinstance(node, a.Relation)}
+    relations = {node.stream.name for node in walk(query.root) if isinstance(node, a.RelationSource)}
     for stream in query.streams:
         if stream.name not in relations:
             yield told(stream, statistics)
 
 
-def _ratio(written: Order, best: Order) -> float:
+def _ratio(written: JoinOrder, best: JoinOrder) -> float:
     return written.cost / best.cost if best.cost else 1.0
 
 

@@ -30,11 +30,11 @@ from neelc.ir.node import walk
 from neelc.ir.program import Match, OutputColumn, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.cost.choose import Choice, ShortcutDecision, choose
+from neelc.pattern.cost.choose import FormChoice, ShortcutDecision, choose
 from neelc.pattern.cost.estimate import Estimate
 from neelc.pattern.cost.ledger import Ledger
-from neelc.pattern.cost.setting import Setting
-from neelc.pattern.cost.spark_work import Data
+from neelc.pattern.cost.setting import CostSetting
+from neelc.pattern.cost.spark_work import KernelInput
 from neelc.pattern.plan.automaton import automaton
 from neelc.pattern.plan.scans import Scan, scans
 from neelc.pattern.rules.driver import has_readers
@@ -58,11 +58,11 @@ def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
     types: A, B
     columns: ts, kind, user, x (2 of 6 are not read)
     """
-    data = Data(Setting(Ledger(query, statistics)))
+    data = KernelInput(CostSetting(Ledger(query, statistics)))
     return tuple(_node(scan, data) for scan in scans(query))
 
 
-def _node(scan: Scan, data: Data) -> PlanNode:
+def _node(scan: Scan, data: KernelInput) -> PlanNode:
     name = written(scan.stream.name)
     title = f"read {name} once" if scan.stream.query is None else f"take the matches of {name}"
     rows = data.setting.ledger.stream_events(scan.stream)
@@ -70,7 +70,7 @@ def _node(scan: Scan, data: Data) -> PlanNode:
     return PlanNode("scan", title, details, rows if scan.everything else min(rows, _kept(scan.stream, data)))
 
 
-def _counted(rows: float, stream: Stream, data: Data) -> str:
+def _counted(rows: float, stream: Stream, data: KernelInput) -> str:
     """How many there are, and how that is known."""
     origin = data.setting.ledger.origin_of_events(stream)
     if origin == "counted":
@@ -80,7 +80,7 @@ def _counted(rows: float, stream: Stream, data: Data) -> str:
     return f"about {numbers.amount(rows)}"
 
 
-def _kept(stream: Stream, data: Data) -> float:
+def _kept(stream: Stream, data: KernelInput) -> float:
     """The rows that pass; those of a type in several streams are divided evenly among them."""
     streams = {known.name: [member.stream for member in known.members] for known in data.setting.query.types}
     return sum(
@@ -236,7 +236,7 @@ def _reason(key: Key) -> str:
 
 
 def explained(
-    name: str, text: str, choice: Choice, statistics: Statistics, lints: tuple[Diagnostic, ...] = ()
+    name: str, text: str, choice: FormChoice, statistics: Statistics, lints: tuple[Diagnostic, ...] = ()
 ) -> Explanation:
     """Why a query is executed as it is. `text` is the query as it was written, laid out."""
     chosen = choice.chosen
@@ -265,7 +265,7 @@ def explained(
     )
 
 
-def _alternatives(choice: Choice) -> Iterator[ShownAlternative]:
+def _alternatives(choice: FormChoice) -> Iterator[ShownAlternative]:
     least = choice.chosen.estimate.work or 1.0
     for form in choice.alternatives:
         text = query_text(form.form.rewriting.query)
@@ -285,20 +285,20 @@ def _shortcut(decision: ShortcutDecision) -> ShownShortcut:
 
 
 @dataclass(frozen=True)
-class Written:
+class QueryText:
     """A query's name, or its place if it has none, and its text as `neelc fmt` prints it."""
 
     name: str
     text: str
 
 
-def written_queries(script: Script, program: Program) -> list[Written]:
+def written_queries(script: Script, program: Program) -> list[QueryText]:
     """The queries of a script in order; a PATTERN in FROM is one of them."""
     named = with_named_patterns(iter(script.statements))
     statements = [s for s in named if isinstance(s, CreateQuery | RunQuery)]
     pairs = zip(statements, program.queries, strict=True)
     return [
-        Written(query.name or f"query {number}", format_script(Script((statement,))).rstrip())
+        QueryText(query.name or f"query {number}", format_script(Script((statement,))).rstrip())
         for number, (statement, query) in enumerate(pairs, 1)
     ]
 
@@ -317,7 +317,7 @@ def report(
     Warnings point into `source`; without it there are none.
     """
     found: list[Explanation] = []
-    choices: list[Choice] = []
+    choices: list[FormChoice] = []
     networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
     for place, (query, text) in enumerate(zip(program.queries, texts, strict=True)):
@@ -341,7 +341,9 @@ def report(
     return Report(file, tuple(found), tuple(networks), sharing, statistics.notes, order)
 
 
-def _shared(choices: Sequence[Choice], names: Sequence[str], statistics: Statistics) -> Iterator[SharedGroup]:
+def _shared(
+    choices: Sequence[FormChoice], names: Sequence[str], statistics: Statistics
+) -> Iterator[SharedGroup]:
     """What is executed together, of all the queries in their chosen forms."""
     queries = [choice.chosen.form.rewriting.query for choice in choices]
     for group in share_queries(queries, statistics).shared:

@@ -16,7 +16,7 @@ from neelc.explain.words import LONGEST, clauses, pattern_text, query_text
 from neelc.ir.node import map_children
 from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
-from neelc.pattern.rules.rule import Refusal, Rewriting, Step
+from neelc.pattern.rules.rule import Refusal, Rewriting, RuleStep
 
 
 @cache
@@ -48,7 +48,7 @@ def shown_steps(original: Match, rewriting: Rewriting) -> Iterator[ShownStep]:
         before = step.query
 
 
-def _part_step(step: Step, before: Pattern, after: Pattern) -> ShownStep:
+def _part_step(step: RuleStep, before: Pattern, after: Pattern) -> ShownStep:
     pattern = _put(step.query.pattern, after, before)
     whole_before, whole_after = query_text(replace(step.query, pattern=pattern)), query_text(step.query)
     if max(len(whole_before), len(whole_after)) > LONGEST:
@@ -65,7 +65,7 @@ def _put(whole: Pattern, old: Pattern, new: Pattern) -> Pattern:
     return map_children(whole, lambda child: _put(child, old, new) if isinstance(child, Pattern) else child)
 
 
-def _query_step(step: Step, before: Match) -> ShownStep:
+def _query_step(step: RuleStep, before: Match) -> ShownStep:
     """A rule on a whole query: the clauses it changed."""
     old, new = clauses(before), clauses(step.query)
     changed = tuple(word for word in dict.fromkeys((*old, *new)) if old.get(word) != new.get(word))

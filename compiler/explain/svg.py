@@ -12,7 +12,7 @@ from neelc.explain import words as numbers
 from neelc.explain.explanation import PlanNode
 from neelc.explain.graphs import automaton_title, edge_lines
 from neelc.explain.html import escape, number, tag
-from neelc.pattern.plan.automaton import Automaton, Edge, State
+from neelc.pattern.plan.automaton import Automaton, AutomatonState, Edge
 
 # Where to draw the nodes of a graph: in layers from left to right, edges as short and straight as may be.
 #
@@ -33,7 +33,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     """The centre of each box, and for each link the points it is drawn through, ends included."""
 
     centres: Mapping[str, Point]
@@ -52,7 +52,9 @@ class _Layers:
     after: dict[str, list[str]] = field(default_factory=dict)
 
 
-def layered(boxes: Mapping[str, Box], links: Sequence[Link], across: float = 28, down: float = 18) -> Layout:
+def layered(
+    boxes: Mapping[str, Box], links: Sequence[Link], across: float = 28, down: float = 18
+) -> GraphLayout:
     """
     >>> found = layered({"a": Box(10, 10), "b": Box(10, 10), "c": Box(10, 10)}, [("a", "b"), ("a", "c")])
     >>> found.centres["a"], found.centres["b"], found.centres["c"]
@@ -74,7 +76,7 @@ def layered(boxes: Mapping[str, Box], links: Sequence[Link], across: float = 28,
     }
     paths = [_path(chain, centres, layers) for chain in chains]
     height = max((centres[name][1] + box.height / 2 for name, box in layers.boxes.items()), default=0)
-    return Layout({name: centres[name] for name in boxes}, paths, width, height)
+    return GraphLayout({name: centres[name] for name in boxes}, paths, width, height)
 
 
 def _layers(boxes: Mapping[str, Box], links: Sequence[Link]) -> tuple[_Layers, list[list[str]]]:
@@ -330,10 +332,10 @@ class _Picture:
             self.boxes[_text(at)] = Box(width(joint.lines) + 14, LINE * len(joint.lines) + 8)
             self.links += [*((state, _text(at)) for state in joint.left), (_text(at), joint.right)]
 
-    def _loop(self, state: State, kind: str) -> list[str]:
+    def _loop(self, state: AutomatonState, kind: str) -> list[str]:
         return self.loops.get((state.number, kind), [])
 
-    def _state_box(self, state: State) -> Box:
+    def _state_box(self, state: AutomatonState) -> Box:
         """A state with its loops: another element above it, what is passed over below it."""
         again, ignored, checks = self._loop(state, "again"), self._loop(state, "ignore"), _checks(state)
         above = LOOP + LINE * len(again) if again else 0
@@ -341,13 +343,13 @@ class _Picture:
         # As high above as below, so that edges meet the state itself.
         return Box(max(2 * _half(state), width([*again, *checks])) + 8, PILL + 2 * max(above, below))
 
-    def states(self, found: Layout) -> Iterator[str]:
+    def states(self, found: GraphLayout) -> Iterator[str]:
         for state in self.automaton.states:
             x, y = found.centres[_name(state)]
             kind = "begin" if state.number == 0 else "accept" if state.accepts else "wait"
             yield tag("g", *self._around(state, x, y), *_body(state, x, y), class_=f"state {kind}")
 
-    def _around(self, state: State, x: float, y: float) -> Iterator[str]:
+    def _around(self, state: AutomatonState, x: float, y: float) -> Iterator[str]:
         """The loops of a state and what is checked in it."""
         if again := self._loop(state, "again"):
             top = y - PILL / 2
@@ -365,7 +367,7 @@ class _Picture:
         heads = {f"marker_{head}": f"url(#{self.arrow})"} if head else {}
         return tag("path", d=path, class_=kind, **heads)
 
-    def edges(self, found: Layout) -> Iterator[str]:
+    def edges(self, found: GraphLayout) -> Iterator[str]:
         """All lines first: a text may stand on one that is not its own."""
         paths = iter(found.paths)
         for joint in self.joints:
@@ -381,13 +383,13 @@ class _Picture:
             left, top = x - box.width / 2 + 7, y - box.height / 2 + LINE / 2 + 4
             yield tag("g", frame(x, y, box, 5), text(joint.lines, left, top), class_=f"edge {joint.kind}")
 
-    def _side(self, state: str, found: Layout, side: int, aside: float) -> Point:
+    def _side(self, state: str, found: GraphLayout, side: int, aside: float) -> Point:
         """Where a line meets a state: on its left (-1) or its right (1)."""
         x, y = found.centres[state]
         return x + side * (self.halves[state] - aside / 3), y + aside
 
 
-def _body(state: State, x: float, y: float) -> Iterator[str]:
+def _body(state: AutomatonState, x: float, y: float) -> Iterator[str]:
     if state.accepts:
         ring = Box(2 * (_half(state) + RING), PILL + 2 * RING)
         yield frame(x, y, ring, ring.height / 2, "ring")
@@ -395,7 +397,7 @@ def _body(state: State, x: float, y: float) -> Iterator[str]:
     yield text([state.label], x, y, "label")
 
 
-def _name(state: State) -> str:
+def _name(state: AutomatonState) -> str:
     return str(state.number)
 
 
@@ -404,7 +406,7 @@ def _text(at: int) -> str:
     return f"text {at}"
 
 
-def _half(state: State) -> float:
+def _half(state: AutomatonState) -> float:
     """Half the width of a state."""
     return max(width([state.label]) + 28, 64.0) / 2
 
@@ -413,7 +415,7 @@ def _label(edge: Edge) -> list[str]:
     return list(edge_lines(edge, 32))
 
 
-def _checks(state: State) -> list[str]:
+def _checks(state: AutomatonState) -> list[str]:
     wrapped = (textwrap.wrap(f"if {check}", 32, subsequent_indent="  ") for check in state.checks)
     return [line for lines in wrapped for line in lines]
 
@@ -431,7 +433,7 @@ def _joints(automaton: Automaton) -> Iterator[_Joint]:
         yield _Joint(tuple(_label(edge)), edge.kind, (str(edge.target),), str(edge.source), True)
 
 
-def _backward(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[int]:
+def _backward(states: Sequence[AutomatonState], edges: Sequence[Edge]) -> Iterator[int]:
     """The edges that lead back to a state on the way to them: these close a circle."""
     leaving: dict[int, list[tuple[int, int]]] = {state.number: [] for state in states}
     for at, edge in enumerate(edges):
@@ -539,7 +541,7 @@ def _turned(point: Point) -> Point:
     return point[1], point[0]
 
 
-def _operators(found: Layout, drawn: dict[str, _Drawn]) -> Iterator[str]:
+def _operators(found: GraphLayout, drawn: dict[str, _Drawn]) -> Iterator[str]:
     for key, one in drawn.items():
         (x, y), box = _turned(found.centres[key]), one.box
         left, top = x - box.width / 2, y - box.height / 2
@@ -565,7 +567,7 @@ def _lines(one: _Drawn, left: float, top: float) -> Iterator[str]:
 
 
 def _edges(
-    found: Layout, boxes: dict[str, Box], links: Sequence[tuple[str, str]], arrow: str
+    found: GraphLayout, boxes: dict[str, Box], links: Sequence[tuple[str, str]], arrow: str
 ) -> Iterator[str]:
     for (reader, read), path in zip(links, found.paths, strict=True):
         first, *bends, last = (_turned(point) for point in reversed(path))

@@ -42,7 +42,7 @@ class Operator(Node):
 
 
 @dataclass(frozen=True)
-class Source(Operator):
+class StreamSource(Operator):
     """The events of a stream or of a query before.
 
     An event of a declared stream is valid from its time on, for one instant of its clock, or up to its end,
@@ -59,7 +59,7 @@ class Source(Operator):
 
 
 @dataclass(frozen=True)
-class Relation(Operator):
+class RelationSource(Operator):
     """Rows that are valid forever: an input of a correlator, and of nothing else."""
 
     variable: str
@@ -235,7 +235,7 @@ class Algebra(Node):
     @property
     def streams(self) -> tuple[Stream, ...]:
         """What the query reads: streams, relations and queries before, each once."""
-        read = (node.stream for node in walk(self.root) if isinstance(node, Source | Relation))
+        read = (node.stream for node in walk(self.root) if isinstance(node, StreamSource | RelationSource))
         return tuple({stream.name: stream for stream in read}.values())
 
 
@@ -264,7 +264,7 @@ def inputs_of(operator: Operator) -> tuple[Operator, ...]:
     match operator:
         case Correlator(inputs) | Agent(inputs):
             return inputs
-        case Source() | Relation():
+        case StreamSource() | RelationSource():
             return ()
     found = getattr(operator, "input")  # noqa: B009
     assert isinstance(found, Operator)
@@ -277,7 +277,7 @@ def inputs_of(operator: Operator) -> tuple[Operator, ...]:
 def is_pointwise(operator: Operator) -> bool:
     """Whether every event is valid at one instant only."""
     match operator:
-        case Source(_, stream):
+        case StreamSource(_, stream):
             return stream.end is None
         case Filter() | Projection():
             return is_pointwise(operator.input)
@@ -293,9 +293,9 @@ def has_only_points(operator: Operator) -> bool:
     is a match of; and a relation is valid forever, but it makes no event last.
     """
     match operator:
-        case Source(_, stream):
+        case StreamSource(_, stream):
             return stream.end is None or stream.only_points
-        case Relation() | PatternMatcher():
+        case RelationSource() | PatternMatcher():
             return True
         case Filter() | Projection() | Coalesced() | Aggregator() | Correlator():
             return all(map(has_only_points, inputs_of(operator)))
@@ -305,7 +305,7 @@ def has_only_points(operator: Operator) -> bool:
 def is_time(expression: Expr, operator: Operator) -> bool:
     """Whether an expression over the payload of an operator is the time of one of its sources."""
     match expression, operator:
-        case Attribute(Variable(variable), name), Source(known, stream):
+        case Attribute(Variable(variable), name), StreamSource(known, stream):
             return variable == known and stream.query is None and bare(name) == stream.start
         case Attribute(_, name), Projection(input, _, outputs):
             return any(one.name == bare(name) and is_time(one.expression, input) for one in outputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from neelc.ir.expressions import Conjunction, Expr, Same, Variable
+from neelc.ir.expressions import Conjunction, Expr, SameAttributes, Variable
 from neelc.ir.node import Node, remembered, walk
 
 
@@ -52,7 +52,7 @@ def _names_in(node: Node) -> frozenset[str]:
 
 def has_same(where: Expr | None) -> bool:
     """Whether one of the conjuncts is an `[id]`: it speaks of all events of the part it stands at."""
-    return any(isinstance(conjunct, Same) for conjunct in conjuncts(where))
+    return any(isinstance(conjunct, SameAttributes) for conjunct in conjuncts(where))
 
 
 # Conditions as lists of conjuncts.

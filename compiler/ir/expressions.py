@@ -166,7 +166,7 @@ class IsDistinct(Expr):
 
 
 @dataclass(frozen=True)
-class When(Node):
+class CaseBranch(Node):
     """One branch of a CASE."""
 
     condition: Expr
@@ -178,7 +178,7 @@ class Case(Expr):
     """`CASE [operand] WHEN ... THEN ... [ELSE ...] END`."""
 
     operand: Expr | None
-    whens: tuple[When, ...]
+    whens: tuple[CaseBranch, ...]
     otherwise: Expr | None = None
 
 
@@ -214,7 +214,7 @@ class Call(Expr):
 
 
 @dataclass(frozen=True)
-class Filtered(Expr):
+class FilteredCall(Expr):
     """`call FILTER (WHERE condition)`."""
 
     call: Expr
@@ -251,7 +251,7 @@ class RunningFinal(Expr):
 
 
 @dataclass(frozen=True)
-class Same(Expr):
+class SameAttributes(Expr):
     """`[id]`: these attributes are equal, and not NULL, on every event concerned."""
 
     attributes: tuple[str, ...]
@@ -259,7 +259,7 @@ class Same(Expr):
 
 # References: what an expression says about events.
 #
-# They come in two forms. The parser writes `Name`, `Member`, `Subscript` and `Slice`, which say only how
+# They come in two forms. The parser writes `Name`, `MemberAccess`, `Subscript` and `Slice`: only how
 # the text looked. The binder replaces them by `Attribute` and its kin over an `EventRef`, which say what is
 # meant.
 
@@ -274,7 +274,7 @@ class Name(Expr):
 
 
 @dataclass(frozen=True)
-class Member(Expr):
+class MemberAccess(Expr):
     """`base.name` where base is not itself a dotted name: `b[i].price`, `START(s).id`."""
 
     base: Expr
@@ -325,7 +325,7 @@ class Variable(EventRef):
 
 
 @dataclass(frozen=True)
-class At(EventRef):
+class ListElement(EventRef):
     """One element of a Kleene variable: `b[i-1]`."""
 
     base: EventRef
@@ -333,7 +333,7 @@ class At(EventRef):
 
 
 @dataclass(frozen=True)
-class Each(EventRef):
+class EveryElement(EventRef):
     """Every element of a Kleene variable, `b[]`, or those up to `upper`, `b[..i-1]`."""
 
     base: EventRef
@@ -341,7 +341,7 @@ class Each(EventRef):
 
 
 @dataclass(frozen=True)
-class Inner(EventRef):
+class InnerVariable(EventRef):
     """A variable of a composite closure's body, seen from outside: `k[i].a` is Inner(At(k), a)."""
 
     base: EventRef
@@ -350,7 +350,7 @@ class Inner(EventRef):
 
 @dataclass(frozen=True)
 class Attribute(Expr):
-    """`event.name`. With `Each` inside the reference it stands for many values: only in aggregates,
+    """`event.name`. With `EveryElement` inside the reference it stands for many values: only in aggregates,
     or alone as an array."""
 
     event: EventRef
@@ -359,7 +359,7 @@ class Attribute(Expr):
 
 
 @dataclass(frozen=True)
-class Whole(Expr):
+class WholeEvent(Expr):
     """The event itself as a value: a struct of its attributes; `count(b[])` counts these."""
 
     event: EventRef
@@ -376,7 +376,7 @@ class Field(Expr):
 
 
 @dataclass(frozen=True)
-class Item(Expr):
+class ElementAccess(Expr):
     """An element of an array or map value, as Spark's `base[index]`."""
 
     base: Expr
@@ -405,7 +405,7 @@ class EventTime(Expr):
 class Aggregate(Expr):
     """An aggregate.
 
-    Over the elements of one match when its argument holds an `Each`: `sum(b[].price)`; over all matches
+    Over the elements of one match if its argument holds an `EveryElement`: `sum(b[].price)`; over all matches
     otherwise: `count(*)` (`argument` None) or `max(a.price)`, in RETURN only.
 
     One that a user has registered has its `function`: of all the values, NULLs as None, in the list's order.
@@ -462,7 +462,7 @@ class OverRows(RowValue):
 
 
 @dataclass(frozen=True)
-class Given(RowValue):
+class ConstantRowValue(RowValue):
     """A column that is the same at all rows, and is known even if the match has none: what a query inside the
     clause gives. For MEASURES: DEFINE is judged at a row."""
 
@@ -486,7 +486,7 @@ class MatchNumber(RowValue):
 __all__ = [
     "ARITHMETIC",
     "Aggregate",
-    "At",
+    "ListElement",
     "AtRow",
     "Attribute",
     "BITWISE",
@@ -499,29 +499,29 @@ __all__ = [
     "Classifier",
     "Conjunction",
     "Disjunction",
-    "Each",
+    "EveryElement",
     "EventRef",
     "EventTime",
     "Expr",
     "Extract",
-    "Filtered",
-    "Given",
+    "FilteredCall",
+    "ConstantRowValue",
     "Field",
     "InList",
     "InQuery",
     "Index",
-    "Inner",
+    "InnerVariable",
     "Interval",
     "IntervalPart",
     "IsDistinct",
     "IsNull",
     "IsTruth",
-    "Item",
+    "ElementAccess",
     "Like",
     "Literal",
     "MatchNumber",
     "MatchProperty",
-    "Member",
+    "MemberAccess",
     "Name",
     "Negation",
     "NestedQuery",
@@ -529,35 +529,35 @@ __all__ = [
     "Parameter",
     "RowValue",
     "RunningFinal",
-    "Same",
+    "SameAttributes",
     "Slice",
     "Star",
     "Subscript",
     "Unary",
     "Value",
     "Variable",
-    "When",
-    "Whole",
+    "CaseBranch",
+    "WholeEvent",
 ]
 
 
 # Expressions that stand for many values, because a reference in them ranges over a list: `b[].price`.
 
 
-def lists(node: Node) -> Iterator[Each]:
+def lists(node: Node) -> Iterator[EveryElement]:
     """The lists that `node` ranges over, outer ones first; those of an aggregate inside it are its own.
 
-    >>> from neelc.ir.expressions import Inner, Variable
+    >>> from neelc.ir.expressions import InnerVariable, Variable
     >>> from neelc.ir.types import INT
-    >>> outer = Each(Variable("k"))
-    >>> found = lists(Attribute(Each(Inner(outer, "c")), "x", INT))
+    >>> outer = EveryElement(Variable("k"))
+    >>> found = lists(Attribute(EveryElement(InnerVariable(outer, "c")), "x", INT))
     >>> [each == outer for each in found]
     [True, False]
     """
     if not isinstance(node, Aggregate):
         for child in children(node):
             yield from lists(child)
-    if isinstance(node, Each):
+    if isinstance(node, EveryElement):
         yield node
 
 
@@ -569,20 +569,20 @@ def is_many(node: Node) -> bool:
 def is_array_of_path(expression: Expr) -> bool:
     """Whether, outside aggregates, the expression is the array of what a path gives for each element."""
     match expression:
-        case Attribute() | Whole() | EventTime():
+        case Attribute() | WholeEvent() | EventTime():
             return is_many(expression)
-        case Field(base) | Item(base):
+        case Field(base) | ElementAccess(base):
             return is_array_of_path(base)
     return False
 
 
-def element(expression: Expr, each: Each, position: int) -> Expr:
+def element(expression: Expr, each: EveryElement, position: int) -> Expr:
     """The expression with one element in place of a list.
 
     >>> from neelc.ir.expressions import Variable
     >>> from neelc.ir.types import INT
-    >>> each = Each(Variable("b"))
-    >>> element(Attribute(each, "x", INT), each, 1).event == At(Variable("b"), Index("FIRST", 1))
+    >>> each = EveryElement(Variable("b"))
+    >>> element(Attribute(each, "x", INT), each, 1).event == ListElement(Variable("b"), Index("FIRST", 1))
     True
     """
 
@@ -590,7 +590,7 @@ def element(expression: Expr, each: Each, position: int) -> Expr:
         if isinstance(node, Aggregate):
             return node
         if node == each:
-            return At(each.base, Index("FIRST", position))
+            return ListElement(each.base, Index("FIRST", position))
         return map_children(node, change)
 
     changed = change(expression)

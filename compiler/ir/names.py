@@ -89,10 +89,10 @@ def meant(name: str, texts: Iterable[str]) -> str | None:
     return next((text for text in texts if text.casefold() == name.casefold()), None)
 
 
-class Names:
+class NameSet:
     """Names in source form, by which others are found however many there are.
 
-    >>> names = Names()
+    >>> names = NameSet()
     >>> names.add("Price")
     >>> names.has("PRICE"), names.has("`PRICE`"), names.has("`Price`")
     (True, False, True)

@@ -109,7 +109,7 @@ class OutputColumn(Node):
 
 
 @dataclass(frozen=True)
-class Level:
+class PrefixLevel:
     """A branch that is a prefix of a SEQ: `start` is the variable of its first event. `hints` are the first
     variables of the branches that tell why the next prefix was not reached; the first of them that has a
     match tells it."""
@@ -119,11 +119,11 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Furthest:
+class FurthestPrefix:
     """WITH PARTIAL MATCHES: the pattern is an OR of the prefixes of a SEQ, and of each start the match of the
     last of the `levels` counts; `written` is the query without that. No node: it is not walked over."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[PrefixLevel, ...]
     written: Match
 
 
@@ -148,7 +148,7 @@ class Match(Node):
     distinct: bool = False
     collapsed: bool = False
     aggregated: bool = False
-    partial: Furthest | None = None
+    partial: FurthestPrefix | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

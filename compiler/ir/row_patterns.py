@@ -158,7 +158,7 @@ class Instants(Node):
 
 
 @dataclass(frozen=True)
-class Relation(Node):
+class TemporalRelation(Node):
     """One of the 26 temporal constraints between two symbols: `AA.BB` is (A)(A B)(B).
 
     The first time a symbol appears is its start, the second its end; dots join equal instants.
@@ -168,14 +168,14 @@ class Relation(Node):
 
 
 @dataclass(frozen=True)
-class Relations(Node):
+class TemporalRelations(Node):
     """A temporal constraint list, `(AABB;A.ABB)`: one of them holds."""
 
-    choices: tuple[Relation, ...]
+    choices: tuple[TemporalRelation, ...]
 
 
 @dataclass(frozen=True)
-class Absent(Node):
+class AbsentSymbol(Node):
     """`!s`: the symbol does not occur."""
 
     symbol: str
@@ -185,7 +185,7 @@ class Absent(Node):
 class TemporalPattern(Node):
     """A TP: all of its parts hold."""
 
-    parts: tuple[Relations | Absent, ...]
+    parts: tuple[TemporalRelations | AbsentSymbol, ...]
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class CreateType(Statement):
 
 
 @dataclass(frozen=True)
-class Query(Node):
+class ScriptQuery(Node):
     """A pattern query or a SELECT."""
 
 
@@ -128,18 +128,18 @@ class CreateQuery(Statement):
     """`CREATE QUERY name AS query`, also written `PATTERN ... AS name` and `( SELECT ... ) AS name`."""
 
     name: str
-    query: Query
+    query: ScriptQuery
 
 
 @dataclass(frozen=True)
 class RunQuery(Statement):
     """A query without a name."""
 
-    query: Query
+    query: ScriptQuery
 
 
 @dataclass(frozen=True)
-class Unread(Statement):
+class UnreadStatement(Statement):
     """A statement that could not be read, and why.
 
     `declares` is the name it would have declared, "" for a query without a name, None if that is unclear:
@@ -177,7 +177,7 @@ class Return(Node):
 
 
 @dataclass(frozen=True)
-class PatternQuery(Query):
+class PatternQuery(ScriptQuery):
     """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is one of `STRATEGIES`, None when not said.
 
     `partial` is WITH PARTIAL MATCHES: how far each start came.
@@ -230,7 +230,7 @@ class FromStream(FromItem):
 class FromQuery(FromItem):
     """`( SELECT ... ) AS alias`."""
 
-    query: Query | None = None
+    query: ScriptQuery | None = None
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class FromAgent(FromItem):
 
 
 @dataclass(frozen=True)
-class Wanted(Node):
+class MatchmakerAttribute(Node):
     """`name:TYPE {(property, value), ...}` in MATCH(...): an attribute of JEPC's matchmaker."""
 
     name: str
@@ -254,11 +254,11 @@ class Wanted(Node):
 class FromMatchmaker(FromItem):
     """`MATCH(attribute, ...)`: any stream that offers these attributes (JEPC's matchmaker)."""
 
-    attributes: tuple[Wanted, ...] = ()
+    attributes: tuple[MatchmakerAttribute, ...] = ()
 
 
 @dataclass(frozen=True)
-class Select(Query):
+class Select(ScriptQuery):
     """JEPC-QL's SELECT: filter, aggregator, correlator, pattern matcher."""
 
     items: tuple[Output, ...]

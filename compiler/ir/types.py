@@ -13,7 +13,7 @@ class DataType(Node):
 
 
 @dataclass(frozen=True)
-class Simple(DataType):
+class SimpleType(DataType):
     """A type without parameters; `name` is one of `SIMPLE_TYPES`."""
 
     name: str
@@ -57,30 +57,30 @@ class Struct(DataType):
     fields: tuple[StructField, ...]
 
 
-VOID = Simple("VOID")
-BOOLEAN = Simple("BOOLEAN")
-TINYINT = Simple("TINYINT")
-SMALLINT = Simple("SMALLINT")
-INT = Simple("INT")
-BIGINT = Simple("BIGINT")
-FLOAT = Simple("FLOAT")
-DOUBLE = Simple("DOUBLE")
-STRING = Simple("STRING")
-BINARY = Simple("BINARY")
+VOID = SimpleType("VOID")
+BOOLEAN = SimpleType("BOOLEAN")
+TINYINT = SimpleType("TINYINT")
+SMALLINT = SimpleType("SMALLINT")
+INT = SimpleType("INT")
+BIGINT = SimpleType("BIGINT")
+FLOAT = SimpleType("FLOAT")
+DOUBLE = SimpleType("DOUBLE")
+STRING = SimpleType("STRING")
+BINARY = SimpleType("BINARY")
 
 
 @dataclass(frozen=True)
-class Formatted(DataType):
+class FormattedTimestamp(DataType):
     """A TIMESTAMP that data hold as a text of a pattern: how it is read. No expression has this type."""
 
     pattern: str
 
 
-DATE = Simple("DATE")
-TIMESTAMP = Simple("TIMESTAMP")
-TIMESTAMP_NTZ = Simple("TIMESTAMP_NTZ")
-DAY_INTERVAL = Simple("INTERVAL DAY TO SECOND")
-YEAR_INTERVAL = Simple("INTERVAL YEAR TO MONTH")
+DATE = SimpleType("DATE")
+TIMESTAMP = SimpleType("TIMESTAMP")
+TIMESTAMP_NTZ = SimpleType("TIMESTAMP_NTZ")
+DAY_INTERVAL = SimpleType("INTERVAL DAY TO SECOND")
+YEAR_INTERVAL = SimpleType("INTERVAL YEAR TO MONTH")
 
 SIMPLE_TYPES = {
     t.name: t

@@ -31,12 +31,12 @@ EXAMPLE = "dd/MM/yyyy HH:mm"
 LETTERS = "y M d H h m s S a X VV"
 
 
-class Malformed(ValueError):
+class MalformedPattern(ValueError):
     """A pattern that cannot be read by; the text says why."""
 
 
 @dataclass(frozen=True)
-class Pattern:
+class DatetimePattern:
     """A pattern as a regular expression with a group for each field."""
 
     expression: re.Pattern[str]
@@ -46,14 +46,14 @@ class Pattern:
 
 
 @lru_cache(maxsize=64)
-def pattern_of(text: str) -> Pattern:
-    """The pattern of a text; raises `Malformed`.
+def pattern_of(text: str) -> DatetimePattern:
+    """The pattern of a text; raises `MalformedPattern`.
 
     >>> pattern_of("dd/MM/yyyy HH:mm").expression.pattern
     '(?P<day>\\\\d{2})/(?P<month>\\\\d{2})/(?P<year>\\\\d{4})\\\\ (?P<hour>\\\\d{2}):(?P<minute>\\\\d{2})'
     >>> pattern_of("yyyy-QQ")
     Traceback (most recent call last):
-    neelc.scalar.datetime_patterns.Malformed: no letter `Q`
+    neelc.scalar.datetime_patterns.MalformedPattern: no letter `Q`
     """
     tokens = [match[0] for match in _TOKENS.finditer(text)]
     fields = [token[0] for token in tokens if token[0].isalpha()]
@@ -62,29 +62,33 @@ def pattern_of(text: str) -> Pattern:
     months = next((token for token in tokens if token.startswith("MMM")), "")
     names = tuple(name if len(months) == 4 else name[:3] for name in _MONTHS) if months else ()
     try:
-        return Pattern(re.compile(written, re.IGNORECASE | re.ASCII), names, 2000 if "yy" in tokens else 0)
+        return DatetimePattern(
+            re.compile(written, re.IGNORECASE | re.ASCII), names, 2000 if "yy" in tokens else 0
+        )
     except re.error:
-        raise Malformed("a bracket without its other one") from None
+        raise MalformedPattern("a bracket without its other one") from None
 
 
 def _check(text: str, tokens: list[str], fields: list[str]) -> None:
     for token in tokens:
         if token[0].isalpha() and token[0] not in _FIELDS:
-            raise Malformed(f"no letter `{token[0]}`")
+            raise MalformedPattern(f"no letter `{token[0]}`")
         if token[0].isalpha() and (len(token) > _LONGEST[token[0]] or token in ("yyy", "V")):
-            raise Malformed(f"`{token}` is not known")
+            raise MalformedPattern(f"`{token}` is not known")
         if token in ("{", "}", "#", "'"):
-            raise Malformed("a quote without its other one" if token == "'" else f"`{token}` has no meaning")
+            raise MalformedPattern(
+                "a quote without its other one" if token == "'" else f"`{token}` has no meaning"
+            )
     for before, token in pairwise(tokens):
         if token[0] == "S" and before[0] in "yMdHhms":
-            raise Malformed(f"`{token}` right after digits, where Spark does not find its beginning")
+            raise MalformedPattern(f"`{token}` right after digits, where Spark does not find its beginning")
     twice = next((field for field in fields if fields.count(field) > 1), None)
     if twice is not None:
-        raise Malformed(f"`{twice}` twice")
+        raise MalformedPattern(f"`{twice}` twice")
     if not fields:
-        raise Malformed("no letter at all" if text else "it is empty")
+        raise MalformedPattern("no letter at all" if text else "it is empty")
     if "H" in fields and ("h" in fields or "a" in fields):
-        raise Malformed("the hour twice: `H` counts to 23, `h` with `a` to 12")
+        raise MalformedPattern("the hour twice: `H` counts to 23, `h` with `a` to 12")
 
 
 def _parts(tokens: list[str]) -> Iterator[str]:
@@ -144,7 +148,7 @@ def timestamp_by(pattern: str, text: str) -> datetime.datetime | None:
         return None
 
 
-def _local(said: dict[str, str], pattern: Pattern) -> datetime.datetime:
+def _local(said: dict[str, str], pattern: DatetimePattern) -> datetime.datetime:
     month, fraction = said.get("month", "1"), said.get("fraction", "").ljust(6, "0")[:6]
     names = [name.lower() for name in pattern.months]
     return datetime.datetime(

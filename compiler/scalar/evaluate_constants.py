@@ -9,17 +9,17 @@ from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.node import Node, children, map_children, remembered
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context
+from neelc.runtime.reference.model import EvaluationContext
 from neelc.scalar.times import UTC, in_zone, instant_text, timestamp_text
 from neelc.scalar.type_of import is_zoned, type_of
 
 TRUE, FALSE = e.Literal(True, t.BOOLEAN), e.Literal(False, t.BOOLEAN)
 UNKNOWN = e.Literal(None, t.BOOLEAN)
-NOWHERE = Context({})
+NOWHERE = EvaluationContext({})
 """What a constant is evaluated in: no variable is bound."""
 
 # What has no value before there are events. An aggregate such as `count(*)` counts matches.
-_OPEN = (e.EventRef, e.MatchProperty, e.Aggregate, e.Same)
+_OPEN = (e.EventRef, e.MatchProperty, e.Aggregate, e.SameAttributes)
 # A few letters can ask these for gigabytes; a compilation must end soon whatever is written.
 _GROWING = ("lpad", "repeat", "rpad")
 

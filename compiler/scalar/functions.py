@@ -12,14 +12,14 @@ from neelc.ir.expressions import (
     Binary,
     Call,
     Case,
+    CaseBranch,
     Cast,
     EventTime,
     Expr,
     Field,
-    Filtered,
+    FilteredCall,
     Literal,
     Star,
-    When,
 )
 from neelc.ir.names import bare, written
 from neelc.ir.types import (
@@ -33,7 +33,7 @@ from neelc.ir.types import (
     DataType,
     Decimal,
     Map,
-    Simple,
+    SimpleType,
     Struct,
     StructField,
 )
@@ -88,7 +88,7 @@ def nullif(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
         return replace(node, arguments=(left[0], cast(right, shared)), type=shared), shared
     test = Binary("=", cast(left, shared), cast(right, shared), span=node.span)
     nothing = Cast(Literal(None, VOID), left[1], implicit=True)
-    return Case(None, (When(test, nothing),), left[0], span=node.span), left[1]
+    return Case(None, (CaseBranch(test, nothing),), left[0], span=node.span), left[1]
 
 
 def array_contains(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
@@ -259,7 +259,7 @@ def changing(name: str) -> str | None:
 def report_foreign(node: Expr, report: Report) -> None:
     """A part of SQL that only MATCH_RECOGNIZE has."""
     match node:
-        case Filtered(Call(name, arguments), condition):
+        case FilteredCall(Call(name, arguments), condition):
             value = arguments[0] if arguments and not isinstance(arguments[0], Star) else 1
             hint = f"write {name}(CASE WHEN {condition} THEN {value} END)"
             report("NEEL4052", "FILTER is supported in MATCH_RECOGNIZE only", node.span, hint)
@@ -362,7 +362,7 @@ def _sum(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
     match types[0]:
         case Decimal(precision, scale):
             return decimals.bounded(precision + 10, scale)
-        case Simple("FLOAT" | "DOUBLE"):
+        case SimpleType("FLOAT" | "DOUBLE"):
             return DOUBLE
     return types[0] if types[0] in INTERVALS else BIGINT
 

@@ -11,6 +11,7 @@ from neelc.ir.expressions import (
     Binary,
     Call,
     Case,
+    CaseBranch,
     Cast,
     Conjunction,
     Disjunction,
@@ -22,7 +23,6 @@ from neelc.ir.expressions import (
     Literal,
     Negation,
     Unary,
-    When,
 )
 from neelc.ir.names import same
 from neelc.ir.node import Node
@@ -46,7 +46,7 @@ from neelc.ir.types import (
     DataType,
     Decimal,
     Map,
-    Simple,
+    SimpleType,
     Struct,
     StructField,
 )
@@ -94,7 +94,7 @@ def common(left: DataType, right: DataType, strings: bool = True) -> DataType | 
     `strings` says whether a STRING may become the type of the other side.
 
     >>> common(INT, FLOAT), common(DATE, TIMESTAMP), common(STRING, INT), common(BOOLEAN, INT)
-    (Simple(name='DOUBLE'), Simple(name='TIMESTAMP'), Simple(name='BIGINT'), None)
+    (SimpleType(name='DOUBLE'), SimpleType(name='TIMESTAMP'), SimpleType(name='BIGINT'), None)
     """
     if left == right or right == VOID:
         return left
@@ -300,7 +300,7 @@ def unary(node: Unary, operand: Typed, report: Report) -> Typed:
     """`-`, `+` and `~`.
 
     >>> unary(Unary("-", Literal("5", STRING)), (Literal("5", STRING), STRING), print)[1]
-    Simple(name='DOUBLE')
+    SimpleType(name='DOUBLE')
     """
     kind = operand[1]
     target: DataType | None
@@ -322,7 +322,7 @@ def unary(node: Unary, operand: Typed, report: Report) -> Typed:
 def _least(op: str, operand: Expr, span: Span | None) -> Literal | None:
     """The least INT and BIGINT: without their sign they are too large for the type."""
     match operand:
-        case Literal(value, Simple("BIGINT")) if op == "-" and value == 2**31:
+        case Literal(value, SimpleType("BIGINT")) if op == "-" and value == 2**31:
             return Literal(-(2**31), INT, span=span)
         case Literal(value, Decimal(19, 0)) if op == "-" and value == 2**63:
             return Literal(-(2**63), BIGINT, span=span)
@@ -334,7 +334,7 @@ def binary(node: Binary, left: Typed, right: Typed, report: Report) -> Typed:
 
     >>> five, text = (Literal(5, INT), INT), (Literal("6", STRING), STRING)
     >>> binary(Binary("/", five[0], text[0]), five, text, print)[1]
-    Simple(name='DOUBLE')
+    SimpleType(name='DOUBLE')
     """
     sides = _sides(node.op, left, right)
     if sides is None:
@@ -362,7 +362,7 @@ def joined(types: tuple[DataType, ...]) -> DataType | None:
     """The type that `||` and concat give: an array of arrays, BINARY of BINARY, else STRING.
 
     >>> joined((INT, STRING)), joined((Array(INT), INT))
-    (Simple(name='STRING'), None)
+    (SimpleType(name='STRING'), None)
     """
     if any(isinstance(type, Array) for type in types):
         return common_of(types)
@@ -558,7 +558,7 @@ def case(node: Case, operand: Typed | None, whens: tuple[tuple[Typed, Typed], ..
         return wrong(node)
     tests, subject = _tests(node, operand, tuple(test for test, _ in whens), report)
     typed_whens = tuple(
-        When(test, cast(result, shared), span=when.span)
+        CaseBranch(test, cast(result, shared), span=when.span)
         for test, (_, result), when in zip(tests, whens, node.whens, strict=True)
     )
     last = None if otherwise is None else cast(otherwise, shared)

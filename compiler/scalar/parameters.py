@@ -99,7 +99,7 @@ def to_constant(value: object, span: Span | None = None) -> Expr | None:
 
     >>> import datetime
     >>> to_constant(5), to_constant(2**40).type, to_constant(datetime.date(2024, 5, 1)).value
-    (Literal(value=5, type=Simple(name='INT')), Simple(name='BIGINT'), '2024-05-01')
+    (Literal(value=5, type=SimpleType(name='INT')), SimpleType(name='BIGINT'), '2024-05-01')
     >>> to_constant(object()) is None
     True
     """

@@ -367,7 +367,7 @@ def result_type(result: str, bound: dict[str, DataType]) -> DataType:
     """The type that a signature's result stands for, where its kinds have been bound.
 
     >>> result_type("ARRAY<common>", {"common": INT})
-    Array(element=Simple(name='INT'))
+    Array(element=SimpleType(name='INT'))
     """
     if result.startswith("ARRAY<"):
         return Array(result_type(result[6:-1], bound))

@@ -33,12 +33,12 @@ def type_of(expression: e.Expr, inside_aggregate: bool = False) -> DataType:
 
     A path over a list, `b[].price`, is an array unless it stands inside an aggregate.
 
-    >>> price = e.Attribute(e.Each(e.Variable("b")), "price", INT)
+    >>> price = e.Attribute(e.EveryElement(e.Variable("b")), "price", INT)
     >>> type_of(price) == Array(INT), type_of(price, inside_aggregate=True) == INT
     (True, True)
     """
     match expression:
-        case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item():
+        case e.Attribute() | e.WholeEvent() | e.EventTime() | e.Field() | e.ElementAccess():
             if not inside_aggregate and is_array_of_path(expression):
                 return Array(expression.type)
             return expression.type
@@ -56,9 +56,17 @@ def type_of(expression: e.Expr, inside_aggregate: bool = False) -> DataType:
             return type_of(whens[0].result, inside_aggregate)
         case e.Extract(field, operand):
             return extract_type(field, type_of(operand, inside_aggregate))
-        case e.Filtered(call):
+        case e.FilteredCall(call):
             return type_of(call, inside_aggregate)
-        case e.Name() | e.Member() | e.Subscript() | e.Slice() | e.Star() | e.Parameter() | e.NestedQuery():
+        case (
+            e.Name()
+            | e.MemberAccess()
+            | e.Subscript()
+            | e.Slice()
+            | e.Star()
+            | e.Parameter()
+            | e.NestedQuery()
+        ):
             return VOID
     return BOOLEAN
 

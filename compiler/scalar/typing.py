@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from neelc.ir import expressions as e
 from neelc.ir import types
-from neelc.ir.expressions import Aggregate, Call, Each, Expr, Interval, Literal, Star, is_many, lists
+from neelc.ir.expressions import Aggregate, Call, EveryElement, Expr, Interval, Literal, Star, is_many, lists
 from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
@@ -55,12 +55,12 @@ def literal(node: Literal, report: Report) -> Typed:
     """A constant and its type; an integer has the first of INT, BIGINT and DECIMAL that holds it.
 
     >>> literal(Literal(3_000_000_000, types.INT), print)[1]
-    Simple(name='BIGINT')
+    SimpleType(name='BIGINT')
     """
     match node.type, node.value:
-        case types.Simple("INT" | "BIGINT"), int(value):
+        case types.SimpleType("INT" | "BIGINT"), int(value):
             return _integer(node, value, report)
-        case types.Simple("DATE" | "TIMESTAMP" | "TIMESTAMP_NTZ" as name), str(text):
+        case types.SimpleType("DATE" | "TIMESTAMP" | "TIMESTAMP_NTZ" as name), str(text):
             read, example = _READERS[types.SIMPLE_TYPES[name]]
             if read(text) is None:
                 hint = f"for example {example}; years go from 1 to 9999"
@@ -161,7 +161,9 @@ def _registered(
     return made, node.type
 
 
-def _stands_alone(name: str, found: tuple[Each, ...], inside: bool, node: Expr, report: Report) -> bool:
+def _stands_alone(
+    name: str, found: tuple[EveryElement, ...], inside: bool, node: Expr, report: Report
+) -> bool:
     if not found and inside:
         report(
             "NEEL2109", f"`{name}` over all matches cannot stand inside another aggregate", node.span, None
@@ -174,7 +176,7 @@ def _stands_alone(name: str, found: tuple[Each, ...], inside: bool, node: Expr, 
     return True
 
 
-def _is_one_list(found: tuple[Each, ...], node: Expr, report: Report) -> bool:
+def _is_one_list(found: tuple[EveryElement, ...], node: Expr, report: Report) -> bool:
     """Whether the lists are one inside the other: `k[].c[]` ranges over `k[]` and, in each, over `c[]`."""
     for outer, inner in pairwise(found):
         if outer not in set(walk(inner.base)):
@@ -239,7 +241,9 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
             return _cast(node, check(operand), type, report)
         case e.Extract(_, operand):
             return _extract(node, check(operand), report)
-        case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item() | e.MatchProperty():
+        case (
+            e.Attribute() | e.WholeEvent() | e.EventTime() | e.Field() | e.ElementAccess() | e.MatchProperty()
+        ):
             typed = _path(node, report, inside)
             return typed, type_of(typed, inside)
         case e.RowValue():
@@ -250,9 +254,9 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.RunningFinal(_, operand):
             expression, type = check(operand)
             return replace(node, operand=expression), type
-        case e.Filtered() | e.NestedQuery() | e.InQuery():
+        case e.FilteredCall() | e.NestedQuery() | e.InQuery():
             return wrong(node)  # who resolves names has reported it
-        case e.Name() | e.Member() | e.Subscript() | e.Slice() | e.Parameter():
+        case e.Name() | e.MemberAccess() | e.Subscript() | e.Slice() | e.Parameter():
             return wrong(node)  # who resolves names has reported it
     return _condition(node, report, inside)
 
@@ -288,7 +292,7 @@ def _condition(node: e.Expr, report: Report, inside: bool) -> Typed:
             pairs = tuple((check(when.condition), check(when.result)) for when in whens)
             subject, last = (None if part is None else check(part) for part in (operand, otherwise))
             return comparison.case(node, subject, pairs, last, report)
-        case e.Same():
+        case e.SameAttributes():
             return node, BOOLEAN
     raise AssertionError(f"{type(node).__name__} has no type")
 
@@ -298,10 +302,10 @@ def _path(node: e.Expr, report: Report, inside: bool) -> e.Expr:
     match node:
         case e.Field(base):
             return replace(node, base=_path(base, report, inside))
-        case e.Item(base, index):
+        case e.ElementAccess(base, index):
             base = _path(base, report, inside)
             return replace(node, base=base, index=_subscript(base, _typed(index, report, inside), report))
-        case e.Attribute() | e.Whole() | e.EventTime() | e.MatchProperty():
+        case e.Attribute() | e.WholeEvent() | e.EventTime() | e.MatchProperty():
             return node
     return _typed(node, report, inside)[0]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from neelc.arguments import Aggregate
+from neelc.arguments import UserAggregate
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir import types as t
@@ -23,23 +23,23 @@ RETURNED = (
 )  # fmt: skip
 """What a function can return; also DECIMALs, and arrays of all these."""
 
-Registered = Mapping[str, tuple[str, Aggregate, t.DataType]]
+Registered = Mapping[str, tuple[str, UserAggregate, t.DataType]]
 """By its name in small letters: the name of an aggregate, the aggregate and its type."""
 
 
-def registered(aggregates: Mapping[str, Aggregate]) -> Registered:
+def registered(aggregates: Mapping[str, UserAggregate]) -> Registered:
     """The aggregates with their types; `CallError` if one cannot be used.
 
-    >>> registered({"Spread": Aggregate(len, "decimal(10, 2)")})["spread"][2]
+    >>> registered({"Spread": UserAggregate(len, "decimal(10, 2)")})["spread"][2]
     Decimal(precision=10, scale=2)
-    >>> registered({"max": Aggregate(len, "INT")})
+    >>> registered({"max": UserAggregate(len, "INT")})
     Traceback (most recent call last):
     neelc.files.CallError: aggregate max: neelc has a function of this name; give it another one
     """
-    found: dict[str, tuple[str, Aggregate, t.DataType]] = {}
+    found: dict[str, tuple[str, UserAggregate, t.DataType]] = {}
     for name, aggregate in aggregates.items():
         key = name.lower()
-        if not isinstance(aggregate, Aggregate):
+        if not isinstance(aggregate, UserAggregate):
             raise CallError(f"aggregate {name}: not made by neelc.aggregate(function, returns=...)")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name.upper() in RESERVED:
             raise CallError(f"aggregate {name}: not a name that a query can call")

@@ -20,15 +20,15 @@ from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import truth
-from neelc.pattern.cost.setting import Setting
-from neelc.sharing.expressions import Component, Constraint, Expression, Slice
+from neelc.pattern.cost.setting import CostSetting
+from neelc.sharing.expressions import Constraint, Expression, ExpressionSlice, SequenceComponent
 
 IN_ORDER = 0.5
 """Pt: how often two events are in the order of the sequence."""
 MOST = 1e200
 """Where counting stops: beyond it, sums of products would no longer be numbers."""
 
-Sizes = Callable[[Component], float]
+Sizes = Callable[[SequenceComponent], float]
 """The expected events of a component in one window, its own conditions taken into account."""
 Chances = Callable[[Constraint], float]
 """How often a condition between components, or what is asked of a gap, holds."""
@@ -39,13 +39,13 @@ def certain(constraint: Constraint) -> float:
     return 1.0
 
 
-def one_key(component: Component) -> float:
+def one_key(component: SequenceComponent) -> float:
     """How many keys there are where nothing is known, or where there is no key."""
     return 1.0
 
 
 @dataclass(frozen=True)
-class Model:
+class CostModel:
     """What the costs rest on. With a key, `sizes` are for one of its values, and there are `keys` of them."""
 
     sizes: Sizes
@@ -54,7 +54,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Check:
+class ConstraintCheck:
     """A constraint as far as costs go: judged once the components `first` to `last` are known."""
 
     first: int
@@ -63,22 +63,22 @@ class Check:
     chance: float
 
 
-class Building:
+class BuildCost:
     """What it costs to build an expression, or any part of it, step by step.
 
     >>> from neelc.sharing.expressions import expressions
     >>> from neelc.pattern.rules.examples import query
     >>> (found,) = expressions(query("SEQ(A a, !X x, B b, C c)"))
-    >>> building = building_of(found, Model(lambda component: 4))
+    >>> building = building_of(found, CostModel(lambda component: 4))
     >>> building.part(1, 3), building.part(0, 3)  # 4*4/2 of b c; 8*4/2 of a b c, and as many looks for x
     (8.0, 40.0)
     >>> building.alone, building.rest(1, 3)  # with 16 results
     (56.0, 48.0)
     """
 
-    def __init__(self, sizes: Sequence[float], checks: Iterable[Check], keys: float = 1.0) -> None:
+    def __init__(self, sizes: Sequence[float], checks: Iterable[ConstraintCheck], keys: float = 1.0) -> None:
         self.sizes, self.keys = sizes, keys
-        self.checks: dict[int, list[Check]] = {}
+        self.checks: dict[int, list[ConstraintCheck]] = {}
         for check in checks:
             for end in {check.first, check.last}:
                 self.checks.setdefault(end, []).append(check)
@@ -134,21 +134,21 @@ class Building:
         return min(left_first, right_first) + self.results
 
 
-def building_of(expression: Expression, model: Model, gaps: bool = True) -> Building:
+def building_of(expression: Expression, model: CostModel, gaps: bool = True) -> BuildCost:
     """What it costs to build an expression; without `gaps`, its positive part."""
     checks = [
-        Check(c.needs[0], c.needs[-1], c.gap is not None, model.chances(c))
+        ConstraintCheck(c.needs[0], c.needs[-1], c.gap is not None, model.chances(c))
         for c in expression.constraints
         if gaps or c.gap is None
     ]
     sizes = [model.sizes(component) for component in expression.components]
-    return Building(sizes, checks, model.keys(expression.components[0]))
+    return BuildCost(sizes, checks, model.keys(expression.components[0]))
 
 
 # The numbers that the costs of sharing rest on, from statistics.
 
 
-def model_of(statistics: Statistics) -> Model:
+def model_of(statistics: Statistics) -> CostModel:
     """Events in a window from rates and from the selectivity of a component's own conditions; chances of
     conditions between components; values of the key. What is asked of a gap is taken to hold always, so that
     no plan counts on rejecting much.
@@ -166,21 +166,21 @@ def model_of(statistics: Statistics) -> Model:
     (0.01, 1000.0)
     """
     known = _Known(statistics)
-    return Model(known.size, known.chance, known.keys)
+    return CostModel(known.size, known.chance, known.keys)
 
 
 @dataclass
 class _Known:
     statistics: Statistics
-    settings: dict[int, Setting] = field(default_factory=dict)
+    settings: dict[int, CostSetting] = field(default_factory=dict)
 
-    def setting(self, query: Match) -> Setting:
+    def setting(self, query: Match) -> CostSetting:
         """By identity: the setting keeps the query, so that no other has its id."""
         if id(query) not in self.settings:
-            self.settings[id(query)] = Setting(Ledger(query, self.statistics))
+            self.settings[id(query)] = CostSetting(Ledger(query, self.statistics))
         return self.settings[id(query)]
 
-    def size(self, component: Component) -> float:
+    def size(self, component: SequenceComponent) -> float:
         setting = self.setting(component.query)
         seconds = min(map(setting.seconds, component.context.windows), default=setting.duration)
         return self._ways(component.said, setting, seconds / self.keys(component))
@@ -189,7 +189,7 @@ class _Known:
         said = constraint.said
         return self._share(said, constraint.query) if isinstance(said, Expr) else 1.0
 
-    def keys(self, component: Component) -> float:
+    def keys(self, component: SequenceComponent) -> float:
         type = next(part.type for part in all_parts(component.said) if isinstance(part, p.Event))
         names = component.context.key
         found = (self.statistics.distinct(component.query, type, name).value for name in names)
@@ -198,7 +198,7 @@ class _Known:
     def _share(self, condition: Expr | None, query: Match) -> float:
         return 1.0 if condition is None else truth(condition, self.setting(query).ledger).true
 
-    def _ways(self, part: p.Pattern, setting: Setting, seconds: float) -> float:
+    def _ways(self, part: p.Pattern, setting: CostSetting, seconds: float) -> float:
         """How many bindings of a part there are in so much time, roughly."""
         share = self._share(part.where, setting.query)
         inner = [self._ways(one, setting, seconds) for one in inner_parts(part)]
@@ -218,23 +218,24 @@ class _Known:
 
 
 @dataclass
-class Marking:
+class MarkingCost:
     """The positive part once; one look for each distinct column while an expression may still be satisfied;
     one result for all members of a query with the same variables.
 
     >>> from neelc.sharing.expressions import expressions
     >>> from neelc.pattern.rules.examples import query
     >>> found = expressions(query("SEQ(A, !X, B) OR SEQ(A, !Y, B) OR SEQ(A, !X, !Y, B)"))
-    >>> Marking(found, Model(lambda component: 4)).cost([0, 1, 2])  # 8 matches, 2 * 8 looks, 3 * 8 results
+    >>> model = CostModel(lambda component: 4)
+    >>> MarkingCost(found, model).cost([0, 1, 2])  # 8 matches, 2 * 8 looks, 3 * 8 results
     48.0
     """
 
     expressions: Sequence[Expression]
-    model: Model
+    model: CostModel
     columns: list[Constraint] = field(init=False)
     wanted: list[frozenset[int]] = field(init=False)
-    positives: dict[Slice, Building] = field(default_factory=dict)
-    buildings: dict[int, Building] = field(default_factory=dict)
+    positives: dict[ExpressionSlice, BuildCost] = field(default_factory=dict)
+    buildings: dict[int, BuildCost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         numbers: dict[Constraint, int] = {}
@@ -263,7 +264,7 @@ class Marking:
                     left -= self._lose(alive, column)
         return work + building.results * self._results(alive)
 
-    def building(self, number: int) -> Building:
+    def building(self, number: int) -> BuildCost:
         """What the positive part of an expression costs."""
         if number not in self.buildings:
             one = self.expressions[number]

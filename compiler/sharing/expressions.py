@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Binary, Expr, Same
+from neelc.ir.expressions import Binary, Expr, SameAttributes
 from neelc.ir.node import Node, remembered, transform, walk
 from neelc.ir.patterns import Pattern, Window, all_parts, declared, inner_parts, may_be_empty, targets
 from neelc.ir.program import Match, Member
@@ -22,7 +22,7 @@ from neelc.pattern.rules.rebuilding import renamed
 
 
 @dataclass(frozen=True)
-class Context:
+class SharingContext:
     """What must agree before two expressions can share anything.
 
     `key` are the attributes that `[id]` makes equal on all events. `streams` are the streams of the query
@@ -37,7 +37,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Component:
+class SequenceComponent:
     """A part that a match keeps, with the conditions on nothing but it. Its variables are called v1, v2 ...
 
     `members` are what the types of its events stand for, in order. Two components are equal when they accept
@@ -46,7 +46,7 @@ class Component:
 
     part: Pattern
     members: tuple[tuple[Member, ...], ...]
-    context: Context
+    context: SharingContext
     text: str = field(compare=False)
     said: Pattern = field(compare=False, repr=False)
     """The part with the variables of the query."""
@@ -79,10 +79,10 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Slice:
+class ExpressionSlice:
     """Adjacent components of an expression with all constraints that they decide by themselves."""
 
-    components: tuple[Component, ...]
+    components: tuple[SequenceComponent, ...]
     constraints: frozenset[Constraint]
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class Expression:
     """
 
     name: str
-    components: tuple[Component, ...]
+    components: tuple[SequenceComponent, ...]
     constraints: tuple[Constraint, ...]
     variables: tuple[str, ...]
     number: int
@@ -110,11 +110,11 @@ class Expression:
         return tuple(constraint for constraint in self.constraints if constraint.gap is not None)
 
     @property
-    def positive(self) -> Slice:
+    def positive(self) -> ExpressionSlice:
         """The components and the conditions between them, whatever lies in the gaps."""
-        return Slice(self.components, frozenset(c for c in self.constraints if c.gap is None))
+        return ExpressionSlice(self.components, frozenset(c for c in self.constraints if c.gap is None))
 
-    def slice(self, start: int, stop: int) -> Slice:
+    def slice(self, start: int, stop: int) -> ExpressionSlice:
         """The components from `start` up to but not including `stop`.
 
         >>> from neelc.sharing.expressions import expressions
@@ -126,13 +126,13 @@ class Expression:
         True
         """
         inside = [c for c in self.constraints if c.needs and start <= c.needs[0] and c.needs[-1] < stop]
-        return Slice(self.components[start:stop], frozenset(c.moved(start) for c in inside))
+        return ExpressionSlice(self.components[start:stop], frozenset(c.moved(start) for c in inside))
 
     def __str__(self) -> str:
         return f"{self.name} {self.part}"
 
 
-def sequence_text(components: tuple[Component, ...], constraints: frozenset[Constraint]) -> str:
+def sequence_text(components: tuple[SequenceComponent, ...], constraints: frozenset[Constraint]) -> str:
     """A SEQ of the components and of what lies in their gaps, without variables."""
     words: list[str] = []
     for gap in range(len(components) + 1):
@@ -151,7 +151,7 @@ NOWHERE = "null"
 
 
 @dataclass(frozen=True)
-class Around:
+class EnclosingParts:
     """The query, and the conditions and windows of the parts around a sequence, its own included.
 
     In a `leaf`, a sequence inside an AND, conditions on other parts of the AND are not judged.
@@ -162,23 +162,23 @@ class Around:
     windows: tuple[p.Window, ...] = ()
     leaf: bool = False
 
-    def inside(self, part: p.Pattern) -> Around:
+    def inside(self, part: p.Pattern) -> EnclosingParts:
         windows = (*self.windows, *([part.within] if part.within else []))
         return replace(self, conditions=(*self.conditions, *conjuncts(part.where)), windows=windows)
 
     @property
     def judged(self) -> tuple[Expr, ...]:
         """The conditions but for `[id]`."""
-        return tuple(condition for condition in self.conditions if not isinstance(condition, Same))
+        return tuple(condition for condition in self.conditions if not isinstance(condition, SameAttributes))
 
     @property
-    def context(self) -> Context:
+    def context(self) -> SharingContext:
         """What must agree. An `[id]` around a sequence is about all its events, negative ones too."""
         query = self.query
-        sames = (condition for condition in self.conditions if isinstance(condition, Same))
+        sames = (condition for condition in self.conditions if isinstance(condition, SameAttributes))
         counted = any(window.unit == "EVENT" for window in self.windows)
         streams = tuple(sorted(stream.name for stream in query.streams))
-        return Context(
+        return SharingContext(
             windows=tuple(sorted(dict.fromkeys(self.windows), key=str)),
             key=tuple(sorted({attribute for same in sames for attribute in same.attributes})),
             partition=query.partition,
@@ -191,11 +191,13 @@ class Around:
         types = {known.name: known.members for known in self.query.types}
         return tuple(types[event.type] for event in walk(node) if isinstance(event, p.Event))
 
-    def component(self, said: p.Pattern, text: str) -> Component:
+    def component(self, said: p.Pattern, text: str) -> SequenceComponent:
         """A part that a match keeps, with all conditions that are said of it alone."""
         part = neutral(said, {})
         where = conjoin(sorted(conjuncts(part.where), key=str))
-        return Component(replace(part, where=where), self.members(said), self.context, text, said, self.query)
+        return SequenceComponent(
+            replace(part, where=where), self.members(said), self.context, text, said, self.query
+        )
 
 
 @remembered
@@ -291,14 +293,14 @@ def _is_another(part: p.Pattern, before: p.Pattern) -> bool:
 
 
 @dataclass
-class Taken:
+class SequenceParts:
     """A sequence while it is taken apart.
 
     `kept` are the components, `gaps` what stands before, between and after them. `conditions` are those
     between components; `single` those on one of them and `dropped` those on what EXISTS drops, by place.
     """
 
-    around: Around
+    around: EnclosingParts
     kept: list[p.Pattern] = field(default_factory=list)
     gaps: list[list[p.Pattern]] = field(default_factory=lambda: [[]])
     conditions: list[Expr] = field(default_factory=list)
@@ -316,7 +318,7 @@ class Taken:
         return {name: gap for gap, parts in enumerate(self.gaps) for part in parts for name in targets(part)}
 
 
-def sequence(part: p.Pattern, around: Around) -> Expression | None:
+def sequence(part: p.Pattern, around: EnclosingParts) -> Expression | None:
     """A SEQ, or a SEQ under EXISTS, taken apart; None when it cannot be.
 
     Proj around a SEQ (NEEL's normal forms) and EXISTS in a gap (what pushing a negation down makes) say the
@@ -326,10 +328,11 @@ def sequence(part: p.Pattern, around: Around) -> Expression | None:
     >>> from neelc.pattern.rules.examples import query
     >>> one = query("EXISTS c : SEQ(A a, !B b, C c, D d)")
     >>> two = query("SEQ(A a, EXISTS c : SEQ(!B b, C c), D d)")
-    >>> sequence(one.pattern, Around(one)).columns == sequence(two.pattern, Around(two)).columns
+    >>> first, second = (sequence(match.pattern, EnclosingParts(match)) for match in (one, two))
+    >>> first.columns == second.columns
     True
     >>> tied = query("EXISTS b, d : SEQ(A a, B b, C c, D d, E e WHERE b.x = d.x)")
-    >>> sequence(tied.pattern, Around(tied)) is None
+    >>> sequence(tied.pattern, EnclosingParts(tied)) is None
     True
 
     Nor where a part may be absent, so that it is not clear which gap is which; where a part depends on
@@ -342,7 +345,7 @@ def sequence(part: p.Pattern, around: Around) -> Expression | None:
         return None
     if dropped and part.within is not None:
         return None  # that window is about the dropped events too
-    taken = Taken(around.inside(part))
+    taken = SequenceParts(around.inside(part))
     if not all(_place(taken, inner, dropped) for inner in part.parts):
         return None
     for condition in (*taken.around.judged, *_said_of_components(taken)):
@@ -353,13 +356,13 @@ def sequence(part: p.Pattern, around: Around) -> Expression | None:
     return _expression(original, taken, [column for column in columns if column])
 
 
-def whole(part: p.Pattern, around: Around) -> Expression:
+def whole(part: p.Pattern, around: EnclosingParts) -> Expression:
     """A pattern that cannot be taken apart, as an expression of one component."""
     said = replace(part, where=conjoin([part.where, *around.judged]))
     return Expression("", (around.component(said, str(part)),), (), targets(part), 0, part)
 
 
-def _place(taken: Taken, part: p.Pattern, dropped: set[str]) -> bool:
+def _place(taken: SequenceParts, part: p.Pattern, dropped: set[str]) -> bool:
     """Put a part of the sequence into the gap or among the components; whether that could be done."""
     names = set(targets(part))
     if isinstance(part, p.Not) or not names or (names <= dropped and not may_be_empty(part)):
@@ -383,7 +386,7 @@ def _stands_alone(part: p.Pattern) -> bool:
     return closed and not foreign_names(part)
 
 
-def _said_of_components(taken: Taken) -> Iterator[Expr]:
+def _said_of_components(taken: SequenceParts) -> Iterator[Expr]:
     """The conditions written at an event that name other events; they are taken off it."""
     for place, part in enumerate(taken.kept):
         if isinstance(part, p.Event):
@@ -392,7 +395,7 @@ def _said_of_components(taken: Taken) -> Iterator[Expr]:
             taken.kept[place] = replace(part, where=conjoin(own))
 
 
-def _assign(taken: Taken, condition: Expr) -> None:
+def _assign(taken: SequenceParts, condition: Expr) -> None:
     """Put a condition where it is judged."""
     names = names_in(condition)
     places = {taken.places[name] for name in names & taken.places.keys()}
@@ -407,7 +410,7 @@ def _assign(taken: Taken, condition: Expr) -> None:
         taken.conditions.append(condition)
 
 
-def _columns(taken: Taken) -> Iterator[Constraint | None]:
+def _columns(taken: SequenceParts) -> Iterator[Constraint | None]:
     """What the gaps ask for; None for what ties two gaps together."""
     last = len(taken.kept)
     for gap, parts in enumerate(taken.gaps):
@@ -431,7 +434,9 @@ def _contents(parts: list[p.Pattern], conditions: list[Expr]) -> list[p.Pattern]
     return [p.Exists(dropped, p.Seq(tuple(parts), where=conjoin(conditions)))]
 
 
-def _constraint(taken: Taken, node: Node, needs: Iterable[int], gap: int | None, text: str) -> Constraint:
+def _constraint(
+    taken: SequenceParts, node: Node, needs: Iterable[int], gap: int | None, text: str
+) -> Constraint:
     ordered = tuple(sorted(needs))
     outer = {
         name: f"{number}{_inner(taken.kept[place], name)}"
@@ -448,7 +453,7 @@ def _inner(part: p.Pattern, name: str) -> str:
     return f".{names.index(name) + 1}" if len(names) > 1 else ""
 
 
-def _expression(part: p.Pattern, taken: Taken, columns: list[Constraint]) -> Expression:
+def _expression(part: p.Pattern, taken: SequenceParts, columns: list[Constraint]) -> Expression:
     components = []
     for place, kept in enumerate(taken.kept):
         said = replace(kept, where=conjoin([kept.where, *taken.single.get(place, [])]))
@@ -503,13 +508,13 @@ def expressions(query: Match, number: int = 0, first: int = 1) -> tuple[Expressi
     SEQ(SEQ(A a, B? b, C c))
     """
     windows = (query.within,) if query.within else ()
-    found = _found(query.pattern, Around(query, windows=windows))
+    found = _found(query.pattern, EnclosingParts(query, windows=windows))
     return tuple(
         replace(one, name=f"E{place}", number=number) for place, one in enumerate(found, start=first)
     )
 
 
-def _found(part: p.Pattern, around: Around) -> Iterator[Expression]:
+def _found(part: p.Pattern, around: EnclosingParts) -> Iterator[Expression]:
     match part:
         case p.Or(branches):
             for branch in branches:
@@ -528,7 +533,7 @@ def _found(part: p.Pattern, around: Around) -> Iterator[Expression]:
                         yield from _leaves(inner, around.inside(part))
 
 
-def _leaves(part: p.Pattern, around: Around) -> Iterator[Expression]:
+def _leaves(part: p.Pattern, around: EnclosingParts) -> Iterator[Expression]:
     """The SEQs in an AND: "the bottommost event expressions" (NEEL, IV)."""
     for inner in inner_parts(part):
         if not isinstance(inner, p.Not | p.Event):

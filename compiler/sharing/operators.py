@@ -9,8 +9,8 @@ from functools import cached_property
 
 from neelc.ir.patterns import Repeat
 from neelc.pattern.analysis.regions import ANY_MATCH
-from neelc.sharing.cost import Building, Marking, Model, building_of
-from neelc.sharing.expressions import Expression, Slice
+from neelc.sharing.cost import BuildCost, CostModel, MarkingCost, building_of
+from neelc.sharing.expressions import Expression, ExpressionSlice
 
 # Which sequences of adjacent components occur in more than one expression: prefixes, suffixes, middles.
 
@@ -19,7 +19,7 @@ Place = tuple[int, int]
 
 
 @dataclass
-class Numbers:
+class Numbering:
     """A number for each thing, the same for equal things: numbers are faster to compare than trees."""
 
     known: dict[Hashable, int] = field(default_factory=dict)
@@ -51,7 +51,7 @@ def shared_slices(expressions: Sequence[Expression]) -> list[SharedSlice]:
     SEQ(B, !X, C) {0: (1,), 1: (2,)}
     SEQ(A, B, !X, C) {0: (0,), 1: (1,)}
     """
-    number = Numbers()
+    number = Numbering()
     spans = [_spans(expression, number) for expression in expressions]
     level: dict[Place, int] = {
         (one, start): number((number(component), spans[one].get((start, start))))
@@ -79,7 +79,7 @@ Spans = dict[tuple[int, int], frozenset[int]]
 """The constraints that need these two components and may need those between them."""
 
 
-def _spans(expression: Expression, number: Numbers) -> Spans:
+def _spans(expression: Expression, number: Numbering) -> Spans:
     found: dict[tuple[int, int], set[int]] = defaultdict(set)
     for constraint in expression.constraints:
         first, last = constraint.needs[0], constraint.needs[-1]
@@ -87,7 +87,7 @@ def _spans(expression: Expression, number: Numbers) -> Spans:
     return {ends: frozenset(constraints) for ends, constraints in found.items()}
 
 
-def _longer(level: dict[Place, int], spans: list[Spans], length: int, number: Numbers) -> dict[Place, int]:
+def _longer(level: dict[Place, int], spans: list[Spans], length: int, number: Numbering) -> dict[Place, int]:
     """The slices that are longer by one than those of the level."""
     found = {}
     for (one, start), slice in level.items():
@@ -128,16 +128,16 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Price:
+class GroupPrice:
     """The cheapest operator for a group, its cost, and what is shared."""
 
     operator: str
     cost: float
-    shared: Slice | None = None
+    shared: ExpressionSlice | None = None
 
 
 @dataclass(frozen=True)
-class Shareable:
+class ShareableSlice:
     """A slice that several expressions can share: what it costs, and what is left to do for each of them."""
 
     slice: SharedSlice
@@ -156,12 +156,12 @@ class Workload:
     """
 
     expressions: Sequence[Expression]
-    model: Model
+    model: CostModel
     costs: dict[Members, float] = field(default_factory=dict)
     effort: int = 0
 
     @cached_property
-    def buildings(self) -> list[Building]:
+    def buildings(self) -> list[BuildCost]:
         return [building_of(expression, self.model) for expression in self.expressions]
 
     @cached_property
@@ -172,14 +172,14 @@ class Workload:
     @cached_property
     def positives(self) -> list[int]:
         """The positive part of each expression: equal numbers for equal parts."""
-        return list(map(Numbers(), (expression.positive for expression in self.expressions)))
+        return list(map(Numbering(), (expression.positive for expression in self.expressions)))
 
     @cached_property
-    def marking(self) -> Marking:
-        return Marking(self.expressions, self.model)
+    def marking(self) -> MarkingCost:
+        return MarkingCost(self.expressions, self.model)
 
     @cached_property
-    def slices(self) -> list[Shareable]:
+    def slices(self) -> list[ShareableSlice]:
         """What can be shared, without what is never better than something longer that the same share."""
         found = [self._shareable(slice) for slice in shared_slices(self.expressions)]
         longer = {
@@ -194,13 +194,13 @@ class Workload:
             if not any(_never_worse(other, shareable) for other in _extensions(shareable, longer))
         ]
 
-    def _shareable(self, slice: SharedSlice) -> Shareable:
+    def _shareable(self, slice: SharedSlice) -> ShareableSlice:
         one, (start, *_) = next(iter(slice.starts.items()))
         rests = {
             number: min(self.buildings[number].rest(start, start + slice.length) for start in starts)
             for number, starts in slice.starts.items()
         }
-        return Shareable(slice, self.buildings[one].part(start, start + slice.length), rests)
+        return ShareableSlice(slice, self.buildings[one].part(start, start + slice.length), rests)
 
     @cached_property
     def owned(self) -> list[Members]:
@@ -221,7 +221,7 @@ class Workload:
     def cost_apart(self, group: Members) -> float:
         return sum(map(self.alone.__getitem__, group))
 
-    def price(self, group: Members) -> Price:
+    def price(self, group: Members) -> GroupPrice:
         """The cheapest way to execute a group."""
         cost, operator, place = min(self._options(group), key=lambda option: option[0])
         first = min(group)
@@ -229,8 +229,8 @@ class Workload:
             slice = self.slices[place].slice
             start = slice.starts[first][0]
             shared = self.expressions[first].slice(start, start + slice.length)
-            return Price(self._name(slice, group), cost, shared)
-        return Price(operator, cost, self.expressions[first].positive if operator == MARKING else None)
+            return GroupPrice(self._name(slice, group), cost, shared)
+        return GroupPrice(operator, cost, self.expressions[first].positive if operator == MARKING else None)
 
     def _options(self, group: Members) -> Iterator[tuple[float, str, int | None]]:
         """The operators that apply, each with its cost and the slice that is shared."""
@@ -253,7 +253,9 @@ class Workload:
         return SUFFIX if all(end in slice.starts[number] for number, end in ends.items()) else MIDDLE
 
 
-def _extensions(shareable: Shareable, known: dict[tuple[int, int, int], Shareable]) -> Iterator[Shareable]:
+def _extensions(
+    shareable: ShareableSlice, known: dict[tuple[int, int, int], ShareableSlice]
+) -> Iterator[ShareableSlice]:
     """The slices that are longer by one, to either side, and belong to the same expressions."""
     one, (start, *_) = next(iter(shareable.slice.starts.items()))
     for place in (start - 1, start):
@@ -262,7 +264,7 @@ def _extensions(shareable: Shareable, known: dict[tuple[int, int, int], Shareabl
             yield found
 
 
-def _never_worse(longer: Shareable, shorter: Shareable) -> bool:
+def _never_worse(longer: ShareableSlice, shorter: ShareableSlice) -> bool:
     """Whether what two members save with the longer slice already pays for it, but for errors of rounding."""
     more = (longer.work - shorter.work) / 2
     return all(

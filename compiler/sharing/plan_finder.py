@@ -24,7 +24,7 @@ from neelc.sharing.operators import APART, Members, Workload
 
 
 @dataclass(frozen=True)
-class Opportunities:
+class SharingGraph:
     """What the search needs to know of the graph.
 
     `islands` are its connected components: no group with an operator reaches over more than one, so each is a
@@ -45,11 +45,11 @@ def graph(workload: Workload) -> Any:
 
     A saving of 0 is an opportunity, too: what does not pay for two may pay for more.
 
-    >>> from neelc.sharing.cost import Model
+    >>> from neelc.sharing.cost import CostModel
     >>> from neelc.sharing.expressions import expressions
     >>> from neelc.pattern.rules.examples import query
     >>> found = expressions(query("SEQ(A, B, C) OR SEQ(A, B, D) OR SEQ(X, Y)"))
-    >>> list(graph(Workload(found, Model(lambda component: 4))).edges(data=True))
+    >>> list(graph(Workload(found, CostModel(lambda component: 4))).edges(data=True))
     [(0, 1, {'saving': 8.0})]
     """
     found = _links(workload)
@@ -59,21 +59,21 @@ def graph(workload: Workload) -> Any:
     return found
 
 
-def opportunities(workload: Workload) -> Opportunities:
+def opportunities(workload: Workload) -> SharingGraph:
     """The graph as plain values.
 
-    >>> from neelc.sharing.cost import Model
+    >>> from neelc.sharing.cost import CostModel
     >>> from neelc.sharing.expressions import expressions
     >>> from neelc.pattern.rules.examples import query
     >>> found = expressions(query("SEQ(A, B, C) OR SEQ(A, B, D) OR SEQ(X, Y)"))
-    >>> opportunities(Workload(found, Model(lambda component: 4))).islands
+    >>> opportunities(Workload(found, CostModel(lambda component: 4))).islands
     ((0, 1), (2,))
     """
     import networkx
 
     found = _links(workload)
     islands = sorted(tuple(sorted(island)) for island in networkx.connected_components(found))
-    return Opportunities(tuple(islands), tuple(frozenset(found[one]) for one in sorted(found)))
+    return SharingGraph(tuple(islands), tuple(frozenset(found[one]) for one in sorted(found)))
 
 
 def _links(workload: Workload) -> Any:
@@ -109,7 +109,7 @@ MANY = 8
 
 
 @dataclass(frozen=True)
-class Stop:
+class SearchLimits:
     """When the search of an island ends: after `rounds`, after `patience` rounds in a row that found nothing
     better, or when the `effort` is made: so much for each expression, as if there were a hundred more. To
     look at a step is an effort of 50, to add up a term of a cost one of 1."""
@@ -119,19 +119,22 @@ class Stop:
     effort: int = 4_000
 
 
-def find_plan(workload: Workload, seed: int = 0, stop: Stop | None = None) -> Plan:
+def find_plan(workload: Workload, seed: int = 0, stop: SearchLimits | None = None) -> Plan:
     """Groups of the expressions, by number, of low cost together; for the same seed always the same.
 
-    >>> from neelc.sharing.cost import Model
+    >>> from neelc.sharing.cost import CostModel
     >>> from neelc.sharing.expressions import expressions
     >>> from neelc.pattern.rules.examples import query
     >>> text = "SEQ(A, B, D) OR SEQ(A, B, !C, D) OR SEQ(A, B, D, E, F) OR SEQ(A, B, D, E, G)"
     >>> found = expressions(query(text))
-    >>> [sorted(group) for group in find_plan(Workload(found, Model(lambda component: 10)))]
+    >>> [sorted(group) for group in find_plan(Workload(found, CostModel(lambda component: 10)))]
     [[0, 1], [2, 3]]
     """
     known = opportunities(workload)
-    found = (Search(workload, known, Random(seed), stop or Stop()).run(island) for island in known.islands)
+    found = (
+        IslandSearch(workload, known, Random(seed), stop or SearchLimits()).run(island)
+        for island in known.islands
+    )
     return in_order(workload, chain.from_iterable(found))
 
 
@@ -148,7 +151,7 @@ def in_order(workload: Workload, groups: Iterable[Members]) -> Plan:
     return tuple(sorted(found, key=min))
 
 
-class Step(NamedTuple):
+class RegroupingStep(NamedTuple):
     """`moving`, all or some of the members of `source`, join `target`: a merge if they are all, a split if
     the target is NEW."""
 
@@ -167,13 +170,13 @@ class Step(NamedTuple):
 
 
 @dataclass
-class Search:
+class IslandSearch:
     """The search of one island of the graph: expressions that can share something with each other."""
 
     workload: Workload
-    known: Opportunities
+    known: SharingGraph
     random: Random
-    stop: Stop
+    stop: SearchLimits
     effort: int = 0
     parts: dict[Members, list[Members]] = field(default_factory=dict)
 
@@ -230,7 +233,7 @@ class Search:
         self.effort -= 50 + self.workload.effort - known
         return better
 
-    def merges_and_moves(self, plan: set[Members]) -> Iterator[Step]:
+    def merges_and_moves(self, plan: set[Members]) -> Iterator[RegroupingStep]:
         """Two groups made one, or an expression moved to another group, where all in the new group can share
         something with each other: otherwise no operator would apply to it."""
         homes = {number: group for group in plan for number in group}
@@ -241,17 +244,17 @@ class Search:
             for number in friends:
                 home = homes[number]
                 if number in first and number < min(group) and home <= friends:
-                    yield Step(home, group, home)
+                    yield RegroupingStep(home, group, home)
                 if len(home) > 1:
-                    yield Step(home, group, alone[number])
+                    yield RegroupingStep(home, group, alone[number])
 
-    def splits(self, plan: set[Members]) -> Iterator[Step]:
+    def splits(self, plan: set[Members]) -> Iterator[RegroupingStep]:
         """A group made two."""
         for group in sorted(plan, key=min):
             if len(group) > 1:
                 if group not in self.parts:
                     self.parts[group] = list(dict.fromkeys(self._parts(group)))
-                yield from (Step(group, NEW, part) for part in self.parts[group])
+                yield from (RegroupingStep(group, NEW, part) for part in self.parts[group])
 
     def _parts(self, group: Members) -> Iterator[Members]:
         """Of the ways to split a group, which double with each member, those that may make sense: one

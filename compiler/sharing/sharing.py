@@ -47,10 +47,10 @@ from dataclasses import dataclass
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.program import Match
-from neelc.sharing.cost import Model, model_of
+from neelc.sharing.cost import CostModel, model_of
 from neelc.sharing.expressions import Constraint, Expression, expressions
 from neelc.sharing.operators import MARKING, SINGLE, Members, Workload
-from neelc.sharing.plan_finder import Stop, find_plan
+from neelc.sharing.plan_finder import SearchLimits, find_plan
 
 # Bit-marking: one construction of the positive part for expressions that differ in their gaps (NEEL, IV-B).
 #
@@ -60,7 +60,7 @@ from neelc.sharing.plan_finder import Stop, find_plan
 
 
 @dataclass(frozen=True)
-class Row:
+class EMapRow:
     """An expression: the columns it asks for, by place, and its results: the query and the variables."""
 
     name: str
@@ -84,10 +84,10 @@ class EMap:
     """The expression-versus-negative map: which expression (row) asks for what in which gap (column)."""
 
     columns: tuple[Constraint, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[EMapRow, ...]
     components: tuple[str, ...]
 
-    def live(self, rvi: RVI) -> tuple[Row, ...]:
+    def live(self, rvi: RVI) -> tuple[EMapRow, ...]:
         """The expressions that the partial match may still satisfy.
 
         Lemma 1: an expression is given up when a column of its row was judged and does not hold; and the
@@ -95,18 +95,18 @@ class EMap:
         """
         return tuple(row for row in self.rows if row.wanted & rvi.judged <= rvi.held)
 
-    def satisfied(self, rvi: RVI) -> tuple[Row, ...]:
+    def satisfied(self, rvi: RVI) -> tuple[EMapRow, ...]:
         """The expressions that a complete match satisfies: all columns of the row hold."""
         return tuple(row for row in self.rows if row.wanted <= rvi.held)
 
-    def results(self, rvi: RVI) -> tuple[Row, ...]:
+    def results(self, rvi: RVI) -> tuple[EMapRow, ...]:
         """The expressions for which a complete match comes out.
 
         Lemmas 2 and 3: once for all expressions of a query that give their events the same variables, as the
         branches do that one negation was pushed into. Expressions with other variables, or of other queries,
         have results of their own.
         """
-        first: dict[tuple[int, tuple[str, ...]], Row] = {}
+        first: dict[tuple[int, tuple[str, ...]], EMapRow] = {}
         for row in self.satisfied(rvi):
             first.setdefault(row.result, row)
         return tuple(first.values())
@@ -145,14 +145,14 @@ def emap_of(expressions: Sequence[Expression]) -> EMap:
     assert len({expression.positive for expression in expressions}) == 1, "the positive parts agree"
     columns = tuple(dict.fromkeys(column for one in expressions for column in one.columns))
     rows = tuple(
-        Row(one.name, frozenset(map(columns.index, one.columns)), (one.number, one.variables))
+        EMapRow(one.name, frozenset(map(columns.index, one.columns)), (one.number, one.variables))
         for one in expressions
     )
     return EMap(columns, rows, tuple(component.text for component in expressions[0].components))
 
 
 @dataclass(frozen=True)
-class Group:
+class ExpressionGroup:
     """Expressions that are executed together.
 
     `shared` is what is built once for all of them; `emap` is there for bit-marking. `cost_apart` is what they
@@ -183,7 +183,7 @@ def _number(value: float) -> str:
 class Sharing:
     """The groups, in the order of their first expression: each expression is in exactly one."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[ExpressionGroup, ...]
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -192,7 +192,7 @@ class Sharing:
         return tuple(sorted(found, key=lambda expression: (expression.number, int(expression.name[1:]))))
 
     @property
-    def shared(self) -> tuple[Group, ...]:
+    def shared(self) -> tuple[ExpressionGroup, ...]:
         """The groups that share something."""
         return tuple(group for group in self.groups if group.operator != SINGLE)
 
@@ -208,13 +208,13 @@ class Sharing:
         return "\n".join(map(str, self.groups))
 
 
-def share(query: Match, statistics: Statistics, seed: int = 0, stop: Stop | None = None) -> Sharing:
+def share(query: Match, statistics: Statistics, seed: int = 0, stop: SearchLimits | None = None) -> Sharing:
     """What the expressions of a query in normal form share."""
     return share_queries((query,), statistics, seed, stop)
 
 
 def share_queries(
-    queries: Sequence[Match], statistics: Statistics, seed: int = 0, stop: Stop | None = None
+    queries: Sequence[Match], statistics: Statistics, seed: int = 0, stop: SearchLimits | None = None
 ) -> Sharing:
     """What the expressions of several queries of a script share. Windows and keys must agree for that.
 
@@ -233,7 +233,7 @@ def share_queries(
 
 
 def share_expressions(
-    found: Sequence[Expression], model: Model, seed: int = 0, stop: Stop | None = None
+    found: Sequence[Expression], model: CostModel, seed: int = 0, stop: SearchLimits | None = None
 ) -> Sharing:
     """What expressions share, at costs that rest on a model."""
     if not found:
@@ -242,9 +242,9 @@ def share_expressions(
     return Sharing(tuple(_group(workload, members) for members in find_plan(workload, seed, stop)))
 
 
-def _group(workload: Workload, numbers: Members) -> Group:
+def _group(workload: Workload, numbers: Members) -> ExpressionGroup:
     price = workload.price(numbers)
     members = tuple(workload.expressions[number] for number in sorted(numbers))
     shared = "" if price.shared is None else str(price.shared)
     emap = emap_of(members) if price.operator == MARKING else None
-    return Group(price.operator, members, shared, price.cost, workload.cost_apart(numbers), emap)
+    return ExpressionGroup(price.operator, members, shared, price.cost, workload.cost_apart(numbers), emap)

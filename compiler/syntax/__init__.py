@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import Pattern, Window
-from neelc.ir.script import Matcher, Script, Statement, Unread
+from neelc.ir.script import Matcher, Script, Statement, UnreadStatement
 from neelc.source import Source, Span
 from neelc.syntax import expressions, patterns, statements
 from neelc.syntax import row_patterns as rows
-from neelc.syntax.mistakes import Problem
+from neelc.syntax.mistakes import SyntaxProblem
 from neelc.syntax.parser import (
     declared_name,
     has_type_clause,
@@ -34,7 +34,7 @@ def script(source: Source | str) -> Script:
     """All statements of a script; raises `NeelError` with the errors of all statements that have one."""
     source = Source(source) if isinstance(source, str) else source
     found = read(source)
-    problems = [p for s in found.statements if isinstance(s, Unread) for p in s.problems]
+    problems = [p for s in found.statements if isinstance(s, UnreadStatement) for p in s.problems]
     if problems:
         raise NeelError(problems, source)
     return found
@@ -50,11 +50,13 @@ def read(source: Source) -> Script:
                 found.append(
                     _built(tokens, "singleStatement", lambda tree: statements.statement(tree.statement()))
                 )
-        except Problem as problem:
+        except SyntaxProblem as problem:
             problems = [problem.diagnostic]
         if problems:
             span = Span(tokens[0].start, tokens[-1].stop + 1)
-            found.append(Unread(tuple(problems), declared_name(tokens), has_type_clause(tokens), span=span))
+            found.append(
+                UnreadStatement(tuple(problems), declared_name(tokens), has_type_clause(tokens), span=span)
+            )
     return Script(tuple(found), span=Span(0, len(source.text)))
 
 
@@ -86,7 +88,7 @@ def row_match(source: Source, span: Span) -> Matcher:
         raise NeelError(problems, source)
     try:
         return _built([t for t in tokens if t.channel == 0], "matcher", rows.matcher)
-    except Problem as problem:
+    except SyntaxProblem as problem:
         raise NeelError([problem.diagnostic], source) from None
 
 
@@ -98,14 +100,14 @@ def _single(text: str, rule: str, build: Callable[[Any], T]) -> T:
         raise NeelError(problems, source)
     try:
         return _built([t for t in tokens if t.channel == 0], rule, build)
-    except Problem as problem:
+    except SyntaxProblem as problem:
         raise NeelError([problem.diagnostic], source) from None
 
 
 def _built(tokens: list[Any], rule: str, build: Callable[[Any], T]) -> T:
     too_much = limit_problem(tokens)
     if too_much is not None:
-        raise Problem(too_much)
+        raise SyntaxProblem(too_much)
     if not tokens:
-        raise Problem(Diagnostic("NEEL1001", "there is nothing here", Span(0, 1)))
+        raise SyntaxProblem(Diagnostic("NEEL1001", "there is nothing here", Span(0, 1)))
     return build(parse_tree(tokens, rule, tokens[-1].stop + 1))

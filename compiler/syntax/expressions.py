@@ -324,7 +324,7 @@ def _joined(base: e.Expr, step: Any) -> Any:
 def _step(base: e.Expr, step: Any) -> e.Expr:
     if step.name():
         name = step.name().getText()
-        return e.Name((*base.parts, name)) if isinstance(base, e.Name) else e.Member(base, name)
+        return e.Name((*base.parts, name)) if isinstance(base, e.Name) else e.MemberAccess(base, name)
     if step.STAR():
         if not isinstance(base, e.Name) or len(base.parts) != 1:
             fail("NEEL1001", "only the name of a stream or variable can stand before `.*`", step)
@@ -354,7 +354,7 @@ def _case(context: Any) -> e.Expr:
     found = [expression(x) for x in context.expression()]
     operand = found.pop(0) if context.getChild(1).__class__ is NeelParser.ExpressionContext else None
     whens = tuple(
-        e.When(*(expression(x) for x in w.expression()), span=span_of(w)) for w in context.whenThen()
+        e.CaseBranch(*(expression(x) for x in w.expression()), span=span_of(w)) for w in context.whenThen()
     )
     return e.Case(operand, whens, found[0] if context.ELSE() else None, span=span_of(context))
 
@@ -367,7 +367,7 @@ def _cast(context: Any) -> e.Expr:
 
 
 def _same(context: Any) -> e.Expr:
-    return e.Same(tuple(n.getText() for n in context.name()), span=span_of(context))
+    return e.SameAttributes(tuple(n.getText() for n in context.name()), span=span_of(context))
 
 
 def _running_final(context: Any) -> e.Expr:
@@ -404,7 +404,7 @@ def _call(name: str, arguments: Any, begin: Any, tail: Any) -> e.Expr:
     call = _called(name, arguments, span_of(begin) | span_of(arguments))
     if tail.FILTER() is None:
         return call
-    return e.Filtered(call, expression(tail.expression()), span=span_of(begin) | span_of(tail))
+    return e.FilteredCall(call, expression(tail.expression()), span=span_of(begin) | span_of(tail))
 
 
 def _called(name: str, arguments: Any, span: Span) -> e.Expr:

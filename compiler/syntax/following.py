@@ -19,7 +19,7 @@ from antlr4.error.Errors import ParseCancellationException
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir.script import Statement
 from neelc.syntax import statements
-from neelc.syntax.mistakes import Problem, is_word, spelling
+from neelc.syntax.mistakes import SyntaxProblem, is_word, spelling
 from neelc.syntax.parser import attempt, limit_problem, stray_tokens, tokens_of
 
 # A place in the network: the state, and the states to go on with after the rules around it.
@@ -27,14 +27,14 @@ Way = tuple[int, Any]
 
 
 @dataclass(frozen=True)
-class Following:
+class Continuations:
     """The `words` of the language that can follow, and the rules of the grammar that wait for a name."""
 
     words: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
 
 
-def following(text: str) -> Following:
+def following(text: str) -> Continuations:
     """What can follow a text that begins a statement; nothing if no statement begins so.
 
     >>> following("CREATE ").words
@@ -46,7 +46,7 @@ def following(text: str) -> Following:
     """
     tokens = [token for token in tokens_of(text) if token.channel == 0]
     if limit_problem(tokens) is not None:
-        return Following()
+        return Continuations()
     ways = _reached([(NeelParser.atn.ruleToStartState[NeelParser.RULE_singleStatement].stateNumber, None)])
     for token in tokens:
         ways = _reached(_after(ways, token.type))
@@ -58,7 +58,7 @@ def following(text: str) -> Following:
             names.add(_rule(stack[0]))
         elif rule != "softWord":
             words.update(kind for kind, _ in _tokens(state) if is_word(kind))
-    return Following(tuple(sorted(map(spelling, words))), frozenset(names))
+    return Continuations(tuple(sorted(map(spelling, words))), frozenset(names))
 
 
 def _reached(ways: Iterable[Way]) -> set[Way]:
@@ -122,5 +122,5 @@ def statement_or_none(text: str) -> Statement | None:
         return None
     try:
         return statements.statement(attempt(visible, "singleStatement", PredictionMode.SLL).statement())
-    except (ParseCancellationException, Problem):
+    except (ParseCancellationException, SyntaxProblem):
         return None

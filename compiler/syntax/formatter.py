@@ -19,14 +19,14 @@ from neelc.syntax.printer import format_script
 
 
 @dataclass(frozen=True)
-class Canonical:
+class FormattedText:
     """The text, and the lines of statements that were left as they are."""
 
     text: str
     untouched: tuple[int, ...] = ()
 
 
-def canonical(source: Source) -> Canonical:
+def canonical(source: Source) -> FormattedText:
     r"""The script in canonical form; raises `NeelError` if it is not one.
 
     >>> print(canonical(Source("-- stocks\npattern seq(A a,B b);  -- two\n")).text, end="")
@@ -39,21 +39,21 @@ def canonical(source: Source) -> Canonical:
     text = found.text
     for stand_in, written in hosts.items():
         text = text.replace(f"{stand_in};", written if written.endswith(";") else f"{written};", 1)
-    return Canonical(text, found.untouched)
+    return FormattedText(text, found.untouched)
 
 
-def _canonical(source: Source) -> Canonical:
+def _canonical(source: Source) -> FormattedText:
     script = parse.script(source)
     comments = [Span(t.start, t.stop + 1) for t in tokens_of(source.text) if _is_comment(t)]
     if not comments:
-        return Canonical(format_script(script))
+        return FormattedText(format_script(script))
     layout = _Layout(source, comments)
     for statement in script.statements:
         layout.add(statement)
     text = layout.finish()
     again = parse.script(Source(text))
     assert again == script, "the canonical form does not mean the same"
-    return Canonical(text, tuple(layout.untouched))
+    return FormattedText(text, tuple(layout.untouched))
 
 
 def _is_comment(token: Any) -> bool:

@@ -12,7 +12,7 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
-from neelc.ir.script import Unread
+from neelc.ir.script import UnreadStatement
 from neelc.source import Source, Span
 from neelc.syntax.host_tokens import CLAUSE, OURS, SPARK, Token, nested_tokens, tokens
 
@@ -188,4 +188,4 @@ def without_hosts(source: Source) -> tuple[Source, dict[str, str]]:
 
 
 def _is_ours(text: str) -> bool:
-    return not any(isinstance(one, Unread) for one in parse.read(Source(text)).statements)
+    return not any(isinstance(one, UnreadStatement) for one in parse.read(Source(text)).statements)

@@ -136,7 +136,7 @@ BEHIND = frozenset(
 
 
 @dataclass(frozen=True)
-class Definition:
+class WithDefinition:
     """`name AS (...)` after WITH; `name` is bare."""
 
     name: str
@@ -144,15 +144,15 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class With:
+class WithClause:
     """The definitions of one WITH that a clause sees."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[WithDefinition, ...]
     recursive: bool = False
 
 
 @dataclass(frozen=True)
-class Clause:
+class HostClause:
     """A clause: `span` is from MATCH_RECOGNIZE to its parenthesis, `source` the relation before it, None if
     there is none. `table` are the parts of its name, if it is a name, and `alias` the name it has for the
     clause. `is_named`: a name for the result follows. `is_inside`: it stands in a query inside another."""
@@ -162,7 +162,7 @@ class Clause:
     table: tuple[str, ...] = ()
     alias: str | None = None
     is_named: bool = False
-    visible: tuple[With, ...] = ()
+    visible: tuple[WithClause, ...] = ()
     is_inside: bool = False
 
     @property
@@ -179,7 +179,7 @@ class Clause:
         return tuple(one.name for group in self.visible for one in group.definitions)
 
 
-def clauses(query: Sequence[Token]) -> list[Clause]:
+def clauses(query: Sequence[Token]) -> list[HostClause]:
     """The clauses of a query, those in the source of another before it.
 
     >>> from neelc.syntax.host_tokens import tokens
@@ -191,17 +191,19 @@ def clauses(query: Sequence[Token]) -> list[Clause]:
     return [_clause(query, at) for at, token in enumerate(query) if token.kind == CLAUSE]
 
 
-def _clause(query: Sequence[Token], at: int) -> Clause:
+def _clause(query: Sequence[Token], at: int) -> HostClause:
     token = query[at]
     source = query[_source_start(query, at) : at]
     visible = tuple(_visible(query, at))
     if not source:
-        return Clause(token.span, None, visible=visible)
+        return HostClause(token.span, None, visible=visible)
     table, alias = _table(source)
     after = query[at + 1] if at + 1 < len(query) else None
     is_named = after is not None and not after.says(*BEHIND)
     is_inside = end_of_group(query, at) < len(query)
-    return Clause(token.span, source[0].span | source[-1].span, table, alias, is_named, visible, is_inside)
+    return HostClause(
+        token.span, source[0].span | source[-1].span, table, alias, is_named, visible, is_inside
+    )
 
 
 def _source_start(query: Sequence[Token], at: int) -> int:
@@ -259,7 +261,7 @@ def _last_name(source: Sequence[Token]) -> str | None:
     return bare(last.text) if last.is_name and behind else None
 
 
-def _visible(query: Sequence[Token], at: int) -> Iterator[With]:
+def _visible(query: Sequence[Token], at: int) -> Iterator[WithClause]:
     """The definitions that stand before a token in the queries around it, the outermost first."""
     for place, token in enumerate(query[:at]):
         begins = place == 0 or query[place - 1].says("(")
@@ -269,7 +271,7 @@ def _visible(query: Sequence[Token], at: int) -> Iterator[With]:
                 one for one in _definitions(query, place + 1 + recursive) if one.span.end <= query[at].start
             ]
             if found:
-                yield With(tuple(found), recursive)
+                yield WithClause(tuple(found), recursive)
 
 
 def end_of_group(query: Sequence[Token], place: int) -> int:
@@ -282,7 +284,7 @@ def end_of_group(query: Sequence[Token], place: int) -> int:
     return len(query)
 
 
-def _definitions(query: Sequence[Token], place: int) -> Iterator[Definition]:
+def _definitions(query: Sequence[Token], place: int) -> Iterator[WithDefinition]:
     while place < len(query):
         first = query[place]
         while place < len(query) and not query[place].says("AS"):
@@ -292,7 +294,7 @@ def _definitions(query: Sequence[Token], place: int) -> Iterator[Definition]:
         end = end_of_group(query, place + 2)
         if end == len(query):
             return
-        yield Definition(bare(first.text), first.span | query[end].span)
+        yield WithDefinition(bare(first.text), first.span | query[end].span)
         place = end + 1
         if place >= len(query) or not query[place].says(","):
             return

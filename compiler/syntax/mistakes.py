@@ -310,7 +310,7 @@ def _of_a_set(token: Any, after: int | None) -> str | None:
 # How a builder gives up on a statement.
 
 
-class Problem(Exception):
+class SyntaxProblem(Exception):
     """A statement that cannot be built; the statements around it still can."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -320,7 +320,7 @@ class Problem(Exception):
 
 def fail(code: str, message: str, place: Any, hint: str | None = None) -> NoReturn:
     """Give up at `place`: a span, a token or a node of the parse tree."""
-    raise Problem(Diagnostic(code, message, place if isinstance(place, Span) else span_of(place), hint))
+    raise SyntaxProblem(Diagnostic(code, message, place if isinstance(place, Span) else span_of(place), hint))
 
 
 def given_twice(clause: Any) -> NoReturn:

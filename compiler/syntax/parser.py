@@ -18,13 +18,21 @@ from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.grammar.spellings import spellings, words
 from neelc.ir.names import FREE_IN_ROWS, RESERVED
 from neelc.source import Span
-from neelc.syntax.mistakes import Problem, expected, is_word, known_mistake, not_closed, repair, unclosed
+from neelc.syntax.mistakes import (
+    SyntaxProblem,
+    expected,
+    is_word,
+    known_mistake,
+    not_closed,
+    repair,
+    unclosed,
+)
 
 _BEGINNINGS = (NeelParser.CREATE, NeelParser.PATTERN, NeelParser.SELECT)
 
 
 def parse_tree(tokens: Sequence[Any], rule: str, end: int) -> Any:
-    """The tree that `rule` of the grammar makes of the tokens, or `Problem`; the text ends at `end`."""
+    """The tree that `rule` of the grammar makes of the tokens, or `SyntaxProblem`; the text ends at `end`."""
     try:
         return attempt(tokens, rule, PredictionMode.SLL)
     except ParseCancellationException:
@@ -32,7 +40,7 @@ def parse_tree(tokens: Sequence[Any], rule: str, end: int) -> Any:
         try:
             return attempt(tokens, rule, PredictionMode.LL)
         except ParseCancellationException as cancelled:
-            raise Problem(_complaint(cancelled.args[0], tokens, rule, end)) from None
+            raise SyntaxProblem(_complaint(cancelled.args[0], tokens, rule, end)) from None
 
 
 def attempt(tokens: Sequence[Any], rule: str, mode: Any) -> Any:

@@ -40,8 +40,8 @@ from neelc.ir.expressions import (
     AtRow,
     Attribute,
     Classifier,
+    ConstantRowValue,
     Expr,
-    Given,
     Literal,
     MatchNumber,
     Name,
@@ -50,7 +50,7 @@ from neelc.ir.expressions import (
     Variable,
 )
 from neelc.ir.node import Node, transform
-from neelc.ir.types import Simple
+from neelc.ir.types import SimpleType
 
 # The text of constants.
 
@@ -67,7 +67,7 @@ def quoted(text: str) -> str:
 
 
 def show_literal(node: Literal) -> str:
-    name = node.type.name if isinstance(node.type, Simple) else ""
+    name = node.type.name if isinstance(node.type, SimpleType) else ""
     match node.value:
         case None:
             return "NULL"
@@ -104,7 +104,7 @@ def show_row_value(node: RowValue) -> str:
     match node:
         case AtRow():
             return _at_row(node)
-        case Given(_, argument):
+        case ConstantRowValue(_, argument):
             return _argument(argument, ())
         case OverRows(_, name, argument, variables, final, distinct):
             every = f"{'|'.join(variables)}.*" if variables else "*"
@@ -157,8 +157,8 @@ _BINDING: dict[type[e.Expr], int] = {
     **dict.fromkeys((e.Between, e.InList, e.InQuery, e.Like, e.IsNull, e.IsTruth, e.IsDistinct), PREDICATE),
     e.Unary: UNARY,
     # These stand on their own, but `5.x` or `INTERVAL '1' DAY[0]` would be read as something else.
-    **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.Filtered, e.NestedQuery), ATOM),
-    **dict.fromkeys((e.Same, e.Star, e.Parameter), ATOM),
+    **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.FilteredCall, e.NestedQuery), ATOM),
+    **dict.fromkeys((e.SameAttributes, e.Star, e.Parameter), ATOM),
 }
 
 
@@ -191,7 +191,7 @@ def _show(node: e.Expr) -> str:
             return f":{name}"
         case e.Star(qualifier):
             return f"{qualifier}.*" if qualifier else "*"
-        case e.Same(attributes):
+        case e.SameAttributes(attributes):
             return f"[{', '.join(attributes)}]"
         case e.Unary(op, operand):
             text = show_expr(operand, UNARY)
@@ -207,7 +207,9 @@ def _show(node: e.Expr) -> str:
             return f"NOT {show_expr(operand, NOT)}"
         case e.Between() | e.InList() | e.InQuery() | e.Like() | e.IsNull() | e.IsTruth() | e.IsDistinct():
             return _predicate(node)
-        case e.Case() | e.Cast() | e.Extract() | e.Call() | e.RunningFinal() | e.Filtered() | e.Aggregate():
+        case (
+            e.Case() | e.Cast() | e.Extract() | e.Call() | e.RunningFinal() | e.FilteredCall() | e.Aggregate()
+        ):
             return _function(node)
         case e.NestedQuery(text, exists):
             return f"{'EXISTS ' if exists else ''}({text})"
@@ -259,7 +261,7 @@ def _function(node: e.Expr) -> str:
             return f"{name}({'DISTINCT ' if distinct else ''}{', '.join(map(show_expr, arguments))})"
         case e.RunningFinal(kind, operand):
             return f"{kind} {_show(operand)}"
-        case e.Filtered(call, condition):
+        case e.FilteredCall(call, condition):
             return f"{_show(call)} FILTER (WHERE {show_expr(condition)})"
         case e.Aggregate(name, argument, distinct=distinct):
             return f"{name}({'DISTINCT ' if distinct else ''}{show_expr(argument) if argument else '*'})"
@@ -271,15 +273,15 @@ def _reference(node: e.Expr) -> str:
     match node:
         case e.Name(parts):
             return ".".join(parts)
-        case e.Member(base, name) | e.Field(base, name):
+        case e.MemberAccess(base, name) | e.Field(base, name):
             return f"{show_expr(base, POSTFIX)}.{name}"
-        case e.Subscript(base, index) | e.Item(base, index):
+        case e.Subscript(base, index) | e.ElementAccess(base, index):
             return f"{show_expr(base, POSTFIX)}[{_show_subscript(index)}]"
         case e.Slice(base, upper):
             return f"{show_expr(base, POSTFIX)}[{f'..{_show_subscript(upper)}' if upper else ''}]"
         case e.Attribute(event, name) | e.EventTime(event, name):
             return f"{show_event(event)}.{name}"
-        case e.Whole(event):
+        case e.WholeEvent(event):
             return show_event(event)
         case e.MatchProperty(name):
             return name
@@ -299,17 +301,18 @@ def _show_subscript(index: e.Expr) -> str:
 
 def show_event(ref: e.EventRef) -> str:
     """
-    >>> print(e.Inner(e.At(e.Variable("k"), e.Index("CURRENT", -1)), "a"), e.Each(e.Variable("b")))
+    >>> before = e.ListElement(e.Variable("k"), e.Index("CURRENT", -1))
+    >>> print(e.InnerVariable(before, "a"), e.EveryElement(e.Variable("b")))
     k[i-1].a b[]
     """
     match ref:
         case e.Variable(name):
             return name
-        case e.At(base, index):
+        case e.ListElement(base, index):
             return f"{show_event(base)}[{show_index(index)}]"
-        case e.Each(base, upper):
+        case e.EveryElement(base, upper):
             return f"{show_event(base)}[{f'..{show_index(upper)}' if upper else ''}]"
-        case e.Inner(base, name):
+        case e.InnerVariable(base, name):
             return f"{show_event(base)}.{name}"
     raise AssertionError(f"{type(ref).__name__} has no text")
 
@@ -324,7 +327,7 @@ def show_index(index: e.Index) -> str:
     return {"LAST": "last", "CURRENT": "i"}[index.anchor] + (f"{index.offset:+d}" if index.offset else "")
 
 
-def show_when(when: e.When) -> str:
+def show_when(when: e.CaseBranch) -> str:
     return f"WHEN {show_expr(when.condition)} THEN {show_expr(when.result)}"
 
 
@@ -338,9 +341,9 @@ def show_type(node: t.DataType | t.StructField) -> str:
     MAP<STRING, ARRAY<DECIMAL(5, 2)>>
     """
     match node:
-        case t.Simple(name):
+        case t.SimpleType(name):
             return name
-        case t.Formatted():
+        case t.FormattedTimestamp():
             return "TIMESTAMP"
         case t.Decimal(precision, scale):
             return f"DECIMAL({precision}, {scale})"
@@ -364,7 +367,7 @@ INDENT = "  "
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """`head`, the parts with a space between them, `tail`; broken, each part stands on its own line.
 
     Parts are indented under the head, if there is one. A tail that begins with `)` gets its own line when
@@ -377,13 +380,13 @@ class Block:
     always: bool = False
 
 
-Doc = str | Block
+Doc = str | TextBlock
 
 
 def wrap(before: str, doc: Doc, after: str = "") -> Doc:
     """The same joints, with more text around them.
 
-    >>> print(flat(wrap("!", Block("SEQ(", ("A a,", "B b"), ")"), "+")))
+    >>> print(flat(wrap("!", TextBlock("SEQ(", ("A a,", "B b"), ")"), "+")))
     !SEQ(A a, B b)+
     """
     if isinstance(doc, str):
@@ -407,7 +410,7 @@ def clause(keyword: str, docs: Sequence[Doc]) -> Doc:
     """
     if len(docs) == 1:
         return wrap(f"{keyword} ", docs[0])
-    return Block(f"{keyword} ", commas(docs))
+    return TextBlock(f"{keyword} ", commas(docs))
 
 
 def flat(doc: Doc) -> str:
@@ -420,8 +423,8 @@ def flat(doc: Doc) -> str:
 def render(doc: Doc, indent: str = "") -> str:
     """The text, broken where it must be or would be wider than `WIDTH`; the first line is not indented.
 
-    >>> inner = Block("SEQ(", ("B b,", "C c" * 40), ")+ k[],")
-    >>> print(render(Block("PATTERN SEQ(", ("A a,", inner, "D d"), ")")))  # doctest: +ELLIPSIS
+    >>> inner = TextBlock("SEQ(", ("B b,", "C c" * 40), ")+ k[],")
+    >>> print(render(TextBlock("PATTERN SEQ(", ("A a,", inner, "D d"), ")")))  # doctest: +ELLIPSIS
     PATTERN SEQ(
       A a,
       SEQ(
@@ -449,4 +452,4 @@ def render(doc: Doc, indent: str = "") -> str:
 
 
 def _must_break(doc: Doc) -> bool:
-    return isinstance(doc, Block) and (doc.always or any(map(_must_break, doc.parts)))
+    return isinstance(doc, TextBlock) and (doc.always or any(map(_must_break, doc.parts)))

@@ -14,9 +14,10 @@ The text of row patterns, temporal patterns and of the clauses they stand in.
 >>> a, b = RowVariable("A"), RowVariable("B")
 >>> print(RowSequence((a, RowRepeat(RowAlternation((a, b)), 1, None, reluctant=True), b)))
 A (A | B)+? B
->>> from neelc.ir.row_patterns import Absent, Instants, Relation, Relations, TemporalPattern
->>> met = Relation((Instants(("A",)), Instants(("A", "B")), Instants(("B",))))
->>> print(TemporalPattern((Relations((met, met)), Absent("C"))))
+>>> from neelc.ir.row_patterns import AbsentSymbol, Instants, TemporalPattern
+>>> from neelc.ir.row_patterns import TemporalRelation, TemporalRelations
+>>> met = TemporalRelation((Instants(("A",)), Instants(("A", "B")), Instants(("B",))))
+>>> print(TemporalPattern((TemporalRelations((met, met)), AbsentSymbol("C"))))
 (AA.BB;AA.BB), !C
 """
 
@@ -31,7 +32,7 @@ from neelc.ir import row_patterns as t
 from neelc.ir.expressions import Literal
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Window
-from neelc.syntax.print_expressions import Block, Doc, clause, commas, flat, show_expr, wrap
+from neelc.syntax.print_expressions import Doc, TextBlock, clause, commas, flat, show_expr, wrap
 
 _OPERATORS: dict[type[p.Pattern], str] = {p.Seq: "SEQ", p.And: "AND", p.AndNeg: "AND_NEG", p.Or: "OR"}
 _SIGNS: dict[tuple[int, int | None], str] = {(1, None): "+", (0, None): "*"}
@@ -93,7 +94,9 @@ def _with_condition(node: p.Pattern) -> Doc:
     match node:
         case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
             condition = () if node.where is None else (f"WHERE {show_expr(node.where)}",)
-            return Block(f"{_OPERATORS[type(node)]}(", (*commas([*map(pattern_doc, parts)]), *condition), ")")
+            return TextBlock(
+                f"{_OPERATORS[type(node)]}(", (*commas([*map(pattern_doc, parts)]), *condition), ")"
+            )
     doc = _without_condition(node)
     return doc if node.where is None else wrap("(", doc, f" : {show_expr(node.where)})")
 
@@ -168,17 +171,19 @@ def show_row_pattern(node: r.RowPattern, place: int = 0) -> str:
     return f"({text})" if binding < place else text
 
 
-def show_temporal(node: t.TemporalPattern | t.Relations | t.Absent | t.Relation | t.Instants) -> str:
+def show_temporal(
+    node: t.TemporalPattern | t.TemporalRelations | t.AbsentSymbol | t.TemporalRelation | t.Instants,
+) -> str:
     match node:
         case t.Instants(symbols):
             return ".".join(symbols)
-        case t.Relation(steps):
+        case t.TemporalRelation(steps):
             return "".join(map(show_temporal, steps))
-        case t.Relations((choice,)):
+        case t.TemporalRelations((choice,)):
             return show_temporal(choice)
-        case t.Relations(choices):
+        case t.TemporalRelations(choices):
             return f"({';'.join(map(show_temporal, choices))})"
-        case t.Absent(symbol):
+        case t.AbsentSymbol(symbol):
             return f"!{symbol}"
         case t.TemporalPattern(parts):
             return ", ".join(map(show_temporal, parts))
@@ -231,7 +236,7 @@ def matcher_doc(node: r.MatchRecognize | r.MatchSequential | t.MatchTemporal) ->
         case t.MatchTemporal(patterns):
             text = show_temporal_patterns(patterns)
             keyword, pattern = "MATCH_RECOGNIZE_TEMPORAL", [f"PATTERN {text}", *within]
-    return Block(f"{keyword} (", (*partition, *measures, *pattern, *define), ")", always=True)
+    return TextBlock(f"{keyword} (", (*partition, *measures, *pattern, *define), ")", always=True)
 
 
 def _clauses(keyword: str, items: Sequence[str]) -> list[Doc]:

@@ -28,7 +28,8 @@ A network of the event algebra as an indented text: an operator, and below it wh
 >>> from neelc.ir.types import BIGINT, INT
 >>> stream = Stream("S", (Column("ts", BIGINT), Column("x", INT)), "ts")
 >>> clock = Clock(BIGINT, "SECOND")
->>> source = a.TimeWindow(a.Source("s", stream, clock=clock), Window(Literal(3, INT), "SECOND"), clock=clock)
+>>> window = Window(Literal(3, INT), "SECOND")
+>>> source = a.TimeWindow(a.StreamSource("s", stream, clock=clock), window, clock=clock)
 >>> large = a.Filter(source, Binary(">", source.payload[1], Literal(40, INT)))
 >>> print(a.Algebra(large, clock))
 SELECT WITH TIMES BIGINT in SECONDS
@@ -53,8 +54,8 @@ from neelc.ir.program import Column, OutputColumn
 from neelc.ir.script import Statistic
 from neelc.syntax.print_expressions import (
     NOT,
-    Block,
     Doc,
+    TextBlock,
     clause,
     commas,
     flat,
@@ -119,11 +120,11 @@ def statement_doc(node: s.Statement) -> Doc:
         case s.CreateStream(name, columns):
             head: Doc = f"CREATE {'RELATION' if node.is_relation else 'STREAM'} {name}"
             if columns:
-                head = Block(f"{head} (", commas([show_column(column) for column in columns]), ")")
+                head = TextBlock(f"{head} (", commas([show_column(column) for column in columns]), ")")
             clauses = stream_clauses(node)
-            return Block(wrap("", head, " "), clauses, always=True) if clauses else head
+            return TextBlock(wrap("", head, " "), clauses, always=True) if clauses else head
         case s.CreateType(name, members):
-            return Block(f"CREATE TYPE {name} AS (", commas(members), ")")
+            return TextBlock(f"CREATE TYPE {name} AS (", commas(members), ")")
         case s.CreateQuery(name, query):
             return wrap(f"CREATE QUERY {name} AS ", query_doc(query))
         case s.RunQuery(query):
@@ -155,7 +156,7 @@ def stream_clauses(node: s.CreateStream) -> tuple[Doc, ...]:
         *([f"FROM {quoted(node.path)}"] if node.path is not None else []),
         *([f"FORMAT {node.format}"] if node.format else []),
         *([f"OPTIONS ({options})"] if options else []),
-        *([Block("WITH STATS (", statistics, ")")] if statistics else []),
+        *([TextBlock("WITH STATS (", statistics, ")")] if statistics else []),
     )
 
 
@@ -163,13 +164,13 @@ def show_property(node: s.Property) -> str:
     return f"{node.key} {quoted(node.value)}"
 
 
-def query_doc(node: s.Query) -> Doc:
+def query_doc(node: s.ScriptQuery) -> Doc:
     """The clauses of a query, one per line."""
     match node:
         case s.PatternQuery():
-            return Block("", tuple(_pattern_clauses(node)), always=True)
+            return TextBlock("", tuple(_pattern_clauses(node)), always=True)
         case s.Select():
-            return Block("", tuple(_select_clauses(node)), always=True)
+            return TextBlock("", tuple(_select_clauses(node)), always=True)
     raise AssertionError(f"{type(node).__name__} has no text")
 
 
@@ -217,12 +218,12 @@ def from_item_doc(node: s.FromItem) -> Doc:
     match node:
         case s.FromStream(name=name):
             source: Doc = name
-        case s.FromQuery(query=s.Query() as query):
+        case s.FromQuery(query=s.ScriptQuery() as query):
             source = wrap("(", query_doc(query), ")")
         case s.FromAgent(name=name, inputs=inputs):
-            source = Block(f"{name}(", commas(list(map(from_item_doc, inputs))), ")")
+            source = TextBlock(f"{name}(", commas(list(map(from_item_doc, inputs))), ")")
         case s.FromMatchmaker(attributes=attributes):
-            source = Block("MATCH(", commas(list(map(show_wanted, attributes))), ")")
+            source = TextBlock("MATCH(", commas(list(map(show_wanted, attributes))), ")")
         case _:
             raise AssertionError(f"{type(node).__name__} has no text")
     window = f" {show_stream_window(node.window)}" if node.window else ""
@@ -230,7 +231,7 @@ def from_item_doc(node: s.FromItem) -> Doc:
     if node.matcher is None:
         return source
     matcher = wrap("", matcher_doc(node.matcher), f" AS {node.matcher_alias}" if node.matcher_alias else "")
-    return wrap(f"{source} ", matcher) if isinstance(source, str) else Block("", (source, matcher))
+    return wrap(f"{source} ", matcher) if isinstance(source, str) else TextBlock("", (source, matcher))
 
 
 def show_stream_window(node: s.StreamWindow) -> str:
@@ -247,7 +248,7 @@ def show_stream_window(node: s.StreamWindow) -> str:
     return f"WINDOW({kind} {show_window(node.size)}{jump}{partition})"
 
 
-def show_wanted(node: s.Wanted) -> str:
+def show_wanted(node: s.MatchmakerAttribute) -> str:
     properties = ", ".join(f"({p.key}, {_property_value(p.value)})" for p in node.properties)
     return f"{node.name}:{show_type(node.type)}" + (f" {{{properties}}}" if properties else "")
 
@@ -267,7 +268,7 @@ def _condition(keyword: str, condition: Expr | None) -> list[Doc]:
             return []
         case Conjunction((first, *others)):
             conjuncts = (show_expr(first, NOT), *(f"AND {show_expr(other, NOT)}" for other in others))
-            return [Block(f"{keyword} ", conjuncts)]
+            return [TextBlock(f"{keyword} ", conjuncts)]
     return [f"{keyword} {show_expr(condition)}"]
 
 
@@ -275,20 +276,20 @@ def _condition(keyword: str, condition: Expr | None) -> list[Doc]:
 
 
 def algebra_doc(node: a.Algebra) -> Doc:
-    return Block(f"SELECT WITH TIMES {node.clock} ", (operator_doc(node.root),), always=True)
+    return TextBlock(f"SELECT WITH TIMES {node.clock} ", (operator_doc(node.root),), always=True)
 
 
 def operator_doc(node: a.Operator) -> Doc:
     """The operator, and below it its inputs."""
     inputs = tuple(map(operator_doc, a.inputs_of(node)))
-    return Block(f"{_head(node)} ", inputs, always=True) if inputs else _head(node)
+    return TextBlock(f"{_head(node)} ", inputs, always=True) if inputs else _head(node)
 
 
 def _head(node: a.Operator) -> str:
     match node:
-        case a.Source(variable, stream):
+        case a.StreamSource(variable, stream):
             return f"{'QUERY' if stream.query else 'STREAM'} {written(stream.name)} AS {variable}"
-        case a.Relation(variable, stream):
+        case a.RelationSource(variable, stream):
             return f"RELATION {written(stream.name)} AS {variable}"
         case a.TimeWindow(_, size, jump):
             return f"WINDOW TIME {show_window(size)}" + _jump(jump)

@@ -42,8 +42,8 @@ from neelc.ir.names import written
 from neelc.ir.node import Node
 from neelc.ir.script import CreateStream, Timestamp
 from neelc.syntax.print_expressions import (
-    Block,
     Doc,
+    TextBlock,
     clause,
     commas,
     flat,
@@ -94,13 +94,15 @@ from neelc.syntax.print_statements import (
 def plan_doc(node: p.Program | p.NamedQuery | p.Match | p.Stream | Algebra) -> Doc:
     match node:
         case p.Program(streams, queries):
-            return Block("", (*map(plan_doc, streams), *map(plan_doc, queries)), always=True)
+            return TextBlock("", (*map(plan_doc, streams), *map(plan_doc, queries)), always=True)
         case p.NamedQuery(name, query):
-            return Block(f"QUERY {written(name)} " if name else "QUERY ", (plan_doc(query),), always=True)
+            return TextBlock(f"QUERY {written(name)} " if name else "QUERY ", (plan_doc(query),), always=True)
         case Algebra():
             return algebra_doc(node)
         case p.Match(pattern):
-            return Block(wrap("MATCH ", pattern_doc(pattern), " "), tuple(_match_clauses(node)), always=True)
+            return TextBlock(
+                wrap("MATCH ", pattern_doc(pattern), " "), tuple(_match_clauses(node)), always=True
+            )
         case p.Stream():
             return _stream_doc(node)
 
@@ -120,13 +122,15 @@ def _match_clauses(node: p.Match) -> list[Doc]:
             if node.partial
             else []
         ),
-        Block(" ".join(["RETURN", *map(str.upper, flags)]) + " ", outputs, always=True),
+        TextBlock(" ".join(["RETURN", *map(str.upper, flags)]) + " ", outputs, always=True),
     ]
 
 
 def _stream_doc(node: p.Stream) -> Doc:
     kind = "RELATION" if node.is_relation else "STREAM"
-    columns = Block(f"{kind} {written(node.name)} (", commas(list(map(show_plan_column, node.columns))), ") ")
+    columns = TextBlock(
+        f"{kind} {written(node.name)} (", commas(list(map(show_plan_column, node.columns))), ") "
+    )
     names = [written(name) if name else None for name in (node.latest, node.end, node.type_column)]
     declared = CreateStream(
         node.name,
@@ -139,7 +143,7 @@ def _stream_doc(node: p.Stream) -> Doc:
         statistics=tuple(replace(s, column=written(s.column) if s.column else None) for s in node.statistics),
     )
     query = [f"OF QUERY {written(node.query)}"] if node.query else []
-    return Block(columns, (*stream_clauses(declared), *query))
+    return TextBlock(columns, (*stream_clauses(declared), *query))
 
 
 def show_clock(clock: p.Clock) -> str:
@@ -177,7 +181,7 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     expr.Expr: show_expr,
     expr.EventRef: show_event,
     expr.Index: show_index,
-    expr.When: show_when,
+    expr.CaseBranch: show_when,
     expr.IntervalPart: show_interval_part,
     types.DataType: show_type,
     types.StructField: show_type,
@@ -193,9 +197,9 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     rows.MatchSequential: lambda node: flat(matcher_doc(node)),
     temporal.MatchTemporal: lambda node: flat(matcher_doc(node)),
     temporal.Instants: show_temporal,
-    temporal.Relation: show_temporal,
-    temporal.Relations: show_temporal,
-    temporal.Absent: show_temporal,
+    temporal.TemporalRelation: show_temporal,
+    temporal.TemporalRelations: show_temporal,
+    temporal.AbsentSymbol: show_temporal,
     temporal.TemporalPattern: show_temporal,
     script.Script: show_script,
     script.Statement: lambda node: flat(statement_doc(node)),
@@ -203,12 +207,12 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     script.Property: show_property,
     script.Timestamp: show_timestamp,
     statistics.Statistic: show_statistic,
-    script.Query: lambda node: flat(query_doc(node)),
+    script.ScriptQuery: lambda node: flat(query_doc(node)),
     script.Confidence: show_confidence,
     script.Return: lambda node: flat(return_doc(node)),
     script.StreamWindow: show_stream_window,
     script.FromItem: lambda node: flat(from_item_doc(node)),
-    script.Wanted: show_wanted,
+    script.MatchmakerAttribute: show_wanted,
     logical.Column: show_plan_column,
     logical.Stream: lambda node: flat(plan_doc(node)),
     logical.Member: show_member,

@@ -87,18 +87,18 @@ def _is_one_list(context: Any) -> bool:
     return all(len(c) == 1 and isinstance(c[0], NeelParser.TemporalRelationContext) for c in choices)
 
 
-def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.Relations | t.Absent]:
+def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.TemporalRelations | t.AbsentSymbol]:
     match item:
         case NeelParser.TemporalAbsentContext():
-            return [t.Absent(item.name().getText(), span=span_of(item))]
+            return [t.AbsentSymbol(item.name().getText(), span=span_of(item))]
         case NeelParser.TemporalRelationContext():
-            return [t.Relations((_relation(item, symbols),), span=span_of(item))]
+            return [t.TemporalRelations((_relation(item, symbols),), span=span_of(item))]
         case _:
             inner = item.temporalPatterns()
             choices = inner.temporalPattern()
             if _is_one_list(inner):
                 relations = tuple(_relation(c.temporalItem(0), symbols) for c in choices)
-                return [_same_symbols(t.Relations(relations, span=span_of(item)), item)]
+                return [_same_symbols(t.TemporalRelations(relations, span=span_of(item)), item)]
             if len(choices) > 1:
                 fail(
                     "NEEL1006",
@@ -109,17 +109,17 @@ def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.Relations | t.Absent]:
             return [part for nested in choices[0].temporalItem() for part in _parts(nested, symbols)]
 
 
-def _same_symbols(relations: t.Relations, place: Any) -> t.Relations:
+def _same_symbols(relations: t.TemporalRelations, place: Any) -> t.TemporalRelations:
     if len({frozenset(_symbols(r)) for r in relations.choices}) > 1:
         fail("NEEL1006", "alternative relations must be about the same two symbols", place)
     return relations
 
 
-def _symbols(relation: t.Relation) -> list[str]:
+def _symbols(relation: t.TemporalRelation) -> list[str]:
     return [s for step in relation.steps for s in step.symbols]
 
 
-def _relation(context: Any, symbols: tuple[str, ...]) -> t.Relation:
+def _relation(context: Any, symbols: tuple[str, ...]) -> t.TemporalRelation:
     """A word in which two symbols occur twice each; a dot joins what happens at the same instant."""
     steps: list[list[str]] = []
     for i, word in enumerate(context.temporalWord()):
@@ -130,7 +130,7 @@ def _relation(context: Any, symbols: tuple[str, ...]) -> t.Relation:
             steps[-1].append(letters.pop(0))
         steps.extend([letter] for letter in letters)
     span = span_of(context)
-    relation = t.Relation(tuple(t.Instants(tuple(s), span=span) for s in steps), span=span)
+    relation = t.TemporalRelation(tuple(t.Instants(tuple(s), span=span) for s in steps), span=span)
     if sorted(Counter(_symbols(relation)).values()) != [2, 2]:
         fail(
             "NEEL1006",
@@ -147,10 +147,10 @@ def matcher(context: Any) -> Matcher:
     if context.MATCH_RECOGNIZE_SEQUENTIAL():
         return _sequential(context)
     shared, clause = _split(context.temporalClause(), context, "MATCH_RECOGNIZE_TEMPORAL")
-    return temporal_match(context, clause.temporalPatterns(), Shared(shared))
+    return temporal_match(context, clause.temporalPatterns(), SharedClauses(shared))
 
 
-class Shared:
+class SharedClauses:
     """The clauses that all three kinds have."""
 
     def __init__(self, clauses: list[Any]) -> None:
@@ -204,7 +204,7 @@ def _split(clauses: list[Any], context: Any, kind: str) -> tuple[list[Any], Any]
 
 def _sequential(context: Any) -> r.MatchSequential:
     clauses, clause = _split(context.sequentialClause(), context, "MATCH_RECOGNIZE_SEQUENTIAL")
-    shared = Shared(clauses)
+    shared = SharedClauses(clauses)
     symbols = tuple(d.name for d in shared.definitions)
     return r.MatchSequential(
         _pattern(clause.rowPattern(), symbols),
@@ -231,7 +231,7 @@ def _standard(context: Any) -> r.MatchRecognize:
         fail("NEEL1001", "MATCH_RECOGNIZE needs a PATTERN clause", context.MATCH_RECOGNIZE())
     order = found.get(NeelParser.RowOrderContext)
     subsets = found.get(NeelParser.RowSubsetContext)
-    both = Shared(shared)
+    both = SharedClauses(shared)
     return r.MatchRecognize(
         _pattern(pattern.rowPattern(), None) if pattern.rowPattern() else r.RowEmpty(span=span_of(pattern)),
         both.definitions,

@@ -71,7 +71,7 @@ def statement(context: Any) -> s.Statement:
     return s.RunQuery(found, span=span)
 
 
-def query(context: Any) -> s.Query:
+def query(context: Any) -> s.ScriptQuery:
     if context.patternQuery():
         return _pattern_query(context.patternQuery())
     return _select(context.select()) if context.select() else query(context.query())
@@ -251,10 +251,10 @@ def _from_item(context: Any) -> s.FromItem:
             return s.FromMatchmaker(attributes=tuple(_wanted(w) for w in source.wanted()), **shared)
 
 
-def _wanted(context: Any) -> s.Wanted:
+def _wanted(context: Any) -> s.MatchmakerAttribute:
     properties = tuple(_wanted_property(p) for p in context.wantedProperty())
     kind = literals.data_type(context.dataType())
-    return s.Wanted(context.name().getText(), kind, properties, span=span_of(context))
+    return s.MatchmakerAttribute(context.name().getText(), kind, properties, span=span_of(context))
 
 
 def _wanted_property(context: Any) -> s.Property:

@@ -17,7 +17,7 @@ Truths = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class NullableArray:
     """A computed column; what `values` has where `valid` is false is NULL. `valid` None: there is no NULL."""
 
     values: NDArray[Any]
@@ -25,7 +25,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
+class KernelEvents:
     """The events of one or more segments; a segment has the events of one key.
 
     Events are sorted by segment, then by start; an event's number is its place here. Point events have one
@@ -45,7 +45,7 @@ class Events:
     end: Numbers
     segment: Numbers
     roles: Mapping[str, Numbers]
-    columns: Mapping[str, Values]
+    columns: Mapping[str, NullableArray]
     owned: tuple[Numbers, Numbers]
     first: Numbers | None = None
     beyond: Numbers | None = None
@@ -57,7 +57,7 @@ class Events:
         return self.end is not self.start
 
 
-def part(events: Events, low: int, high: int) -> Events:
+def part(events: KernelEvents, low: int, high: int) -> KernelEvents:
     """The events from number `low` to before `high`; segments keep their numbers."""
 
     def cut(column: Numbers | None) -> Numbers | None:
@@ -69,10 +69,10 @@ def part(events: Events, low: int, high: int) -> Events:
         begin, end = np.searchsorted(numbers, (low, high))
         roles[role] = numbers[begin:end] - low
     columns = {
-        name: Values(c.values[low:high], None if c.valid is None else c.valid[low:high])
+        name: NullableArray(c.values[low:high], None if c.valid is None else c.valid[low:high])
         for name, c in events.columns.items()
     }
-    return Events(
+    return KernelEvents(
         start,
         events.end[low:high] if events.lasting else start,
         events.segment[low:high],

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neelc.runtime.kernels.events import Events, Numbers
-from neelc.runtime.program import ALL, Present, Program, Repeat, Step, Take
+from neelc.runtime.kernels.events import KernelEvents, Numbers
+from neelc.runtime.program import ALL, PatternProgram, Present, RepeatStep, Step, Take
 
 LONGEST_LIST = 8
 """Lists of more elements are not counted: what is counted is a lower bound anyway."""
@@ -33,7 +33,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Chain:
+class LinkChain:
     """What follows one another within `width`, or in the whole segment."""
 
     links: tuple[Link, ...]
@@ -41,14 +41,14 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Fewest:
+class FewestMatches:
     """There are so many matches; an event at the beginning of a piece of time that has very many of them."""
 
     number: int
     event: int
 
 
-def fewest_matches(program: Program, events: Events) -> Fewest | None:
+def fewest_matches(program: PatternProgram, events: KernelEvents) -> FewestMatches | None:
     """A number of matches that there are for sure; None if none can be told."""
     chain = chain_of(program)
     if chain is None or not len(events.start):
@@ -66,10 +66,10 @@ def fewest_matches(program: Program, events: Events) -> Fewest | None:
     ways = _begun(first, events, instant, piece)
     for link in rest:
         ways = _extended(ways, link, events, instant, piece)
-    return Fewest(int(ways.sum()), int(piece[ways.argmax()]))
+    return FewestMatches(int(ways.sum()), int(piece[ways.argmax()]))
 
 
-def _begun(link: Link, events: Events, instant: Numbers, piece: Numbers) -> Numbers:
+def _begun(link: Link, events: KernelEvents, instant: Numbers, piece: Numbers) -> Numbers:
     """One way to each event that can begin a match; only matches that start in the owned range are found."""
     numbers = events.roles[link.role]
     low, high = (limit[events.segment[numbers]] for limit in events.owned)
@@ -79,11 +79,11 @@ def _begun(link: Link, events: Events, instant: Numbers, piece: Numbers) -> Numb
     return _repeated(ways, link, events, instant, piece)
 
 
-def _extended(ways: Numbers, link: Link, events: Events, instant: Numbers, piece: Numbers) -> Numbers:
+def _extended(ways: Numbers, link: Link, events: KernelEvents, instant: Numbers, piece: Numbers) -> Numbers:
     return _repeated(_next(ways, link.role, events, instant, piece), link, events, instant, piece)
 
 
-def _repeated(ways: Numbers, link: Link, events: Events, instant: Numbers, piece: Numbers) -> Numbers:
+def _repeated(ways: Numbers, link: Link, events: KernelEvents, instant: Numbers, piece: Numbers) -> Numbers:
     """The ways to each event that can be the last of a list, if `ways` lead to each that can be the first."""
     found = ways if link.least <= 1 else np.zeros_like(ways)
     for length in range(2, min(link.most, max(link.least, LONGEST_LIST)) + 1):
@@ -95,7 +95,7 @@ def _repeated(ways: Numbers, link: Link, events: Events, instant: Numbers, piece
     return found
 
 
-def _next(ways: Numbers, role: str, events: Events, instant: Numbers, piece: Numbers) -> Numbers:
+def _next(ways: Numbers, role: str, events: KernelEvents, instant: Numbers, piece: Numbers) -> Numbers:
     """The ways to each event of a role: all that lead to an earlier event of its piece."""
     before = np.append(0, np.cumsum(ways))
     numbers = events.roles[role]
@@ -109,7 +109,7 @@ def _clipped(ways: Numbers) -> Numbers:
     return np.minimum(ways, FAR // len(ways) // 2)
 
 
-def chain_of(program: Program) -> Chain | None:
+def chain_of(program: PatternProgram) -> LinkChain | None:
     """The program as a chain, if all it asks for is that events follow one another in time."""
     if program.lasting or program.counted or program.unique or program.collapsed or program.nested:
         return None
@@ -117,7 +117,7 @@ def chain_of(program: Program) -> Chain | None:
         return None
     links: list[Link] = []
     widths = [] if program.reach is None else [program.reach]
-    named = {step.variable for step in program.steps if isinstance(step, Take | Repeat)}
+    named = {step.variable for step in program.steps if isinstance(step, Take | RepeatStep)}
     for step in program.steps:
         if isinstance(step, Present) and _only_prunes(step, named):
             continue
@@ -130,7 +130,7 @@ def chain_of(program: Program) -> Chain | None:
             return None
         links.insert(place, link)
         widths += [window.width for window in take.bounds.within]
-    return Chain(tuple(links), min(widths, default=None)) if links else None
+    return LinkChain(tuple(links), min(widths, default=None)) if links else None
 
 
 def _only_prunes(step: Present, named: set[str]) -> bool:
@@ -143,7 +143,7 @@ def _link(step: Step) -> tuple[Link, Take] | None:
     match step:
         case Take() if _is_bare(step):
             return Link(step.variable, step.role), step
-        case Repeat(first=(Take() as one,), next=(Take() as other,), early=(), when=()) if one == other:
+        case RepeatStep(first=(Take() as one,), next=(Take() as other,), early=(), when=()) if one == other:
             most = LONGEST_LIST if step.most is None else step.most
             least = max(1, step.least)
             if not _is_bare(one) or len(step.names) > 1 or not least <= most or least > 10 * LONGEST_LIST:

@@ -14,9 +14,9 @@ import numpy as np
 
 from neelc.runtime import user_calls as calling
 from neelc.runtime.kernels import mentions
-from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
-from neelc.runtime.kernels.frontier import Frontier, Lists
-from neelc.runtime.kernels.taking import Search
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
+from neelc.runtime.kernels.frontier import EventLists, Frontier
+from neelc.runtime.kernels.taking import KernelSearch
 from neelc.runtime.program import EachElement, Fold, Step
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.arithmetic import Array, less
@@ -32,10 +32,10 @@ class Accumulator:
 
     begin: Callable[[int, np.dtype[Any]], Parts]
     add: Callable[[Parts, Array, Truths], Parts]
-    end: Callable[[Parts], Values]
+    end: Callable[[Parts], NullableArray]
 
 
-def begun(fold: Fold, rows: int, events: Events) -> Parts:
+def begun(fold: Fold, rows: int, events: KernelEvents) -> Parts:
     """Of empty lists."""
     if fold.registered:
         return (calling.nothing(rows),)
@@ -43,7 +43,7 @@ def begun(fold: Fold, rows: int, events: Events) -> Parts:
     return _accumulator(fold, kind).begin(rows, kind)
 
 
-def added(fold: Fold, parts: Parts, numbers: Numbers, events: Events) -> Parts:
+def added(fold: Fold, parts: Parts, numbers: Numbers, events: KernelEvents) -> Parts:
     """With one more event in each list; in none where its number is -1, unless it is a user's function."""
     if fold.registered:
         return (calling.grown(parts[0], numbers),)
@@ -57,24 +57,24 @@ def added(fold: Fold, parts: Parts, numbers: Numbers, events: Events) -> Parts:
         return _accumulator(fold, column.values.dtype).add(parts, column.values[numbers], known)
 
 
-def ended(fold: Fold, parts: Parts, events: Events) -> Values:
+def ended(fold: Fold, parts: Parts, events: KernelEvents) -> NullableArray:
     """The value of the fold."""
     if fold.registered:
         return calling.results(events.calls[fold.name], parts[0])
     if fold.column is None:
-        return Values(parts[0])
+        return NullableArray(parts[0])
     with np.errstate(all="ignore"):
         result = _accumulator(fold, events.columns[fold.column].values.dtype).end(parts)
         return result if fold.type is None else arithmetic.cast(result, fold.type)
 
 
-def folded(fold: Fold, lists: Lists, events: Events) -> Values:
+def folded(fold: Fold, lists: EventLists, events: KernelEvents) -> NullableArray:
     """The fold of each row's list.
 
-    >>> prices = Values(np.array([2.0, 5.0, 4.0]), np.array([True, True, False]))
+    >>> prices = NullableArray(np.array([2.0, 5.0, 4.0]), np.array([True, True, False]))
     >>> nowhere = np.zeros(3, np.int64)
-    >>> events = Events(nowhere, nowhere, nowhere, {}, {"price": prices}, (nowhere, nowhere))
-    >>> lists = Lists(np.arange(3), np.array([0, 2]), np.array([3, 1]))
+    >>> events = KernelEvents(nowhere, nowhere, nowhere, {}, {"price": prices}, (nowhere, nowhere))
+    >>> lists = EventLists(np.arange(3), np.array([0, 2]), np.array([3, 1]))
     >>> total = folded(Fold("t", "sum", "b", "price"), lists, events)
     >>> total.values.tolist(), total.valid.tolist()
     ([7.0, 0.0], [True, False])
@@ -82,7 +82,7 @@ def folded(fold: Fold, lists: Lists, events: Events) -> Values:
     if fold.registered:
         return calling.results(events.calls[fold.name], calling.members(lists))
     if fold.column is None:
-        return Values(np.maximum(lists.length, 0))
+        return NullableArray(np.maximum(lists.length, 0))
     parts = begun(fold, len(lists), events)
     for place in range(int(lists.length.max(initial=0))):
         parts = added(fold, parts, lists.at(place), events)
@@ -119,7 +119,9 @@ def _best(is_better: Callable[[Array, Array], Truths]) -> Accumulator:
         return np.where(new, values, best), found | known
 
     return Accumulator(
-        lambda rows, kind: (np.zeros(rows, kind), np.zeros(rows, bool)), add, lambda parts: Values(*parts)
+        lambda rows, kind: (np.zeros(rows, kind), np.zeros(rows, bool)),
+        add,
+        lambda parts: NullableArray(*parts),
     )
 
 
@@ -134,10 +136,10 @@ def _variance(sample: bool, root: bool) -> Accumulator:
         squares = np.where(known, squares + delta * (values - nearer), squares)
         return count, np.where(known, nearer, mean), squares
 
-    def end(parts: Parts) -> Values:
+    def end(parts: Parts) -> NullableArray:
         count, _, squares = parts
         result = squares / np.maximum(count - sample, 1)
-        return Values(np.sqrt(result) if root else result, count > sample)
+        return NullableArray(np.sqrt(result) if root else result, count > sample)
 
     return Accumulator(lambda rows, kind: (np.zeros(rows), np.zeros(rows), np.zeros(rows)), add, end)
 
@@ -145,16 +147,16 @@ def _variance(sample: bool, root: bool) -> Accumulator:
 COUNT = Accumulator(
     lambda rows, kind: (np.zeros(rows, np.int64),),
     lambda parts, values, known: (parts[0] + known,),
-    lambda parts: Values(parts[0]),
+    lambda parts: NullableArray(parts[0]),
 )
 WHOLE_SUM = Accumulator(
     lambda rows, kind: (np.zeros(rows, np.int64), np.zeros(rows, bool), np.ones(rows, bool)),
     _add_whole,
-    lambda parts: Values(parts[0], parts[1] & parts[2]),
+    lambda parts: NullableArray(parts[0], parts[1] & parts[2]),
 )
-FLOAT_SUM = Accumulator(_begin_sum, _add_float, lambda parts: Values(parts[0], parts[1] > 0))
+FLOAT_SUM = Accumulator(_begin_sum, _add_float, lambda parts: NullableArray(parts[0], parts[1] > 0))
 AVERAGE = Accumulator(
-    _begin_sum, _add_float, lambda parts: Values(parts[0] / np.maximum(parts[1], 1), parts[1] > 0)
+    _begin_sum, _add_float, lambda parts: NullableArray(parts[0] / np.maximum(parts[1], 1), parts[1] > 0)
 )
 
 FUNCTIONS: Mapping[str, Accumulator] = {
@@ -177,13 +179,13 @@ FUNCTIONS: Mapping[str, Accumulator] = {
 
 # EachElement: which rows have a list of which each element passes?
 
-Run = Callable[[Search, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
 
 ELEMENT = "#element"
 """A mark that no pattern has."""
 
 
-def each_element(search: Search, step: EachElement, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def each_element(search: KernelSearch, step: EachElement, frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows that are kept, in as many pieces as their elements take room for."""
     lists = frontier.lists.get(_list_of(step, step.names[0]))
     if lists is None:
@@ -199,7 +201,7 @@ def each_element(search: Search, step: EachElement, frontier: Frontier, run: Run
         begin = end
 
 
-def _kept(search: Search, step: EachElement, frontier: Frontier, run: Run) -> Truths:
+def _kept(search: KernelSearch, step: EachElement, frontier: Frontier, run: Run) -> Truths:
     lists = frontier.lists[_list_of(step, step.names[0])]
     row, place = lists.row_and_place()
     number = place - lists.begin[row]
@@ -223,7 +225,7 @@ def _kept(search: Search, step: EachElement, frontier: Frontier, run: Run) -> Tr
 
 
 def _seen(
-    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: Events
+    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
 ) -> Iterator[tuple[str, Numbers]]:
     """The names of each element, and of its neighbours, as far as the steps ask for them."""
     lists = {name: frontier.lists[_list_of(step, name)] for name in step.names}
@@ -245,14 +247,14 @@ def _seen(
 
 
 def _running(
-    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: Events
-) -> dict[str, Values]:
+    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
+) -> dict[str, NullableArray]:
     """The folds over the elements before some: each of them sees a shorter list."""
-    found: dict[str, Values] = {}
+    found: dict[str, NullableArray] = {}
     for fold in step.running:
         # Iterations are counted by any of the lists that they fill.
         lists = frontier.lists.get(fold.list, frontier.lists[_list_of(step, step.names[0])])
-        found[fold.name] = folded(fold, Lists(lists.pool, lists.begin[row], number), events)
+        found[fold.name] = folded(fold, EventLists(lists.pool, lists.begin[row], number), events)
     return found
 
 
@@ -266,7 +268,7 @@ def _choices(step: EachElement, variables: Mapping[str, Numbers], rows: int) -> 
     return found
 
 
-def _at(lists: Lists, row: Numbers, number: Numbers) -> Numbers:
+def _at(lists: EventLists, row: Numbers, number: Numbers) -> Numbers:
     """The elements with some numbers; -1 where there is none."""
     inside = (number >= 0) & (number < lists.length[row])
     return np.where(inside, lists.pool[np.where(inside, lists.begin[row] + number, 0)], -1)

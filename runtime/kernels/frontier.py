@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.program import When
 from neelc.runtime.values.arithmetic import is_valid
 
@@ -59,7 +59,7 @@ def distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class EventLists:
     """Row r has the `length[r]` events of the `pool` from `begin[r]` on; no list at all where that is -1.
 
     Rows that are dropped or repeated leave the pool as it is.
@@ -72,17 +72,17 @@ class Lists:
     def __len__(self) -> int:
         return len(self.begin)
 
-    def take(self, rows: Numbers | Truths | slice) -> Lists:
-        return Lists(self.pool, self.begin[rows], self.length[rows])
+    def take(self, rows: Numbers | Truths | slice) -> EventLists:
+        return EventLists(self.pool, self.begin[rows], self.length[rows])
 
-    def shifted(self, offset: int) -> Lists:
+    def shifted(self, offset: int) -> EventLists:
         """With other numbers for the events."""
         return replace(self, pool=np.where(self.pool < 0, self.pool, self.pool + offset))
 
     def row_and_place(self) -> tuple[Numbers, Numbers]:
         """For each element, row by row: its row, and where it is in the pool.
 
-        >>> lists = Lists(np.array([7, 8, 9]), np.array([1, 0, 0]), np.array([2, -1, 1]))
+        >>> lists = EventLists(np.array([7, 8, 9]), np.array([1, 0, 0]), np.array([2, -1, 1]))
         >>> [found.tolist() for found in lists.row_and_place()]
         [[0, 0, 2], [1, 2, 0]]
         """
@@ -90,12 +90,12 @@ class Lists:
         row = np.repeat(np.arange(len(counts)), counts)
         return row, np.arange(len(row)) + np.repeat(self.begin - np.cumsum(counts) + counts, counts)
 
-    def appended(self, events: Numbers, count: int) -> Lists:
+    def appended(self, events: Numbers, count: int) -> EventLists:
         """The lists, all of them of `count` elements, with one more."""
         elements = np.empty((len(self), count + 1), np.int64)
         elements[:, :count] = self.pool[self.begin[:, None] + np.arange(count)]
         elements[:, count] = events
-        return Lists(elements.ravel(), np.arange(len(self)) * (count + 1), self.length + 1)
+        return EventLists(elements.ravel(), np.arange(len(self)) * (count + 1), self.length + 1)
 
     def at(self, place: int) -> Numbers:
         """The element at a place of each list, -1 where a list is shorter."""
@@ -107,7 +107,7 @@ class Lists:
     def at_place(self, place: str) -> Numbers:
         """The element that a name means: 2, `last-1`; -1 where there is none.
 
-        >>> lists = Lists(np.array([7, 8, 9]), np.array([0, 2]), np.array([2, 1]))
+        >>> lists = EventLists(np.array([7, 8, 9]), np.array([0, 2]), np.array([2, 1]))
         >>> lists.at_place("2").tolist(), lists.at_place("last-1").tolist()
         ([8, -1], [7, -1])
         """
@@ -121,7 +121,7 @@ class Lists:
     def codes(self) -> Numbers:
         """A number for each row, the same for the same list.
 
-        >>> lists = Lists(np.array([7, 8, 7, 8]), np.array([0, 1, 2, 0]), np.array([2, 1, 2, 0]))
+        >>> lists = EventLists(np.array([7, 8, 7, 8]), np.array([0, 1, 2, 0]), np.array([2, 1, 2, 0]))
         >>> lists.codes().tolist()
         [2, 1, 2, 0]
         """
@@ -131,29 +131,29 @@ class Lists:
         return code
 
 
-def empty(rows: int) -> Lists:
-    return Lists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+def empty(rows: int) -> EventLists:
+    return EventLists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
 
 
-def none(rows: int) -> Lists:
+def none(rows: int) -> EventLists:
     """No list in any row."""
-    return Lists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.full(rows, -1))
+    return EventLists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.full(rows, -1))
 
 
-def joined(one: Lists | None, count: int, other: Lists | None, others: int) -> Lists:
+def joined(one: EventLists | None, count: int, other: EventLists | None, others: int) -> EventLists:
     """The lists of `count` rows, and then those of `others`."""
     first, second = one or none(count), other or none(others)
-    return Lists(
+    return EventLists(
         np.concatenate((first.pool, second.pool)),
         np.concatenate((first.begin, second.begin + len(first.pool))),
         np.concatenate((first.length, second.length)),
     )
 
 
-def contains(lists: Lists, row: Numbers, event: Numbers) -> Truths:
+def contains(lists: EventLists, row: Numbers, event: Numbers) -> Truths:
     """For each pair of a row and an event: whether the row's list has the event.
 
-    >>> lists = Lists(np.array([7, 8, 9]), np.array([0, 2]), np.array([2, 1]))
+    >>> lists = EventLists(np.array([7, 8, 9]), np.array([0, 2]), np.array([2, 1]))
     >>> contains(lists, np.array([0, 0, 1]), np.array([8, 9, 9])).tolist()
     [True, False, True]
     """
@@ -176,8 +176,8 @@ class Frontier:
     marks: Mapping[str, Numbers]
     segment: Numbers
     choices: Mapping[str, int] = field(default_factory=dict)
-    lists: Mapping[str, Lists] = field(default_factory=dict)
-    totals: Mapping[str, Values] = field(default_factory=dict)
+    lists: Mapping[str, EventLists] = field(default_factory=dict)
+    totals: Mapping[str, NullableArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.segment)
@@ -222,8 +222,8 @@ class Frontier:
         return np.full(len(self), self.choices.get(name, -1)) if column is None else column
 
 
-def chosen(values: Values, rows: Numbers | Truths | slice) -> Values:
-    return Values(values.values[rows], None if values.valid is None else values.valid[rows])
+def chosen(values: NullableArray, rows: Numbers | Truths | slice) -> NullableArray:
+    return NullableArray(values.values[rows], None if values.valid is None else values.valid[rows])
 
 
 def root() -> Frontier:
@@ -258,17 +258,19 @@ def both(one: Frontier, other: Frontier) -> Frontier:
     )
 
 
-def _both_totals(one: Values | None, count: int, other: Values | None, others: int) -> Values:
+def _both_totals(
+    one: NullableArray | None, count: int, other: NullableArray | None, others: int
+) -> NullableArray:
     sides = (_or_null(one, count), _or_null(other, others))
     kind = next(side.values.dtype for side in (one, other) if side is not None)
-    return Values(
+    return NullableArray(
         np.concatenate([side.values.astype(kind, copy=False) for side in sides]),
         np.concatenate([np.broadcast_to(is_valid(side), len(side.values)) for side in sides]),
     )
 
 
-def _or_null(values: Values | None, count: int) -> Values:
-    return Values(np.zeros(count), np.zeros(count, bool)) if values is None else values
+def _or_null(values: NullableArray | None, count: int) -> NullableArray:
+    return NullableArray(np.zeros(count), np.zeros(count, bool)) if values is None else values
 
 
 def concerned(frontier: Frontier, when: When) -> Truths | bool:
@@ -291,7 +293,7 @@ def any_bound(frontier: Frontier, variables: Iterable[str]) -> Truths:
     return rows
 
 
-def place_of(frontier: Frontier, events: Events) -> tuple[int, int | None]:
+def place_of(frontier: Frontier, events: KernelEvents) -> tuple[int, int | None]:
     """Where the first row is: its key, and when its first event starts."""
     numbers = (int(column[0]) for column in frontier.variables.values())
     starts = (int(events.start[number]) for number in numbers if number >= 0)

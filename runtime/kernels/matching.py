@@ -9,22 +9,22 @@ from functools import partial, reduce
 import numpy as np
 
 from neelc.runtime.failures import KernelError
-from neelc.runtime.kernels.events import Events, Numbers, Truths
-from neelc.runtime.kernels.frontier import Frontier, Lists, any_bound, distinct, joined, none, root
+from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
+from neelc.runtime.kernels.frontier import EventLists, Frontier, any_bound, distinct, joined, none, root
 from neelc.runtime.kernels.running import run
-from neelc.runtime.kernels.taking import Search, groups
-from neelc.runtime.program import Furthest, Output, Program
+from neelc.runtime.kernels.taking import KernelSearch, groups
+from neelc.runtime.program import FurthestMatch, PatternProgram, VariableOutput
 from neelc.runtime.values.operations import check
 from neelc.runtime.values.order import Place, place_of
 
 # Matches with the same single events as one, with the events of all their lists, SASE++'s format.
 
-Piece = Mapping[str, Numbers | Lists]
+Piece = Mapping[str, Numbers | EventLists]
 
 # When so many rows have come they are made one, again and again.
 
 
-def collapsed(pieces: Iterable[Piece], events: Events) -> Piece:
+def collapsed(pieces: Iterable[Piece], events: KernelEvents) -> Piece:
     """All matches, in one piece."""
     kept: list[Piece] = []
     rows, done = 0, 0
@@ -41,26 +41,26 @@ def length(piece: Piece) -> int:
     return min(map(len, piece.values()), default=0)
 
 
-def united_columns(columns: Sequence[Numbers | Lists]) -> Numbers | Lists:
+def united_columns(columns: Sequence[Numbers | EventLists]) -> Numbers | EventLists:
     """Columns of the same kind, one after the other."""
-    lists = [column for column in columns if isinstance(column, Lists)]
+    lists = [column for column in columns if isinstance(column, EventLists)]
     if lists:
         return reduce(lambda one, other: joined(one, len(one), other, len(other)), lists)
-    return np.concatenate([column for column in columns if not isinstance(column, Lists)])
+    return np.concatenate([column for column in columns if not isinstance(column, EventLists)])
 
 
-def _united_lists(pieces: list[Piece], events: Events) -> Piece:
+def _united_lists(pieces: list[Piece], events: KernelEvents) -> Piece:
     whole = {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
     # Of a list only whether there is one is part of a choice.
-    keys = [column.length < 0 if isinstance(column, Lists) else column for column in whole.values()]
+    keys = [column.length < 0 if isinstance(column, EventLists) else column for column in whole.values()]
     rows, like = distinct([key.astype(np.int64) for key in keys])
     return {
-        name: union(column, like, len(rows), events) if isinstance(column, Lists) else column[rows]
+        name: union(column, like, len(rows), events) if isinstance(column, EventLists) else column[rows]
         for name, column in whole.items()
     }
 
 
-def union(lists: Lists, like: Numbers, groups: int, events: Events) -> Lists:
+def union(lists: EventLists, like: Numbers, groups: int, events: KernelEvents) -> EventLists:
     """For each group of rows the events of all its lists, in the order of time."""
     row, place = lists.row_and_place()
     group, event = like[row], lists.pool[place]
@@ -70,7 +70,7 @@ def union(lists: Lists, like: Numbers, groups: int, events: Events) -> Lists:
     counts = np.bincount(group, minlength=groups).astype(np.int64)
     absent = np.zeros(groups, bool)
     absent[like[lists.length < 0]] = True
-    return Lists(event[order], np.cumsum(counts) - counts, np.where(absent, -1, counts))
+    return EventLists(event[order], np.cumsum(counts) - counts, np.where(absent, -1, counts))
 
 
 # Which of several matches is preferred: the one that ends first, then by the times of its events, variable
@@ -88,14 +88,14 @@ class Leaf:
     compared: tuple[str, ...] = ()
 
 
-def leaves_of(outputs: Sequence[Output], asked: Furthest) -> tuple[Leaf, ...]:
+def leaves_of(outputs: Sequence[VariableOutput], asked: FurthestMatch) -> tuple[Leaf, ...]:
     """All columns of matches; those of a closure of a composite by the names of its variables."""
     compared = dict(asked.compared)
     inner = (sorted(output.inner, key=lambda one: one.variable) or [output] for output in outputs)
     return tuple(Leaf(one.variable, compared.get(one.variable, ())) for ones in inner for one in ones)
 
 
-def preferred(group: Numbers, piece: Piece, leaves: Sequence[Leaf], events: Events) -> Numbers:
+def preferred(group: Numbers, piece: Piece, leaves: Sequence[Leaf], events: KernelEvents) -> Numbers:
     """A row of each group: the one that is preferred."""
     _, group = np.unique(group, return_inverse=True)
     alone, rows = _split(group, np.arange(len(group)))
@@ -122,11 +122,11 @@ Key = Callable[[Numbers], Numbers]
 """A number for each of some rows: the least is preferred."""
 
 
-def _keys(piece: Piece, leaves: Sequence[Leaf], events: Events) -> Iterator[Key]:
+def _keys(piece: Piece, leaves: Sequence[Leaf], events: KernelEvents) -> Iterator[Key]:
     yield lambda rows: _end(rows, piece, events)
     for leaf in leaves:
         column = piece[leaf.variable]
-        if not isinstance(column, Lists):
+        if not isinstance(column, EventLists):
             yield from _times(column, events)
             continue
         yield partial(_take, (column.length >= 0).astype(np.int64))
@@ -144,7 +144,7 @@ def _take_unless(beyond: Truths, key: Key, rows: Numbers) -> Numbers:
     return np.where(beyond[rows], BEYOND, key(rows))
 
 
-def _times(numbers: Numbers, events: Events) -> Iterator[Key]:
+def _times(numbers: Numbers, events: KernelEvents) -> Iterator[Key]:
     for times in (events.start, events.end) if events.lasting else (events.start,):
         yield partial(_time, numbers, times)
 
@@ -153,11 +153,11 @@ def _time(numbers: Numbers, times: Numbers, rows: Numbers) -> Numbers:
     return np.where(numbers[rows] < 0, ABSENT, times[numbers[rows]])
 
 
-def _end(rows: Numbers, piece: Piece, events: Events) -> Numbers:
+def _end(rows: Numbers, piece: Piece, events: KernelEvents) -> Numbers:
     """When the last event of each row ends."""
     end = np.full(len(rows), ABSENT)
     for column in piece.values():
-        if isinstance(column, Lists):
+        if isinstance(column, EventLists):
             lists = column.take(rows)
             row, place = lists.row_and_place()
             numbers = lists.pool[place]
@@ -168,7 +168,7 @@ def _end(rows: Numbers, piece: Piece, events: Events) -> Numbers:
 
 
 def _by_values(
-    group: Numbers, rows: Numbers, piece: Piece, leaves: Sequence[Leaf], events: Events
+    group: Numbers, rows: Numbers, piece: Piece, leaves: Sequence[Leaf], events: KernelEvents
 ) -> Numbers:
     """One of the rows of each group, which differ in values only. These are rare: ties of all times."""
     columns = [_values(piece[leaf.variable], rows, leaf, events) for leaf in leaves if leaf.compared]
@@ -180,9 +180,11 @@ def _by_values(
     return np.array([row for _, row in best.values()], np.int64)
 
 
-def _values(column: Numbers | Lists, rows: Numbers, leaf: Leaf, events: Events) -> list[list[object]]:
+def _values(
+    column: Numbers | EventLists, rows: Numbers, leaf: Leaf, events: KernelEvents
+) -> list[list[object]]:
     """Of each row, the values of each of its events."""
-    if isinstance(column, Lists):
+    if isinstance(column, EventLists):
         row, place = column.take(rows).row_and_place()
         numbers = column.pool[place]
     else:
@@ -204,7 +206,9 @@ def _values(column: Numbers | Lists, rows: Numbers, leaf: Leaf, events: Events) 
 MANY = 200_000
 
 
-def furthest(pieces: Iterable[Piece], program: Program, asked: Furthest, events: Events) -> Iterator[Piece]:
+def furthest(
+    pieces: Iterable[Piece], program: PatternProgram, asked: FurthestMatch, events: KernelEvents
+) -> Iterator[Piece]:
     """All matches that are kept, in one piece."""
     leaves = leaves_of(program.outputs, asked)
     kept: list[Piece] = []
@@ -224,33 +228,33 @@ def _united_columns(pieces: Sequence[Piece]) -> Piece:
     return {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def _taken(piece: Piece, rows: Numbers) -> dict[str, Numbers | Lists]:
+def _taken(piece: Piece, rows: Numbers) -> dict[str, Numbers | EventLists]:
     return {
-        name: column.take(rows) if isinstance(column, Lists) else column[rows]
+        name: column.take(rows) if isinstance(column, EventLists) else column[rows]
         for name, column in piece.items()
     }
 
 
-def _branch_and_start(piece: Piece, asked: Furthest) -> tuple[Numbers, Numbers]:
+def _branch_and_start(piece: Piece, asked: FurthestMatch) -> tuple[Numbers, Numbers]:
     """Of each match the branch that it is of, and its first event: no other branch has one."""
     branch = np.full(length(piece), -1)
     start = np.full(length(piece), -1)
     for number, name in enumerate(asked.starts):
         column = piece.get(name)  # rewriting drops branches that have no match
-        if column is not None and not isinstance(column, Lists):
+        if column is not None and not isinstance(column, EventLists):
             branch[column >= 0] = number
             start = np.maximum(start, column)
     return branch, start
 
 
-def _best(piece: Piece, asked: Furthest, leaves: Sequence[Leaf], events: Events) -> Piece:
+def _best(piece: Piece, asked: FurthestMatch, leaves: Sequence[Leaf], events: KernelEvents) -> Piece:
     """Of each start, one match of each branch."""
     branch, start = _branch_and_start(piece, asked)
     group = start * len(asked.starts) + branch
     return _taken(piece, preferred(group, piece, leaves, events))
 
 
-def _of_each_start(piece: Piece, asked: Furthest) -> Piece:
+def _of_each_start(piece: Piece, asked: FurthestMatch) -> Piece:
     """Of each start the match of its last level, with what tells why it is the last."""
     branch, start = _branch_and_start(piece, asked)
     known, like = np.unique(start, return_inverse=True)
@@ -270,13 +274,13 @@ def _of_each_start(piece: Piece, asked: Furthest) -> Piece:
     found = _taken(piece, chosen[started])
     for name, told in hints.items():
         column = found.get(name)
-        if column is not None and not isinstance(column, Lists):
+        if column is not None and not isinstance(column, EventLists):
             found[name] = np.where(told[started], known[started], column)
     return found
 
 
 def matches(
-    program: Program, events: Events, most_rows: int = 2_000_000, most_matches: int | None = None
+    program: PatternProgram, events: KernelEvents, most_rows: int = 2_000_000, most_matches: int | None = None
 ) -> Iterator[Piece]:
     """The matches in pieces: the event of each output variable, -1 where it is absent.
 
@@ -290,9 +294,9 @@ def matches(
     return _limited(found, events, most_matches)
 
 
-def _matches(program: Program, events: Events, most_rows: int) -> Iterator[Piece]:
+def _matches(program: PatternProgram, events: KernelEvents, most_rows: int) -> Iterator[Piece]:
     for begin, group, line in groups(events):
-        search = Search(program, group, line, most_rows)
+        search = KernelSearch(program, group, line, most_rows)
         pieces = _owned_pieces(search)
         if program.collapsed:
             whole = collapsed(pieces, group)
@@ -303,13 +307,15 @@ def _matches(program: Program, events: Events, most_rows: int) -> Iterator[Piece
             yield {name: _moved(column, begin) for name, column in piece.items()} if begin else piece
 
 
-def _moved(column: Numbers | Lists, begin: int) -> Numbers | Lists:
+def _moved(column: Numbers | EventLists, begin: int) -> Numbers | EventLists:
     return (
-        column.shifted(begin) if isinstance(column, Lists) else np.where(column < 0, column, column + begin)
+        column.shifted(begin)
+        if isinstance(column, EventLists)
+        else np.where(column < 0, column, column + begin)
     )
 
 
-def _owned_pieces(search: Search) -> Iterator[Piece]:
+def _owned_pieces(search: KernelSearch) -> Iterator[Piece]:
     outputs = search.program.outputs
     # The first event of a list stands for it: none of the others is earlier.
     members = {f"{output.variable}[1]" if output.listed else output.variable for output in outputs}
@@ -320,7 +326,9 @@ def _owned_pieces(search: Search) -> Iterator[Piece]:
             yield dict(columns_of(outputs, rows))
 
 
-def columns_of(outputs: tuple[Output, ...], rows: Frontier) -> Iterator[tuple[str, Numbers | Lists]]:
+def columns_of(
+    outputs: tuple[VariableOutput, ...], rows: Frontier
+) -> Iterator[tuple[str, Numbers | EventLists]]:
     for output in outputs:
         for one in output.inner or (output,):
             if output.listed:
@@ -329,7 +337,7 @@ def columns_of(outputs: tuple[Output, ...], rows: Frontier) -> Iterator[tuple[st
                 yield one.variable, rows.variables.get(one.variable, np.full(len(rows), -1))
 
 
-def _owned(search: Search, frontier: Frontier) -> Truths:
+def _owned(search: KernelSearch, frontier: Frontier) -> Truths:
     """Matches that have an event, and start in the owned range."""
     bound = any_bound(frontier, frontier.variables)
     if not search.is_cut:
@@ -360,20 +368,22 @@ def _united(pieces: list[Piece]) -> Piece:
     if not pieces:
         return {}
     whole = {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
-    rows, _ = distinct([column.codes() if isinstance(column, Lists) else column for column in whole.values()])
+    rows, _ = distinct(
+        [column.codes() if isinstance(column, EventLists) else column for column in whole.values()]
+    )
     return {
-        name: column.take(rows) if isinstance(column, Lists) else column[rows]
+        name: column.take(rows) if isinstance(column, EventLists) else column[rows]
         for name, column in whole.items()
     }
 
 
 def event_of(piece: Piece, row: int) -> int:
     """The first event of a match."""
-    firsts = (column.at(0) if isinstance(column, Lists) else column for column in piece.values())
+    firsts = (column.at(0) if isinstance(column, EventLists) else column for column in piece.values())
     return min(int(numbers[row]) for numbers in firsts if numbers[row] >= 0)
 
 
-def _limited(pieces: Iterator[Piece], events: Events, most: int | None) -> Iterator[Piece]:
+def _limited(pieces: Iterator[Piece], events: KernelEvents, most: int | None) -> Iterator[Piece]:
     total = 0
     for piece in pieces:
         total += length(piece)

@@ -11,16 +11,16 @@ from neelc.runtime.program import (
     Apply,
     Bounds,
     Choose,
-    Column,
+    ColumnValue,
     EachElement,
-    Filter,
+    FilterStep,
     Fold,
     Follow,
     Likely,
     Move,
     Present,
     Rename,
-    Repeat,
+    RepeatStep,
     Step,
     Take,
     Total,
@@ -31,7 +31,7 @@ from neelc.runtime.program import (
 
 def of_value(value: Value) -> Iterator[str]:
     match value:
-        case Column(variable):
+        case ColumnValue(variable):
             yield variable
         case Total(name):
             yield name
@@ -72,13 +72,13 @@ def _of_step(step: Step) -> Iterator[str]:
                 yield from (name for name in of_value(condition) if name != step.variable)
         case Rename(variable):
             yield variable
-        case Filter(condition):
+        case FilterStep(condition):
             yield from of_value(condition)
         case AnyBound(variables):
             yield from variables
         case Absent(steps) | Present(steps):
             yield from of_steps(steps)
-        case Repeat(first=first, next=following):
+        case RepeatStep(first=first, next=following):
             # Of what iterations themselves bind, there is nothing before.
             yield from of_steps(first)
             yield from of_steps(following)
@@ -102,11 +102,11 @@ def values(steps: tuple[Step, ...]) -> Iterator[Value]:
         match step:
             case Take():
                 yield from step.where
-            case Filter(condition):
+            case FilterStep(condition):
                 yield condition
             case Absent(inner) | Present(inner) | EachElement(steps=inner):
                 yield from values(inner)
-            case Repeat(first=first, next=following):
+            case RepeatStep(first=first, next=following):
                 yield from values(first)
                 yield from values(following)
                 yield from step.early
@@ -129,7 +129,7 @@ def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
     """All aggregates over lists."""
     for step in steps:
         match step:
-            case Repeat():
+            case RepeatStep():
                 yield from (*step.running, *step.final)
                 yield from folds((*step.first, *step.next))
             case Follow():

@@ -15,8 +15,8 @@ from neelc.runtime.kernels.confidence.confidence import likely, weigh
 from neelc.runtime.kernels.events import Truths
 from neelc.runtime.kernels.folding import each_element, folded, outermost
 from neelc.runtime.kernels.frontier import (
+    EventLists,
     Frontier,
-    Lists,
     any_bound,
     both,
     concerned,
@@ -25,7 +25,7 @@ from neelc.runtime.kernels.frontier import (
     place_of,
 )
 from neelc.runtime.kernels.runs.following import follow
-from neelc.runtime.kernels.taking import ROW, Search, take
+from neelc.runtime.kernels.taking import ROW, KernelSearch, take
 from neelc.runtime.program import (
     ALL,
     ANY,
@@ -33,13 +33,13 @@ from neelc.runtime.program import (
     AnyBound,
     Choose,
     EachElement,
-    Filter,
+    FilterStep,
     Fold,
     Follow,
     Likely,
     Present,
     Rename,
-    Repeat,
+    RepeatStep,
     Step,
     Take,
     Weigh,
@@ -50,10 +50,10 @@ from neelc.runtime.values.operations import holds, seen
 #
 # One way is enough, and rows that look alike are tried once.
 
-Run = Callable[[Search, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
 
 
-def extended(search: Search, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:
+def extended(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:
     """The rows that the steps can extend."""
     if search.program.nested:
         return _one_by_one(search, steps, frontier, run)
@@ -69,11 +69,11 @@ def extended(search: Search, steps: tuple[Step, ...], frontier: Frontier, run: R
     return found if like is None else found[like]
 
 
-def _looking(search: Search) -> Search:
+def _looking(search: KernelSearch) -> KernelSearch:
     return replace(search.unowned(), prunes=True)
 
 
-def _one_by_one(search: Search, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:
+def _one_by_one(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:
     """The same, as iterative nested execution does it: for every row, all that the steps find."""
     found = np.zeros(len(frontier), bool)
     for piece in run(search.unowned(), steps, frontier.marked(ROW, np.arange(len(frontier)))):
@@ -118,7 +118,7 @@ MOST_LISTS = 500_000_000
 """So many lists are tried for the matches of one run of rows."""
 
 
-def repeat(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def repeat(search: KernelSearch, step: RepeatStep, frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with each of their lists, in pieces."""
     frontier = _promising(search, step, frontier, run)
     lists = {list_of(step, name): empty(len(frontier)) for name in step.names}
@@ -145,7 +145,7 @@ def repeat(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Iterat
             pending.append(run(narrow, step.next if count else step.first, piece))
 
 
-def _promising(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Frontier:
+def _promising(search: KernelSearch, step: RepeatStep, frontier: Frontier, run: Run) -> Frontier:
     """The rows for which no early condition fails on the list of all events that could be elements."""
     if not step.early or not len(frontier):
         return frontier
@@ -156,7 +156,7 @@ def _promising(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Fr
         found.append((piece.mark(EARLY), piece.variables[step.names[0]]))
     row, events = (np.concatenate(columns) for columns in zip(*found, strict=True))
     counts = np.bincount(row, minlength=len(frontier)).astype(np.int64)
-    every = Lists(events[np.argsort(row, kind="stable")], np.cumsum(counts) - counts, counts)
+    every = EventLists(events[np.argsort(row, kind="stable")], np.cumsum(counts) - counts, counts)
     # A user's function is never asked of what is no list: nothing is known of what it says of parts.
     own = (fold for fold in step.final if not fold.registered)
     totals = {fold.name: folded(fold, every, search.events) for fold in own}
@@ -167,26 +167,26 @@ def _promising(search: Search, step: Repeat, frontier: Frontier, run: Run) -> Fr
     return frontier.take(kept)
 
 
-def list_of(step: Repeat, name: str) -> str:
+def list_of(step: RepeatStep, name: str) -> str:
     """The list that a name of an iteration belongs to.
 
-    >>> pairs = Repeat("k", ("k[i].a", "k[i].b"), (), ())
-    >>> list_of(pairs, "k[i].b"), list_of(Repeat("b", ("b[i]",), (), ()), "b[i]")
+    >>> pairs = RepeatStep("k", ("k[i].a", "k[i].b"), (), ())
+    >>> list_of(pairs, "k[i].b"), list_of(RepeatStep("b", ("b[i]",), (), ()), "b[i]")
     ('k.b', 'b')
     """
     return step.variable + name.removeprefix(f"{step.variable}[i]")
 
 
-def placed(step: Repeat, name: str, place: str) -> str:
+def placed(step: RepeatStep, name: str, place: str) -> str:
     """The same of another iteration.
 
-    >>> placed(Repeat("k", ("k[i].a",), (), ()), "k[i].a", "last")
+    >>> placed(RepeatStep("k", ("k[i].a",), (), ()), "k[i].a", "last")
     'k[last].a'
     """
     return f"{step.variable}[{place}]" + name.removeprefix(f"{step.variable}[i]")
 
 
-def _iterated(search: Search, step: Repeat, frontier: Frontier, count: int) -> Frontier:
+def _iterated(search: KernelSearch, step: RepeatStep, frontier: Frontier, count: int) -> Frontier:
     """The rows after iteration number `count`: what it has bound is the last element, and the one before the
     next."""
     bound = {name: frontier.variables.get(name, np.full(len(frontier), -1)) for name in step.names}
@@ -218,7 +218,7 @@ def choices(steps: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(step.mark for step in steps if isinstance(step, Choose))
 
 
-def _complete(search: Search, step: Repeat, frontier: Frontier, count: int) -> Frontier:
+def _complete(search: KernelSearch, step: RepeatStep, frontier: Frontier, count: int) -> Frontier:
     """Rows whose list is complete."""
     gone = {placed(step, name, "i-1") for name in step.names} | {fold.name for fold in step.running}
     kept = replace(
@@ -236,7 +236,7 @@ def _complete(search: Search, step: Repeat, frontier: Frontier, count: int) -> F
     return _folded(search, step, step.final, kept)
 
 
-def _folded(search: Search, step: Repeat, folds: tuple[Fold, ...], frontier: Frontier) -> Frontier:
+def _folded(search: KernelSearch, step: RepeatStep, folds: tuple[Fold, ...], frontier: Frontier) -> Frontier:
     if not folds:
         return frontier
     # Iterations are counted by any of the lists that they fill.
@@ -247,7 +247,7 @@ def _folded(search: Search, step: Repeat, folds: tuple[Fold, ...], frontier: Fro
     return replace(frontier, totals={**frontier.totals, **totals})
 
 
-def _count_up(search: Search, frontier: Frontier) -> None:
+def _count_up(search: KernelSearch, frontier: Frontier) -> None:
     search.tried[0] += len(frontier)
     if search.tried[0] > MOST_LISTS:
         number = search.tried[0]
@@ -259,7 +259,7 @@ def _count_up(search: Search, frontier: Frontier) -> None:
 MANY = 20_000
 
 
-def run(search: Search, steps: tuple[Step, ...], frontier: Frontier) -> Iterator[Frontier]:
+def run(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier) -> Iterator[Frontier]:
     """The table after all steps, in pieces: each is brought to its end before the next is begun."""
     # For each step that has begun, its pieces to come. No recursion: an OR may have hundreds of branches.
     pending: list[Iterator[Frontier]] = [iter((frontier,))]
@@ -277,7 +277,7 @@ def run(search: Search, steps: tuple[Step, ...], frontier: Frontier) -> Iterator
                 pending.append(_after(search, steps[place], piece))
 
 
-def _after(search: Search, step: Step, frontier: Frontier) -> Iterator[Frontier]:
+def _after(search: KernelSearch, step: Step, frontier: Frontier) -> Iterator[Frontier]:
     """The table after one step, which may not concern all rows."""
     perform = STEPS[type(step)]
     which = concerned(frontier, step.when)
@@ -292,7 +292,7 @@ def _after(search: Search, step: Step, frontier: Frontier) -> Iterator[Frontier]
     yield others
 
 
-def _choose(search: Search, step: Choose, frontier: Frontier) -> Iterator[Frontier]:
+def _choose(search: KernelSearch, step: Choose, frontier: Frontier) -> Iterator[Frontier]:
     if 1 < len(frontier) < MANY:
         choices = np.tile(np.arange(step.count), len(frontier))
         yield frontier.take(np.repeat(np.arange(len(frontier)), step.count)).marked(step.mark, choices)
@@ -301,51 +301,51 @@ def _choose(search: Search, step: Choose, frontier: Frontier) -> Iterator[Fronti
             yield frontier.chosen(step.mark, choice)
 
 
-def _rename(search: Search, step: Rename, frontier: Frontier) -> Iterator[Frontier]:
+def _rename(search: KernelSearch, step: Rename, frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.renamed(step.variable, step.new)
 
 
-def _filter(search: Search, step: Filter, frontier: Frontier) -> Iterator[Frontier]:
+def _filter(search: KernelSearch, step: FilterStep, frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(holds(step.condition, seen(frontier), search.events, len(frontier)))
 
 
-def _any_bound(search: Search, step: AnyBound, frontier: Frontier) -> Iterator[Frontier]:
+def _any_bound(search: KernelSearch, step: AnyBound, frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(any_bound(frontier, step.variables))
 
 
-def _absent(search: Search, step: Absent, frontier: Frontier) -> Iterator[Frontier]:
+def _absent(search: KernelSearch, step: Absent, frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(~extended(search, step.steps, frontier, run))
 
 
-def _present(search: Search, step: Present, frontier: Frontier) -> Iterator[Frontier]:
+def _present(search: KernelSearch, step: Present, frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(extended(search, step.steps, frontier, run))
 
 
-def _repeat(search: Search, step: Repeat, frontier: Frontier) -> Iterator[Frontier]:
+def _repeat(search: KernelSearch, step: RepeatStep, frontier: Frontier) -> Iterator[Frontier]:
     return repeat(search, step, frontier, run)
 
 
-def _weigh(search: Search, step: Weigh, frontier: Frontier) -> Iterator[Frontier]:
+def _weigh(search: KernelSearch, step: Weigh, frontier: Frontier) -> Iterator[Frontier]:
     return weigh(search, step, frontier, run)
 
 
-def _follow(search: Search, step: Follow, frontier: Frontier) -> Iterator[Frontier]:
+def _follow(search: KernelSearch, step: Follow, frontier: Frontier) -> Iterator[Frontier]:
     return follow(search, step, frontier, run)
 
 
-def _each_element(search: Search, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
+def _each_element(search: KernelSearch, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
     return each_element(search, step, frontier, run)
 
 
-STEPS: dict[type, Callable[[Search, Any, Frontier], Iterator[Frontier]]] = {
+STEPS: dict[type, Callable[[KernelSearch, Any, Frontier], Iterator[Frontier]]] = {
     Choose: _choose,
     Take: take,
     Rename: _rename,
-    Filter: _filter,
+    FilterStep: _filter,
     AnyBound: _any_bound,
     Absent: _absent,
     Present: _present,
-    Repeat: _repeat,
+    RepeatStep: _repeat,
     EachElement: _each_element,
     Follow: _follow,
     Likely: likely,

@@ -11,9 +11,19 @@ from numpy.typing import NDArray
 
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import mentions
-from neelc.runtime.kernels.events import Events, Numbers, Truths, Values, part
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths, part
 from neelc.runtime.kernels.frontier import Frontier, chosen, contains
-from neelc.runtime.program import ALL, LATEST, Apply, Between, Bounds, Column, Program, Take, Value
+from neelc.runtime.program import (
+    ALL,
+    LATEST,
+    Apply,
+    BetweenGroups,
+    Bounds,
+    ColumnValue,
+    PatternProgram,
+    Take,
+    Value,
+)
 from neelc.runtime.values.arithmetic import Array, equal
 from neelc.runtime.values.operations import holds
 
@@ -41,7 +51,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class EventAxes:
     """The line of times, and that of places where events are counted; each segment's first event."""
 
     first: Numbers
@@ -49,7 +59,7 @@ class Timeline:
     place: Axis | None
 
 
-def firsts(events: Events) -> Numbers:
+def firsts(events: KernelEvents) -> Numbers:
     """The number of the first event of each segment that has events."""
     segment = events.segment
     return np.flatnonzero(np.concatenate(([True], segment[1:] != segment[:-1])))
@@ -70,7 +80,7 @@ def spans(start: Numbers, end: Numbers, first: Numbers) -> NDArray[np.uint64]:
     return high.view(np.uint64) - low.view(np.uint64)
 
 
-def groups(events: Events) -> Iterator[tuple[int, Events, Timeline]]:
+def groups(events: KernelEvents) -> Iterator[tuple[int, KernelEvents, EventAxes]]:
     """Parts of the events that fit on one line each, each with the number of its first event."""
     if not len(events.start):
         return
@@ -94,7 +104,7 @@ def groups(events: Events) -> Iterator[tuple[int, Events, Timeline]]:
     yield _group(events, begin, len(events.start))
 
 
-def _group(events: Events, begin: int, end: int) -> tuple[int, Events, Timeline]:
+def _group(events: KernelEvents, begin: int, end: int) -> tuple[int, KernelEvents, EventAxes]:
     cut = part(events, begin, end)
     return begin, cut, timeline(cut, firsts(cut))
 
@@ -122,11 +132,11 @@ def axis(start: Numbers, end: Numbers, segment: Numbers, first: Numbers) -> Axis
     return Axis(starts, starts if end is start else end + shift, low, high)
 
 
-def timeline(events: Events, first: Numbers) -> Timeline:
+def timeline(events: KernelEvents, first: Numbers) -> EventAxes:
     time = axis(events.start, events.end, events.segment, first)
     if events.first is None or events.beyond is None:
-        return Timeline(first, time, None)
-    return Timeline(first, time, axis(events.first, events.beyond, events.segment, first))
+        return EventAxes(first, time, None)
+    return EventAxes(first, time, axis(events.first, events.beyond, events.segment, first))
 
 
 # Where the next event may lie, for each row.
@@ -144,7 +154,7 @@ class Room:
     end: Numbers
 
 
-def rooms(bounds: Bounds, frontier: Frontier, timeline: Timeline) -> tuple[Room, Room | None]:
+def rooms(bounds: Bounds, frontier: Frontier, timeline: EventAxes) -> tuple[Room, Room | None]:
     """The room in times, and in places if a window counts events."""
     time = _room(bounds, frontier, timeline.time, counted=False)
     if not any(within.counted and within.events for within in bounds.within):
@@ -178,7 +188,7 @@ def _ordered(
     return start, end
 
 
-def _gap(between: Between, frontier: Frontier, axis: Axis) -> Room:
+def _gap(between: BetweenGroups, frontier: Frontier, axis: Axis) -> Room:
     """Between the two groups; no room where they overlap or one of them is empty."""
     one, other = between.one, between.other
     ends = latest(one, frontier, axis), latest(other, frontier, axis)
@@ -241,13 +251,13 @@ class Players:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class KernelSearch:
     """What all steps of a run share. `positive` is for the steps whose events are part of the match; one that
     `prunes` drops, where only existence is asked for, what no later step looks at."""
 
-    program: Program
-    events: Events
-    timeline: Timeline
+    program: PatternProgram
+    events: KernelEvents
+    timeline: EventAxes
     most_rows: int
     positive: bool = True
     prunes: bool = True
@@ -255,7 +265,7 @@ class Search:
     tried: list[int] = field(default_factory=lambda: [0])
     """How many lists were tried."""
 
-    def unowned(self) -> Search:
+    def unowned(self) -> KernelSearch:
         """The same for steps inside Absent and Present."""
         return replace(self, positive=False) if self.positive else self
 
@@ -328,7 +338,7 @@ LEAST_SHARE = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Index:
+class ValueIndex:
     """The different values; the places of players by value; values and places as ascending numbers."""
 
     values: Array
@@ -336,7 +346,7 @@ class Index:
     keys: Numbers
 
 
-def index_of(values: Array) -> Index:
+def index_of(values: Array) -> ValueIndex:
     """
     >>> import numpy as np
     >>> index = index_of(np.array([7, 5, 7, 5]))
@@ -345,17 +355,17 @@ def index_of(values: Array) -> Index:
     """
     different, codes = np.unique(values, return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    return Index(different, order, codes[order] * len(values) + order)
+    return ValueIndex(different, order, codes[order] * len(values) + order)
 
 
-def equation(step: Take, frontier: Frontier, events: Events) -> tuple[Column, Column] | None:
+def equation(step: Take, frontier: Frontier, events: KernelEvents) -> tuple[ColumnValue, ColumnValue] | None:
     """A column of the event to be bound, and one of a bound event that it must be equal to, if there is such.
 
     Not if the bound event is absent in some rows: to agree with it asks nothing.
     """
     for condition in step.where:
         match condition:
-            case Apply("=" | "agrees", (Column() as one, Column() as other)):
+            case Apply("=" | "agrees", (ColumnValue() as one, ColumnValue() as other)):
                 own, bound = (one, other) if one.variable == step.variable else (other, one)
                 kinds = {events.columns[side.name].values.dtype.kind for side in (own, bound)}
                 if own.variable == step.variable and len(kinds) == 1 and _is_bound(bound, frontier):
@@ -363,13 +373,13 @@ def equation(step: Take, frontier: Frontier, events: Events) -> tuple[Column, Co
     return None
 
 
-def _is_bound(column: Column, frontier: Frontier) -> bool:
+def _is_bound(column: ColumnValue, frontier: Frontier) -> bool:
     numbers = frontier.variables.get(column.variable)
     return numbers is not None and bool((numbers >= 0).all())
 
 
 def narrowed(
-    step: Take, frontier: Frontier, events: Events, players: Players, left: Numbers, right: Numbers
+    step: Take, frontier: Frontier, events: KernelEvents, players: Players, left: Numbers, right: Numbers
 ) -> tuple[Numbers, Numbers, Numbers] | None:
     """An order of the players, and the ranges in it that hold all candidates; None if that does not pay."""
     pairs = int((right - left).sum())
@@ -382,7 +392,7 @@ def narrowed(
     if own.name not in players.indexes:
         players.indexes[own.name] = index_of(events.columns[own.name].values[players.numbers])
     index = players.indexes[own.name]
-    assert isinstance(index, Index)
+    assert isinstance(index, ValueIndex)
     values = events.columns[bound.name].values[frontier.variables[bound.variable]]
     code = np.minimum(np.searchsorted(index.values, values), len(index.values) - 1)
     base = code * len(index.order)
@@ -402,7 +412,7 @@ FIRST_TRIED = 4
 class Candidates:
     """For each row of the frontier the players from `left` to before `right`; not all of them may fit."""
 
-    search: Search
+    search: KernelSearch
     step: Take
     frontier: Frontier
     players: Players
@@ -446,7 +456,7 @@ class Candidates:
         return row, place
 
     def _holds(self, condition: Value, row: Numbers, place: Numbers) -> Truths:
-        def lookup(name: str) -> Numbers | Values | None:
+        def lookup(name: str) -> Numbers | NullableArray | None:
             if name == self.step.variable:
                 return self.players.numbers[place]
             if name in self.frontier.totals:
@@ -461,7 +471,7 @@ def _kept(row: Numbers, place: Numbers, which: Truths) -> tuple[Numbers, Numbers
     return row[which], place[which]
 
 
-def candidates(search: Search, step: Take, frontier: Frontier) -> Candidates:
+def candidates(search: KernelSearch, step: Take, frontier: Frontier) -> Candidates:
     players = search.players(step)
     time, place = rooms(step.bounds, frontier, search.timeline)
     # What ends too late may lie before what does not: a lasting event is looked at again.
@@ -484,7 +494,7 @@ def candidates(search: Search, step: Take, frontier: Frontier) -> Candidates:
     return replace(these, order=order, left=left, right=right)
 
 
-def limits(search: Search, step: Take, frontier: Frontier) -> Numbers:
+def limits(search: KernelSearch, step: Take, frontier: Frontier) -> Numbers:
     """For each row, when the event must have started at the latest: as soon as one of `until` has come to
     its end."""
     end = search.timeline.time.end
@@ -501,7 +511,7 @@ def limits(search: Search, step: Take, frontier: Frontier) -> Numbers:
     return found
 
 
-def take(search: Search, step: Take, frontier: Frontier) -> Iterator[Frontier]:
+def take(search: KernelSearch, step: Take, frontier: Frontier) -> Iterator[Frontier]:
     """The frontier after the step, in pieces."""
     these = candidates(search, step, frontier)
     if step.pick != ALL:

@@ -14,11 +14,20 @@ from dataclasses import replace
 from neelc.ir.algebra import Algebra
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.runtime.reference.algebra import AgentFailure, events
-from neelc.runtime.reference.model import Binding, Event, LimitReached
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent
 from neelc.runtime.reference.results import Answer, Answers, Result, Tables, events_of, rows_of, valid_of
 from neelc.runtime.reference.worlds import find_matches
 
-__all__ = ["AgentFailure", "Event", "LimitReached", "Result", "Tables", "events_read", "matches", "run"]
+__all__ = [
+    "AgentFailure",
+    "ReferenceEvent",
+    "LimitReached",
+    "Result",
+    "Tables",
+    "events_read",
+    "matches",
+    "run",
+]
 
 
 def run(program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
@@ -27,7 +36,7 @@ def run(program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
     return [(named.name, answer.result) for named, answer in _answers(program, tables, known)]
 
 
-def events_read(program: Program, place: int, tables: Tables) -> list[Event]:
+def events_read(program: Program, place: int, tables: Tables) -> list[ReferenceEvent]:
     """The events that the query at a place of the script reads; those of a query before it are its rows."""
     known: dict[str, Answer] = {}
     before = replace(program, queries=program.queries[:place])
@@ -66,7 +75,7 @@ def matches(match: Match, tables: Tables) -> list[Binding]:
     return [found.binding for found in find_matches(match, read(match, tables, {}))]
 
 
-def read(match: Match, tables: Tables, known: Answers) -> Iterator[Event]:
+def read(match: Match, tables: Tables, known: Answers) -> Iterator[ReferenceEvent]:
     """The events of the FROM streams; those of a named query are its rows."""
     for stream in match.streams:
         yield from events_of(stream, tables, known, match.clock)

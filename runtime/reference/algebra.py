@@ -19,15 +19,22 @@ from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
 from neelc.ir.program import Clock, OutputColumn
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import ALWAYS, FOREVER, Time, Valid, named, payload_key, steady
-from neelc.runtime.reference.model import Context, Event, LimitReached, comparable, moment, nanoseconds
+from neelc.runtime.reference.events import ALWAYS, FOREVER, Time, ValidPayload, named, payload_key, steady
+from neelc.runtime.reference.model import (
+    EvaluationContext,
+    LimitReached,
+    ReferenceEvent,
+    comparable,
+    moment,
+    nanoseconds,
+)
 from neelc.runtime.reference.question import length
 from neelc.runtime.reference.sequential import sequential
 
 # Windows: how long an event stays valid (JEPC thesis, 6.3.2 and 7.3).
 
 
-def time_window(window: a.TimeWindow, event: Valid) -> Valid:
+def time_window(window: a.TimeWindow, event: ValidPayload) -> ValidPayload:
     """At an instant t an event of the instant u is valid if t - w < u <= t; if the window jumps, t is cut to
     the last multiple of the jump: "making the granularity of the time domain coarser".
 
@@ -49,9 +56,9 @@ def not_before(time: Time, step: int) -> Time:
     return time if time == FOREVER else -(-time // step) * step
 
 
-def count_window(window: a.CountWindow, events: Sequence[Valid]) -> Iterator[Valid]:
+def count_window(window: a.CountWindow, events: Sequence[ValidPayload]) -> Iterator[ValidPayload]:
     """ "First partitions an event stream and then applies a window to each partition separately"."""
-    partitions: dict[object, list[Valid]] = {}
+    partitions: dict[object, list[ValidPayload]] = {}
     for event in events:
         key = tuple(comparable(evaluate(one, event.context)) for one in window.partition)
         partitions.setdefault(key, []).append(event)
@@ -59,7 +66,7 @@ def count_window(window: a.CountWindow, events: Sequence[Valid]) -> Iterator[Val
         yield from _counted(window, partition)
 
 
-def _counted(window: a.CountWindow, events: Sequence[Valid]) -> Iterator[Valid]:
+def _counted(window: a.CountWindow, events: Sequence[ValidPayload]) -> Iterator[ValidPayload]:
     """With c(t) for the number of events up to t, those of t included: at t an event of the instant
     u is valid if c(t) - N < c(u) <= c(t); if the window jumps, c(t) is cut to the last multiple of the jump.
 
@@ -86,7 +93,7 @@ class AgentFailure(RuntimeError):
         self.name = name
 
 
-def agent_rows(agent: a.Agent, inputs: Sequence[Sequence[Valid]], clock: Clock) -> list[Valid]:
+def agent_rows(agent: a.Agent, inputs: Sequence[Sequence[ValidPayload]], clock: Clock) -> list[ValidPayload]:
     """What the agent makes of the rows of its inputs, each with the payload's columns, `ts` and `te`. `clock`
     is that of the whole SELECT."""
     if agent.rows is None:
@@ -101,7 +108,7 @@ def agent_rows(agent: a.Agent, inputs: Sequence[Sequence[Valid]], clock: Clock) 
     return [_valid(row, agent, clock) for row in made]
 
 
-def _row(event: Valid, agent: a.Agent, clock: Clock) -> dict[str, object]:
+def _row(event: ValidPayload, agent: a.Agent, clock: Clock) -> dict[str, object]:
     (of,) = event.binding.values()
     start, end = (
         None if time in (ALWAYS, FOREVER) else moment(int(time), agent.clock, clock) for time in _times(event)
@@ -109,11 +116,11 @@ def _row(event: Valid, agent: a.Agent, clock: Clock) -> dict[str, object]:
     return {**of.attributes, a.START: start, a.END: end}
 
 
-def _times(event: Valid) -> tuple[Time, Time]:
+def _times(event: ValidPayload) -> tuple[Time, Time]:
     return event.start, event.end
 
 
-def _valid(row: object, agent: a.Agent, clock: Clock) -> Valid:
+def _valid(row: object, agent: a.Agent, clock: Clock) -> ValidPayload:
     names = [bare(column.name) for column in agent.columns]
     if not isinstance(row, Mapping) or any(name not in row for name in (*names, a.START, a.END)):
         wanted = ", ".join((*names, a.START, a.END))
@@ -123,23 +130,23 @@ def _valid(row: object, agent: a.Agent, clock: Clock) -> Valid:
     if start is None or (end is not None and end <= start):
         raise AgentFailure(agent.name, f"the agent {agent.name} gave {row!r}, which is valid at no instant")
     values = {name: row[name] for name in names}
-    return Valid(named(agent.variable, values), start, FOREVER if end is None else end)
+    return ValidPayload(named(agent.variable, values), start, FOREVER if end is None else end)
 
 
 MAX_COMBINATIONS = 1_000_000
 """How many combinations of events one correlator may try."""
 
-Read = Callable[[a.Source | a.Relation], list[Valid]]
+Read = Callable[[a.StreamSource | a.RelationSource], list[ValidPayload]]
 """The events of a source."""
 
 
-def events(operator: a.Operator, read: Read, clock: Clock) -> list[Valid]:
+def events(operator: a.Operator, read: Read, clock: Clock) -> list[ValidPayload]:
     """The event stream that an operator stands for; `clock` is that of the whole SELECT."""
     below = [events(one, read, clock) for one in a.inputs_of(operator)]
     match operator:
-        case a.Source():
+        case a.StreamSource():
             return read(operator)
-        case a.Relation():
+        case a.RelationSource():
             return [replace(one, start=ALWAYS, end=FOREVER) for one in read(operator)]
         case a.TimeWindow():
             return [one for one in (time_window(operator, event) for event in below[0]) if one.lasts]
@@ -162,13 +169,13 @@ def events(operator: a.Operator, read: Read, clock: Clock) -> list[Valid]:
     raise AssertionError(f"{type(operator).__name__} has no meaning")
 
 
-def holds(condition: Expr | None, event: Valid) -> bool:
+def holds(condition: Expr | None, event: ValidPayload) -> bool:
     return condition is None or evaluate(condition, event.context) is True
 
 
-def correlated(inputs: Sequence[list[Valid]], condition: Expr | None) -> Iterator[Valid]:
+def correlated(inputs: Sequence[list[ValidPayload]], condition: Expr | None) -> Iterator[ValidPayload]:
     """At every instant the combinations of all payloads: valid together, as long as all are."""
-    together = [Valid({}, ALWAYS, FOREVER)]
+    together = [ValidPayload({}, ALWAYS, FOREVER)]
     for events in inputs:
         if len(together) * len(events) > MAX_COMBINATIONS:
             detail = f"a correlator has {len(together)} x {len(events)} combinations of events to try"
@@ -178,9 +185,9 @@ def correlated(inputs: Sequence[list[Valid]], condition: Expr | None) -> Iterato
     return (one for one in together if holds(condition, one))
 
 
-def aggregated(operator: a.Aggregator, input: Sequence[Valid]) -> Iterator[Valid]:
+def aggregated(operator: a.Aggregator, input: Sequence[ValidPayload]) -> Iterator[ValidPayload]:
     """ "On each snapshot that is not empty", "separately for each group of events with identical values"."""
-    groups: dict[object, list[Valid]] = {}
+    groups: dict[object, list[ValidPayload]] = {}
     for event in input:
         key = tuple(comparable(evaluate(group.expression, event.context)) for group in operator.groups)
         groups.setdefault(key, []).append(event)
@@ -191,10 +198,10 @@ def aggregated(operator: a.Aggregator, input: Sequence[Valid]) -> Iterator[Valid
         for start, end in pairwise(changes(group)):
             snapshot = [event.context for event in group if event.start <= start < event.end]
             if snapshot:
-                context = Context(snapshot[0].binding, matches=snapshot)
+                context = EvaluationContext(snapshot[0].binding, matches=snapshot)
                 values = {output.name: evaluate(output.expression, context) for output in outputs}
                 named_groups = {one.name: of_group(values[one.name]) for one in operator.groups}
-                yield Valid(named(operator.variable, {**values, **named_groups}), start, end)
+                yield ValidPayload(named(operator.variable, {**values, **named_groups}), start, end)
 
 
 def of_group(value: object) -> object:
@@ -206,14 +213,14 @@ def of_group(value: object) -> object:
     return value + 0.0 if isinstance(value, float) else value
 
 
-def changes(events: Sequence[Valid]) -> list[Time]:
+def changes(events: Sequence[ValidPayload]) -> list[Time]:
     """The instants at which something begins or ends, in order; between two of them nothing changes."""
     return sorted({time for event in events for time in (event.start, event.end)})
 
 
-def coalesced(input: Sequence[Valid]) -> Iterator[Valid]:
+def coalesced(input: Sequence[ValidPayload]) -> Iterator[ValidPayload]:
     """For every payload and every k, the longest intervals in which it is there at least k times."""
-    equal: dict[object, list[Valid]] = {}
+    equal: dict[object, list[ValidPayload]] = {}
     for event in input:
         equal.setdefault(payload_key(event), []).append(event)
     for group in equal.values():
@@ -230,7 +237,7 @@ def coalesced(input: Sequence[Valid]) -> Iterator[Valid]:
             assert start is None, "at the last of the times everything has ended"
 
 
-def matched(operator: a.PatternMatcher, input: Sequence[Valid]) -> Iterator[Valid]:
+def matched(operator: a.PatternMatcher, input: Sequence[ValidPayload]) -> Iterator[ValidPayload]:
     """ "The timestamp of the output event is set to the timestamp of the last symbol event"."""
     rows = [next(iter(event.binding.values())).attributes for event in input]
     times = [int(event.start) for event in input]
@@ -238,9 +245,11 @@ def matched(operator: a.PatternMatcher, input: Sequence[Valid]) -> Iterator[Vali
         last = times[match.rows[-1]]
         names = [column.name for column in operator.clause.output]
         values = dict(zip(names, match.values, strict=True))
-        yield Valid(named(operator.variable, values), last, last + a.instant(operator.clock))
+        yield ValidPayload(named(operator.variable, values), last, last + a.instant(operator.clock))
 
 
-def made(variable: str, outputs: Sequence[OutputColumn], context: Context) -> dict[str, Event]:
+def made(
+    variable: str, outputs: Sequence[OutputColumn], context: EvaluationContext
+) -> dict[str, ReferenceEvent]:
     """A payload computed from others."""
     return named(variable, {output.name: evaluate(output.expression, context) for output in outputs})

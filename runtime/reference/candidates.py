@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
-from neelc.runtime.reference.model import Binding, Event, LimitReached, bound_events
-from neelc.runtime.reference.partial import Partial, judged
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, bound_events
+from neelc.runtime.reference.partial import PartialMatch, judged
 from neelc.runtime.reference.question import (
     ELEMENT,
     EVERYWHERE,
-    Question,
+    ReferenceQuery,
     Scope,
     element,
     extent,
@@ -29,11 +29,11 @@ MAX_CANDIDATES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Search:
+class BindingSearch:
     """A search for bindings. `dropped` are variables of an EXISTS, which satisfy.py looks for; `around` are
     the parts with a window that the search is inside of."""
 
-    question: Question
+    question: ReferenceQuery
     dropped: frozenset[str] = frozenset()
     around: tuple[p.Pattern, ...] = ()
     steps: Iterator[int] = field(default_factory=lambda: count(1))
@@ -46,7 +46,7 @@ class Search:
             scope = scope & allowed if allowed else scope
         return scope
 
-    def judged(self, partial: Partial) -> Partial | None:
+    def judged(self, partial: PartialMatch) -> PartialMatch | None:
         """See partial.py; here each binding that passes is counted."""
         passed = judged(self.question, partial)
         if passed and next(self.steps) > MAX_CANDIDATES:
@@ -54,13 +54,17 @@ class Search:
         return passed
 
 
-def candidates(question: Question, part: p.Pattern, binding: Binding, scope: Scope) -> Iterator[Binding]:
+def candidates(
+    question: ReferenceQuery, part: p.Pattern, binding: Binding, scope: Scope
+) -> Iterator[Binding]:
     """`binding` extended, in every way that fits, by those variables of `part` that it does not hold yet."""
-    for partial in extend(Search(question), part, Partial(binding), scope):
+    for partial in extend(BindingSearch(question), part, PartialMatch(binding), scope):
         yield partial.binding
 
 
-def extend(search: Search, part: p.Pattern, partial: Partial, scope: Scope) -> Iterator[Partial]:
+def extend(
+    search: BindingSearch, part: p.Pattern, partial: PartialMatch, scope: Scope
+) -> Iterator[PartialMatch]:
     """`partial` extended by the variables of `part`."""
     begun = partial.begin(search.question, part)
     if part.within:
@@ -89,13 +93,15 @@ def extend(search: Search, part: p.Pattern, partial: Partial, scope: Scope) -> I
             yield partial
 
 
-def extend_by_event(search: Search, part: p.Event, partial: Partial, scope: Scope) -> Iterator[Partial]:
+def extend_by_event(
+    search: BindingSearch, part: p.Event, partial: PartialMatch, scope: Scope
+) -> Iterator[PartialMatch]:
     """One event of the type, unless the variable is bound already."""
     name = part.variable or ELEMENT
     if name in search.dropped:
         yield partial
     elif name in partial.binding:
-        if isinstance(partial.binding[name], Event):
+        if isinstance(partial.binding[name], ReferenceEvent):
             yield partial
     else:
         for event in search.question.events_of_type(part.type, scope & search.reach(partial.binding)):
@@ -104,8 +110,8 @@ def extend_by_event(search: Search, part: p.Event, partial: Partial, scope: Scop
 
 
 def extend_in_order(
-    search: Search, parts: Sequence[p.Pattern], place: int, partial: Partial, scope: Scope
-) -> Iterator[Partial]:
+    search: BindingSearch, parts: Sequence[p.Pattern], place: int, partial: PartialMatch, scope: Scope
+) -> Iterator[PartialMatch]:
     """The parts of a SEQ from `place` on, each in the room its neighbours leave it."""
     if place == len(parts):
         yield partial
@@ -116,8 +122,8 @@ def extend_in_order(
 
 
 def extend_by_all(
-    search: Search, parts: Sequence[p.Pattern], partial: Partial, scope: Scope
-) -> Iterator[Partial]:
+    search: BindingSearch, parts: Sequence[p.Pattern], partial: PartialMatch, scope: Scope
+) -> Iterator[PartialMatch]:
     """The parts of an AND, each in the AND's scope."""
     if not parts:
         yield partial
@@ -126,7 +132,9 @@ def extend_by_all(
         yield from extend_by_all(search, parts[1:], found, scope)
 
 
-def extend_by_list(search: Search, part: p.Repeat, partial: Partial, scope: Scope) -> Iterator[Partial]:
+def extend_by_list(
+    search: BindingSearch, part: p.Repeat, partial: PartialMatch, scope: Scope
+) -> Iterator[PartialMatch]:
     """ "For Kleene, every qualifying non-empty sub-list" that follows in time."""
     name = part.variable or ELEMENT
     if name in search.dropped:
@@ -147,8 +155,8 @@ def extend_by_list(search: Search, part: p.Repeat, partial: Partial, scope: Scop
 
 
 def lengthen(
-    search: Search, part: p.Repeat, elements: tuple[object, ...], partial: Partial, scope: Scope
-) -> Iterator[Partial]:
+    search: BindingSearch, part: p.Repeat, elements: tuple[object, ...], partial: PartialMatch, scope: Scope
+) -> Iterator[PartialMatch]:
     """The list of a closure with one more element, after those it has."""
     name = part.variable or ELEMENT
     extents = [extent(list(bound_events(last))) for last in elements[-1:]]
@@ -159,12 +167,12 @@ def lengthen(
             yield passed
 
 
-def other_variables(search: Search, part: p.Or, branch: p.Pattern) -> frozenset[str]:
+def other_variables(search: BindingSearch, part: p.Or, branch: p.Pattern) -> frozenset[str]:
     """The variables that are NULL when `branch` is taken: those it does not bind itself."""
     return search.question.facts(part).variables - search.question.facts(branch).variables
 
 
-def leave_out(search: Search, names: frozenset[str], partial: Partial) -> Partial | None:
+def leave_out(search: BindingSearch, names: frozenset[str], partial: PartialMatch) -> PartialMatch | None:
     """`partial` with these variables NULL; None when it has already bound one of them."""
     names = names - search.dropped
     if any(partial.binding.get(name) is not None for name in names):

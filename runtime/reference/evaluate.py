@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import (
-    At,
-    Each,
     EventRef,
+    EveryElement,
     Expr,
     Index,
-    Inner,
+    InnerVariable,
+    ListElement,
     Variable,
     element,
     is_array_of_path,
@@ -29,7 +29,7 @@ from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, D
 from neelc.runtime.reference import values as arithmetic
 from neelc.runtime.reference.aggregates import aggregate, as_python
 from neelc.runtime.reference.functions import call, extract, is_like, value_of
-from neelc.runtime.reference.model import Context, Event, attribute
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, attribute
 from neelc.runtime.reference.values import FAILURES, cast, fit, order, to_timestamp
 from neelc.runtime.user_functions import called
 from neelc.scalar.times import date_of, in_zone, interval_value, timestamp_ntz_of, timestamp_of
@@ -38,39 +38,39 @@ from neelc.scalar.type_of import type_of
 # References: which event, or which events, they mean in a context.
 
 
-def event_of(reference: EventRef, context: Context) -> Event | None:
+def event_of(reference: EventRef, context: EvaluationContext) -> ReferenceEvent | None:
     """The event, None if it is absent: a branch not taken, an index outside the list."""
     found = meaning(reference, context)
-    return found if isinstance(found, Event) else None
+    return found if isinstance(found, ReferenceEvent) else None
 
 
-def meaning(reference: EventRef, context: Context) -> object:
+def meaning(reference: EventRef, context: EvaluationContext) -> object:
     """An event, a list of events or of iterations, or one iteration: the bindings of its variables."""
     match reference:
         case Variable(name):
             return context.binding.get(name)
-        case At(base, index):
+        case ListElement(base, index):
             members = list_of(base, context)
             place = position(index, len(members), context)
             return members[place] if place is not None and 0 <= place < len(members) else None
-        case Inner(base, name):
+        case InnerVariable(base, name):
             iteration = meaning(base, context)
             return iteration.get(name) if isinstance(iteration, Mapping) else None
     return None
 
 
-def list_of(reference: EventRef, context: Context) -> tuple[object, ...]:
+def list_of(reference: EventRef, context: EvaluationContext) -> tuple[object, ...]:
     """The list that a Kleene variable is bound to; empty if the variable is absent."""
     found = meaning(reference, context)
     return found if isinstance(found, tuple) else ()
 
 
-def is_absent(reference: EventRef, context: Context) -> bool:
+def is_absent(reference: EventRef, context: EvaluationContext) -> bool:
     """Whether there is no such list at all, which is not the same as an empty one."""
     return meaning(reference, context) is None
 
 
-def position(index: Index, length: int, context: Context) -> int | None:
+def position(index: Index, length: int, context: EvaluationContext) -> int | None:
     """The place of an index, from 0; it may lie outside the list."""
     match index.anchor:
         case "FIRST":
@@ -82,7 +82,7 @@ def position(index: Index, length: int, context: Context) -> int | None:
     return None
 
 
-def places(each: Each, context: Context) -> range:
+def places(each: EveryElement, context: EvaluationContext) -> range:
     """The places of the elements that `b[]` or `b[..i-1]` ranges over."""
     length = len(list_of(each.base, context))
     if each.upper is None:
@@ -91,7 +91,7 @@ def places(each: Each, context: Context) -> range:
     return range(0 if upper is None else max(0, min(length, upper + 1)))
 
 
-def one_by_one(expression: Expr, context: Context) -> Iterator[Expr]:
+def one_by_one(expression: Expr, context: EvaluationContext) -> Iterator[Expr]:
     """The expression for each element of the lists it ranges over, outer lists first."""
     each = next(lists(expression), None)
     if each is None:
@@ -113,12 +113,12 @@ def by_clock_of(zone: str) -> AbstractContextManager[None]:
     return in_zone(zone)
 
 
-def evaluate(expression: e.Expr, context: Context) -> object:
+def evaluate(expression: e.Expr, context: EvaluationContext) -> object:
     """The value of `expression` in `context`.
 
     >>> from neelc.ir.types import INT
     >>> five, none = e.Literal(5, INT), e.Literal(None, INT)
-    >>> nowhere = Context({})
+    >>> nowhere = EvaluationContext({})
     >>> evaluate(e.Binary("%", five, e.Literal(0, INT)), nowhere) is None
     True
     >>> evaluate(e.Binary("<=>", five, none), nowhere)
@@ -129,7 +129,7 @@ def evaluate(expression: e.Expr, context: Context) -> object:
             return _literal(value, type)
         case e.Interval():
             return interval_value(expression)
-        case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item():
+        case e.Attribute() | e.WholeEvent() | e.EventTime() | e.Field() | e.ElementAccess():
             return _array(expression, context) if is_array_of_path(expression) else _path(expression, context)
         case e.MatchProperty(name):
             return context.properties.get(bare(name))
@@ -158,7 +158,7 @@ def _literal(value: object, type: DataType) -> object:
     return fit(value, type)
 
 
-def _path(path: e.Expr, context: Context) -> object:
+def _path(path: e.Expr, context: EvaluationContext) -> object:
     """What an event holds; NULL where there is no event."""
     match path:
         case e.Attribute(reference, name, type):
@@ -170,16 +170,16 @@ def _path(path: e.Expr, context: Context) -> object:
             time = None if event is None else event.times[bare(name).lower() == "te"]
             # Of a union of streams, some may have a DATE where others have a TIMESTAMP.
             return to_timestamp(time) if type == TIMESTAMP and isinstance(time, datetime.date) else time
-        case e.Whole(reference, type):
+        case e.WholeEvent(reference, type):
             return _whole(meaning(reference, context), type)
         case e.Field(base, name):
             return _field(_path(base, context), bare(name))
-        case e.Item(base, index):
+        case e.ElementAccess(base, index):
             return _item(_path(base, context), evaluate(index, context))
     return evaluate(path, context)
 
 
-def _array(path: e.Expr, context: Context) -> list[object] | None:
+def _array(path: e.Expr, context: EvaluationContext) -> list[object] | None:
     """What a path gives for each element; NULL where there is no list, its OR branch not being taken."""
     if is_absent(next(lists(path)).base, context):
         return None
@@ -189,7 +189,7 @@ def _array(path: e.Expr, context: Context) -> list[object] | None:
 def _whole(found: object, type: DataType) -> object:
     """An event, an iteration of a closure, or a list of them, as a struct or an array of structs."""
     match found, type:
-        case Event(), Struct(fields):
+        case ReferenceEvent(), Struct(fields):
             return {bare(field.name): attribute(found, field.name) for field in fields}
         case Mapping(), Struct(fields):
             inner = {bare(name): value for name, value in found.items()}
@@ -264,7 +264,7 @@ def compared(op: str, left: object, right: object) -> bool | None:
     return difference >= 0
 
 
-def _aggregate(node: e.Aggregate, context: Context) -> object:
+def _aggregate(node: e.Aggregate, context: EvaluationContext) -> object:
     """Over the elements of the lists named in its argument, else over the matches of the group."""
     if node.argument is None:
         return len(context.matches or ())
@@ -276,7 +276,7 @@ def _aggregate(node: e.Aggregate, context: Context) -> object:
     return aggregate(node.name, [v for v in values if v is not None], node.type, node.distinct)
 
 
-def _values(argument: e.Expr, context: Context) -> list[object]:
+def _values(argument: e.Expr, context: EvaluationContext) -> list[object]:
     if is_many(argument):
         return [evaluate(one, context) for one in one_by_one(argument, context)]
     return [evaluate(argument, match) for match in context.matches or ()]
@@ -289,7 +289,7 @@ def _extract(field: str, value: object) -> object:
         return None
 
 
-def _case(node: e.Case, context: Context) -> object:
+def _case(node: e.Case, context: EvaluationContext) -> object:
     subject = None if node.operand is None else evaluate(node.operand, context)
     for when in node.whens:
         test = evaluate(when.condition, context)
@@ -298,7 +298,7 @@ def _case(node: e.Case, context: Context) -> object:
     return None if node.otherwise is None else evaluate(node.otherwise, context)
 
 
-def _condition(node: e.Expr, context: Context) -> bool | None:
+def _condition(node: e.Expr, context: EvaluationContext) -> bool | None:
     match node:
         case e.Conjunction(operands):
             return conjunction(_truth(operand, context) for operand in operands)
@@ -326,7 +326,7 @@ def _condition(node: e.Expr, context: Context) -> bool | None:
     raise AssertionError(f"{type(node).__name__} is not bound")
 
 
-def _truth(node: e.Expr, context: Context) -> bool | None:
+def _truth(node: e.Expr, context: EvaluationContext) -> bool | None:
     value = evaluate(node, context)
     return value if isinstance(value, bool) else None
 
@@ -345,7 +345,7 @@ def negation(value: bool | None) -> bool | None:
     return None if value is None else not value
 
 
-def _like(node: e.Like, context: Context) -> bool | None:
+def _like(node: e.Like, context: EvaluationContext) -> bool | None:
     text, pattern = evaluate(node.operand, context), evaluate(node.pattern, context)
     if not isinstance(text, str) or not isinstance(pattern, str):
         return None

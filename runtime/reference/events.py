@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from neelc.ir.names import bare, is_quoted
 from neelc.ir.program import Clock, EventType, Member, Stream
-from neelc.runtime.reference.model import Context, Event, comparable, nanoseconds
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable, nanoseconds
 
 Row = Mapping[str, object]
 
 
-def read_events(stream: Stream, rows: Sequence[Row], clock: Clock | None = None) -> Iterator[Event]:
+def read_events(stream: Stream, rows: Sequence[Row], clock: Clock | None = None) -> Iterator[ReferenceEvent]:
     """ "An event is a row with attributes, a type, and a valid time `[ts, te]`; for a point event `te = ts`."
 
     A row without a time, or that ends before it starts, is valid at no instant: it is no event. An imprecise
@@ -26,7 +26,7 @@ def read_events(stream: Stream, rows: Sequence[Row], clock: Clock | None = None)
         if start is not None and end is not None and start <= end:
             attributes = {column.name: row[column.name] for column in stream.columns}
             times = (row[stream.start], row[last])
-            yield Event(stream.name, number, type_of(stream, row), start, end, attributes, times)
+            yield ReferenceEvent(stream.name, number, type_of(stream, row), start, end, attributes, times)
 
 
 def type_of(stream: Stream, row: Row) -> object:
@@ -34,11 +34,11 @@ def type_of(stream: Stream, row: Row) -> object:
     return row[stream.type_column] if stream.type_column else stream.name
 
 
-def is_member(event: Event, member: Member) -> bool:
+def is_member(event: ReferenceEvent, member: Member) -> bool:
     """ "A type in a pattern is: a value of a type column, or a stream's name."
 
     >>> from neelc.ir.program import Member
-    >>> event = Event("Trades", 0, "Dell", 1, 1, {}, (1, 1))
+    >>> event = ReferenceEvent("Trades", 0, "Dell", 1, 1, {}, (1, 1))
     >>> [is_member(event, Member("Trades", value)) for value in ("DELL", "`DELL`", "`Dell`", None)]
     [True, False, True, True]
     """
@@ -54,7 +54,9 @@ def is_member(event: Event, member: Member) -> bool:
     return text.lower() == member.value.lower()  # as Spark does: `Maß` is not of the type Mass
 
 
-def members(types: Iterable[EventType], events: Sequence[Event]) -> dict[str, tuple[Event, ...]]:
+def members(
+    types: Iterable[EventType], events: Sequence[ReferenceEvent]
+) -> dict[str, tuple[ReferenceEvent, ...]]:
     """The events of each type: "a concept declared as a union of types" holds the events of all its
     members."""
     return {
@@ -65,7 +67,7 @@ def members(types: Iterable[EventType], events: Sequence[Event]) -> dict[str, tu
     }
 
 
-def in_order(events: Iterable[Event]) -> tuple[Event, ...]:
+def in_order(events: Iterable[ReferenceEvent]) -> tuple[ReferenceEvent, ...]:
     """ "Input order never matters": by time; between simultaneous events any fixed order will do."""
     return tuple(sorted(events, key=lambda event: (event.start, event.end, event.stream, event.row)))
 
@@ -79,14 +81,14 @@ ALWAYS, FOREVER = -math.inf, math.inf
 
 
 @dataclass(frozen=True)
-class Valid:
+class ValidPayload:
     """A payload, valid in `[start, end)`: what each variable stands for.
 
-    >>> Valid({}, 3, 5).with_other(Valid({}, 4, FOREVER))
-    Valid(binding={}, start=4, end=5)
+    >>> ValidPayload({}, 3, 5).with_other(ValidPayload({}, 4, FOREVER))
+    ValidPayload(binding={}, start=4, end=5)
     """
 
-    binding: Mapping[str, Event]
+    binding: Mapping[str, ReferenceEvent]
     start: Time
     end: Time
 
@@ -96,21 +98,21 @@ class Valid:
         return self.start < self.end
 
     @property
-    def context(self) -> Context:
-        return Context(self.binding)
+    def context(self) -> EvaluationContext:
+        return EvaluationContext(self.binding)
 
-    def with_other(self, other: Valid) -> Valid:
+    def with_other(self, other: ValidPayload) -> ValidPayload:
         """Both payloads, as long as both are valid."""
         binding = {**self.binding, **other.binding}
-        return Valid(binding, max(self.start, other.start), min(self.end, other.end))
+        return ValidPayload(binding, max(self.start, other.start), min(self.end, other.end))
 
 
-def named(variable: str, attributes: Mapping[str, object]) -> dict[str, Event]:
+def named(variable: str, attributes: Mapping[str, object]) -> dict[str, ReferenceEvent]:
     """Attributes under the name of a variable."""
-    return {variable: Event(variable, 0, variable, 0, 0, attributes, (None, None))}
+    return {variable: ReferenceEvent(variable, 0, variable, 0, 0, attributes, (None, None))}
 
 
-def payload_key(event: Valid) -> object:
+def payload_key(event: ValidPayload) -> object:
     """Equal for equal payloads."""
     found = ((variable, of.attributes) for variable, of in sorted(event.binding.items()))
     return tuple(
@@ -118,6 +120,6 @@ def payload_key(event: Valid) -> object:
     )
 
 
-def steady(event: Valid) -> tuple[Time, Time, str]:
+def steady(event: ValidPayload) -> tuple[Time, Time, str]:
     """An order of events that depends on what they are only."""
     return event.start, event.end, repr(payload_key(event))

@@ -19,12 +19,13 @@ composite closure (`SEQ(A a, B b)+ k[]`)."""
 
 
 @dataclass(frozen=True)
-class Event:
+class ReferenceEvent:
     """A row with attributes (by bare name), a type, and a valid time `[start, end]` in nanoseconds.
 
     Two events are equal when they are the same row of the same stream, whatever their attributes.
 
-    >>> Event("Trades", 0, "A", 1, 1, {}, (1, 1)) == Event("Trades", 0, "A", 5, 5, {}, (5, 5))
+    >>> one, other = (ReferenceEvent("Trades", 0, "A", t, t, {}, (t, t)) for t in (1, 5))
+    >>> one == other
     True
     """
 
@@ -39,7 +40,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Context:
+class EvaluationContext:
     """What an expression is judged with.
 
     `current` is the place, from 0, of the Kleene element that `i` stands for; `properties` are `match_start`,
@@ -49,17 +50,17 @@ class Context:
     binding: Binding
     current: int | None = None
     properties: Mapping[str, object] = field(default_factory=dict)
-    matches: Sequence[Context] | None = None
+    matches: Sequence[EvaluationContext] | None = None
 
 
-def bound_events(value: object) -> Iterator[Event]:
+def bound_events(value: object) -> Iterator[ReferenceEvent]:
     """Every event in a binding, or in what one variable is bound to.
 
-    >>> a, b = (Event("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
+    >>> a, b = (ReferenceEvent("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
     >>> [event.row for event in bound_events({"a": a, "k": ({"b": b, "c": None},)})]
     [1, 2]
     """
-    if isinstance(value, Event):
+    if isinstance(value, ReferenceEvent):
         yield value
     elif isinstance(value, Mapping):
         for inner in value.values():
@@ -82,10 +83,10 @@ def binding_key(value: object) -> object:
     return value
 
 
-def attribute(event: Event, name: str) -> object:
+def attribute(event: ReferenceEvent, name: str) -> object:
     """The value of the attribute `name`, in source form; NULL where the event has none of that name.
 
-    >>> attribute(Event("S", 0, "A", 1, 1, {"Price": 5}, (1, 1)), "price")
+    >>> attribute(ReferenceEvent("S", 0, "A", 1, 1, {"Price": 5}, (1, 1)), "price")
     5
     """
     if name in event.attributes:

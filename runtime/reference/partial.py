@@ -9,30 +9,30 @@ from functools import cache
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.expressions import (
-    At,
     Attribute,
-    Each,
     EventRef,
     EventTime,
+    EveryElement,
     Expr,
     Index,
-    Inner,
+    InnerVariable,
+    ListElement,
     Variable,
-    Whole,
+    WholeEvent,
     element,
     lists,
 )
 from neelc.ir.names import bare
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import targets
-from neelc.ir.program import Furthest, Match
+from neelc.ir.program import FurthestPrefix, Match
 from neelc.ir.types import DataType, Struct
 from neelc.runtime.reference.evaluate import list_of, meaning, places, position
-from neelc.runtime.reference.model import Binding, Context, Event, attribute, bound_events
+from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, attribute, bound_events
 from neelc.runtime.reference.question import (
     ELEMENT,
-    Condition,
-    Question,
+    ReferenceCondition,
+    ReferenceQuery,
     agree,
     holds,
     holds_at,
@@ -43,18 +43,18 @@ from neelc.runtime.values.order import Place, place_of
 
 # What a condition can know while a binding is not complete: which references can no longer change.
 
-Path = Attribute | Whole | EventTime
+Path = Attribute | WholeEvent | EventTime
 
 
-class Begun(dict[str, object]):
+class BegunIteration(dict[str, object]):
     """An iteration of a closure that is not over: those of its variables that are bound so far."""
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class GrowingBinding:
     """What is bound so far, and the lists in it that may become longer."""
 
-    context: Context
+    context: EvaluationContext
     growing: Collection[str]
 
     def is_decided(self, expression: Expr) -> bool:
@@ -72,18 +72,18 @@ class Knowledge:
             self.is_known(element(path, each, place)) for place in places(each, self.context)
         )
 
-    def has_its_elements(self, each: Each) -> bool:
+    def has_its_elements(self, each: EveryElement) -> bool:
         """Whether the elements that `b[]` or `b[..i-1]` ranges over are all there."""
         if each.upper is None:
             return self.is_fixed(each.base) and self.is_complete(each.base)
-        return self.is_fixed(At(each.base, each.upper))
+        return self.is_fixed(ListElement(each.base, each.upper))
 
     def is_fixed(self, reference: EventRef) -> bool:
         """Whether it is clear which event, list or iteration a reference means."""
         match reference:
-            case Inner(base):
+            case InnerVariable(base):
                 return self.is_fixed(base)
-            case At(base, index):
+            case ListElement(base, index):
                 return self.is_fixed(base) and (self.is_there(base, index) or self.is_complete(base))
         return True
 
@@ -98,14 +98,18 @@ class Knowledge:
         match reference:
             case Variable(name):
                 return name not in self.growing
-            case Inner(base, name):
+            case InnerVariable(base, name):
                 iteration = meaning(base, self.context)
-                return not isinstance(iteration, Begun) or (name in iteration and name not in self.growing)
+                return not isinstance(iteration, BegunIteration) or (
+                    name in iteration and name not in self.growing
+                )
         return True
 
     def is_whole(self, reference: EventRef) -> bool:
         """Whether nothing is still to come inside what a reference means."""
-        return self.is_complete(reference) and not isinstance(meaning(reference, self.context), Begun)
+        return self.is_complete(reference) and not isinstance(
+            meaning(reference, self.context), BegunIteration
+        )
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class Duty:
 
 
 @dataclass(frozen=True)
-class Partial:
+class PartialMatch:
     """What is bound so far.
 
     A name in `binding` is decided, unless it is in `growing`: a closure whose list may become longer.
@@ -134,26 +138,26 @@ class Partial:
     fresh: frozenset[str] = frozenset()
     begun: p.Repeat | None = None
 
-    def begin(self, question: Question, part: p.Pattern) -> Partial:
+    def begin(self, question: ReferenceQuery, part: p.Pattern) -> PartialMatch:
         """With `part` begun."""
         facts = question.facts(part)
         if part.within or facts.conditions or facts.same:
             return replace(self, duties=(*self.duties, Duty(part)))
         return self
 
-    def bind(self, name: str, value: object, grows: bool = False) -> Partial:
+    def bind(self, name: str, value: object, grows: bool = False) -> PartialMatch:
         """With `name` bound to `value`."""
         growing = self.growing | {name} if grows else self.growing - {name}
         around = {self.begun.variable or ELEMENT} if self.begun else set()
         fresh = self.fresh | around | {name}
         return replace(self, binding={**self.binding, name: value}, growing=growing, fresh=fresh)
 
-    def leave_out(self, names: Iterable[str]) -> Partial:
+    def leave_out(self, names: Iterable[str]) -> PartialMatch:
         """With these variables NULL: their OR branch is not taken, or their optional part is absent."""
         names = frozenset(names)
         return replace(self, binding={**self.binding, **dict.fromkeys(names)}, fresh=self.fresh | names)
 
-    def visible(self, question: Question) -> Binding:
+    def visible(self, question: ReferenceQuery) -> Binding:
         """What conditions see: the iteration that is not over is an element of its closure's list."""
         if self.begun is None:
             return self.binding
@@ -161,10 +165,10 @@ class Partial:
         inner = question.facts(self.begun.part).variables & self.binding.keys()
         elements = self.binding[name]
         assert isinstance(elements, tuple), "a closure binds a list"
-        return {**self.binding, name: (*elements, Begun((key, self.binding[key]) for key in inner))}
+        return {**self.binding, name: (*elements, BegunIteration((key, self.binding[key]) for key in inner))}
 
 
-def judged(question: Question, partial: Partial) -> Partial | None:
+def judged(question: ReferenceQuery, partial: PartialMatch) -> PartialMatch | None:
     """The partial binding with nothing fresh in it; None when a window, an `[id]` or a condition already
     fails."""
     visible = partial.visible(question)
@@ -184,13 +188,13 @@ def judged(question: Question, partial: Partial) -> Partial | None:
     return replace(partial, duties=duties, fresh=frozenset())
 
 
-def is_open(question: Question, duty: Duty, partial: Partial) -> bool:
+def is_open(question: ReferenceQuery, duty: Duty, partial: PartialMatch) -> bool:
     """Whether some condition of the part cannot be judged yet."""
     decided = (partial.binding.keys() - partial.growing) | duty.local.keys()
     return any(not condition.names <= decided for condition in question.facts(duty.part).conditions)
 
 
-def may_hold(condition: Condition, binding: Binding, duty: Duty, partial: Partial) -> bool:
+def may_hold(condition: ReferenceCondition, binding: Binding, duty: Duty, partial: PartialMatch) -> bool:
     """False only when the condition can be judged and does not hold.
 
     "Qualifying means all conditions that can be judged with what is bound so far": those that speak only of
@@ -213,25 +217,25 @@ def may_hold(condition: Condition, binding: Binding, duty: Duty, partial: Partia
     return all(
         holds_at(condition, binding, place)
         for place in places_of(condition, binding)
-        if Knowledge(Context(binding, place), growing).is_decided(condition.expression)
+        if GrowingBinding(EvaluationContext(binding, place), growing).is_decided(condition.expression)
     )
 
 
 # WITH PARTIAL MATCHES: of each start, the match that comes furthest, and what tells why not further.
 
-Events = Sequence[Event | None]
+Events = Sequence[ReferenceEvent | None]
 
 
-def furthest(match: Match, partial: Furthest, found: Sequence[Binding]) -> list[Binding]:
+def furthest(match: Match, partial: FurthestPrefix, found: Sequence[Binding]) -> list[Binding]:
     """ "The furthest prefix that has a match from a start": an event of the first step. Each branch of the
     pattern has a variable of its own for it."""
     names = [name for level in partial.levels for name in (level.start, *level.hints)]
-    starts: dict[Event, dict[str, list[Binding]]] = {}
+    starts: dict[ReferenceEvent, dict[str, list[Binding]]] = {}
     for binding in found:
         for name in names:
-            if isinstance(start := binding.get(name), Event):
+            if isinstance(start := binding.get(name), ReferenceEvent):
                 starts.setdefault(start, {}).setdefault(name, []).append(binding)
-    order = Order(match)
+    order = MatchOrder(match)
     kept: list[Binding] = []
     for start, branches in starts.items():
         reached = [level for level in partial.levels if level.start in branches][-1:]
@@ -242,7 +246,7 @@ def furthest(match: Match, partial: Furthest, found: Sequence[Binding]) -> list[
     return kept
 
 
-class Order:
+class MatchOrder:
     """Which of the matches of one prefix is kept: the one that ends first; then by the times of its events,
     variable by variable; then by the values that RETURN names. The order of the input never matters."""
 
@@ -260,23 +264,23 @@ class Order:
         values = [[self._values(name, event) for event in events or ()] for name, events in lists]
         return end, place_of(times), place_of(values)
 
-    def _values(self, name: str, event: Event | None) -> list[object]:
+    def _values(self, name: str, event: ReferenceEvent | None) -> list[object]:
         return [None if event is None else attribute(event, one) for one in self.mentioned(name)]
 
 
-def _time(event: Event | None) -> list[int] | None:
+def _time(event: ReferenceEvent | None) -> list[int] | None:
     return None if event is None else [event.start, event.end]
 
 
 def leaves(name: str, value: object) -> Iterator[tuple[str, Events | None]]:
     """The events of a variable, None if it is absent; those of a closure of a composite by its variables.
 
-    >>> a, b = (Event("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
+    >>> a, b = (ReferenceEvent("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
     >>> [(name, len(events)) for name, events in leaves("k", ({"a": a, "b": b}, {"a": b, "b": None}))]
     [('a', 2), ('b', 2)]
     """
     match value:
-        case Event():
+        case ReferenceEvent():
             yield name, (value,)
         case (Mapping() as first, *_):
             for inner in sorted(first):
@@ -296,11 +300,11 @@ def _in_iteration(iteration: object, name: str) -> Events:
 def mentions(variable: str, node: Node) -> Iterator[str]:
     """The attributes of a variable that an expression names; all of them where it names the whole event."""
     match node:
-        case e.Aggregate("count", e.Whole(), distinct=False):
+        case e.Aggregate("count", e.WholeEvent(), distinct=False):
             return
         case e.Attribute(event, name) if _variable(event) == variable:
             yield name
-        case e.Whole(event, kind):
+        case e.WholeEvent(event, kind):
             yield from _fields(variable, _variable(event), kind)
     for child in children(node):
         yield from mentions(variable, child)
@@ -317,8 +321,8 @@ def _fields(variable: str, whole: str, kind: DataType) -> Iterator[str]:
 
 def _variable(event: e.EventRef) -> str:
     match event:
-        case e.At(base) | e.Each(base):
+        case e.ListElement(base) | e.EveryElement(base):
             return _variable(base)
-        case e.Variable(name) | e.Inner(_, name):
+        case e.Variable(name) | e.InnerVariable(_, name):
             return name
     raise AssertionError(f"{event} is of no variable")

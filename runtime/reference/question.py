@@ -11,7 +11,18 @@ from functools import cached_property
 from itertools import pairwise
 
 from neelc.ir import patterns as p
-from neelc.ir.expressions import At, Conjunction, Each, EventRef, Expr, Index, Inner, Literal, Same, Variable
+from neelc.ir.expressions import (
+    Conjunction,
+    EventRef,
+    EveryElement,
+    Expr,
+    Index,
+    InnerVariable,
+    ListElement,
+    Literal,
+    SameAttributes,
+    Variable,
+)
 from neelc.ir.node import walk
 from neelc.ir.patterns import Window
 from neelc.ir.program import Clock, Match
@@ -20,8 +31,8 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members
 from neelc.runtime.reference.model import (
     Binding,
-    Context,
-    Event,
+    EvaluationContext,
+    ReferenceEvent,
     attribute,
     bound_events,
     comparable,
@@ -45,7 +56,7 @@ class Scope:
     def __and__(self, other: Scope) -> Scope:
         return Scope(max(self.low, other.low), min(self.high, other.high))
 
-    def contains(self, event: Event) -> bool:
+    def contains(self, event: ReferenceEvent) -> bool:
         """An event is inside when all of its valid time is."""
         return self.low <= event.start and event.end <= self.high
 
@@ -63,7 +74,7 @@ class Extent:
     end: int
 
 
-def extent(events: Sequence[Event]) -> Extent | None:
+def extent(events: Sequence[ReferenceEvent]) -> Extent | None:
     """The extent of some events; a part that binds none takes no room."""
     if not events:
         return None
@@ -109,7 +120,7 @@ def between(left: Extent | None, right: Extent | None) -> Scope:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ReferenceCondition:
     """One conjunct: the variables it names, and the list, `ranged`, that `i` ranges over, if it holds an `i`.
 
     `lag` is the k of `b[i-k]` or `b[..i-k]`. A condition that `grows` speaks of the list `grows` only up
@@ -132,22 +143,26 @@ def conjuncts(where: Expr | None) -> Iterator[Expr]:
         yield where
 
 
-def conditions(where: Expr | None) -> tuple[Condition, ...]:
+def conditions(where: Expr | None) -> tuple[ReferenceCondition, ...]:
     """The conjuncts that are judged by evaluating them."""
-    return tuple(condition(conjunct) for conjunct in conjuncts(where) if not isinstance(conjunct, Same))
+    return tuple(
+        condition(conjunct) for conjunct in conjuncts(where) if not isinstance(conjunct, SameAttributes)
+    )
 
 
 def same_attributes(where: Expr | None) -> tuple[tuple[str, ...], ...]:
     """The attributes of each `[id]` among the conjuncts."""
-    return tuple(conjunct.attributes for conjunct in conjuncts(where) if isinstance(conjunct, Same))
+    return tuple(conjunct.attributes for conjunct in conjuncts(where) if isinstance(conjunct, SameAttributes))
 
 
-def condition(expression: Expr) -> Condition:
+def condition(expression: Expr) -> ReferenceCondition:
     """What `expression` speaks about."""
     nodes = list(walk(expression))
     names = frozenset(node.name for node in nodes if isinstance(node, Variable))
     places = [
-        (node.base, place) for node in nodes if isinstance(node, At | Each) and (place := place_of(node))
+        (node.base, place)
+        for node in nodes
+        if isinstance(node, ListElement | EveryElement) and (place := place_of(node))
     ]
     running = [(base, place) for base, place in places if place.anchor == "CURRENT"]
     lag = max((-place.offset for _, place in running), default=0)
@@ -157,11 +172,11 @@ def condition(expression: Expr) -> Condition:
         uses = sum(isinstance(node, Variable) and node.name == grows for node in nodes)
         backward = sum(base == ranged and is_backward(place) for base, place in places)
         grows = grows if uses == backward else None
-    return Condition(expression, names, ranged, max(lag, 0), grows)
+    return ReferenceCondition(expression, names, ranged, max(lag, 0), grows)
 
 
-def place_of(reference: At | Each) -> Index | None:
-    return reference.index if isinstance(reference, At) else reference.upper
+def place_of(reference: ListElement | EveryElement) -> Index | None:
+    return reference.index if isinstance(reference, ListElement) else reference.upper
 
 
 def is_backward(place: Index) -> bool:
@@ -169,7 +184,7 @@ def is_backward(place: Index) -> bool:
     return place.offset <= 0 if place.anchor == "CURRENT" else (place.anchor == "FIRST" and place.offset == 0)
 
 
-def holds(condition: Condition, binding: Binding) -> bool:
+def holds(condition: ReferenceCondition, binding: Binding) -> bool:
     """ "... for which the condition is TRUE (SQL's three-valued logic)"; one with `i`, for every i.
 
     "A condition with `b[i-1]` or `b[..i-1]` holds for the first element by definition." Where there is no
@@ -178,7 +193,7 @@ def holds(condition: Condition, binding: Binding) -> bool:
     return all(holds_at(condition, binding, current) for current in places_of(condition, binding))
 
 
-def places_of(condition: Condition, binding: Binding) -> Sequence[int | None]:
+def places_of(condition: ReferenceCondition, binding: Binding) -> Sequence[int | None]:
     """What i stands for, one after the other; None, once, if there is no i."""
     if condition.ranged is None:
         return (None,)
@@ -186,11 +201,11 @@ def places_of(condition: Condition, binding: Binding) -> Sequence[int | None]:
     return range(len(elements)) if isinstance(elements, tuple) else ()
 
 
-def holds_at(condition: Condition, binding: Binding, current: int | None) -> bool:
+def holds_at(condition: ReferenceCondition, binding: Binding, current: int | None) -> bool:
     """Whether the condition holds for one i."""
     if current is not None and current < condition.lag:
         return True
-    return evaluate(condition.expression, Context(binding, current)) is True
+    return evaluate(condition.expression, EvaluationContext(binding, current)) is True
 
 
 def referred(reference: EventRef, binding: Binding) -> object:
@@ -198,10 +213,10 @@ def referred(reference: EventRef, binding: Binding) -> object:
     match reference:
         case Variable(name):
             return binding.get(name)
-        case Inner(base, name):
+        case InnerVariable(base, name):
             iteration = referred(base, binding)
             return iteration.get(name) if isinstance(iteration, Mapping) else None
-        case At(base, Index(anchor, offset)):
+        case ListElement(base, Index(anchor, offset)):
             elements = referred(base, binding)
             if not isinstance(elements, tuple):
                 return None
@@ -210,10 +225,11 @@ def referred(reference: EventRef, binding: Binding) -> object:
     return None
 
 
-def agree(attributes: Iterable[str], events: Iterable[Event]) -> bool:
+def agree(attributes: Iterable[str], events: Iterable[ReferenceEvent]) -> bool:
     """ "`[id]` means: equal `id` on every event, the negative parts' included. NULL equals nothing."
 
-    >>> one, two, no = (Event("S", row, "A", 0, 0, {"id": id}, (0, 0)) for row, id in enumerate([7, 7, None]))
+    >>> numbers = enumerate([7, 7, None])
+    >>> one, two, no = (ReferenceEvent("S", row, "A", 0, 0, {"id": id}, (0, 0)) for row, id in numbers)
     >>> agree(["id"], [one, two]), agree(["id"], [no]), agree(["id"], [])
     (True, False, True)
     """
@@ -240,39 +256,39 @@ ELEMENT = ""
 
 
 @dataclass(frozen=True)
-class Facts:
+class PartFacts:
     """What is known of a part: the variables it binds, all names in it (those inside closures and those
     that EXISTS drops too), its conditions, and the attributes of its `[id]`s."""
 
     variables: frozenset[str]
     names: frozenset[str]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ReferenceCondition, ...]
     same: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ReferenceQuery:
     """A query and the events of its FROM streams, in order of time."""
 
     whole: p.And
     """The query's pattern as the only part of an AND, which carries the query's window and partition."""
     match: Match
-    events: tuple[Event, ...]
-    members: Mapping[str, tuple[Event, ...]]
-    known: Mapping[int, Facts]
+    events: tuple[ReferenceEvent, ...]
+    members: Mapping[str, tuple[ReferenceEvent, ...]]
+    known: Mapping[int, PartFacts]
 
-    def facts(self, part: p.Pattern) -> Facts:
+    def facts(self, part: p.Pattern) -> PartFacts:
         return self.known[id(part)]
 
-    def events_in(self, part: p.Pattern, binding: Binding) -> tuple[Event, ...]:
+    def events_in(self, part: p.Pattern, binding: Binding) -> tuple[ReferenceEvent, ...]:
         """The events bound in a part."""
         found = (bound_events(binding[name]) for name in self.facts(part).names if name in binding)
         return tuple(dict.fromkeys(event for events in found for event in events))
 
-    def is_of_type(self, event: Event, type: str) -> bool:
+    def is_of_type(self, event: ReferenceEvent, type: str) -> bool:
         return event in self.sets[type]
 
-    def events_of_type(self, type: str, scope: Scope) -> Iterator[Event]:
+    def events_of_type(self, type: str, scope: Scope) -> Iterator[ReferenceEvent]:
         """The events of a type that lie inside a scope, in order of time."""
         events = self.members[type]
         for place in range(bisect_left(events, scope.low, key=lambda event: event.start), len(events)):
@@ -281,21 +297,21 @@ class Question:
             if scope.contains(events[place]):
                 yield events[place]
 
-    def partition(self, event: Event) -> tuple[Event, ...]:
+    def partition(self, event: ReferenceEvent) -> tuple[ReferenceEvent, ...]:
         """The events of the FROM streams in the partition of `event`: all, when there is no partition."""
         return self._partitions.get(partition_key(self.match, event), ())
 
-    def starts(self, event: Event) -> tuple[int, ...]:
+    def starts(self, event: ReferenceEvent) -> tuple[int, ...]:
         """When the events in the partition of `event` start."""
         return self._starts.get(partition_key(self.match, event), ())
 
     @cached_property
-    def sets(self) -> dict[str, frozenset[Event]]:
+    def sets(self) -> dict[str, frozenset[ReferenceEvent]]:
         return {type: frozenset(events) for type, events in self.members.items()}
 
     @cached_property
-    def _partitions(self) -> dict[object, tuple[Event, ...]]:
-        found: dict[object, list[Event]] = {}
+    def _partitions(self) -> dict[object, tuple[ReferenceEvent, ...]]:
+        found: dict[object, list[ReferenceEvent]] = {}
         for event in self.events:
             found.setdefault(partition_key(self.match, event), []).append(event)
         return {key: tuple(events) for key, events in found.items()}
@@ -305,34 +321,34 @@ class Question:
         return {key: tuple(event.start for event in events) for key, events in self._partitions.items()}
 
 
-def partition_key(match: Match, event: Event) -> object:
+def partition_key(match: Match, event: ReferenceEvent) -> object:
     return tuple(comparable(attribute(event, name)) for name in match.partition)
 
 
-def question(match: Match, events: Iterable[Event]) -> Question:
+def question(match: Match, events: Iterable[ReferenceEvent]) -> ReferenceQuery:
     """The question that `match` asks of `events`.
 
     "The scope of the whole pattern is [end - w, start + w]" of the complete match, and PARTITION BY a means
     `[a]`: both are said of an AND around the pattern.
     """
-    where: Expr | None = Same(match.partition) if match.partition else None
+    where: Expr | None = SameAttributes(match.partition) if match.partition else None
     whole = p.And((match.pattern,), where=where, within=match.within)
     ordered = in_order(events)
     known = {id(part): facts(part) for part in walk(whole) if isinstance(part, p.Pattern)}
-    return Question(whole, match, ordered, members(match.types, ordered), known)
+    return ReferenceQuery(whole, match, ordered, members(match.types, ordered), known)
 
 
-def again(question: Question, events: Iterable[Event]) -> Question:
+def again(question: ReferenceQuery, events: Iterable[ReferenceEvent]) -> ReferenceQuery:
     """The same question asked of some of its events at other times."""
     ordered = in_order(events)
     types = {
         type: tuple(event for event in ordered if event in known) for type, known in question.sets.items()
     }
-    return Question(question.whole, question.match, ordered, types, question.known)
+    return ReferenceQuery(question.whole, question.match, ordered, types, question.known)
 
 
-def facts(part: p.Pattern) -> Facts:
-    return Facts(variables(part), names(part), conditions(part.where), same_attributes(part.where))
+def facts(part: p.Pattern) -> PartFacts:
+    return PartFacts(variables(part), names(part), conditions(part.where), same_attributes(part.where))
 
 
 def variables(part: p.Pattern) -> frozenset[str]:
@@ -386,7 +402,7 @@ def element(part: p.Repeat, binding: Binding) -> object:
 # WITHIN: whether a window holds for some events, and how far it reaches around them.
 
 
-def reach(question: Question, window: Window | None, events: Sequence[Event]) -> Scope | None:
+def reach(question: ReferenceQuery, window: Window | None, events: Sequence[ReferenceEvent]) -> Scope | None:
     """The scope that a window leaves around the events of a part; None when the window does not hold for
     them.
 
@@ -412,7 +428,9 @@ def reach_of_time(width: int, bounds: Extent) -> Scope | None:
     return Scope(bounds.end - width, bounds.start + width)
 
 
-def reach_of_count(question: Question, count: int, event: Event, bounds: Extent) -> Scope | None:
+def reach_of_count(
+    question: ReferenceQuery, count: int, event: ReferenceEvent, bounds: Extent
+) -> Scope | None:
     """ "`WITHIN n EVENTS` holds when at most n events of the FROM streams (of the partition, if any) have a
     `ts` in [start, end]"; the scope is "as far as the extended match would still hold at most n"."""
     starts = question.starts(event)

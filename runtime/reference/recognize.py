@@ -14,8 +14,8 @@ from neelc.ir.expressions import (
     AtRow,
     Attribute,
     Classifier,
+    ConstantRowValue,
     Expr,
-    Given,
     MatchNumber,
     OverRows,
     RowValue,
@@ -25,7 +25,13 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import SortItem
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, LimitReached, comparable, nanoseconds
+from neelc.runtime.reference.model import (
+    EvaluationContext,
+    LimitReached,
+    ReferenceEvent,
+    comparable,
+    nanoseconds,
+)
 from neelc.runtime.reference.question import length, size
 from neelc.runtime.reference.results import Result
 from neelc.runtime.reference.values import order
@@ -41,7 +47,7 @@ CLASSIFIER, MATCH_NUMBER = "classifier()", "match_number()"
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedRow:
     """A row of a match, by its number in the partition, and the variable that it is mapped to."""
 
     row: int
@@ -50,17 +56,17 @@ class Mapped:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RowContext:
     """What an expression is judged with: the rows of a partition, those of the match up to now (`running`)
     and all of them (`final`), and the number of the match."""
 
     rows: Sequence[Row]
-    running: Sequence[Mapped]
-    final: Sequence[Mapped]
+    running: Sequence[MappedRow]
+    final: Sequence[MappedRow]
     number: int | None
 
 
-def value_at(expression: Expr, seen: Seen) -> object:
+def value_at(expression: Expr, seen: RowContext) -> object:
     """The value of an expression of MEASURES or DEFINE."""
     prepared, values = _prepared(expression)
     return _evaluated(prepared, {name: _looked_up(value, seen) for name, value in values})
@@ -101,11 +107,11 @@ def _at_its_row(argument: Expr) -> Expr:
 
 
 def _evaluated(expression: Expr, attributes: Row) -> object:
-    row = Event("", 0, None, 0, 0, attributes, (None, None))
-    return evaluate(expression, Context({ROW: row}))
+    row = ReferenceEvent("", 0, None, 0, 0, attributes, (None, None))
+    return evaluate(expression, EvaluationContext({ROW: row}))
 
 
-def _looked_up(value: RowValue, seen: Seen) -> object:
+def _looked_up(value: RowValue, seen: RowContext) -> object:
     match value:
         case AtRow(_, argument):
             row = _row_number(value, seen)
@@ -118,18 +124,18 @@ def _looked_up(value: RowValue, seen: Seen) -> object:
             return aggregate(name, [one for one in values if one is not None], type, value.distinct)
         case MatchNumber():
             return seen.number
-        case Given(_, argument):
+        case ConstantRowValue(_, argument):
             return _evaluated(argument, seen.rows[0])
     raise AssertionError(f"{value} stands alone")
 
 
-def _rows(value: AtRow | OverRows, seen: Seen) -> list[int]:
+def _rows(value: AtRow | OverRows, seen: RowContext) -> list[int]:
     """The numbers of the rows that are mapped to the value's variables."""
     mapped = seen.final if value.final else seen.running
     return [one.row for one in mapped if not value.variables or one.variable in value.variables]
 
 
-def _row_number(value: AtRow, seen: Seen) -> int | None:
+def _row_number(value: AtRow, seen: RowContext) -> int | None:
     """The number of the one row that is meant, None if there is none."""
     rows = _rows(value, seen)
     if value.place >= len(rows):
@@ -138,13 +144,13 @@ def _row_number(value: AtRow, seen: Seen) -> int | None:
     return row if 0 <= row < len(seen.rows) else None
 
 
-def _argument(argument: Expr, row: int, seen: Seen) -> object:
+def _argument(argument: Expr, row: int, seen: RowContext) -> object:
     classifier = next((one.variable for one in seen.final if one.row == row), None)
     known = {**seen.rows[row], CLASSIFIER: classifier, MATCH_NUMBER: seen.number}
     return _evaluated(_at_its_row(argument), known)
 
 
-def up_to(seen: Seen, place: int) -> Seen:
+def up_to(seen: RowContext, place: int) -> RowContext:
     """The match as it is seen from its row at `place`, from 0."""
     return replace(seen, running=seen.final[: place + 1])
 
@@ -159,7 +165,7 @@ def up_to(seen: Seen, place: int) -> Seen:
 # divided. So of those ways the first one is tried, and no other: it is preferred, and if nothing fits
 # behind it, nothing fits behind the others.
 
-Parsing = tuple[Mapped, ...]
+Parsing = tuple[MappedRow, ...]
 Judge = Callable[[Parsing], bool]
 """Whether the last row of a parsing meets the condition of its variable."""
 Reached = set[Hashable]
@@ -172,7 +178,7 @@ def variables(parsing: Parsing) -> Hashable:
 
 
 @dataclass(frozen=True)
-class Parser:
+class RowParser:
     """Reads the rows from `start` on; the partition has `count` rows. `known` is what conditions can know of
     what was read, besides its first row: parsings that are equal in it have the same continuations."""
 
@@ -203,7 +209,7 @@ class Parser:
         match pattern:
             case r.RowVariable(name):
                 if row < self.count:
-                    longer = (*before, Mapped(row, name, self.excluded))
+                    longer = (*before, MappedRow(row, name, self.excluded))
                     if self.judge(longer):
                         yield longer
             case r.RowSequence(parts):
@@ -261,7 +267,7 @@ class CannotSkip(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class RecognizedMatch:
     """What was found at a row of a partition: a match, which may be empty, or nothing (`number` None)."""
 
     start: int
@@ -313,21 +319,23 @@ def _comparison(item: SortItem) -> Callable[[Row, Row], int]:
 
 
 def _of_row(expression: Expr, row: Row) -> object:
-    return evaluate(expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+    return evaluate(
+        expression, EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
+    )
 
 
-def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[Found]:
+def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
     """What is found in a partition: one match after the other and, between them, rows without a match."""
     start, number, beyond = 0, 0, 0
     while start < len(rows):
         found = _first_match(query, rows, start, number + 1)
         if found is None:
             if start >= beyond:
-                yield Found(start, (), None)
+                yield RecognizedMatch(start, (), None)
             start += 1
             continue
         number += 1
-        yield Found(start, found, number)
+        yield RecognizedMatch(start, found, number)
         beyond = max(beyond, start + max(1, len(found)))
         start = _next_start(query.skip, start, found)
 
@@ -351,11 +359,11 @@ def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int)
 
     def is_met(parsing: Parsing) -> bool:
         condition = conditions.get(parsing[-1].variable)
-        seen = Seen(rows, parsing, parsing, number)
+        seen = RowContext(rows, parsing, parsing, number)
         return (condition is None or value_at(condition, seen) is True) and is_within(query, rows, parsing)
 
     try:
-        return next(Parser(start, len(rows), judge, known=known).parsings(query.pattern), None)
+        return next(RowParser(start, len(rows), judge, known=known).parsings(query.pattern), None)
     except RecursionError:
         raise LimitReached("MAX_DEPTH", len(rows), f"the match at row {start + 1} is too long") from None
 
@@ -404,8 +412,8 @@ def _next_start(skip: RowSkip, start: int, found: Parsing) -> int:
     return row
 
 
-def _output(query: Recognize, rows: Sequence[Row], found: Found) -> Iterator[tuple[object, ...]]:
-    whole = Seen(rows, found.rows, found.rows, found.number)
+def _output(query: Recognize, rows: Sequence[Row], found: RecognizedMatch) -> Iterator[tuple[object, ...]]:
+    whole = RowContext(rows, found.rows, found.rows, found.number)
     if query.all_rows is None:
         if found.number is not None:
             yield _row(query, rows[found.start], whole)
@@ -419,7 +427,7 @@ def _output(query: Recognize, rows: Sequence[Row], found: Found) -> Iterator[tup
         yield _row(query, rows[found.start], None)
 
 
-def _row(query: Recognize, row: Row, seen: Seen | None) -> tuple[object, ...]:
+def _row(query: Recognize, row: Row, seen: RowContext | None) -> tuple[object, ...]:
     measures = [None if seen is None else value_at(one.expression, seen) for one in query.measures]
     first, rest = ([row[column.name] for column in part] for part in query.own_columns)
     return (*first, *measures, *rest)

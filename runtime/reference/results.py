@@ -11,9 +11,16 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, children
 from neelc.ir.program import Clock, Column, Match, Stream
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import FOREVER, Valid, named, read_events
-from neelc.runtime.reference.model import Context, Event, bound_events, by_clock, comparable, moment
-from neelc.runtime.reference.worlds import Found
+from neelc.runtime.reference.events import FOREVER, ValidPayload, named, read_events
+from neelc.runtime.reference.model import (
+    EvaluationContext,
+    ReferenceEvent,
+    bound_events,
+    by_clock,
+    comparable,
+    moment,
+)
+from neelc.runtime.reference.worlds import WeighedMatch
 
 
 @dataclass(frozen=True)
@@ -29,61 +36,61 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """A row and the events of the matches it stands for."""
 
     values: tuple[object, ...]
-    events: tuple[Event, ...]
+    events: tuple[ReferenceEvent, ...]
 
 
-def rows_of(match: Match, found: Sequence[Found]) -> list[Row]:
+def rows_of(match: Match, found: Sequence[WeighedMatch]) -> list[ResultRow]:
     """ "One row per match; rows may be equal unless DISTINCT." """
     contexts = [context(item, match.clock) for item in found]
     if match.aggregated:
         rows = list(aggregated(match, contexts))
     else:
-        rows = [Row(values(match, each), events(each)) for each in contexts]
+        rows = [ResultRow(values(match, each), events(each)) for each in contexts]
     return distinct(rows) if match.distinct else rows
 
 
-def result(match: Match, rows: Sequence[Row]) -> Result:
+def result(match: Match, rows: Sequence[ResultRow]) -> Result:
     columns = tuple(Column(output.name, output.type) for output in match.outputs)
     return Result(columns, [row.values for row in rows])
 
 
-def context(found: Found, clock: Clock) -> Context:
+def context(found: WeighedMatch, clock: Clock) -> EvaluationContext:
     """What the items of RETURN are evaluated with: "the start (end) of a match is the least `ts` (greatest
     `te`) of all events bound in it"."""
     start, end = times(tuple(bound_events(found.binding)), clock)
     properties = {"match_start": start, "match_end": end, "confidence": float(found.confidence)}
-    return Context(found.binding, properties=properties)
+    return EvaluationContext(found.binding, properties=properties)
 
 
-def times(events: Sequence[Event], clock: Clock) -> tuple[object, object]:
+def times(events: Sequence[ReferenceEvent], clock: Clock) -> tuple[object, object]:
     start, end = min(event.start for event in events), max(event.end for event in events)
     return moment(start, clock), moment(end, clock)
 
 
-def values(match: Match, context: Context) -> tuple[object, ...]:
+def values(match: Match, context: EvaluationContext) -> tuple[object, ...]:
     return tuple(evaluate(output.expression, context) for output in match.outputs)
 
 
-def events(context: Context) -> tuple[Event, ...]:
+def events(context: EvaluationContext) -> tuple[ReferenceEvent, ...]:
     return tuple(bound_events(context.binding))
 
 
-def aggregated(match: Match, contexts: Sequence[Context]) -> Iterator[Row]:
+def aggregated(match: Match, contexts: Sequence[EvaluationContext]) -> Iterator[ResultRow]:
     """Aggregates over matches, grouped by the items that hold none; without such items there is one group,
     even when it is empty."""
     keys = [output.expression for output in match.outputs if not is_over_matches(output.expression)]
-    groups: dict[object, list[Context]] = {} if keys else {(): []}
+    groups: dict[object, list[EvaluationContext]] = {} if keys else {(): []}
     for each in contexts:
         key = tuple(comparable(evaluate(expression, each)) for expression in keys)
         groups.setdefault(key, []).append(each)
     for group in groups.values():
-        first = group[0] if group else Context({})
+        first = group[0] if group else EvaluationContext({})
         concerned = tuple(event for each in group for event in events(each))
-        yield Row(values(match, replace(first, matches=group)), concerned)
+        yield ResultRow(values(match, replace(first, matches=group)), concerned)
 
 
 def is_over_matches(node: Node) -> bool:
@@ -93,18 +100,20 @@ def is_over_matches(node: Node) -> bool:
     return any(is_over_matches(child) for child in children(node))
 
 
-def distinct(rows: Sequence[Row]) -> list[Row]:
+def distinct(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """Each row once; it stands for the matches of all rows that are equal to it."""
-    groups: dict[object, list[Row]] = {}
+    groups: dict[object, list[ResultRow]] = {}
     for row in rows:
         groups.setdefault(comparable(row.values), []).append(row)
     return [
-        Row(group[0].values, tuple(event for row in group for event in row.events))
+        ResultRow(group[0].values, tuple(event for row in group for event in row.events))
         for group in groups.values()
     ]
 
 
-def as_events(stream: Stream, match: Match, rows: Sequence[Row], clock: Clock) -> Iterator[Event]:
+def as_events(
+    stream: Stream, match: Match, rows: Sequence[ResultRow], clock: Clock
+) -> Iterator[ReferenceEvent]:
     """ "A named query is a stream for the statements after it: its `ts` is `match_start` and its `te` is
     `match_end`." A row that stands for no match has no time: it is no event. `clock` is that of the query
     that reads them."""
@@ -115,7 +124,7 @@ def as_events(stream: Stream, match: Match, rows: Sequence[Row], clock: Clock) -
             start, end = (by_clock(time, match.clock, clock) for time in (start, end))
             values = dict(zip(names, row.values, strict=True))
             attributes = {column.name: values[column.name] for column in stream.columns}
-            yield Event(
+            yield ReferenceEvent(
                 stream.name, number, stream.name, start, end, attributes, times(row.events, match.clock)
             )
 
@@ -133,8 +142,8 @@ class Answer:
     """What a query has found: rows of matches, or payloads with their valid times."""
 
     query: Match | a.Algebra
-    rows: Sequence[Row] = ()
-    valid: Sequence[Valid] = ()
+    rows: Sequence[ResultRow] = ()
+    valid: Sequence[ValidPayload] = ()
 
     @property
     def result(self) -> Result:
@@ -146,14 +155,14 @@ class Answer:
 Answers = Mapping[str, Answer]
 
 
-def _row(event: Valid, query: a.Algebra) -> tuple[object, ...]:
+def _row(event: ValidPayload, query: a.Algebra) -> tuple[object, ...]:
     (of,) = event.binding.values()
     values = (of.attributes[bare(one.name)] for one in query.root.payload)
     end = None if event.end == FOREVER else moment(int(event.end), query.clock)
     return (*values, moment(int(event.start), query.clock), end)
 
 
-def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> Iterator[Event]:
+def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> Iterator[ReferenceEvent]:
     """The events of a stream with the last instants at which they are valid, as a query of that clock counts
     them."""
     if stream.query is None:
@@ -170,18 +179,22 @@ def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> I
         times = (moment(start, own), None if last == ENDLESS else moment(last, own))
         last = last if last == ENDLESS else by_clock(last, own, clock)
         counted = by_clock(start, own, clock)
-        yield Event(stream.name, number, stream.name, counted, last, of.attributes, times)
+        yield ReferenceEvent(stream.name, number, stream.name, counted, last, of.attributes, times)
 
 
-def valid_of(source: a.Source | a.Relation, tables: Tables, known: Answers, clock: Clock) -> list[Valid]:
+def valid_of(
+    source: a.StreamSource | a.RelationSource, tables: Tables, known: Answers, clock: Clock
+) -> list[ValidPayload]:
     """The events of a source: "every external event (p, t) is mapped to the internal event (p, t, t + 1)"."""
     stream = source.stream
-    if isinstance(source, a.Relation):
+    if isinstance(source, a.RelationSource):
         rows = rows_of_stream(stream, tables)
-        return [Valid(named(source.variable, row), 0, 1) for row in rows]
+        return [ValidPayload(named(source.variable, row), 0, 1) for row in rows]
     length = a.instant(source.clock)
     return [
-        Valid({source.variable: event}, event.start, FOREVER if event.end == ENDLESS else event.end + length)
+        ValidPayload(
+            {source.variable: event}, event.start, FOREVER if event.end == ENDLESS else event.end + length
+        )
         for event in events_of(stream, tables, known, clock)
     ]
 

@@ -13,97 +13,105 @@ from itertools import groupby
 
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
-from neelc.runtime.reference.candidates import Search
-from neelc.runtime.reference.model import Binding, Event, bound_events
-from neelc.runtime.reference.partial import Partial
-from neelc.runtime.reference.question import ELEMENT, Question, element, reach
+from neelc.runtime.reference.candidates import BindingSearch
+from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
+from neelc.runtime.reference.partial import PartialMatch
+from neelc.runtime.reference.question import ELEMENT, ReferenceQuery, element, reach
 
 # What a run can do next: the steps of a pattern that is read event by event.
 
 
 @dataclass(frozen=True)
-class Loop:
+class PendingLoop:
     """Still to do: leave the closure, or begin one more element."""
 
     repeat: p.Repeat
 
 
 @dataclass(frozen=True)
-class Finish:
+class PendingFinish:
     """Still to do: the element of the closure is over."""
 
     repeat: p.Repeat
 
 
-Todo = tuple[p.Pattern | Loop | Finish, ...]
+Todo = tuple[p.Pattern | PendingLoop | PendingFinish, ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class ReferenceRun:
     """What is bound, what is still to do, and the event taken last."""
 
-    partial: Partial
+    partial: PartialMatch
     todo: Todo
-    last: Event | None = None
+    last: ReferenceEvent | None = None
 
 
 @dataclass(frozen=True)
-class Step:
+class RunStep:
     """A component that can take the next event, or None when the run is complete as it is; and the run
     before it."""
 
     component: p.Event | None
-    before: Run
+    before: ReferenceRun
 
 
-def steps(question: Question, run: Run) -> Iterator[Step]:
+def steps(question: ReferenceQuery, run: ReferenceRun) -> Iterator[RunStep]:
     """ "The run's next step (one more element of the current Kleene, or the next component)": with every
     way to skip optional parts before it."""
     if not run.todo:
-        yield Step(None, run)
+        yield RunStep(None, run)
         return
     head, rest = run.todo[0], run.todo[1:]
     match head:
         case p.Not():
             yield from steps(question, replace(run, todo=rest))
         case p.Event():
-            yield Step(head, Run(run.partial.begin(question, head), rest, run.last))
+            yield RunStep(head, ReferenceRun(run.partial.begin(question, head), rest, run.last))
         case p.Seq():
-            yield from steps(question, Run(run.partial.begin(question, head), (*head.parts, *rest), run.last))
+            yield from steps(
+                question, ReferenceRun(run.partial.begin(question, head), (*head.parts, *rest), run.last)
+            )
         case p.Or():
             begun = run.partial.begin(question, head)
             for branch in head.parts:
                 names = question.facts(head).variables - question.facts(branch).variables
-                yield from steps(question, Run(begun.leave_out(names), (branch, *rest), run.last))
+                yield from steps(question, ReferenceRun(begun.leave_out(names), (branch, *rest), run.last))
         case p.Optional():
             absent = run.partial.leave_out(question.facts(head).variables)
-            yield from steps(question, Run(run.partial.begin(question, head), (head.part, *rest), run.last))
-            yield from steps(question, Run(absent, rest, run.last))
+            yield from steps(
+                question, ReferenceRun(run.partial.begin(question, head), (head.part, *rest), run.last)
+            )
+            yield from steps(question, ReferenceRun(absent, rest, run.last))
         case p.Repeat():
             begun = run.partial.begin(question, head).bind(head.variable or ELEMENT, (), grows=True)
-            yield from steps(question, Run(begun, (Loop(head), *rest), run.last))
-        case Loop(repeat):
+            yield from steps(question, ReferenceRun(begun, (PendingLoop(head), *rest), run.last))
+        case PendingLoop(repeat):
             yield from steps_of_loop(question, repeat, run, rest)
-        case Finish(repeat):
+        case PendingFinish(repeat):
             if finished := finish(question, repeat, run.partial):
-                yield from steps(question, Run(finished, (Loop(repeat), *rest), run.last))
+                yield from steps(question, ReferenceRun(finished, (PendingLoop(repeat), *rest), run.last))
         case _:
             raise TypeError(f"{type(head).__name__} has no meaning under {question.match.strategy}")
 
 
-def steps_of_loop(question: Question, repeat: p.Repeat, run: Run, rest: Todo) -> Iterator[Step]:
+def steps_of_loop(
+    question: ReferenceQuery, repeat: p.Repeat, run: ReferenceRun, rest: Todo
+) -> Iterator[RunStep]:
     """One more element, below the maximum; or what comes after the closure, once the minimum is met."""
     name = repeat.variable or ELEMENT
     elements = run.partial.binding[name]
     assert isinstance(elements, tuple), "a closure binds a list"
     if repeat.most is None or len(elements) < repeat.most:
         partial = run.partial if isinstance(repeat.part, p.Event) else begin_iteration(repeat, run.partial)
-        yield from steps(question, Run(partial, (repeat.part, Finish(repeat), *rest), run.last))
+        yield from steps(
+            question, ReferenceRun(partial, (repeat.part, PendingFinish(repeat), *rest), run.last)
+        )
     if len(elements) >= repeat.least:
-        yield from steps(question, Run(run.partial.bind(name, elements), rest, run.last))
+        yield from steps(question, ReferenceRun(run.partial.bind(name, elements), rest, run.last))
 
 
-def begin_iteration(repeat: p.Repeat, partial: Partial) -> Partial:
+def begin_iteration(repeat: p.Repeat, partial: PartialMatch) -> PartialMatch:
     """With an iteration of a composite that is not over."""
     name = repeat.variable or ELEMENT
     elements = partial.binding[name]
@@ -116,7 +124,7 @@ def may_grow(repeat: p.Repeat, elements: tuple[object, ...]) -> bool:
     return repeat.most is None or len(elements) + 1 < repeat.most
 
 
-def finish(question: Question, repeat: p.Repeat, partial: Partial) -> Partial | None:
+def finish(question: ReferenceQuery, repeat: p.Repeat, partial: PartialMatch) -> PartialMatch | None:
     """The element of a closure, whose variables are all decided, put into its list; None when it binds no
     event.
 
@@ -143,14 +151,16 @@ def finish(question: Question, repeat: p.Repeat, partial: Partial) -> Partial | 
 
 
 def runs(
-    question: Question, starts: Sequence[Event] | None = None, search: Search | None = None
+    question: ReferenceQuery,
+    starts: Sequence[ReferenceEvent] | None = None,
+    search: BindingSearch | None = None,
 ) -> Iterator[Binding]:
     """The bindings that complete runs end with: "a run ends at a match or when the window closes".
 
     "Every event that qualifies for the first component starts a run"; with `starts`, only those do.
     """
-    search = search or Search(question)
-    begin = Run(Partial({}).begin(question, question.whole), (question.match.pattern,))
+    search = search or BindingSearch(question)
+    begin = ReferenceRun(PartialMatch({}).begin(question, question.whole), (question.match.pattern,))
     first = list(steps(question, begin))
     begun = question.events if starts is None else starts
     waiting = [run for event in begun for run in taken(search, event, first)]
@@ -161,7 +171,7 @@ def runs(
         waiting.extend(successors(search, run, following))
 
 
-def taken(search: Search, event: Event, following: list[Step]) -> Iterator[Run]:
+def taken(search: BindingSearch, event: ReferenceEvent, following: list[RunStep]) -> Iterator[ReferenceRun]:
     """The runs that take `event`: one for each step it qualifies for; "if it qualifies for both, the run
     splits"."""
     for step in following:
@@ -169,15 +179,15 @@ def taken(search: Search, event: Event, following: list[Step]) -> Iterator[Run]:
             continue
         bound = step.before.partial.bind(step.component.variable or ELEMENT, event)
         match step.before.todo:
-            case (Finish(repeat), *rest):
-                partial, todo = finish(search.question, repeat, bound), (Loop(repeat), *rest)
+            case (PendingFinish(repeat), *rest):
+                partial, todo = finish(search.question, repeat, bound), (PendingLoop(repeat), *rest)
             case todo:
                 partial = bound
         if partial and (passed := search.judged(partial)):
-            yield Run(passed, todo, event)
+            yield ReferenceRun(passed, todo, event)
 
 
-def successors(search: Search, run: Run, following: list[Step]) -> Iterator[Run]:
+def successors(search: BindingSearch, run: ReferenceRun, following: list[RunStep]) -> Iterator[ReferenceRun]:
     """The run with one more event, in every way its strategy allows."""
     assert run.last is not None, "a run begins with an event"
     question = search.question
@@ -188,7 +198,9 @@ def successors(search: Search, run: Run, following: list[Step]) -> Iterator[Run]
     return (longer for event in contiguous(events, run.last) for longer in taken(search, event, following))
 
 
-def next_instant(search: Search, run: Run, following: list[Step]) -> Iterator[Run]:
+def next_instant(
+    search: BindingSearch, run: ReferenceRun, following: list[RunStep]
+) -> Iterator[ReferenceRun]:
     """ "At each later event, in time order: if it qualifies for the run's next step it must be taken; if
     for neither, it is skipped." Simultaneous events have no order: each of them that qualifies makes a run
     of its own."""
@@ -203,16 +215,16 @@ def next_instant(search: Search, run: Run, following: list[Step]) -> Iterator[Ru
             return
 
 
-def contiguous(events: Sequence[Event], last: Event) -> list[Event]:
+def contiguous(events: Sequence[ReferenceEvent], last: ReferenceEvent) -> list[ReferenceEvent]:
     """ "The events of a match are consecutive in the stream": no event lies, all of it, between `last` and
     these.
 
     >>> times = [(1, 1), (2, 4), (3, 3), (4, 4)]
-    >>> events = [Event("S", row, "A", *time, {}, time) for row, time in enumerate(times)]
+    >>> events = [ReferenceEvent("S", row, "A", *time, {}, time) for row, time in enumerate(times)]
     >>> [event.row for event in contiguous(events, events[0])]
     [1, 2]
     """
-    found: list[Event] = []
+    found: list[ReferenceEvent] = []
     for event in later(events, last):
         if found and event.start > min(other.end for other in found):
             break
@@ -220,7 +232,7 @@ def contiguous(events: Sequence[Event], last: Event) -> list[Event]:
     return [event for event in found if event.start <= min(other.end for other in found)]
 
 
-def later(events: Sequence[Event], last: Event | None) -> Iterator[Event]:
+def later(events: Sequence[ReferenceEvent], last: ReferenceEvent | None) -> Iterator[ReferenceEvent]:
     """The events that start after `last` ends, in order of time."""
     place = bisect_right(events, last.end, key=lambda event: event.start) if last else 0
     return (events[place] for place in range(place, len(events)))

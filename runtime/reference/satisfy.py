@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from neelc.ir import patterns as p
 from neelc.runtime.reference.candidates import candidates
-from neelc.runtime.reference.model import Binding, Event, bound_events
+from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.question import (
     ELEMENT,
     EVERYWHERE,
     Extent,
-    Question,
+    ReferenceQuery,
     Scope,
     agree,
     between,
@@ -26,23 +26,23 @@ from neelc.runtime.reference.question import (
 
 
 @dataclass(frozen=True)
-class View:
+class PartContext:
     """What a part is judged with: the binding of every variable it may name, its scope, and the `[id]`s of
     the parts around it, each with the events that it has brought together so far."""
 
     binding: Binding
     scope: Scope = EVERYWHERE
-    same: tuple[tuple[tuple[str, ...], tuple[Event, ...]], ...] = ()
+    same: tuple[tuple[tuple[str, ...], tuple[ReferenceEvent, ...]], ...] = ()
 
 
-def is_match(question: Question, binding: Binding) -> bool:
+def is_match(question: ReferenceQuery, binding: Binding) -> bool:
     """ "A match is a binding of the pattern's positive variables to events", at least one; "one event is
     never bound to two variables of the same match"."""
     events = list(bound_events(binding))
-    return 0 < len(events) == len(set(events)) and satisfies(question, question.whole, View(binding))
+    return 0 < len(events) == len(set(events)) and satisfies(question, question.whole, PartContext(binding))
 
 
-def satisfies(question: Question, part: p.Pattern, view: View) -> bool:
+def satisfies(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> bool:
     """Whether `part` is satisfied by the binding of its variables.
 
     WITHIN on a part "must hold for that part's own events, and that part's scope is cut to [end - w, start
@@ -54,7 +54,7 @@ def satisfies(question: Question, part: p.Pattern, view: View) -> bool:
     return inside is not None and is_satisfied_inside(question, part, inside)
 
 
-def within(question: Question, part: p.Pattern, view: View) -> View | None:
+def within(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> PartContext | None:
     """What the parts of `part` are judged with; None when its window or one of its conditions does not
     hold."""
     facts = question.facts(part)
@@ -67,16 +67,16 @@ def within(question: Question, part: p.Pattern, view: View) -> View | None:
         or not all(holds(condition, view.binding) for condition in facts.conditions)
     ):
         return None
-    return View(view.binding, view.scope & reached, view.same + same)
+    return PartContext(view.binding, view.scope & reached, view.same + same)
 
 
-def is_satisfied_inside(question: Question, part: p.Pattern, view: View) -> bool:
+def is_satisfied_inside(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> bool:
     """What each operator asks for, its own conditions and window apart."""
     match part:
         case p.Event():
             event = view.binding.get(part.variable or ELEMENT)
             return (
-                isinstance(event, Event)
+                isinstance(event, ReferenceEvent)
                 and question.is_of_type(event, part.type)
                 and view.scope.contains(event)
             )
@@ -102,7 +102,9 @@ def is_satisfied_inside(question: Question, part: p.Pattern, view: View) -> bool
     raise TypeError(f"{type(part).__name__} is not a pattern")
 
 
-def satisfies_sequence(question: Question, parts: Sequence[tuple[p.Pattern, Binding]], view: View) -> bool:
+def satisfies_sequence(
+    question: ReferenceQuery, parts: Sequence[tuple[p.Pattern, Binding]], view: PartContext
+) -> bool:
     """ "SEQ(q1..qn): each positive part is satisfied, and each ends strictly before the next one starts",
     each part in its own scope."""
     extents = [extent(question.events_in(part, binding)) for part, binding in parts]
@@ -112,7 +114,7 @@ def satisfies_sequence(question: Question, parts: Sequence[tuple[p.Pattern, Bind
     )
 
 
-def satisfies_and_neg(question: Question, part: p.AndNeg, view: View) -> bool:
+def satisfies_and_neg(question: ReferenceQuery, part: p.AndNeg, view: PartContext) -> bool:
     """ "AND_NEG(A a, !C c, B b): no c strictly between a and b, whichever comes first"; AND otherwise."""
     extents = [extent(question.events_in(inner, view.binding)) for inner in part.parts]
     positive = [not isinstance(inner, p.Not) for inner in part.parts]
@@ -130,7 +132,7 @@ def satisfies_and_neg(question: Question, part: p.AndNeg, view: View) -> bool:
     return True
 
 
-def satisfies_or(question: Question, part: p.Or, view: View) -> bool:
+def satisfies_or(question: ReferenceQuery, part: p.Or, view: PartContext) -> bool:
     """ "OR(q1..qn): one branch is satisfied; the variables of the other branches are NULL in that match."
 
     In a query all variables differ. In a rewritten one branches may share some: those are not NULL.
@@ -142,7 +144,7 @@ def satisfies_or(question: Question, part: p.Or, view: View) -> bool:
     )
 
 
-def satisfies_not(question: Question, part: p.Not, view: View) -> bool:
+def satisfies_not(question: ReferenceQuery, part: p.Not, view: PartContext) -> bool:
     """ "!q: there is no binding of q's variables, extending the match, that satisfies q inside that part's
     scope."
 
@@ -157,7 +159,7 @@ def satisfies_not(question: Question, part: p.Not, view: View) -> bool:
     )
 
 
-def binds_an_event(question: Question, part: p.Pattern, view: View) -> bool:
+def binds_an_event(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> bool:
     """Whether a part that is satisfied is so by some event, be it one that EXISTS drops."""
     if question.events_in(part, view.binding):
         return True
@@ -182,7 +184,7 @@ def binds_an_event(question: Question, part: p.Pattern, view: View) -> bool:
     return False
 
 
-def satisfies_repeat(question: Question, part: p.Repeat, view: View) -> bool:
+def satisfies_repeat(question: ReferenceQuery, part: p.Repeat, view: PartContext) -> bool:
     """ "`B+ b[]` binds a non-empty list of events, strictly increasing in time, each ending before the next
     starts"; "a closure of a composite is judged like a SEQ of its iterations". Each iteration binds an
     event."""
@@ -197,7 +199,9 @@ def satisfies_repeat(question: Question, part: p.Repeat, view: View) -> bool:
     )
 
 
-def extensions(question: Question, part: p.Pattern, view: View) -> Iterator[tuple[View, tuple[Event, ...]]]:
+def extensions(
+    question: ReferenceQuery, part: p.Pattern, view: PartContext
+) -> Iterator[tuple[PartContext, tuple[ReferenceEvent, ...]]]:
     """Every way to bind the variables of `part` that are not yet bound, and the events this adds.
 
     The events lie in the part's scope, differ from all events of the match and from each other, and agree
@@ -211,10 +215,10 @@ def extensions(question: Question, part: p.Pattern, view: View) -> Iterator[tupl
             continue
         same = tuple((attributes, (*concerned, *events)) for attributes, concerned in view.same)
         if all(agree(attributes, concerned) for attributes, concerned in same):
-            yield View(binding, view.scope, same), events
+            yield PartContext(binding, view.scope, same), events
 
 
-def is_absent(question: Question, part: p.Pattern, binding: Binding) -> bool:
+def is_absent(question: ReferenceQuery, part: p.Pattern, binding: Binding) -> bool:
     """Whether all variables of a part are NULL: an OR branch that was not taken, or an optional part left
     out."""
     return all(binding.get(name) is None for name in question.facts(part).variables)

@@ -15,7 +15,7 @@ from neelc.ir.node import walk
 from neelc.ir.row_patterns import RowAlternation, RowEmpty, RowPattern, RowRepeat, RowSequence, RowVariable
 from neelc.runtime.reference.model import LimitReached, comparable
 from neelc.runtime.reference.question import length, size
-from neelc.runtime.reference.recognize import Mapped, Row, Seen, value_at
+from neelc.runtime.reference.recognize import MappedRow, Row, RowContext, value_at
 
 # What is left of a pattern over symbols once its first symbol has been read (partial derivatives).
 
@@ -157,9 +157,9 @@ class _Matcher:
         assert first is not None and last is not None
         return last - first <= length(within)
 
-    def _seen(self, rows: tuple[int, ...], symbols: tuple[str, ...]) -> Seen:
-        mapped = [Mapped(place, symbol) for place, symbol in enumerate(symbols)]
-        return Seen([self.rows[row] for row in rows], mapped, mapped, None)
+    def _seen(self, rows: tuple[int, ...], symbols: tuple[str, ...]) -> RowContext:
+        mapped = [MappedRow(place, symbol) for place, symbol in enumerate(symbols)]
+        return RowContext([self.rows[row] for row in rows], mapped, mapped, None)
 
     def _measures(self, rows: tuple[int, ...], symbols: tuple[str, ...]) -> tuple[object, ...]:
         seen = self._seen(rows, symbols)

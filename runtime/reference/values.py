@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from neelc.ir.names import bare
-from neelc.ir.types import FLOAT, Array, DataType, Map, Simple, Struct
+from neelc.ir.types import FLOAT, Array, DataType, Map, SimpleType, Struct
 from neelc.ir.types import Decimal as DecimalType
 from neelc.scalar.times import (
     BLANKS,
@@ -51,10 +51,10 @@ def fit(value: object, type: DataType) -> object:
     (None, 0.10000000149011612, Decimal('2.6'))
     """
     match type, value:
-        case Simple(name), int() if name in BITS and not isinstance(value, bool):
+        case SimpleType(name), int() if name in BITS and not isinstance(value, bool):
             limit = 1 << (BITS[name] - 1)
             return value if -limit <= value < limit else None
-        case Simple("FLOAT"), float():
+        case SimpleType("FLOAT"), float():
             return single(value)
         case DecimalType(precision, scale), decimal.Decimal():
             return quantized(value, precision, scale)
@@ -429,13 +429,13 @@ def cast(value: object, source: DataType, target: DataType) -> object:
 
 def _converted(value: object, source: DataType, target: DataType) -> object:
     match target:
-        case Simple("STRING"):
+        case SimpleType("STRING"):
             return text_of(value, source)
         case DecimalType():
             return to_decimal(value)
-        case Simple(name) if name in BITS:
+        case SimpleType(name) if name in BITS:
             return to_integer(value)
-        case Simple(name) if name in _CONVERTERS:
+        case SimpleType(name) if name in _CONVERTERS:
             return _CONVERTERS[name](value)
     raise ValueError(f"no cast to {target}")
 

@@ -15,9 +15,9 @@ from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
 from neelc.runtime.reference.candidates import candidates
 from neelc.runtime.reference.events import in_order
-from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.partial import furthest
-from neelc.runtime.reference.question import EVERYWHERE, Question, again, length, question
+from neelc.runtime.reference.question import EVERYWHERE, ReferenceQuery, again, length, question
 from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
 
@@ -28,8 +28,8 @@ def collapse(bindings: Iterable[Binding]) -> list[Binding]:
     """ "One row per choice of the single variables, with the superset list of each Kleene variable": the
     union of the lists it has in these matches, in order of time.
 
-    >>> from neelc.runtime.reference.model import Event
-    >>> events = [Event("S", row, "A", row, row, {}, (row, row)) for row in range(3)]
+    >>> from neelc.runtime.reference.model import ReferenceEvent
+    >>> events = [ReferenceEvent("S", row, "A", row, row, {}, (row, row)) for row in range(3)]
     >>> short, long = {"a": events[0], "b": (events[2],)}, {"a": events[0], "b": (events[1],)}
     >>> [[event.row for event in binding["b"]] for binding in collapse([short, long])]
     [[1, 2]]
@@ -63,14 +63,14 @@ ANY = "SKIP TILL ANY MATCH"
 
 
 @dataclass(frozen=True)
-class Found:
+class WeighedMatch:
     """A match and its confidence."""
 
     binding: Binding
     confidence: Fraction
 
 
-def find_matches(match: Match, events: Iterable[Event]) -> list[Found]:
+def find_matches(match: Match, events: Iterable[ReferenceEvent]) -> list[WeighedMatch]:
     """ "A match's confidence is the sum of the probabilities of the possible worlds in which it is a match";
     "the threshold prunes".
 
@@ -79,14 +79,14 @@ def find_matches(match: Match, events: Iterable[Event]) -> list[Found]:
     asked = question(match, events)
     units = {stream.name: LENGTHS[stream.unit] for stream in match.streams if stream.latest is not None}
     if not units:
-        found = [Found(binding, Fraction(1)) for binding in matches_in(asked)]
+        found = [WeighedMatch(binding, Fraction(1)) for binding in matches_in(asked)]
     else:
         groups = independent(match, relevant(asked))
         found = [item for group in groups for item in matches_in_worlds(asked, group, units)]
     return [item for item in found if is_confident(match, item.confidence)]
 
 
-def matches_in(question: Question) -> list[Binding]:
+def matches_in(question: ReferenceQuery) -> list[Binding]:
     """ "The result of a query is the set of matches (no duplicates, no order)", in one world."""
     if question.match.strategy == ANY:
         offered = candidates(question, question.whole, {}, EVERYWHERE)
@@ -99,7 +99,9 @@ def matches_in(question: Question) -> list[Binding]:
     return collapse(found) if question.match.collapsed else found
 
 
-def matches_in_worlds(asked: Question, events: Sequence[Event], units: Mapping[str, int]) -> list[Found]:
+def matches_in_worlds(
+    asked: ReferenceQuery, events: Sequence[ReferenceEvent], units: Mapping[str, int]
+) -> list[WeighedMatch]:
     """The matches among `events`, each bound to events with all of their possible time."""
     whole = {event: event for event in events}
     choices = [list(instants(event, units)) for event in events]
@@ -109,16 +111,16 @@ def matches_in_worlds(asked: Question, events: Sequence[Event], units: Mapping[s
             f"{len(events)} events whose imprecise times matter to each other have {count} possible worlds"
         )
         raise LimitReached("MAX_WORLDS", MAX_WORLDS, detail)
-    sums: dict[object, Found] = {}
+    sums: dict[object, WeighedMatch] = {}
     for world in product(*choices):
         for binding in matches_in(again(asked, world)):
             key = binding_key(binding)
-            before = sums.get(key, Found(restored(binding, whole), Fraction(0)))
+            before = sums.get(key, WeighedMatch(restored(binding, whole), Fraction(0)))
             sums[key] = replace(before, confidence=before.confidence + Fraction(1, count))
     return list(sums.values())
 
 
-def instants(event: Event, units: Mapping[str, int]) -> Iterator[Event]:
+def instants(event: ReferenceEvent, units: Mapping[str, int]) -> Iterator[ReferenceEvent]:
     """ "Integers, uniform over lo..hi": the event at each of its possible times."""
     if event.stream not in units:
         yield event
@@ -128,12 +130,12 @@ def instants(event: Event, units: Mapping[str, int]) -> Iterator[Event]:
         yield replace(event, start=instant * unit, end=instant * unit, times=(instant, instant))
 
 
-def restored(value: object, whole: Mapping[Event, Event]) -> dict[str, object]:
+def restored(value: object, whole: Mapping[ReferenceEvent, ReferenceEvent]) -> dict[str, object]:
     """A binding to events of one world, as a binding to the events with all of their possible time."""
 
     def restore(value: object) -> object:
         match value:
-            case Event():
+            case ReferenceEvent():
                 return whole[value]
             case tuple():
                 return tuple(restore(item) for item in value)
@@ -145,7 +147,7 @@ def restored(value: object, whole: Mapping[Event, Event]) -> dict[str, object]:
     return {name: restore(item) for name, item in value.items()}
 
 
-def relevant(question: Question) -> list[Event]:
+def relevant(question: ReferenceQuery) -> list[ReferenceEvent]:
     """The events that can matter: those of the pattern's types; all, where events are counted or must be
     consecutive."""
     parts = [part for part in walk(question.whole) if isinstance(part, p.Pattern)]
@@ -157,7 +159,7 @@ def relevant(question: Question) -> list[Event]:
     return [event for event in question.events if event in members]
 
 
-def independent(match: Match, events: Sequence[Event]) -> list[list[Event]]:
+def independent(match: Match, events: Sequence[ReferenceEvent]) -> list[list[ReferenceEvent]]:
     """The events in groups that do not matter to each other.
 
     Events further apart than the window, in every world, are never in one match, and neither is ever in the
@@ -166,7 +168,7 @@ def independent(match: Match, events: Sequence[Event]) -> list[list[Event]]:
     """
     if match.within is None or match.within.unit == "EVENT" or match.collapsed:
         return [list(events)]
-    groups: list[list[Event]] = []
+    groups: list[list[ReferenceEvent]] = []
     latest = 0
     for event in sorted(events, key=lambda event: event.start):
         if not groups or event.start - latest > length(match.within):

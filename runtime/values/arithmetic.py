@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neelc.runtime.kernels.events import Numbers, Truths, Values
+from neelc.runtime.kernels.events import NullableArray, Numbers, Truths
 
 Array = NDArray[Any]
 
 
-def is_valid(operand: Values) -> Truths:
+def is_valid(operand: NullableArray) -> Truths:
     """Where the operand is not NULL; one entry stands for all rows."""
     return np.ones(1, bool) if operand.valid is None else operand.valid
 
 
-def all_valid(operands: tuple[Values, ...]) -> Truths | None:
+def all_valid(operands: tuple[NullableArray, ...]) -> Truths | None:
     """Where no operand is NULL; None: everywhere."""
     valid = None
     for operand in operands:
@@ -27,12 +27,12 @@ def all_valid(operands: tuple[Values, ...]) -> Truths | None:
     return valid
 
 
-def is_true(operand: Values) -> Truths:
+def is_true(operand: NullableArray) -> Truths:
     values = operand.values.astype(bool, copy=False)
     return values if operand.valid is None else values & operand.valid
 
 
-def is_false(operand: Values) -> Truths:
+def is_false(operand: NullableArray) -> Truths:
     values = ~operand.values.astype(bool, copy=False)
     return values if operand.valid is None else values & operand.valid
 
@@ -65,33 +65,33 @@ COMPARISONS: dict[str, Callable[[Array, Array], Truths]] = {
 }
 
 
-def comparison(name: str) -> Callable[[Values, Values], Values]:
+def comparison(name: str) -> Callable[[NullableArray, NullableArray], NullableArray]:
     compare = COMPARISONS[name]
-    return lambda left, right: Values(compare(left.values, right.values), all_valid((left, right)))
+    return lambda left, right: NullableArray(compare(left.values, right.values), all_valid((left, right)))
 
 
-def same(left: Values, right: Values) -> Values:
+def same(left: NullableArray, right: NullableArray) -> NullableArray:
     """`<=>`: NULL is like NULL, and unlike all else."""
     one, other = is_valid(left), is_valid(right)
-    return Values(np.where(one & other, equal(left.values, right.values), one == other))
+    return NullableArray(np.where(one & other, equal(left.values, right.values), one == other))
 
 
-def conjunction(*operands: Values) -> Values:
+def conjunction(*operands: NullableArray) -> NullableArray:
     true, false = np.ones(1, bool), np.zeros(1, bool)
     for operand in operands:
         true, false = true & is_true(operand), false | is_false(operand)
-    return Values(true, None if all_valid(operands) is None else true | false)
+    return NullableArray(true, None if all_valid(operands) is None else true | false)
 
 
-def disjunction(*operands: Values) -> Values:
+def disjunction(*operands: NullableArray) -> NullableArray:
     true, false = np.zeros(1, bool), np.ones(1, bool)
     for operand in operands:
         true, false = true | is_true(operand), false & is_false(operand)
-    return Values(true, None if all_valid(operands) is None else true | false)
+    return NullableArray(true, None if all_valid(operands) is None else true | false)
 
 
-def negation(operand: Values) -> Values:
-    return Values(~operand.values.astype(bool, copy=False), operand.valid)
+def negation(operand: NullableArray) -> NullableArray:
+    return NullableArray(~operand.values.astype(bool, copy=False), operand.valid)
 
 
 # Arithmetic and casts on columns. What does not fit its type is NULL; nothing wraps around.
@@ -103,15 +103,15 @@ Computed = tuple[Array, Truths | None]
 """Values, and where they are right."""
 
 
-def fitted(values: Array, valid: Truths | None, type: str | None) -> Values:
+def fitted(values: Array, valid: Truths | None, type: str | None) -> NullableArray:
     """Values as values of the type: rounded to it, NULL where they are out of its range."""
     if type in ("float", "double"):
-        return Values(values.astype(np.float32 if type == "float" else np.float64, copy=False), valid)
+        return NullableArray(values.astype(np.float32 if type == "float" else np.float64, copy=False), valid)
     bits = BITS.get(type or "", 64)
     if values.dtype.kind != "i" or bits == 64:
-        return Values(values, valid)
+        return NullableArray(values, valid)
     limit = 1 << (bits - 1)
-    return Values(values, both(valid, (values >= -limit) & (values < limit)))
+    return NullableArray(values, both(valid, (values >= -limit) & (values < limit)))
 
 
 def both(one: Truths | None, other: Truths | None) -> Truths | None:
@@ -181,33 +181,33 @@ BINARY: dict[str, Callable[[Array, Array], Computed]] = {
 }
 
 
-def binary(name: str) -> Callable[..., Values]:
+def binary(name: str) -> Callable[..., NullableArray]:
     compute = BINARY[name]
 
-    def operation(left: Values, right: Values, type: str | None) -> Values:
+    def operation(left: NullableArray, right: NullableArray, type: str | None) -> NullableArray:
         values, right_places = compute(numbers(left.values), numbers(right.values))
         return fitted(values, both(all_valid((left, right)), right_places), type)
 
     return operation
 
 
-def negative(operand: Values, type: str | None) -> Values:
+def negative(operand: NullableArray, type: str | None) -> NullableArray:
     values = numbers(operand.values)
     fits = None if values.dtype.kind == "f" else values != LEAST
     return fitted(-values, both(operand.valid, fits), type)
 
 
-def absolute(operand: Values, type: str | None) -> Values:
+def absolute(operand: NullableArray, type: str | None) -> NullableArray:
     values = numbers(operand.values)
     fits = None if values.dtype.kind == "f" else values != LEAST
     return fitted(np.abs(values), both(operand.valid, fits), type)
 
 
-def cast(operand: Values, type: str | None) -> Values:
+def cast(operand: NullableArray, type: str | None) -> NullableArray:
     """Cut towards zero; NULL where the type has no such number."""
     values = operand.values
     if type == "boolean":
-        return Values(values.astype(bool), operand.valid)
+        return NullableArray(values.astype(bool), operand.valid)
     if values.dtype.kind != "f" or type not in BITS:
         return fitted(values if type in ("float", "double") else numbers(values), operand.valid, type)
     limit = 2.0 ** (BITS[type] - 1)
@@ -215,4 +215,4 @@ def cast(operand: Values, type: str | None) -> Values:
     # No DOUBLE is nearer to the largest BIGINT than 2^63, and Java makes the one of the other.
     fits = (cut >= -limit) & ((cut <= limit) if type == "bigint" else (cut < limit))
     whole = np.where(fits & (cut < limit), cut, 0).astype(np.int64)
-    return Values(np.where(cut == 2.0**63, 2**63 - 1, whole), both(operand.valid, fits))
+    return NullableArray(np.where(cut == 2.0**63, 2**63 - 1, whole), both(operand.valid, fits))

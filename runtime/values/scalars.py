@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neelc.runtime.program import Apply, Column, Constant, Value
+from neelc.runtime.program import Apply, ColumnValue, Constant, Value
 from neelc.runtime.values.arithmetic import BITS
 
 Scalar = Callable[[list[Any]], Any]
@@ -22,7 +22,7 @@ Scalar = Callable[[list[Any]], Any]
 def compiled(value: Value, names: tuple[str, ...]) -> Scalar:
     """The value of an expression whose columns are `names`.
 
-    >>> rises = Apply(">", (Column("a", "x"), Apply("+", (Column("b", "y"), Constant(1)), "int")))
+    >>> rises = Apply(">", (ColumnValue("a", "x"), Apply("+", (ColumnValue("b", "y"), Constant(1)), "int")))
     >>> test = compiled(rises, ("x", "y"))
     >>> test([3, 1]), test([2, 1]), test([None, 1]), test([3, 2**31 - 1])
     (True, False, None, None)
@@ -30,7 +30,7 @@ def compiled(value: Value, names: tuple[str, ...]) -> Scalar:
     match value:
         case Constant(constant):
             return lambda values: constant
-        case Column(name=name):
+        case ColumnValue(name=name):
             place = names.index(name)
             return lambda values: values[place]
         case Apply(operation, operands, type):

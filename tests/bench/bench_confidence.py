@@ -15,9 +15,9 @@ import numpy as np
 from bench.row import Row
 from bench.sides import digits
 
-from neelc.runtime.kernels.confidence.absent import Absent
+from neelc.runtime.kernels.confidence.absent import SpoilingEvents
 from neelc.runtime.kernels.confidence.confidence import can_reach, confidences, quick_bounds, reaches
-from neelc.runtime.kernels.confidence.ranges import Chances, Sequences, Times
+from neelc.runtime.kernels.confidence.ranges import Chances, PossibleTimes, Sequences
 from neelc.runtime.kernels.events import Numbers
 
 UNCERTAINTY = 10
@@ -31,11 +31,11 @@ SLICE = 1 << 17
 """How many worlds are looked at together."""
 
 
-def lists(events: int, instants: int, count: int, apart: int = 0) -> tuple[Times, Sequences]:
+def lists(events: int, instants: int, count: int, apart: int = 0) -> tuple[PossibleTimes, Sequences]:
     """Random lists; each event begins up to `apart`, or half its imprecision, after the one before."""
     random = np.random.default_rng(events)
     lo = np.cumsum(random.integers(0, apart or instants // 2, (count, events)), axis=1).ravel()
-    return Times(lo, lo + instants - 1), firsts(np.arange(count) * events, events)
+    return PossibleTimes(lo, lo + instants - 1), firsts(np.arange(count) * events, events)
 
 
 def firsts(first: Numbers, length: int) -> Sequences:
@@ -44,7 +44,7 @@ def firsts(first: Numbers, length: int) -> Sequences:
     return Sequences(events, np.arange(0, len(events) + 1, length))
 
 
-def enumerated(times: Times, row: int, events: int, window: int) -> tuple[float, float]:
+def enumerated(times: PossibleTimes, row: int, events: int, window: int) -> tuple[float, float]:
     """The confidence of one list, and the seconds that takes, or would take: then the confidence is NaN."""
     members = range(row * events, (row + 1) * events)
     low = [int(times.lo[event]) for event in members]
@@ -72,7 +72,7 @@ def matches(worlds: Numbers, low: list[int], count: list[int], window: int) -> i
 
 
 def best(
-    times: Times, sequences: Sequences, window: int, absent: Absent | None = None
+    times: PossibleTimes, sequences: Sequences, window: int, absent: SpoilingEvents | None = None
 ) -> tuple[Chances, float]:
     """The confidences, and the seconds of the fastest of three runs."""
     taken = []
@@ -115,8 +115,8 @@ def negated(instants: int) -> Row:
     times, sequences = lists(3, instants, count)
     row = np.repeat(np.arange(count), 5)
     lo = np.random.default_rng(1).integers(-instants, instants, len(row)) + times.lo[row * 3]
-    wider = Times(np.append(times.lo, lo), np.append(times.hi, lo + instants - 1))
-    absent = Absent(row, np.ones(len(row), np.int64), len(times.lo) + np.arange(len(row)))
+    wider = PossibleTimes(np.append(times.lo, lo), np.append(times.hi, lo + instants - 1))
+    absent = SpoilingEvents(row, np.ones(len(row), np.int64), len(times.lo) + np.arange(len(row)))
     _, seconds = best(wider, sequences, 4 * instants, absent)
     name = f"3 events and 5 negated ones, of {instants:,} instants"
     return Row(name, f"{seconds / count * 1e6:.0f} us a list", numbers={"ours": seconds / count})

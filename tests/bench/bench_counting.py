@@ -19,7 +19,7 @@ from neelc.pattern.rules.examples import query
 from neelc.runtime.coding import condition_columns
 from neelc.runtime.kernels.counting.counting import counted
 from neelc.runtime.kernels.counting.walks import WALK
-from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray
 from neelc.runtime.kernels.matching import matches
 
 EVENTS = 100_000
@@ -37,16 +37,16 @@ QUERIES = {
 }
 
 
-def events(planned: KernelPlan) -> Events:
+def events(planned: KernelPlan) -> KernelEvents:
     """One event in each unit of time."""
     random = np.random.default_rng(1)
     start = np.arange(EVENTS)
     kinds = random.choice(KINDS, EVENTS)
     values = {"x": random.random(EVENTS), "n": random.integers(0, 100, EVENTS)}
     roles = {role.name: np.flatnonzero(kinds == role.type) for role in planned.plan.roles}
-    columns = {name: Values(values[name]) for name in condition_columns(planned.program)}
+    columns = {name: NullableArray(values[name]) for name in condition_columns(planned.program)}
     everything = (np.array([-(2**62)]), np.array([2**62]))
-    return Events(start, start, np.zeros(EVENTS, np.int64), roles, columns, everything)
+    return KernelEvents(start, start, np.zeros(EVENTS, np.int64), roles, columns, everything)
 
 
 def enumerated(text: str) -> tuple[int, float, bool]:

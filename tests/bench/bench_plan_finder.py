@@ -13,7 +13,7 @@ from random import Random
 from bench.row import Row
 from generate.workloads import PAPER_GROUPS, expression, groups_of, mixed_workloads, workload
 
-from neelc.sharing.cost import Model
+from neelc.sharing.cost import CostModel
 from neelc.sharing.operators import Workload
 from neelc.sharing.plan_finder import best_plan, cost_of, find_plan
 
@@ -47,7 +47,7 @@ def duration(name: str, found: Workload) -> Row:
 
 def alike(texts: list[str]) -> Workload:
     return Workload(
-        [expression(text, number) for number, text in enumerate(texts)], Model(lambda component: 10)
+        [expression(text, number) for number, text in enumerate(texts)], CostModel(lambda component: 10)
     )
 
 

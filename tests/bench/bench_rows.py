@@ -165,13 +165,22 @@ def one_match(aggregate: str, count: int) -> float:
     """The seconds that the kernel takes for `A+` where A asks for an aggregate of the rows of A."""
     from neelc.ir.types import DOUBLE
     from neelc.runtime.kernels.rows.bridge import recognizer
-    from neelc.runtime.kernels.rows.program import ACCEPT, Condition, Looked, Machine, Number, RowProgram
-    from neelc.runtime.program import Apply, Column, Constant
+    from neelc.runtime.kernels.rows.program import (
+        ACCEPT,
+        ConditionValue,
+        CountOutput,
+        Machine,
+        RowCondition,
+        RowProgram,
+    )
+    from neelc.runtime.program import Apply, ColumnValue, Constant
 
     machine = Machine((0,), (False,), (0,), (0,), ((0, ACCEPT),), (True,))
-    holds = Apply(">=", (Apply("coalesce", (Column("a", "value"), Constant(0.0)), "double"), Constant(0.0)))
-    condition = Condition(0, holds, ("value",), (Looked(None, "x", aggregate, 1, DOUBLE),))
-    program = RowProgram(machine, ("A",), (), (Number("rows", 1),), conditions=(condition,))
+    holds = Apply(
+        ">=", (Apply("coalesce", (ColumnValue("a", "value"), Constant(0.0)), "double"), Constant(0.0))
+    )
+    condition = RowCondition(0, holds, ("value",), (ConditionValue(None, "x", aggregate, 1, DOUBLE),))
+    program = RowProgram(machine, ("A",), (), (CountOutput("rows", 1),), conditions=(condition,))
     table = pa.table({"x": np.random.default_rng(1).random(count)})
     begin = time.perf_counter()
     (found,) = recognizer(program)(iter(table.to_batches()))

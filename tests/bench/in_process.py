@@ -15,10 +15,10 @@ from neelc.ir.expressions import Attribute, Binary, Cast, Expr, Literal
 from neelc.ir.program import Match
 from neelc.pattern.cost.choose import choose
 from neelc.pattern.plan.baselines import iterative
-from neelc.pattern.plan.kernel_plan import Change, Cut, KernelPlan, kernel_plan
+from neelc.pattern.plan.kernel_plan import Change, KernelPlan, RoleCut, kernel_plan
 from neelc.program import bind
 from neelc.runtime.coding import condition_columns
-from neelc.runtime.kernels.events import Events, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray
 from neelc.runtime.kernels.matching import matches
 from neelc.source import Source
 
@@ -44,7 +44,7 @@ def nested(query: str) -> KernelPlan:
     return kernel_plan(bound(query), (), "MICROSECOND", iterative, nested=True)
 
 
-def events(recipe: Recipe, planned: KernelPlan) -> Events:
+def events(recipe: Recipe, planned: KernelPlan) -> KernelEvents:
     """The stream of a recipe as the kernel reads it: Spark judges the conditions of roles, and computes the
     columns of conditions, before it. No event has NULL."""
     rows: Any = table(recipe)
@@ -55,9 +55,9 @@ def events(recipe: Recipe, planned: KernelPlan) -> Events:
         judged = [value(condition, rows) for condition in role.conditions]
         roles[role.name] = np.flatnonzero(np.logical_and.reduce([kinds == role.type.lower(), *judged]))
     asked = condition_columns(planned.program)
-    columns = {c.name: Values(value(c.expression, rows)) for c in planned.columns if c.name in asked}
+    columns = {c.name: NullableArray(value(c.expression, rows)) for c in planned.columns if c.name in asked}
     everything = (np.array([-(2**62)]), np.array([2**62]))
-    return Events(start, start, np.zeros(len(start), np.int64), roles, columns, everything)
+    return KernelEvents(start, start, np.zeros(len(start), np.int64), roles, columns, everything)
 
 
 def value(expression: Expr, rows: Any) -> Any:
@@ -74,7 +74,7 @@ def value(expression: Expr, rows: Any) -> Any:
     raise NotImplementedError(str(expression))
 
 
-def cut(stream: Events, by: Cut) -> Events:
+def cut(stream: KernelEvents, by: RoleCut) -> KernelEvents:
     """What the join of a shortcut leaves: no event has the outer role whose value no inner event has."""
     outer = stream.roles[by.outer]
     met = stream.columns[by.inner_column].values[stream.roles[by.inner]]
@@ -82,7 +82,7 @@ def cut(stream: Events, by: Cut) -> Events:
     return replace(stream, roles={**stream.roles, by.outer: outer[kept]})
 
 
-def cut_in_window(stream: Events, by: Cut, window: int) -> Events:
+def cut_in_window(stream: KernelEvents, by: RoleCut, window: int) -> KernelEvents:
     """What NEEL+'s cache leaves: it forgets values whose last event is more than a window ago."""
     outer, inner = stream.roles[by.outer], stream.roles[by.inner]
     times = stream.start - stream.start[0] + window
@@ -94,7 +94,7 @@ def cut_in_window(stream: Events, by: Cut, window: int) -> Events:
     return replace(stream, roles={**stream.roles, by.outer: outer[kept]})
 
 
-def count(planned: KernelPlan, stream: Events) -> int:
+def count(planned: KernelPlan, stream: KernelEvents) -> int:
     """How many matches there are."""
     pieces = matches(planned.program, stream)
     return sum(len(next(iter(piece.values()))) for piece in pieces)

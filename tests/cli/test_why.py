@@ -9,7 +9,7 @@ from command_line import Here
 
 from neelc.cli.why import coloured
 from neelc.tools.why import explaining as whole
-from neelc.tools.why.model import Explanation, Told, Why
+from neelc.tools.why.model import ReportedEvent, StartExplanation, Why
 
 UP = """\
 A a at 1: match
@@ -95,7 +95,7 @@ def test_data_that_are_wrong_and_limits_fail_the_run(neelc: Here, monkeypatch: p
 
 
 def test_colours_are_for_terminals() -> None:
-    start = Told("a", "A", "1", "1", "")
-    found = Why("A a", (Explanation({"id": "7"}, start, True, 1, 1),))
+    start = ReportedEvent("a", "A", "1", "1", "")
+    found = Why("A a", (StartExplanation({"id": "7"}, start, True, 1, 1),))
     assert coloured(found).startswith("\033[1mid = 7\033[0m\n\n\033[32mA a at 1: match\033[0m\n")
     assert "\033" not in found.text

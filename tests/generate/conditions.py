@@ -61,7 +61,7 @@ _AGGREGATES = st.sampled_from(["sum", "min", "max", "avg", "count"])
 
 def member(base: e.Expr, name: str) -> e.Expr:
     """`base.name`, as the parser writes it."""
-    return e.Name((*base.parts, name)) if isinstance(base, e.Name) else e.Member(base, name)
+    return e.Name((*base.parts, name)) if isinstance(base, e.Name) else e.MemberAccess(base, name)
 
 
 @st.composite

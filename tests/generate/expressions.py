@@ -89,7 +89,7 @@ intervals: SearchStrategy[e.Interval] = st.builds(
 parameters = st.builds(e.Parameter, identifiers)
 name_paths = st.builds(e.Name, tuples_of(identifiers, 1))
 _queries = st.sampled_from(["SELECT max(x) FROM t", "WITH c AS (SELECT 1) SELECT * FROM c WHERE x = ')'"])
-_same = st.builds(e.Same, tuples_of(identifiers, 1, 2))
+_same = st.builds(e.SameAttributes, tuples_of(identifiers, 1, 2))
 _atoms = st.one_of(
     name_paths, name_paths, literals, intervals, parameters, _same, st.builds(e.Star, identifiers)
 )
@@ -137,12 +137,12 @@ def calls(inner: SearchStrategy[e.Expr]) -> SearchStrategy[e.Call]:
 
 
 def _functions(inner: SearchStrategy[e.Expr]) -> SearchStrategy[e.Expr]:
-    whens = tuples_of(st.builds(e.When, inner, inner), 1, 2)
+    whens = tuples_of(st.builds(e.CaseBranch, inner, inner), 1, 2)
     return st.one_of(
         calls(inner),
         st.builds(e.RunningFinal, st.sampled_from(["RUNNING", "FINAL"]), calls(inner)),
-        st.builds(e.Filtered, calls(inner), inner),
-        st.builds(e.RunningFinal, st.just("FINAL"), st.builds(e.Filtered, calls(inner), inner)),
+        st.builds(e.FilteredCall, calls(inner), inner),
+        st.builds(e.RunningFinal, st.just("FINAL"), st.builds(e.FilteredCall, calls(inner), inner)),
         st.builds(e.NestedQuery, _queries, st.booleans()),
         st.builds(e.InQuery, inner, st.builds(e.NestedQuery, _queries), st.booleans()),
         st.builds(e.Case, maybe(inner), whens, maybe(inner)),
@@ -155,7 +155,7 @@ def _references(inner: SearchStrategy[e.Expr]) -> SearchStrategy[e.Expr]:
     place = st.builds(e.Binary, st.sampled_from("+-"), st.builds(e.Name, st.just(("i",))), literals)
     return st.one_of(
         # On a name, a dot makes a longer name.
-        st.builds(e.Member, inner.filter(lambda base: not isinstance(base, e.Name)), identifiers),
+        st.builds(e.MemberAccess, inner.filter(lambda base: not isinstance(base, e.Name)), identifiers),
         st.builds(e.Subscript, inner, inner | place),
         st.builds(e.Slice, inner, maybe(inner | place)),
     )

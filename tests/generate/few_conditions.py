@@ -76,7 +76,7 @@ def conjuncts(chance: Random, own: Sequence[Seen], scope: Sequence[Seen]) -> lis
     """What one WHERE says about `own` variables."""
     kind = chance.choice(_KINDS)
     if kind == "same" or not own or (len(own) > 1 and chance.random() < 0.25):
-        return [e.Same(("id",))]
+        return [e.SameAttributes(("id",))]
     first, other = chance.choice(own), chance.choice([*own, *scope])
     match kind:
         case "chain":

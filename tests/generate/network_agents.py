@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from neelc.arguments import Agent
+from neelc.arguments import UserAgent
 
 Rows = list[dict[str, Any]]
 COLUMNS = "k STRING, x INT, y DOUBLE"
@@ -32,9 +32,9 @@ def _large_rows(rows: Rows) -> Rows:
 
 
 AGENTS = {
-    "both": Agent(_both, COLUMNS, 2, lambda left, right: [*left, *right]),
-    "later": Agent(_later, COLUMNS, 1, _later_rows),
-    "large": Agent(_large, COLUMNS, 1, _large_rows),
+    "both": UserAgent(_both, COLUMNS, 2, lambda left, right: [*left, *right]),
+    "later": UserAgent(_later, COLUMNS, 1, _later_rows),
+    "large": UserAgent(_large, COLUMNS, 1, _large_rows),
 }
 
 PATTERNS = ("abc", "ab*c", "ab+c", "a(b|c)a", "ab? c", "(a|b)c", "abc|ca", "a(bc)+a", "ab{2}c", "cab")

@@ -18,7 +18,7 @@ from generate.conditions import Seen, conditions, number, seen_in, terms, togeth
 from generate.expressions import mostly
 from generate.streams import TYPES
 from neelc.ir import patterns as p
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.node import walk
 from neelc.ir.row_patterns import Output
 from neelc.ir.script import STRATEGIES, PatternQuery, Return
@@ -170,7 +170,7 @@ def _list_conditions(
     found: list[Expr] = []
     for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=2)):
         if kind == "same":
-            found.append(Same(("id",)))
+            found.append(SameAttributes(("id",)))
         elif kind == "own":
             found.append(draw(conditions(draw(st.sampled_from(own)), scope)))
         elif refused := seen_in(draw(st.sampled_from(negative))):
@@ -187,7 +187,7 @@ def queries(draw: DrawFn, depth: int = 2, strategies: Sequence[str] = STRATEGIES
     seen = seen_in(pattern)
     partition = ("id",) if strategy == "PARTITION CONTIGUITY" or draw(st.integers(0, 4)) == 4 else ()
     where = [draw(conditions(first, seen)) for first in seen if draw(st.integers(0, 4)) == 4]
-    where += [Same(("id",))] if draw(st.integers(0, 4)) == 4 else []
+    where += [SameAttributes(("id",))] if draw(st.integers(0, 4)) == 4 else []
     within = draw(_windows | _counted if needs_window(pattern) else st.one_of(st.none(), _windows, _counted))
     return PatternQuery(
         draw(with_conditions(pattern, seen)),

@@ -71,7 +71,7 @@ def _stream_windows(counted: bool) -> SearchStrategy[s.StreamWindow]:
 
 
 _wanted = st.builds(
-    s.Wanted,
+    s.MatchmakerAttribute,
     identifiers,
     data_types(),
     tuples_of(st.builds(s.Property, identifiers, st.sampled_from(["42", "1.5", "Celsius"]) | any_text)),
@@ -110,7 +110,7 @@ def _with_matcher_alias(item: s.FromItem, alias: str | None) -> s.FromItem:
     return replace(item, matcher_alias=alias) if item.matcher else item
 
 
-def queries() -> SearchStrategy[s.Query]:
+def queries() -> SearchStrategy[s.ScriptQuery]:
     return st.one_of(pattern_queries, selects())
 
 

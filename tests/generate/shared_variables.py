@@ -57,5 +57,5 @@ def _is_right(match: Match) -> bool:
         return False
     # `k[i].c` is no longer there if the body of `k` calls it `d`.
     there = {node.variable for node in walk(match.pattern) if isinstance(node, p.Event)}
-    asked = {node.name for node in walk(match.pattern) if isinstance(node, e.Inner)}
+    asked = {node.name for node in walk(match.pattern) if isinstance(node, e.InnerVariable)}
     return bool(match.outputs) and asked <= there

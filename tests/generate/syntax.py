@@ -118,7 +118,7 @@ def match_sequentials(draw: DrawFn) -> r.MatchSequential:
 
 
 @st.composite
-def relations(draw: DrawFn, symbols: tuple[str, ...]) -> t.Relations:
+def relations(draw: DrawFn, symbols: tuple[str, ...]) -> t.TemporalRelations:
     """Choices about the same two symbols, each of which starts and ends once."""
     pair = draw(st.permutations(symbols))[:2]
     choices = []
@@ -130,14 +130,14 @@ def relations(draw: DrawFn, symbols: tuple[str, ...]) -> t.Relations:
                 steps[-1] += (symbol,)
             else:
                 steps.append((symbol,))
-        choices.append(t.Relation(tuple(map(t.Instants, steps))))
-    return t.Relations(tuple(choices))
+        choices.append(t.TemporalRelation(tuple(map(t.Instants, steps))))
+    return t.TemporalRelations(tuple(choices))
 
 
 @st.composite
 def match_temporals(draw: DrawFn) -> t.MatchTemporal:
     symbols = draw(st.sampled_from([("A", "B", "C"), ("S1", "S2", "S12"), ("up", "down", "flat")]))
-    parts = relations(symbols) | st.builds(t.Absent, identifiers)
+    parts = relations(symbols) | st.builds(t.AbsentSymbol, identifiers)
     patterns = draw(tuples_of(st.builds(t.TemporalPattern, tuples_of(parts, 1)), 1, 2))
     defined = symbols if len(symbols[1]) > 2 or draw(st.booleans()) else ()
     definitions = tuple(draw(st.builds(r.Definition, st.just(name), expressions(1))) for name in defined)

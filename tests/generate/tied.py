@@ -64,7 +64,7 @@ def tied(draw: DrawFn, node: p.Pattern, scope: tuple[Seen, ...]) -> p.Pattern:
         case p.Optional(part):
             return replace(node, part=draw(tied(part, scope)))
         case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
-            where = e.Same(("id",)) if _rarely(draw, 12) else None
+            where = e.SameAttributes(("id",)) if _rarely(draw, 12) else None
             return replace(node, parts=tuple(draw(tied(part, scope)) for part in parts), where=where)
     raise AssertionError(type(node).__name__)
 
@@ -80,7 +80,7 @@ def queries(draw: DrawFn, strategies: Sequence[str] = STRATEGIES) -> Match:
     can_be_collapsed = bool(lists) and not any(variable.inner for variable in lists)
     query = PatternQuery(
         draw(tied(pattern, seen)),
-        where=e.Same(("id",)) if _rarely(draw) else None,
+        where=e.SameAttributes(("id",)) if _rarely(draw) else None,
         partition_by=("id",) if strategy == "PARTITION CONTIGUITY" or _rarely(draw) else (),
         within=p.Window(number(draw(st.integers(2, 9))), "EVENT" if _rarely(draw) else None),
         strategy=strategy,

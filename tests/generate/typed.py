@@ -117,7 +117,7 @@ def _condition(random: Random, depth: int) -> e.Expr:
 def _choice(random: Random, depth: int) -> e.Expr:
     parts = [_expression(random, depth) for _ in range(4)]
     subject = parts[3] if random.random() < 0.3 else None
-    return e.Case(subject, (e.When(parts[0], parts[1]),), parts[2])
+    return e.Case(subject, (e.CaseBranch(parts[0], parts[1]),), parts[2])
 
 
 def _extract(random: Random, depth: int) -> e.Expr:

@@ -8,8 +8,8 @@ from random import Random
 from neelc.ir.patterns import Event, Not, Seq
 from neelc.ir.program import Member
 from neelc.pattern.rules.examples import query
-from neelc.sharing.cost import Model
-from neelc.sharing.expressions import Component, Constraint, Context, Expression, expressions
+from neelc.sharing.cost import CostModel
+from neelc.sharing.expressions import Constraint, Expression, SequenceComponent, SharingContext, expressions
 from neelc.sharing.operators import Workload
 from neelc.sharing.plan_finder import Plan
 
@@ -22,14 +22,16 @@ def expression(text: str, number: int = 0) -> Expression:
     >>> print(expression("A !X B").slice(0, 2))
     SEQ(A, !X, B)
     """
-    components: list[Component] = []
+    components: list[SequenceComponent] = []
     contents: list[tuple[int, str]] = []
     for word in text.split():
         if word.startswith("!"):
             contents.append((len(components), word[1:]))
         else:
             part = Event(word, "v1")
-            components.append(Component(part, ((Member("S", word),),), Context(), word, part, QUERY))
+            components.append(
+                SequenceComponent(part, ((Member("S", word),),), SharingContext(), word, part, QUERY)
+            )
     last = len(components)
     constraints = tuple(
         Constraint(
@@ -98,6 +100,6 @@ def mixed_workloads(spread: float, count: int = 30) -> Iterator[Workload]:
         yield Workload(found, sized(sizes))
 
 
-def sized(sizes: dict[str, float]) -> Model:
+def sized(sizes: dict[str, float]) -> CostModel:
     """Costs for components of these sizes."""
-    return Model(lambda component: sizes[component.text])
+    return CostModel(lambda component: sizes[component.text])

@@ -18,7 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from neelc.ir.program import Match
-from neelc.runtime.reference.model import Event, binding_key
+from neelc.runtime.reference.model import ReferenceEvent, binding_key
 from oracle.basics import Question
 from oracle.judge import is_match
 from oracle.trees import Binding, TooMany, few, trees
@@ -26,14 +26,14 @@ from oracle.trees import Binding, TooMany, few, trees
 __all__ = ["Binding", "TooMany", "collapsed", "confidences", "matches"]
 
 
-def matches(match: Match, events: Iterable[Event]) -> dict[object, Binding]:
+def matches(match: Match, events: Iterable[ReferenceEvent]) -> dict[object, Binding]:
     """ "The result of a query is the set of matches", by their keys."""
     question = Question(match, tuple(events))
     found = (tree.binding() for tree in trees(match.pattern, question) if is_match(tree, question))
     return {binding_key(binding): binding for binding in found}
 
 
-def confidences(match: Match, events: Sequence[Event], unit: int) -> dict[object, Fraction]:
+def confidences(match: Match, events: Sequence[ReferenceEvent], unit: int) -> dict[object, Fraction]:
     """ "The sum of the probabilities of the possible worlds in which it is a match": all worlds are tried."""
     times = [range(event.start, event.end + 1, unit) for event in events]
     worlds = few(itertools.product(*times))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neelc.ir.expressions import Same
+from neelc.ir.expressions import SameAttributes
 from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Pattern, Repeat, Seq
-from neelc.runtime.reference.model import Event as Happening
+from neelc.runtime.reference.model import ReferenceEvent as Happening
 from oracle.basics import Question, Span, are_same, conditions, extent, is_true, own_attributes
 from oracle.runs import is_run
 from oracle.trees import Binding, Tree, trees
@@ -45,7 +45,7 @@ class Judge:
         inner = replace(self, binding={**self.binding, **tree.binding()}, same=self.same + same)
         if not all(are_same([name], events) for name, events in same):
             return False
-        if not all(is_true(c, inner.binding) for c in conditions(node) if not isinstance(c, Same)):
+        if not all(is_true(c, inner.binding) for c in conditions(node) if not isinstance(c, SameAttributes)):
             return False
         match node:
             case Event():

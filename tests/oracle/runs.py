@@ -16,8 +16,8 @@ from neelc.ir import expressions as x
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context
-from neelc.runtime.reference.model import Event as Happening
+from neelc.runtime.reference.model import EvaluationContext
+from neelc.runtime.reference.model import ReferenceEvent as Happening
 from oracle.basics import Question, are_same, conditions, instances, own_attributes
 
 Slot = tuple[str | int, ...]
@@ -88,7 +88,7 @@ class Point:
             Known(path, context, tuple(self.taken), coming).is_decided(condition)
             and evaluate(condition, context) is not True
             for condition in conditions(part)
-            if not isinstance(condition, x.Same)
+            if not isinstance(condition, x.SameAttributes)
             for context in instances(condition, binding)
         )
 
@@ -98,13 +98,15 @@ class Known:
     """What a condition can know: the slots filled so far, and those that may still be filled."""
 
     path: Slot
-    context: Context
+    context: EvaluationContext
     done: Word
     coming: frozenset[Slot]
 
     def is_decided(self, condition: x.Expr) -> bool:
         """Whether nothing that may still come changes what the condition speaks of."""
-        named = [node for node in walk(condition) if isinstance(node, x.Attribute | x.Whole | x.EventTime)]
+        named = [
+            node for node in walk(condition) if isinstance(node, x.Attribute | x.WholeEvent | x.EventTime)
+        ]
         return not any(slot in self.slots(node.event) for node in named for slot in self.coming)
 
     def slots(self, reference: x.EventRef) -> set[Slot]:
@@ -120,12 +122,12 @@ class Known:
             case x.Variable(name):
                 mine = (*self.path, name)
                 return {mine} if any(slot[: len(mine)] == mine for slot in every) else {(name,)}
-            case x.Inner(base, name):
+            case x.InnerVariable(base, name):
                 return {(*start, name) for start in self.starts(base, every)}
-            case x.At(base, index):
+            case x.ListElement(base, index):
                 lists = {start: self.place(start, index) for start in self.starts(base, every)}
                 return {one for start, place in lists.items() for one in at(start, place, every)}
-            case x.Each(base, upper):
+            case x.EveryElement(base, upper):
                 lists = {start: self.place(start, upper) for start in self.starts(base, every)}
                 return {
                     one

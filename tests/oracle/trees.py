@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
-from neelc.runtime.reference.model import Event as Happening
+from neelc.runtime.reference.model import ReferenceEvent as Happening
 from neelc.runtime.reference.model import bound_events
 from oracle.basics import Question, extent
 from oracle.runs import Slot

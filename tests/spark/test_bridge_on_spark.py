@@ -12,10 +12,10 @@ from pyspark.errors import PythonException
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from neelc.runtime.bridge import kernel, output_schema, parse_failure
-from neelc.runtime.program import Output, Program
+from neelc.runtime.program import PatternProgram, VariableOutput
 
 FIELDS = tuple((name, name) for name in ("id", "name", "day", "at", "price", "tags", "more"))
-PROGRAM = replace(PAIR, outputs=(Output("a", "A", FIELDS), Output("b", "B", FIELDS)))
+PROGRAM = replace(PAIR, outputs=(VariableOutput("a", "A", FIELDS), VariableOutput("b", "B", FIELDS)))
 PAYLOAD = (
     "*",
     "date_add(date'2026-01-01', int(start)) AS day",
@@ -31,7 +31,7 @@ ROWS = [
 ]
 
 
-def result(spark: Any, program: Program, batch: int, **limits: Any) -> Any:
+def result(spark: Any, program: PatternProgram, batch: int, **limits: Any) -> Any:
     """The matches of a program among `ROWS`, in two partitions."""
     columns = bridging.table(ROWS).drop_columns(["other", "chunk"])
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(batch))

@@ -29,7 +29,7 @@ def refs(node: e.Expr) -> str | None:
     match node:
         case e.Attribute(_, name) | e.EventTime(_, name):
             return f"a.{name}"
-        case e.Whole():
+        case e.WholeEvent():
             return "a"
     return None
 
@@ -114,7 +114,7 @@ def over_rows(node: e.Expr) -> e.Expr:
     """The aggregates of a list as ones over the rows of a table."""
 
     def change(part: Node) -> Node:
-        return part.base if isinstance(part, e.Each) else map_children(part, change)
+        return part.base if isinstance(part, e.EveryElement) else map_children(part, change)
 
     found = change(node)
     assert isinstance(found, e.Expr)
@@ -168,7 +168,7 @@ def test_any_name_is_one_field(events: Any) -> None:
     struct = t.Struct(tuple(t.StructField(quote(name), t.INT) for name in NAMES))
     numbers = ", ".join(map(str, range(len(NAMES))))
     table = events.sql(f"SELECT CAST(struct({numbers}) AS {ddl(struct)}) AS r")
-    whole = e.Whole(e.Variable("r"), struct)
+    whole = e.WholeEvent(e.Variable("r"), struct)
     fields = (e.Field(whole, quote(name), t.INT) for name in NAMES)
-    texts = [sql(field, lambda node: "r" if isinstance(node, e.Whole) else None) for field in fields]
+    texts = [sql(field, lambda node: "r" if isinstance(node, e.WholeEvent) else None) for field in fields]
     assert list(table.selectExpr(*texts).collect()[0]) == list(range(len(NAMES)))

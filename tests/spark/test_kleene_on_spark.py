@@ -19,7 +19,7 @@ from on_spark import Asking, Question, ask
 from neelc.ir.program import NamedQuery, Program
 from neelc.ir.script import STRATEGIES
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.runtime.reference import Result
@@ -45,7 +45,7 @@ def asked(strategy: str) -> Iterator[Combined]:
             continue
         try:
             kernel_plan(found.match, partition_keys(found.match), unit_of(found.match))
-        except Unsupported:
+        except UnsupportedQuery:
             continue
         if one := together(found, number):
             yield one

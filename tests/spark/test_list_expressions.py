@@ -13,9 +13,9 @@ from list_matches import HEAD, PATTERN, TYPES, contexts, frame, matches
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context
+from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.reference.question import condition, conjuncts, holds
 from neelc.scalar.type_of import type_of
 
@@ -141,7 +141,9 @@ def columns(spark: Any, texts: Sequence[str]) -> list[tuple[str, list[Any]]]:
     return list(zip(types, map(list, zip(*table.collect(), strict=True)), strict=True))
 
 
-def differences(spark: Any, query: Match, expressions: Sequence[Expr], found: Sequence[Context]) -> list[str]:
+def differences(
+    spark: Any, query: Match, expressions: Sequence[Expr], found: Sequence[EvaluationContext]
+) -> list[str]:
     texts = [matches(query).sql(expression) for expression in expressions]
     wrong = []
     for expression, text, (type, theirs) in zip(expressions, texts, columns(spark, texts), strict=True):
@@ -201,7 +203,7 @@ OVER_MATCHES = [
 def test_aggregates_over_matches_range_over_matches(asked: Any) -> None:
     query = returning(OVER_MATCHES)
     assert query.aggregated
-    every = Context({}, matches=FOUND)
+    every = EvaluationContext({}, matches=FOUND)
     assert differences(asked, query, [output.expression for output in query.outputs], [every]) == []
 
 
@@ -220,12 +222,12 @@ def test_without_return_there_is_everything(asked: Any) -> None:
 )
 def test_what_is_refused(text: str, why: str) -> None:
     query = returning([text])
-    with pytest.raises(Unsupported, match=why):
+    with pytest.raises(UnsupportedQuery, match=why):
         matches(query).sql(query.outputs[0].expression)
 
 
 @pytest.mark.parametrize("item", ["k[]", "sum(k[].c[].i)", "k[].c[].s"])
 def test_a_closure_inside_a_closure_is_refused(item: str) -> None:
     query = match(f"PATTERN SEQ(A a, SEQ(B b, C+ c[])+ k[]) RETURN {item}", HEAD)
-    with pytest.raises(Unsupported, match="a closure inside a closure"):
+    with pytest.raises(UnsupportedQuery, match="a closure inside a closure"):
         matches(query).sql(query.outputs[0].expression)

@@ -23,7 +23,7 @@ from neelc.errors import NeelError
 from neelc.ir.bound_rows import Recognize
 from neelc.ir.program import Column
 from neelc.ir.types import BIGINT, DATE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Array, Decimal
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.rows.plan.plan import row_plan
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, recognized
@@ -50,7 +50,7 @@ def samples() -> Iterator[Sample]:
                 query = bound(text)
                 row_plan(query)
                 recognized(query, table)
-            except (NeelError, CannotSkip, LimitReached, Unsupported):
+            except (NeelError, CannotSkip, LimitReached, UnsupportedQuery):
                 continue
             yield text, query, table
             break

@@ -13,7 +13,7 @@ import pytest
 
 import neelc
 from neelc.cli import main
-from neelc.cli.run import Tally
+from neelc.cli.run import RowTally
 
 MISMATCH = (
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "
@@ -86,10 +86,10 @@ def test_neelc_run_ships(
 
 def started(
     job: object, progress: object, starting: AbstractContextManager[Any]
-) -> tuple[Tally, float, list[str]]:
+) -> tuple[RowTally, float, list[str]]:
     """A run that starts its session, and finds nothing."""
     with starting:
-        return Tally(0), 0.0, []
+        return RowTally(0), 0.0, []
 
 
 def test_any_other_failure_is_left_as_it_is() -> None:

@@ -13,7 +13,7 @@ from like_spark import AGREED, events_of, like_ours, same, spark_type, widest
 
 from neelc.ir import expressions as e
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.scalar.spark.expressions import sql
 from neelc.scalar.times import UTC, Months, in_zone
 
@@ -205,7 +205,7 @@ def test_expressions_agree_over_the_changes_of_a_clock(session: tuple[Any, str])
         kind = widest(frame.schema[number + len(checked)].dataType.simpleString())
         assert kind == spark_type(one.type), texts[number]
         with in_zone(zone):
-            ours = [evaluate(one.expression, Context({"a": event(row)})) for row in ROWS]
+            ours = [evaluate(one.expression, EvaluationContext({"a": event(row)})) for row in ROWS]
         own, emitted = (
             [like_ours(value, one.type) for value in found[place]]
             for place in (number, number + len(checked))
@@ -216,8 +216,8 @@ def test_expressions_agree_over_the_changes_of_a_clock(session: tuple[Any, str])
     assert problems == []
 
 
-def event(row: dict[str, object]) -> Event:
-    return Event("S", 0, "A", 0, 0, row, (0, 0))
+def event(row: dict[str, object]) -> ReferenceEvent:
+    return ReferenceEvent("S", 0, "A", 0, 0, row, (0, 0))
 
 
 def test_types_and_values_of_the_corpus_agree(session: tuple[Any, str]) -> None:

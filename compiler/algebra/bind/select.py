@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from neelc.algebra.bind.sequential import bind_sequential
-from neelc.catalog.catalog import Catalog, Entry, joined
-from neelc.catalog.streams import Names, Relation
+from neelc.catalog.catalog import Catalog, CatalogEntry, joined
+from neelc.catalog.streams import ColumnSource, SelectNames
 from neelc.findings import Findings, did_you_mean
 from neelc.ir import algebra as a
 from neelc.ir import expressions as e
@@ -36,7 +36,7 @@ from neelc.ir.script import (
     FromQuery,
     FromStream,
     PatternQuery,
-    Query,
+    ScriptQuery,
     StreamWindow,
 )
 from neelc.ir.script import Select as SelectStatement
@@ -53,32 +53,34 @@ from neelc.scalar.typing import typed, typed_condition
 
 
 @dataclass(frozen=True)
-class Listed:
+class SelectedColumn:
     """A column of the list; `source` is the name of the source that a `*` took it from."""
 
     output: OutputColumn
     source: str | None = None
 
 
-def listed(items: Sequence[Output], relations: Sequence[Relation], findings: Findings) -> list[Listed]:
+def listed(
+    items: Sequence[Output], relations: Sequence[ColumnSource], findings: Findings
+) -> list[SelectedColumn]:
     """What the list stands for, with all names and types resolved."""
     return [one for item in items for one in _listed(item, relations, findings)]
 
 
-def _listed(item: Output, relations: Sequence[Relation], findings: Findings) -> Iterator[Listed]:
+def _listed(item: Output, relations: Sequence[ColumnSource], findings: Findings) -> Iterator[SelectedColumn]:
     if isinstance(item.expression, e.Star):
         yield from _star(item.expression, relations, findings)
         return
-    value, kind = typed(Names(tuple(relations), findings).resolved(item.expression), findings.report)
+    value, kind = typed(SelectNames(tuple(relations), findings).resolved(item.expression), findings.report)
     name = item.alias or written(plain_name(item.expression))
     span = findings.at(item, item.expression)
     if kind == VOID and not findings.knows(span) and not _is_open(relations):
         message, hint = "this column is always NULL and has no type", "give it one: CAST(NULL AS STRING)"
         findings.report("NEEL2013", message, span, hint)
-    yield Listed(OutputColumn(bare(name), value, kind, span=span))
+    yield SelectedColumn(OutputColumn(bare(name), value, kind, span=span))
 
 
-def with_aliases(expression: e.Expr, items: Sequence[Output], relations: Sequence[Relation]) -> e.Expr:
+def with_aliases(expression: e.Expr, items: Sequence[Output], relations: Sequence[ColumnSource]) -> e.Expr:
     """The expression with what stands behind the names that the list gives, as Spark reads GROUP BY and
     HAVING: where no source has a column of that name."""
     columns = [written(column.name) for relation in relations for column in relation.columns or ()]
@@ -94,7 +96,7 @@ def with_aliases(expression: e.Expr, items: Sequence[Output], relations: Sequenc
     return changed
 
 
-def _is_open(relations: Sequence[Relation]) -> bool:
+def _is_open(relations: Sequence[ColumnSource]) -> bool:
     return any(relation.columns is None for relation in relations)
 
 
@@ -103,7 +105,7 @@ def plain_name(expression: e.Expr) -> str:
     return bare(expression.parts[-1]) if isinstance(expression, e.Name) else output_name(expression)
 
 
-def _star(star: e.Star, relations: Sequence[Relation], findings: Findings) -> Iterator[Listed]:
+def _star(star: e.Star, relations: Sequence[ColumnSource], findings: Findings) -> Iterator[SelectedColumn]:
     chosen = relations
     if star.qualifier is not None:
         chosen = [r for r in relations if same(star.qualifier, written(r.name))]
@@ -113,16 +115,18 @@ def _star(star: e.Star, relations: Sequence[Relation], findings: Findings) -> It
     for relation in chosen:
         for column in relation.columns or ():
             if column.name not in relation.times:
-                yield Listed(_attribute(relation, column, star), relation.name)
+                yield SelectedColumn(_attribute(relation, column, star), relation.name)
 
 
-def _attribute(relation: Relation, column: Column, place: Node) -> OutputColumn:
+def _attribute(relation: ColumnSource, column: Column, place: Node) -> OutputColumn:
     event = e.Variable(written(relation.name))
     attribute = e.Attribute(event, written(column.name), column.type, span=place.span)
     return OutputColumn(column.name, attribute, column.type, span=place.span)
 
 
-def with_own_names(columns: Sequence[Listed], place: Node, findings: Findings) -> tuple[OutputColumn, ...]:
+def with_own_names(
+    columns: Sequence[SelectedColumn], place: Node, findings: Findings
+) -> tuple[OutputColumn, ...]:
     """The columns with names that differ: what `*` took from several sources is told apart by their names,
     as RETURN does, `servers_id` and `averages_id`. Any other clash is an error, also one with the time."""
     names = [one.output.name.casefold() for one in columns]
@@ -158,12 +162,12 @@ NAMES = {"mean": "avg"}
 
 
 @dataclass(frozen=True)
-class Groups:
+class AggregatorColumns:
     """What an aggregator computes, and the columns of the result in its terms."""
 
     groups: tuple[OutputColumn, ...]
     aggregates: tuple[OutputColumn, ...]
-    outputs: tuple[Listed, ...]
+    outputs: tuple[SelectedColumn, ...]
     having: e.Expr | None
 
 
@@ -179,8 +183,11 @@ def group_columns(keys: Sequence[tuple[e.Expr, e.Expr]]) -> tuple[OutputColumn, 
 
 
 def grouped(
-    columns: Sequence[Listed], groups: tuple[OutputColumn, ...], having: e.Expr | None, findings: Findings
-) -> Groups:
+    columns: Sequence[SelectedColumn],
+    groups: tuple[OutputColumn, ...],
+    having: e.Expr | None,
+    findings: Findings,
+) -> AggregatorColumns:
     """The list and HAVING over groups. "All attributes used for grouping are automatically added to the
     output schema" (JEPC thesis, 7.6): those that no column shows."""
     aggregates: dict[e.Expr, OutputColumn] = {}
@@ -189,7 +196,7 @@ def grouped(
     shown = {one.output.expression for one in columns}
     added = [made.of_group(group) for group in groups if group.expression not in shown]
     above = None if having is None else made.value(having, having)
-    return Groups(groups, tuple(aggregates.values()), (*outputs, *added), above)
+    return AggregatorColumns(groups, tuple(aggregates.values()), (*outputs, *added), above)
 
 
 @dataclass
@@ -200,7 +207,7 @@ class _Above:
     aggregates: dict[e.Expr, OutputColumn]
     findings: Findings
 
-    def column(self, listed: Listed) -> OutputColumn:
+    def column(self, listed: SelectedColumn) -> OutputColumn:
         output = listed.output
         is_grouped = any(group.expression == output.expression for group in self.groups)
         if listed.source is not None and not is_grouped:
@@ -210,8 +217,8 @@ class _Above:
             return output
         return replace(output, expression=self.value(output.expression, output))
 
-    def of_group(self, group: OutputColumn) -> Listed:
-        return Listed(replace(group, expression=_group_attribute(group)))
+    def of_group(self, group: OutputColumn) -> SelectedColumn:
+        return SelectedColumn(replace(group, expression=_group_attribute(group)))
 
     def value(self, node: e.Expr, place: Node) -> e.Expr:
         group = next((one for one in self.groups if one.expression == node), None)
@@ -289,7 +296,7 @@ def _group_attribute(column: OutputColumn) -> e.Attribute:
 
 
 def bind_stream_window(
-    window: StreamWindow, input: Operator, source: Relation, clock: Clock, findings: Findings
+    window: StreamWindow, input: Operator, source: ColumnSource, clock: Clock, findings: Findings
 ) -> Operator | None:
     """The input with its events valid as long as the window says; None, and a report, if it cannot be."""
     partition = _partition(window, source, findings)
@@ -305,13 +312,13 @@ def bind_stream_window(
     return TimeWindow(input, size, jumping, clock=clock, span=window.span)
 
 
-def check_partition(window: StreamWindow, source: Relation, findings: Findings) -> None:
+def check_partition(window: StreamWindow, source: ColumnSource, findings: Findings) -> None:
     """Report names that are no columns, where the window cannot be bound."""
     _partition(window, source, findings)
 
 
-def _partition(window: StreamWindow, source: Relation, findings: Findings) -> tuple[Attribute, ...]:
-    names = Names((source,), findings)
+def _partition(window: StreamWindow, source: ColumnSource, findings: Findings) -> tuple[Attribute, ...]:
+    names = SelectNames((source,), findings)
     words = (Name((name,), span=findings.word(name, window, nth=-1)) for name in window.partition_by)
     found = [names.resolved(word) for word in words]
     return tuple(one for one in found if isinstance(one, Attribute))
@@ -346,26 +353,26 @@ def _nanoseconds(window: Window) -> int:
 
 
 @dataclass(frozen=True)
-class Item:
+class BoundFromItem:
     """An element of FROM: what it can be named by, and the operator that makes it.
 
     Without an operator it has been reported; its columns are known as far as they can be.
     """
 
-    relation: Relation
+    relation: ColumnSource
     operator: a.Operator | None = None
     clock: Clock | None = None
 
 
-Select = Callable[[Query, str], Item]
+Select = Callable[[ScriptQuery, str], BoundFromItem]
 """How a subquery is bound, as a source of this name."""
 
 
 def bind_sources(
     items: Sequence[FromItem], catalog: Catalog, findings: Findings, select: Select
-) -> tuple[Item, ...]:
+) -> tuple[BoundFromItem, ...]:
     """The elements of FROM; their names differ."""
-    found: list[Item] = []
+    found: list[BoundFromItem] = []
     for number, item in enumerate(items, 1):
         bound = _bind_item(item, f"source_{number}", catalog, findings, select)
         name = bound.relation.name
@@ -378,32 +385,34 @@ def bind_sources(
     return tuple(found)
 
 
-def joined_clock(items: Sequence[Item]) -> Clock | None:
+def joined_clock(items: Sequence[BoundFromItem]) -> Clock | None:
     """The clock that can write the times of all of them."""
     clocks = [item.clock for item in items if item.clock is not None]
     return reduce(joined, clocks) if clocks else None
 
 
-def check_relations(items: Sequence[FromItem], found: Sequence[Item], findings: Findings) -> None:
+def check_relations(items: Sequence[FromItem], found: Sequence[BoundFromItem], findings: Findings) -> None:
     """ "A relation can only be used as input for correlation EPAs and the other input must be a stream"."""
-    if not all(isinstance(item.operator, a.Relation) for item in found):
+    if not all(isinstance(item.operator, a.RelationSource) for item in found):
         return
     message = f"`{found[0].relation.name}` is a relation: its rows are valid forever, and never happen"
     findings.report("NEEL3301", message, findings.at(items[0]), "correlate it with a stream in FROM")
 
 
-def _bind_item(item: FromItem, otherwise: str, catalog: Catalog, findings: Findings, select: Select) -> Item:
+def _bind_item(
+    item: FromItem, otherwise: str, catalog: Catalog, findings: Findings, select: Select
+) -> BoundFromItem:
     own = item.name if isinstance(item, FromStream | FromAgent) else otherwise
     name = bare(item.alias or own)
     source = _source(item, name, catalog, findings, select)
-    if isinstance(source.operator, a.Relation) and (item.window or item.matcher):
+    if isinstance(source.operator, a.RelationSource) and (item.window or item.matcher):
         message = f"`{name}` is a relation: its rows are valid forever, without windows and patterns"
         findings.report("NEEL3301", message, findings.at(item), "leave it out, or declare a stream")
         return replace(source, operator=None)
     return _matched(item, _windowed(item, source, findings), findings)
 
 
-def _windowed(item: FromItem, source: Item, findings: Findings) -> Item:
+def _windowed(item: FromItem, source: BoundFromItem, findings: Findings) -> BoundFromItem:
     if item.window is None:
         return source
     if source.operator is None or source.clock is None:
@@ -413,14 +422,14 @@ def _windowed(item: FromItem, source: Item, findings: Findings) -> Item:
     return replace(source, operator=window)
 
 
-def _matched(item: FromItem, source: Item, findings: Findings) -> Item:
+def _matched(item: FromItem, source: BoundFromItem, findings: Findings) -> BoundFromItem:
     """The source after the row pattern that stands at it."""
     if item.matcher is None:
         return source
     before = len(findings.diagnostics)
     columns = matched_columns(item.matcher, source.relation, findings)
     name = bare(item.matcher_alias) if item.matcher_alias else source.relation.name
-    matched = Item(Relation(name, columns), None, source.clock)
+    matched = BoundFromItem(ColumnSource(name, columns), None, source.clock)
     if not isinstance(item.matcher, MatchSequential) or len(findings.diagnostics) > before:
         return matched
     clause = bind_sequential(item.matcher, source.relation, source.clock, findings)
@@ -428,40 +437,42 @@ def _matched(item: FromItem, source: Item, findings: Findings) -> Item:
         return matched
     span = item.matcher.span
     matcher = a.PatternMatcher(source.operator, written(name), clause, clock=source.clock, span=span)
-    return replace(matched, relation=Relation(name, clause.output), operator=matcher)
+    return replace(matched, relation=ColumnSource(name, clause.output), operator=matcher)
 
 
-def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, select: Select) -> Item:
+def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, select: Select) -> BoundFromItem:
     match item:
         case FromStream():
             return _stream(item, name, catalog, findings)
         case FromAgent():
             return _agent(item, name, catalog, findings, select)
-        case FromQuery(query=Query() as inner):
+        case FromQuery(query=ScriptQuery() as inner):
             return select(inner, name)
         case FromMatchmaker(attributes=wanted):
-            return Item(Relation(name, tuple(Column(bare(one.name), one.type) for one in wanted)))
-    return Item(Relation(name, None))
+            return BoundFromItem(
+                ColumnSource(name, tuple(Column(bare(one.name), one.type) for one in wanted))
+            )
+    return BoundFromItem(ColumnSource(name, None))
 
 
-def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -> Item:
+def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -> BoundFromItem:
     entry = catalog.entry(item.name)
     if entry is None:
         hint = did_you_mean(item.name, catalog.entries, "streams") or "declare it with CREATE STREAM"
         findings.report("NEEL2004", f"unknown stream `{item.name}`", findings.word(item.name, item), hint)
-        return Item(Relation(name, None))
+        return BoundFromItem(ColumnSource(name, None))
     if entry.relation is not None:
-        relation = a.Relation(written(name), entry.relation, span=item.span)
-        return Item(Relation(name, entry.relation.columns), relation)
+        relation = a.RelationSource(written(name), entry.relation, span=item.span)
+        return BoundFromItem(ColumnSource(name, entry.relation.columns), relation)
     if entry.stream is None or entry.clock is None:
         _report_refusal(entry, item, findings)
-        return Item(Relation(name, entry.columns))
+        return BoundFromItem(ColumnSource(name, entry.columns))
     if entry.stream.latest is not None:
         message = f"the times of `{entry.name}` are imprecise, and a SELECT must know what is valid when"
         findings.report("NEEL3307", message, findings.word(item.name, item), "PATTERN queries can read it")
-        return Item(Relation(name, entry.stream.columns))
-    source = a.Source(written(name), entry.stream, clock=entry.clock, span=item.span)
-    return Item(Relation(name, entry.stream.columns, _times(entry.stream)), source, entry.clock)
+        return BoundFromItem(ColumnSource(name, entry.stream.columns))
+    source = a.StreamSource(written(name), entry.stream, clock=entry.clock, span=item.span)
+    return BoundFromItem(ColumnSource(name, entry.stream.columns, _times(entry.stream)), source, entry.clock)
 
 
 def _times(stream: Stream) -> tuple[str, ...]:
@@ -469,38 +480,38 @@ def _times(stream: Stream) -> tuple[str, ...]:
     return () if stream.query else tuple(name for name in (stream.start, stream.end) if name)
 
 
-def _report_refusal(entry: Entry, item: FromStream, findings: Findings) -> None:
+def _report_refusal(entry: CatalogEntry, item: FromStream, findings: Findings) -> None:
     if entry.refusal is not None:
         code, why, hint = entry.refusal
         message = f"query `{entry.name}` cannot serve as a stream: {why}"
         findings.report(code, message, findings.word(item.name, item), hint)
 
 
-def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, select: Select) -> Item:
+def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, select: Select) -> BoundFromItem:
     known = find(item.name, catalog.agents)
     inputs = bind_sources(item.inputs, catalog, findings, select)
     if known is None:
         hint = did_you_mean(item.name, catalog.agents, "agents") or "register it: register_agent(name, ...)"
         findings.report("NEEL3306", f"unknown agent `{item.name}`", findings.word(item.name, item), hint)
-        return Item(Relation(name, None))
+        return BoundFromItem(ColumnSource(name, None))
     agent, columns = catalog.agents[known]
     if agent.inputs is not None and agent.inputs != len(inputs):
         message = f"`{known}` reads {agent.inputs} streams, not {len(inputs)}"
         findings.report("NEEL3306", message, findings.at(item), None)
     for one, said in zip(inputs, item.inputs, strict=True):
-        if isinstance(one.operator, a.Relation):
+        if isinstance(one.operator, a.RelationSource):
             message = f"`{one.relation.name}` is a relation, and agents read streams"
             findings.report("NEEL3301", message, findings.at(said), "correlate it with a stream before")
     clock = joined_clock(inputs)
     operators = tuple(_whole(one) for one in inputs if one.operator is not None)
     if len(operators) < len(inputs) or clock is None:
-        return Item(Relation(name, columns), None, clock)
+        return BoundFromItem(ColumnSource(name, columns), None, clock)
     functions = agent.function, agent.rows
     made = a.Agent(operators, written(name), known, columns, *functions, clock=clock, span=item.span)
-    return Item(Relation(name, columns), made, clock)
+    return BoundFromItem(ColumnSource(name, columns), made, clock)
 
 
-def _whole(item: Item) -> a.Operator:
+def _whole(item: BoundFromItem) -> a.Operator:
     """An input of an agent: its payload without the columns of its times, which come besides."""
     assert item.operator is not None
     kept = [one for one in item.operator.payload if bare(one.name) not in item.relation.times]
@@ -517,7 +528,7 @@ def bind_select(query: SelectStatement, catalog: Catalog, findings: Findings) ->
     return a.Algebra(bound.operator, bound.clock, span=query.span)
 
 
-def query_columns(query: Query, catalog: Catalog, findings: Findings) -> tuple[Column, ...] | None:
+def query_columns(query: ScriptQuery, catalog: Catalog, findings: Findings) -> tuple[Column, ...] | None:
     """The columns of any query, without those of the valid time; None when they cannot be known."""
     match query:
         case SelectStatement():
@@ -528,17 +539,17 @@ def query_columns(query: Query, catalog: Catalog, findings: Findings) -> tuple[C
     return None
 
 
-def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Findings) -> Item:
+def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Findings) -> BoundFromItem:
     """The query as a source of this name."""
 
-    def subquery(inner: Query, alias: str) -> Item:
+    def subquery(inner: ScriptQuery, alias: str) -> BoundFromItem:
         assert isinstance(inner, SelectStatement)
         return _selected(inner, alias, catalog, findings)
 
     items = bind_sources(query.sources, catalog, findings, subquery)
     check_relations(query.sources, items, findings)
     relations = tuple(item.relation for item in items)
-    names = Names(relations, findings)
+    names = SelectNames(relations, findings)
     where = None if query.where is None else _condition(query.where, names, "WHERE", findings)
     columns = listed(query.items, relations, findings)
     _refuse_order(query, findings)
@@ -548,9 +559,9 @@ def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Fin
     is_open = any(relation.columns is None for relation in relations)
     star = any(isinstance(item.expression, e.Star) for item in query.items)
     known = None if is_open and star else tuple(Column(one.name, one.type) for one in outputs)
-    relation, clock = Relation(name, known), joined_clock(items)
+    relation, clock = ColumnSource(name, known), joined_clock(items)
     if made.operator is None or clock is None or below is None:
-        return Item(relation, None, clock)
+        return BoundFromItem(relation, None, clock)
     if made.is_aggregated:
         refuse_instants(query, below, made.groups, clock, findings)
     variable = written(name)
@@ -559,10 +570,10 @@ def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Fin
     # Of an aggregate, changes are events. This SELECT says which payload changes, so that whatever reads it,
     # by name or as a subquery, reads the same events.
     is_told = query.distinct or made.is_aggregated
-    return Item(relation, a.Coalesced(told, span=query.span) if is_told else told, clock)
+    return BoundFromItem(relation, a.Coalesced(told, span=query.span) if is_told else told, clock)
 
 
-def _condition(expression: e.Expr, names: Names, place: str, findings: Findings) -> e.Expr:
+def _condition(expression: e.Expr, names: SelectNames, place: str, findings: Findings) -> e.Expr:
     bound = typed_condition(names.resolved(expression), place, findings.report)
     if place == "WHERE":
         _refuse_aggregates(bound, place, findings)
@@ -591,7 +602,7 @@ def _refuse_order(query: SelectStatement, findings: Findings) -> None:
         findings.report("NEEL3303", message, place, hint)
 
 
-def _correlated(items: tuple[Item, ...], where: e.Expr | None) -> a.Operator | None:
+def _correlated(items: tuple[BoundFromItem, ...], where: e.Expr | None) -> a.Operator | None:
     operators = tuple(item.operator for item in items if item.operator is not None)
     if len(operators) < len(items):
         return None
@@ -605,13 +616,17 @@ class _Made:
     """The columns of the list, over the operator below it."""
 
     operator: a.Operator | None
-    columns: tuple[Listed, ...]
+    columns: tuple[SelectedColumn, ...]
     is_aggregated: bool = False
     groups: tuple[OutputColumn, ...] = ()
 
 
 def _aggregated(
-    query: SelectStatement, below: a.Operator | None, columns: list[Listed], names: Names, findings: Findings
+    query: SelectStatement,
+    below: a.Operator | None,
+    columns: list[SelectedColumn],
+    names: SelectNames,
+    findings: Findings,
 ) -> _Made:
     """The list over groups, if there are any."""
     said = [with_aliases(_by_place(key, query), query.items, names.plain) for key in query.group_by]

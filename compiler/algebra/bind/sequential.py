@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from neelc.catalog.streams import Relation
+from neelc.catalog.streams import ColumnSource
 from neelc.findings import Findings
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
@@ -15,7 +15,7 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, OutputColumn
 from neelc.ir.row_patterns import RowAlternation, RowEmpty, RowPattern, RowRepeat, RowSequence
 from neelc.pattern.bind.windows import bind_window
-from neelc.rows.bind.expressions import RowColumns, RowNames
+from neelc.rows.bind.expressions import InputColumns, RowNames
 from neelc.rows.bind.recognize import canonical_names, pattern_variables
 from neelc.scalar.functions import is_aggregate
 from neelc.scalar.typing import typed, typed_condition
@@ -112,7 +112,7 @@ Measures = Mapping[str, e.Expr]
 
 
 def bind_sequential(
-    clause: r.MatchSequential, source: Relation, clock: Clock | None, findings: Findings
+    clause: r.MatchSequential, source: ColumnSource, clock: Clock | None, findings: Findings
 ) -> Sequential | None:
     """The clause over events of `source`, whose times `clock` tells; None, and reports, if it is wrong.
 
@@ -124,7 +124,7 @@ def bind_sequential(
     _check_names(clause.measures, findings)
     if len(findings.diagnostics) > before:
         return None
-    columns = RowColumns(source, findings)
+    columns = InputColumns(source, findings)
     names = RowNames(columns, {s: (variable(s),) for s in pattern_variables(clause)}, findings, False)
     measures = tuple(_measure(one, names, findings) for one in clause.measures)
     variables = {measure.name: measure.expression for measure in measures}
@@ -230,7 +230,7 @@ def _before(own: str, value: e.Expr) -> e.Expr:
     return changed
 
 
-def _partition_column(item: e.Expr, columns: RowColumns, findings: Findings) -> str:
+def _partition_column(item: e.Expr, columns: InputColumns, findings: Findings) -> str:
     if isinstance(item, e.Name):
         found = columns.column(item.parts, item, ())
         if isinstance(found, e.Attribute):

@@ -7,7 +7,7 @@ from functools import partial, update_wrapper
 
 from neelc.algebra.cost.sizes import share
 from neelc.algebra.rules.drop_needless_coalescing import without_needless_coalescing
-from neelc.algebra.rules.optimise import RULES, Optimised, optimise
+from neelc.algebra.rules.optimise import RULES, OptimisedNetwork, optimise
 from neelc.algebra.rules.rule import NetworkRule
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Filter, Operator
@@ -54,7 +54,7 @@ def _cost(condition: Expr) -> float:
     return sum(CALL if isinstance(node, Call | Like) else 1.0 for node in walk(condition))
 
 
-def chosen_network(root: Operator, statistics: Statistics, is_read: bool = False) -> Optimised:
+def chosen_network(root: Operator, statistics: Statistics, is_read: bool = False) -> OptimisedNetwork:
     """A network as it is executed; `is_read` if another query reads its events.
 
     First filters move, then the conditions of each are ordered: merging would undo the order.
@@ -68,4 +68,4 @@ def chosen_network(root: Operator, statistics: Statistics, is_read: bool = False
     moved = optimise(root, RULES)
     ordering: NetworkRule = partial(order_predicates, statistics=statistics)
     ordered = optimise(moved.root, (update_wrapper(ordering, order_predicates),))
-    return Optimised(ordered.root, (*dropped, *moved.steps, *ordered.steps))
+    return OptimisedNetwork(ordered.root, (*dropped, *moved.steps, *ordered.steps))

@@ -14,7 +14,7 @@ from math import prod
 from neelc.algebra.cost.sizes import share, valid_events
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import algebra as a
-from neelc.ir.algebra import Correlator, Relation, inputs_of
+from neelc.ir.algebra import Correlator, RelationSource, inputs_of
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.node import walk
 
@@ -23,7 +23,7 @@ MOST_INPUTS = 12
 
 
 @dataclass(frozen=True)
-class Order:
+class JoinOrder:
     """The inputs by their places, in the order in which they are joined; the sizes of what each join gives,
     and the cost: those together."""
 
@@ -32,14 +32,14 @@ class Order:
     cost: float
 
 
-def join_order(correlator: Correlator, statistics: Statistics) -> Order:
+def join_order(correlator: Correlator, statistics: Statistics) -> JoinOrder:
     """The cheapest order of all left-deep trees."""
     sizing = _Sizing.of(correlator, statistics)
     count = len(correlator.inputs)
     if count > MOST_INPUTS:
         by_size = sorted(range(count), key=sizing.sizes.__getitem__)
         return sizing.order(_streams_first(by_size, correlator))
-    best: dict[frozenset[int], Order] = {frozenset([n]): Order((n,), (), 0.0) for n in range(count)}
+    best: dict[frozenset[int], JoinOrder] = {frozenset([n]): JoinOrder((n,), (), 0.0) for n in range(count)}
     for length in range(2, count + 1):
         for members in map(frozenset, combinations(range(count), length)):
             ways = [sizing.joined(best[members - {last}], last) for last in sorted(members)]
@@ -48,7 +48,7 @@ def join_order(correlator: Correlator, statistics: Statistics) -> Order:
     return sizing.order(_streams_first(found.places, correlator))
 
 
-def written_order(correlator: Correlator, statistics: Statistics) -> Order:
+def written_order(correlator: Correlator, statistics: Statistics) -> JoinOrder:
     """The order in which the inputs are written."""
     places = tuple(range(len(correlator.inputs)))
     return _Sizing.of(correlator, statistics).order(_streams_first(places, correlator))
@@ -62,9 +62,9 @@ def _streams_first(places: Sequence[int], correlator: Correlator) -> tuple[int, 
 
 def _is_timeless(correlator: Correlator, place: int) -> bool:
     operator = correlator.inputs[place]
-    while not isinstance(operator, Relation) and len(inputs_of(operator)) == 1:
+    while not isinstance(operator, RelationSource) and len(inputs_of(operator)) == 1:
         operator = inputs_of(operator)[0]
-    return isinstance(operator, Relation)
+    return isinstance(operator, RelationSource)
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,17 @@ class _Sizing:
         judged = (true for names, true in self.conditions if names <= members)
         return prod(self.sizes[n] for n in members) * prod(judged)
 
-    def joined(self, order: Order, last: int) -> Order:
+    def joined(self, order: JoinOrder, last: int) -> JoinOrder:
         size = self.size(frozenset((*order.places, last)))
-        return Order((*order.places, last), (*order.sizes, size), order.cost + size)
+        return JoinOrder((*order.places, last), (*order.sizes, size), order.cost + size)
 
-    def order(self, places: Sequence[int]) -> Order:
-        found = Order(tuple(places[:1]), (), 0.0)
+    def order(self, places: Sequence[int]) -> JoinOrder:
+        found = JoinOrder(tuple(places[:1]), (), 0.0)
         for last in places[1:]:
             found = self.joined(found, last)
         return found
 
-    def products(self, order: Order) -> int:
+    def products(self, order: JoinOrder) -> int:
         """How many joins have no condition that ties the new input to those before."""
         count = 0
         for number, last in enumerate(order.places[1:], 1):
@@ -116,8 +116,8 @@ class _Sizing:
 # that what a rule is worth can be seen in a number. It ranks networks, and is no time.
 
 PRICED: dict[type[a.Operator], str] = {
-    a.Source: "streams",
-    a.Relation: "relations",
+    a.StreamSource: "streams",
+    a.RelationSource: "relations",
     a.TimeWindow: "windows",
     a.CountWindow: "windows",
     a.Filter: "filters",
@@ -133,7 +133,7 @@ PRICED: dict[type[a.Operator], str] = {
 def network_price(
     root: a.Operator,
     statistics: Statistics,
-    order: Callable[[a.Correlator, Statistics], Order] = join_order,
+    order: Callable[[a.Correlator, Statistics], JoinOrder] = join_order,
 ) -> dict[str, float]:
     """For each kind of operator in a network, the events that are valid at an instant in all of them.
 
@@ -151,7 +151,7 @@ def network_price(
 
 
 def _events(
-    node: a.Operator, statistics: Statistics, order: Callable[[a.Correlator, Statistics], Order]
+    node: a.Operator, statistics: Statistics, order: Callable[[a.Correlator, Statistics], JoinOrder]
 ) -> float:
     if isinstance(node, a.Correlator) and len(node.inputs) > 1:
         return order(node, statistics).cost

@@ -46,7 +46,7 @@ def valid_events(operator: a.Operator, statistics: Statistics) -> float:
     >>> stream = Stream("S", (Column("ts", BIGINT),), "ts", unit="SECOND")
     >>> clock = Clock(BIGINT, "SECOND")
     >>> ten = Window(Literal(10, INT), "SECOND")
-    >>> valid_events(a.TimeWindow(a.Source("s", stream, clock=clock), ten, clock=clock), Statistics())
+    >>> valid_events(a.TimeWindow(a.StreamSource("s", stream, clock=clock), ten, clock=clock), Statistics())
     100.0
     """
     return max(1e-9, _valid(operator, statistics))
@@ -54,10 +54,10 @@ def valid_events(operator: a.Operator, statistics: Statistics) -> float:
 
 def _valid(operator: a.Operator, statistics: Statistics) -> float:
     match operator:
-        case a.Source(_, stream):
+        case a.StreamSource(_, stream):
             held = statistics.knowledge.number(stream, "VALID")
             return held.value if held else rate(stream, statistics) * LENGTHS[stream.unit] / LENGTHS["SECOND"]
-        case a.Relation(_, stream):
+        case a.RelationSource(_, stream):
             known = statistics.knowledge.number(stream, "EVENTS")
             return known.value if known else defaults.DISTINCT
         case a.TimeWindow(input, size):
@@ -103,7 +103,7 @@ def rate_of(stream: Stream, statistics: Statistics) -> Fact:
 def arrivals(operator: a.Operator, statistics: Statistics) -> float:
     """Events that begin in a second."""
     match operator:
-        case a.Source(_, stream):
+        case a.StreamSource(_, stream):
             return rate(stream, statistics)
         case a.Filter(input, condition):
             return arrivals(input, statistics) * share(condition, operator, statistics)
@@ -120,7 +120,7 @@ def distinct(operator: a.Operator, attribute: Attribute, statistics: Statistics)
     """Different values of an attribute of the operator's payload."""
     assert isinstance(attribute.event, Variable)
     for node in walk(operator):
-        if isinstance(node, a.Source | a.Relation) and node.variable == attribute.event.name:
+        if isinstance(node, a.StreamSource | a.RelationSource) and node.variable == attribute.event.name:
             known = statistics.knowledge.number(node.stream, "DISTINCT", subject=bare(attribute.name))
             return known.value if known else defaults.DISTINCT
     return defaults.DISTINCT
@@ -169,7 +169,7 @@ def _declared(condition: Expr, operator: a.Operator, statistics: Statistics) -> 
     plain = plain_text_of(condition)
     names = {node.name for node in walk(condition) if isinstance(node, Variable)}
     for node in walk(operator):
-        if not isinstance(node, a.Source | a.Relation):
+        if not isinstance(node, a.StreamSource | a.RelationSource):
             continue
         known = texts | ({plain[1]} if plain is not None and node.variable in names else set())
         for one in statistics.knowledge.about(node.stream, "SELECTIVITY"):

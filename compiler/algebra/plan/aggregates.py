@@ -31,9 +31,9 @@ from neelc.ir.types import (
     DataType,
     Decimal,
 )
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import renamed, width_of
-from neelc.runtime.kernels.snapshots.program import DISTINCT, LIST, Folded
+from neelc.runtime.kernels.snapshots.program import DISTINCT, LIST, SnapshotAggregate
 from neelc.scalar.type_of import type_of
 
 NUMBERS = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
@@ -43,24 +43,24 @@ _NAMES = {"stddev": "stddev_samp", "mean": "avg", "variance": "var_samp"}
 _KNOWN = ("count", "sum", "avg", "min", "max", "stddev_samp", "stddev_pop", "var_samp", "var_pop")
 
 
-def folded_of(node: Aggregate, column: str | None, name: str) -> Folded:
-    """The aggregate for the kernel; raises `Unsupported`.
+def folded_of(node: Aggregate, column: str | None, name: str) -> SnapshotAggregate:
+    """The aggregate for the kernel; raises `UnsupportedQuery`.
 
     >>> from neelc.ir.expressions import Attribute, Variable
     >>> folded_of(Aggregate("stddev", Attribute(Variable("s"), "x", DOUBLE), DOUBLE), "value_1", "result_1")
-    Folded(function='stddev_samp', column='value_1', name='result_1', decimal=None)
+    SnapshotAggregate(function='stddev_samp', column='value_1', name='result_1', decimal=None)
     """
     function = _NAMES.get(node.name.lower(), node.name.lower())
     if node.function is not None and not node.distinct and column is not None:
-        return Folded(LIST, column, name)
+        return SnapshotAggregate(LIST, column, name)
     if node.distinct and function == "count":
         function = DISTINCT
     elif node.distinct or node.function is not None or function not in _KNOWN:
-        raise Unsupported(f"`{node}` over snapshots", node.span)
+        raise UnsupportedQuery(f"`{node}` over snapshots", node.span)
     if node.argument is not None and not _fits(function, type_of(node.argument)):
-        raise Unsupported(f"`{node}` over snapshots, of {type_of(node.argument)},", node.span)
+        raise UnsupportedQuery(f"`{node}` over snapshots, of {type_of(node.argument)},", node.span)
     decimal = (node.type.precision, node.type.scale) if isinstance(node.type, Decimal) else None
-    return Folded(function, column, name, decimal if function in ("sum", "avg") else None)
+    return SnapshotAggregate(function, column, name, decimal if function in ("sum", "avg") else None)
 
 
 def _fits(function: str, type: DataType) -> bool:

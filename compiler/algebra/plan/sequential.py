@@ -16,11 +16,11 @@ from neelc.ir.names import written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import RowVariable
 from neelc.ir.types import DOUBLE, FLOAT
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, renamed, width_of
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.runtime.kernels.sequential import program as p
-from neelc.runtime.kernels.sequential.program import Automaton
+from neelc.runtime.kernels.sequential.program import SymbolAutomaton
 
 # From a pattern over symbols to a deterministic automaton.
 #
@@ -35,18 +35,18 @@ END = -1
 """The place behind the pattern."""
 
 
-def automaton_of(pattern: r.RowPattern, names: tuple[str, ...]) -> Automaton:
+def automaton_of(pattern: r.RowPattern, names: tuple[str, ...]) -> SymbolAutomaton:
     """The automaton of a pattern over symbols of these names.
 
     >>> a, b = r.RowVariable("A"), r.RowVariable("B")
     >>> automaton_of(r.RowSequence((a, r.RowRepeat(b, 0, None), a)), ("A", "B"))
-    Automaton(states=3, edges=((0, 0, 1), (1, 0, 2), (1, 1, 1)), accepting=(2,))
+    SymbolAutomaton(states=3, edges=((0, 0, 1), (1, 0, 2), (1, 1, 1)), accepting=(2,))
     """
     try:
         places = _Places()
         begin = places.follow(pattern, frozenset({END}))
     except RecursionError:
-        raise Unsupported("a row pattern that is nested too deeply", pattern.span) from None
+        raise UnsupportedQuery("a row pattern that is nested too deeply", pattern.span) from None
     symbols = [names.index(name) for name in places.names]
     states = _subsets(begin, symbols, places, pattern)
     return _without_doubles(states)
@@ -66,7 +66,7 @@ class _Places:
         match pattern:
             case r.RowVariable(name):
                 if len(self.names) == MOST_PLACES:
-                    raise Unsupported(f"a pattern with more than {MOST_PLACES} places", pattern.span)
+                    raise UnsupportedQuery(f"a pattern with more than {MOST_PLACES} places", pattern.span)
                 self.names.append(name)
                 self.after.append(set(after))
                 return frozenset({len(self.names) - 1})
@@ -82,7 +82,7 @@ class _Places:
 
     def _repeated(self, part: r.RowPattern, least: int, most: int | None, after: Places) -> Places:
         if max(least, (most or least) - least) > MOST_PLACES:
-            raise Unsupported(f"a pattern with more than {MOST_PLACES} places", part.span)
+            raise UnsupportedQuery(f"a pattern with more than {MOST_PLACES} places", part.span)
         if most is None:
             self.loops += 1
             known, again = len(self.names), END - self.loops
@@ -114,7 +114,9 @@ def _subsets(
         for place in expected - {END}:
             moves[symbols[place]] |= places.after[place]
         if len(numbers) > MOST_STATES:
-            raise Unsupported(f"a pattern whose automaton has more than {MOST_STATES} states", pattern.span)
+            raise UnsupportedQuery(
+                f"a pattern whose automaton has more than {MOST_STATES} states", pattern.span
+            )
         edges = {s: numbers.setdefault((frozenset(to), False), len(numbers)) for s, to in moves.items()}
         states.append((END in expected and not is_first, edges))
     return states
@@ -128,7 +130,7 @@ def _growing(numbers: dict[tuple[Places, bool], int]) -> Iterator[tuple[Places, 
             yield key
 
 
-def _without_doubles(states: list[tuple[bool, _Edges]]) -> Automaton:
+def _without_doubles(states: list[tuple[bool, _Edges]]) -> SymbolAutomaton:
     """States that accept the same become one; the first stays alone."""
     groups = [0 if number == 0 else 1 + accepts for number, (accepts, _) in enumerate(states)]
     while True:
@@ -144,18 +146,18 @@ def _without_doubles(states: list[tuple[bool, _Edges]]) -> Automaton:
     return _numbered(groups, states)
 
 
-def _numbered(groups: list[int], states: list[tuple[bool, _Edges]]) -> Automaton:
+def _numbered(groups: list[int], states: list[tuple[bool, _Edges]]) -> SymbolAutomaton:
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     of = [numbers[group] for group in groups]
     edges = {(of[n], s, of[to]) for n, (_, moves) in enumerate(states) for s, to in moves.items()}
     accepting = {of[n] for n, (accepts, _) in enumerate(states) if accepts}
-    return Automaton(len(numbers), tuple(sorted(edges)), tuple(sorted(accepting)))
+    return SymbolAutomaton(len(numbers), tuple(sorted(edges)), tuple(sorted(accepting)))
 
 
-def longest(automaton: Automaton) -> int | None:
+def longest(automaton: SymbolAutomaton) -> int | None:
     """The number of symbols of the longest sequence that is accepted; None if there is no longest.
 
-    >>> longest(Automaton(3, ((0, 0, 1), (1, 0, 2)), (2,)))
+    >>> longest(SymbolAutomaton(3, ((0, 0, 1), (1, 0, 2)), (2,)))
     2
     """
     reached, length = {0}, 0
@@ -207,7 +209,9 @@ class _Planner:
         # A symbol at an end may have been dropped: its values are NULL.
         self.names = tuple(dict.fromkeys((*self.emitted, *asked)))
         if len(self.names) > MOST_SYMBOLS:
-            raise Unsupported(f"a pattern with more than {MOST_SYMBOLS} symbols", self.query.pattern.span)
+            raise UnsupportedQuery(
+                f"a pattern with more than {MOST_SYMBOLS} symbols", self.query.pattern.span
+            )
         lasts = [f"{p.LAST}{number}" for number in range(len(self.names))]
         variables: dict[str, tuple[str, ...]] = dict.fromkeys((ROW, p.CURRENT, p.PREVIOUS, *lasts), ())
         self.columns = EventColumns(variables, names={*RESERVED, p.TIME, p.BITS})
@@ -233,10 +237,10 @@ class _Planner:
         found = e.Attribute(e.Variable(ROW), written(name), column.type)
         return e.Cast(found, DOUBLE) if column.type in (FLOAT, DOUBLE) else found
 
-    def _definitions(self) -> tuple[tuple[tuple[e.Expr, ...], ...], tuple[p.Condition, ...]]:
+    def _definitions(self) -> tuple[tuple[tuple[e.Expr, ...], ...], tuple[p.SymbolCondition, ...]]:
         """For each symbol what can be judged of an event alone, and what depends on those before it."""
         bits: dict[str, list[e.Expr]] = {name: [] for name in self.names}
-        conditions: list[p.Condition] = []
+        conditions: list[p.SymbolCondition] = []
         for definition in self.query.definitions:
             symbol = definition.variable
             if symbol not in self.emitted:
@@ -249,7 +253,7 @@ class _Planner:
                     conditions.append(self._condition(symbol, conjunct))
         return tuple(map(tuple, bits.values())), tuple(conditions)
 
-    def _condition(self, symbol: str, conjunct: e.Expr) -> p.Condition:
+    def _condition(self, symbol: str, conjunct: e.Expr) -> p.SymbolCondition:
         def change(node: Node) -> Node:
             if isinstance(node, e.AtRow):
                 return renamed(node.argument, ROW, self._event(node, symbol))
@@ -258,9 +262,9 @@ class _Planner:
         changed = change(conjunct)
         assert isinstance(changed, e.Expr)
         try:
-            return p.Condition(self.names.index(symbol), self.values.value(changed))
+            return p.SymbolCondition(self.names.index(symbol), self.values.value(changed))
         except NotInKernel as found:
-            raise Unsupported(f"`{found}` over several events, in DEFINE", self.query.span) from None
+            raise UnsupportedQuery(f"`{found}` over several events, in DEFINE", self.query.span) from None
 
     def _event(self, node: e.AtRow, symbol: str) -> str:
         """The event that a value in the condition of a symbol is of: see `bind/sequential.py`."""
@@ -269,14 +273,16 @@ class _Planner:
             return p.CURRENT
         return f"{p.LAST}{self.names.index(node.variables[0])}" if node.variables else p.PREVIOUS
 
-    def _taken(self) -> list[p.Taken]:
-        found: dict[tuple[int | None, str], p.Taken] = {}
+    def _taken(self) -> list[p.SymbolOutput]:
+        found: dict[tuple[int | None, str], p.SymbolOutput] = {}
         for node in (node for measure in self.query.measures for node in walk(measure.expression)):
             if not isinstance(node, e.AtRow):
                 continue
             symbol = self.names.index(node.variables[0]) if node.variables else None
             column = self.columns.column(without_spans(node.argument), ROW).name
-            output = found.setdefault((symbol, column), p.Taken(f"out_{len(found) + 1}", symbol, column))
+            output = found.setdefault(
+                (symbol, column), p.SymbolOutput(f"out_{len(found) + 1}", symbol, column)
+            )
             self.outputs[without_spans(node)] = output.name  # type: ignore[index]
         return list(found.values())
 

@@ -23,8 +23,8 @@ def after(rule: NetworkRule, operator: a.Operator) -> a.Operator | None:
     return rule(operator)
 
 
-def source(variable: str = "s") -> a.Source:
-    return a.Source(variable, STREAM, clock=CLOCK)
+def source(variable: str = "s") -> a.StreamSource:
+    return a.StreamSource(variable, STREAM, clock=CLOCK)
 
 
 def condition(text: str) -> Expr:

@@ -36,14 +36,14 @@ MOST_PASSES = 200
 
 
 @dataclass(frozen=True)
-class Optimised:
+class OptimisedNetwork:
     """A network and the steps that led to it."""
 
     root: Operator
     steps: tuple[NetworkStep, ...] = ()
 
 
-def optimise(root: Operator, rules: tuple[NetworkRule, ...] = RULES) -> Optimised:
+def optimise(root: Operator, rules: tuple[NetworkRule, ...] = RULES) -> OptimisedNetwork:
     """The network with all rules applied.
 
     >>> from neelc.algebra.rules.examples import over, timed
@@ -56,7 +56,7 @@ def optimise(root: Operator, rules: tuple[NetworkRule, ...] = RULES) -> Optimise
         before = len(steps)
         root = _visit(root, rules, steps, lambda new: new)
         if len(steps) == before:
-            return Optimised(root, tuple(steps))
+            return OptimisedNetwork(root, tuple(steps))
     last = ", ".join(step.rule for step in steps[-5:])
     raise AssertionError(f"rules come to no end in {MOST_PASSES} passes; the last were {last}")
 

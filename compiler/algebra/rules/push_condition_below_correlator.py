@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.algebra.rules.rule import filtered, place_of, places_in
-from neelc.ir.algebra import Correlator, Operator, Relation
+from neelc.ir.algebra import Correlator, Operator, RelationSource
 from neelc.ir.conditions import conjoin, conjuncts
 from neelc.ir.expressions import Expr
 
@@ -31,7 +31,7 @@ def push_condition_below_correlator(operator: Operator) -> Operator | None:
     waiting: tuple[Expr, ...] = conjuncts(operator.condition)
     for input in operator.inputs:
         # A relation is an input of a correlator and of nothing else; Spark judges what concerns it alone.
-        own = {place_of(one) for one in input.payload} if not isinstance(input, Relation) else set()
+        own = {place_of(one) for one in input.payload} if not isinstance(input, RelationSource) else set()
         moved = [one for one in waiting if places_in(one) and places_in(one) <= own]
         waiting = tuple(one for one in waiting if one not in moved)
         inputs.append(filtered(input, moved))

@@ -11,7 +11,7 @@ from neelc.ir.conditions import conjoin
 from neelc.ir.expressions import Attribute, Expr, Variable
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
-from neelc.ir.types import DOUBLE, FLOAT, DataType, Simple
+from neelc.ir.types import DOUBLE, FLOAT, DataType, SimpleType
 
 NetworkRule = Callable[[Operator], "Operator | None"]
 
@@ -54,7 +54,7 @@ def substituted(expression: Expr, values: Mapping[Place, Expr]) -> Expr:
 
 def are_told_apart(type: DataType | None) -> bool:
     """Whether some functions tell values of a type apart that are one key: both zeros, all NaNs."""
-    return not isinstance(type, Simple) or type in (FLOAT, DOUBLE)
+    return not isinstance(type, SimpleType) or type in (FLOAT, DOUBLE)
 
 
 def filtered(input: Operator, conditions: Iterable[Expr]) -> Operator:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neelc.catalog.readers.table import Misplaced, Table, from_value, shortened
+from neelc.catalog.readers.table import MismatchedCell, Table, from_value, shortened
 from neelc.ir.names import written
 from neelc.ir.types import (
     BIGINT,
@@ -61,7 +61,7 @@ class NoArrow(Exception):
     """pyarrow is not installed."""
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """pyarrow cannot read the file."""
 
 
@@ -89,7 +89,7 @@ class ArrowTable(Table):
     def inferred(self, column: int) -> DataType:
         return self.types[column]
 
-    def excerpt(self, misfits: Sequence[Misplaced]) -> tuple[Source, list[Span]]:
+    def excerpt(self, misfits: Sequence[MismatchedCell]) -> tuple[Source, list[Span]]:
         """A text with a line for each row, empty but for the misfits: line numbers are row numbers."""
         lines = [""] * (max(misfit.row for misfit in misfits) + 1)
         for row, at, _ in misfits:
@@ -118,7 +118,7 @@ def read_parquet(path: Path, name: str, schema_only: bool = False) -> ArrowTable
             table = _in_microseconds(parquet.ParquetFile(path).read(), pyarrow)
             schema, data = table.schema, [column.to_pylist() for column in table.columns]
     except (pyarrow.ArrowException, OSError) as error:
-        raise Unreadable(str(error)) from None
+        raise UnreadableFile(str(error)) from None
     types = [spark_type(field.type) for field in schema]
     return ArrowTable(Source(", ".join(schema.names), name), tuple(schema.names), types, data)
 

@@ -29,9 +29,9 @@ from neelc.ir.types import (
     Array,
     DataType,
     Decimal,
-    Formatted,
+    FormattedTimestamp,
     Map,
-    Simple,
+    SimpleType,
     Struct,
     StructField,
 )
@@ -47,7 +47,7 @@ from neelc.source import Source, Span
 # without one in a column that holds a TIMESTAMP.
 
 
-class Misfit(ValueError):
+class TypeMismatch(ValueError):
     """A value that its column's type cannot hold."""
 
 
@@ -75,27 +75,27 @@ def from_text(text: str, type: DataType) -> object:
     2024-05-01 08:00:00+00:00
     >>> from_text("4.2", BIGINT)
     Traceback (most recent call last):
-    neelc.catalog.readers.table.Misfit
+    neelc.catalog.readers.table.TypeMismatch
     """
     match type:
         case Decimal(precision, scale):
             return _decimal(text.strip(), precision, scale)
-        case Simple("STRING"):
+        case SimpleType("STRING"):
             return text
-        case Formatted(pattern):
+        case FormattedTimestamp(pattern):
             return _found(timestamp_by(pattern, text))
-        case Simple("BINARY"):
+        case SimpleType("BINARY"):
             return text.encode()
-        case Simple(name) if name in INTEGER_BITS and INTEGER.match(text.strip()):
+        case SimpleType(name) if name in INTEGER_BITS and INTEGER.match(text.strip()):
             return _in_range(int(text), name)
-        case Simple(name) if name in _SCALARS:
+        case SimpleType(name) if name in _SCALARS:
             return _SCALARS[name](text.strip())
         case Array() | Map() | Struct():
             try:
                 return from_value(json.loads(text, parse_float=decimal.Decimal), type)
             except (json.JSONDecodeError, RecursionError):
-                raise Misfit from None
-    raise Misfit
+                raise TypeMismatch from None
+    raise TypeMismatch
 
 
 def from_value(value: object, type: DataType) -> object:
@@ -118,12 +118,12 @@ def from_value(value: object, type: DataType) -> object:
             given = {key.casefold(): item for key, item in value.items()}
             return {bare(f.name): from_value(given.get(bare(f.name).casefold()), f.type) for f in fields}
         case ((Array() | Map() | Struct()), _):
-            raise Misfit
-        case Simple("BINARY"), str():
+            raise TypeMismatch
+        case SimpleType("BINARY"), str():
             try:
                 return base64.b64decode(value, validate=True)
             except ValueError:
-                raise Misfit from None
+                raise TypeMismatch from None
         case _, str():
             return from_text(value, type)
     return _from_scalar(value, type)
@@ -131,31 +131,31 @@ def from_value(value: object, type: DataType) -> object:
 
 def _from_scalar(value: object, type: DataType) -> object:
     match type, value:
-        case Simple("STRING"), _:
+        case SimpleType("STRING"), _:
             return as_string(value)
-        case Formatted(), int():
+        case FormattedTimestamp(), int():
             return from_text(str(value), type)
-        case Formatted(), datetime.datetime():
+        case FormattedTimestamp(), datetime.datetime():
             return _zoned(value)
-        case (Simple("BOOLEAN"), bool()) | (Simple("BINARY"), bytes()):
+        case (SimpleType("BOOLEAN"), bool()) | (SimpleType("BINARY"), bytes()):
             return value
-        case Simple("INTERVAL DAY TO SECOND"), datetime.timedelta():
+        case SimpleType("INTERVAL DAY TO SECOND"), datetime.timedelta():
             return value
-        case Simple("TIMESTAMP"), datetime.datetime():
+        case SimpleType("TIMESTAMP"), datetime.datetime():
             return _zoned(value)
-        case Simple("TIMESTAMP_NTZ"), datetime.datetime() if value.tzinfo is None:
+        case SimpleType("TIMESTAMP_NTZ"), datetime.datetime() if value.tzinfo is None:
             return value
-        case Simple("TIMESTAMP"), datetime.date() if not isinstance(value, datetime.datetime):
+        case SimpleType("TIMESTAMP"), datetime.date() if not isinstance(value, datetime.datetime):
             return midnight(value)
-        case Simple("DATE"), datetime.date() if not isinstance(value, datetime.datetime):
+        case SimpleType("DATE"), datetime.date() if not isinstance(value, datetime.datetime):
             return value
         case _, bool():
-            raise Misfit
-        case ((Decimal() | Simple("FLOAT" | "DOUBLE")), int() | float() | decimal.Decimal()):
+            raise TypeMismatch
+        case ((Decimal() | SimpleType("FLOAT" | "DOUBLE")), int() | float() | decimal.Decimal()):
             return from_text(str(value), type)
-        case Simple(name), int() if name in INTEGER_BITS:
+        case SimpleType(name), int() if name in INTEGER_BITS:
             return _in_range(value, name)
-    raise Misfit
+    raise TypeMismatch
 
 
 def as_string(value: object) -> str:
@@ -171,27 +171,27 @@ def as_string(value: object) -> str:
 def _in_range(value: int, name: str) -> int:
     limit = 1 << (INTEGER_BITS[name] - 1)
     if not -limit <= value < limit:
-        raise Misfit
+        raise TypeMismatch
     return value
 
 
 def _decimal(text: str, precision: int, scale: int) -> decimal.Decimal:
     if not NUMBER.match(text):
-        raise Misfit
+        raise TypeMismatch
     with decimal.localcontext() as context:
         context.prec = 80  # twice what DECIMAL(38, 38) can hold, so that only the quantize rounds
         try:
             value = decimal.Decimal(text).quantize(decimal.Decimal(1).scaleb(-scale), decimal.ROUND_HALF_UP)
         except decimal.InvalidOperation:
-            raise Misfit from None
+            raise TypeMismatch from None
     if value.adjusted() >= precision - scale and value:
-        raise Misfit
+        raise TypeMismatch
     return value
 
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise Misfit
+        raise TypeMismatch
     return text.lower() == "true"
 
 
@@ -199,7 +199,7 @@ def _double(text: str) -> float:
     if text.lower() in WORDS_OF_DOUBLE:
         return WORDS_OF_DOUBLE[text.lower()]
     if not NUMBER.match(text):
-        raise Misfit
+        raise TypeMismatch
     return float(text)
 
 
@@ -216,19 +216,19 @@ def _zoned(value: datetime.datetime) -> datetime.datetime:
     try:
         return instant(value) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:  # the first or last day that Python can count, in another zone
-        raise Misfit from None
+        raise TypeMismatch from None
 
 
 def _interval(text: str, months: bool) -> object:
     try:
         return interval_of(text, months)
     except ValueError:
-        raise Misfit from None
+        raise TypeMismatch from None
 
 
 def _found(value: object | None) -> object:
     if value is None:
-        raise Misfit
+        raise TypeMismatch
     return value
 
 
@@ -249,7 +249,7 @@ Row = Mapping[str, object]
 MISTAKES_SHOWN = 5
 
 
-class Misplaced(NamedTuple):
+class MismatchedCell(NamedTuple):
     """A value that does not fit its column, by row and by the column's position in the file."""
 
     row: int
@@ -297,7 +297,7 @@ class Table(ABC):
     def rows(self, columns: Sequence[Column]) -> list[Row]:
         """All rows with these columns, or `NeelError` with the values that do not fit."""
         positions = list(zip(columns, self.positions(columns), strict=True))
-        misfits: list[Misplaced] = []
+        misfits: list[MismatchedCell] = []
         rows: list[Row] = []
         for number in range(len(self)):
             row: dict[str, object] = {}
@@ -305,18 +305,18 @@ class Table(ABC):
                 raw = None if at is None else self.raw(number, at)
                 try:
                     row[column.name] = None if raw is None else self.value(raw, column.type)
-                except Misfit:
-                    misfits.append(Misplaced(number, at or 0, column))
+                except TypeMismatch:
+                    misfits.append(MismatchedCell(number, at or 0, column))
             rows.append(row)
         if misfits:
             raise self._error(misfits)
         return rows
 
-    def excerpt(self, misfits: Sequence[Misplaced]) -> tuple[Source, list[Span]]:
+    def excerpt(self, misfits: Sequence[MismatchedCell]) -> tuple[Source, list[Span]]:
         """The text to show, and the place of each misfit in it."""
         return self.source, [self.place(misfit.row, misfit.at) for misfit in misfits]
 
-    def _error(self, misfits: Sequence[Misplaced]) -> NeelError:
+    def _error(self, misfits: Sequence[MismatchedCell]) -> NeelError:
         shown = misfits[:MISTAKES_SHOWN]
         source, places = self.excerpt(shown)
         complaints = []
@@ -331,7 +331,7 @@ class Table(ABC):
 
 def _way_out(type: DataType) -> str | None:
     """How times are written, where a text is none."""
-    if isinstance(type, Formatted):
+    if isinstance(type, FormattedTimestamp):
         return f"it is read by the FORMAT '{type.pattern}'"
     if type == TIMESTAMP:
         return f"if it is a time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
@@ -399,7 +399,7 @@ def _is_of(text: str, type: DataType, form: re.Pattern[str]) -> bool:
         return False
     try:
         from_text(text, type)
-    except Misfit:
+    except TypeMismatch:
         return False
     return True
 

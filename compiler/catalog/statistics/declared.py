@@ -24,7 +24,7 @@ _AMOUNTS = ("EVENTS", "RATE", "SHARE")
 
 
 @dataclass(frozen=True)
-class Misfit:
+class StatisticProblem:
     """Why a statistic cannot be: code, sentence, hint, and the word of the statistic that is to blame."""
 
     statistic: Statistic
@@ -55,7 +55,7 @@ def resolved(stream: Stream, said: Sequence[Statistic]) -> tuple[Statistic, ...]
     )
 
 
-def misfits(stream: Stream, said: Sequence[Statistic]) -> Iterator[Misfit]:
+def misfits(stream: Stream, said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
     """All that cannot be, first by statistic, then between them.
 
     >>> from neelc.ir.program import Column
@@ -74,8 +74,8 @@ def misfits(stream: Stream, said: Sequence[Statistic]) -> Iterator[Misfit]:
         yield from _contradicting(fine)
 
 
-def _single(stream: Stream, statistic: Statistic) -> Iterator[Misfit]:
-    misfit = partial(Misfit, statistic)
+def _single(stream: Stream, statistic: Statistic) -> Iterator[StatisticProblem]:
+    misfit = partial(StatisticProblem, statistic)
     measure, kind, name = statistic.measure, statistic.type, statistic.column
     if kind is not None and stream.type_column is None:
         message = f"stream `{stream.name}` has no type column, and so no events of type `{bare(kind)}`"
@@ -97,17 +97,17 @@ def _single(stream: Stream, statistic: Statistic) -> Iterator[Misfit]:
         yield misfit("NEEL2219", message, "give each of them a selectivity of its own")
 
 
-def _column(stream: Stream, name: str, statistic: Statistic) -> Iterator[Misfit]:
+def _column(stream: Stream, name: str, statistic: Statistic) -> Iterator[StatisticProblem]:
     found = find(name, [column.name for column in stream.columns])
     if found is None:
         hint = did_you_mean(name, [c.name for c in stream.columns], f"columns of {stream.name}")
         message = f"stream `{stream.name}` has no column `{bare(name)}` for {statistic.measure}"
-        yield Misfit(statistic, "NEEL2204", message, hint, name)
+        yield StatisticProblem(statistic, "NEEL2204", message, hint, name)
         return
     kind = next(column.type for column in stream.columns if column.name == found)
     if statistic.measure == "RANGE" and not is_number(kind):
         message = f"column `{found}` is of type {kind}; RANGE is for numbers"
-        yield Misfit(statistic, "NEEL2205", message, "leave it out", name)
+        yield StatisticProblem(statistic, "NEEL2205", message, "leave it out", name)
 
 
 def _wrong_numbers(statistic: Statistic) -> str | None:
@@ -122,18 +122,18 @@ def _wrong_numbers(statistic: Statistic) -> str | None:
     return f"{measure} is at least 0, not {found}" if first < 0 else None
 
 
-def _repeated(said: Sequence[Statistic]) -> Iterator[Misfit]:
+def _repeated(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
     for place, later in enumerate(said):
         for earlier in said[:place]:
             if not _same_names(earlier, later):
                 continue
             if earlier.measure == later.measure and earlier.condition == later.condition:
                 message = f"{show_subject(later)} is given twice"
-                yield Misfit(later, "NEEL2217", message, "keep one of them")
+                yield StatisticProblem(later, "NEEL2217", message, "keep one of them")
                 break
             if later.type is not None and {earlier.measure, later.measure} <= set(_AMOUNTS):
                 message = f"{earlier.measure} and {later.measure} of type `{bare(later.type)}` say the same"
-                yield Misfit(later, "NEEL2217", message, "keep one of them")
+                yield StatisticProblem(later, "NEEL2217", message, "keep one of them")
                 break
 
 
@@ -142,23 +142,23 @@ def _same_names(left: Statistic, right: Statistic) -> bool:
     return all(one == two or (one and two and same(one, two)) for one, two in pairs)
 
 
-def _too_many(said: Sequence[Statistic]) -> Iterator[Misfit]:
+def _too_many(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
     """More events of single types than there are events."""
     shares = [s for s in said if s.measure == "SHARE"]
     total = sum((s.numbers[0] for s in shares), Decimal(0))
     if total > 1 + TOLERANCE:
         message = f"the shares of all types add up to {show_number(total)}, more than 1"
-        yield Misfit(shares[-1], "NEEL2216", message)
+        yield StatisticProblem(shares[-1], "NEEL2216", message)
     whole = next((s for s in said if s.measure == "EVENTS" and s.type is None), None)
     typed = [s for s in said if s.measure == "EVENTS" and s.type is not None]
     events = sum((s.numbers[0] for s in typed), Decimal(0))
     if whole is not None and typed and events > whole.numbers[0] * (1 + TOLERANCE):
         stream = show_number(whole.numbers[0])
         message = f"the types have {show_number(events)} events together, the stream has {stream}"
-        yield Misfit(typed[-1], "NEEL2216", message)
+        yield StatisticProblem(typed[-1], "NEEL2216", message)
 
 
-def _contradicting(said: Sequence[Statistic]) -> Iterator[Misfit]:
+def _contradicting(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
     """EVENTS, RATE and SPAN: two of them tell the third."""
     known = {s.measure: s for s in said if s.type is None and s.measure in ("EVENTS", "RATE", "SPAN")}
     if len(known) < 3:
@@ -170,4 +170,6 @@ def _contradicting(said: Sequence[Statistic]) -> Iterator[Misfit]:
         message = (
             f"RATE and SPAN make {show_number(Decimal(round(expected)))} events, not {show_number(events)}"
         )
-        yield Misfit(known["EVENTS"], "NEEL2216", message, "two of EVENTS, RATE and SPAN tell the third")
+        yield StatisticProblem(
+            known["EVENTS"], "NEEL2216", message, "two of EVENTS, RATE and SPAN tell the third"
+        )

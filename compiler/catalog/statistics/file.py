@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import NoReturn
 
 from neelc.catalog.statistics.declared import misfits, resolved
-from neelc.catalog.statistics.known import Known, known
+from neelc.catalog.statistics.known import KnownStatistic, known
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import find
@@ -99,14 +99,14 @@ Said = tuple[str, Statistic]
 
 def statistics_in(
     text: str, name: str, streams: Mapping[str, Stream]
-) -> tuple[tuple[Known, ...], tuple[str, ...]]:
+) -> tuple[tuple[KnownStatistic, ...], tuple[str, ...]]:
     """What a file, called `name`, says about the streams of a program; and notes about what it says in vain.
 
     Raises `CallError` with a sentence and the place in the file when it is malformed, or says what cannot be.
     """
     reader = _Reader(name)
     whole = reader.entries("", reader.load(text), ("streams",))
-    found: list[Known] = []
+    found: list[KnownStatistic] = []
     notes: list[str] = []
     for key, value in reader.entries("streams", whole.get("streams", {})).items():
         place = f"streams.{key}"

@@ -22,13 +22,13 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import At, Attribute, Binary, Cast, EventTime, Expr, Index, Name, Variable
+from neelc.ir.expressions import Attribute, Binary, Cast, EventTime, Expr, Index, ListElement, Name, Variable
 from neelc.ir.names import bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Pattern, all_parts
 from neelc.ir.program import Stream
 from neelc.ir.script import Statistic
-from neelc.ir.types import DATE, LENGTHS, DataType, Simple
+from neelc.ir.types import DATE, LENGTHS, DataType, SimpleType
 from neelc.syntax import expression
 
 # Conditions by their text: a declared selectivity belongs to the conditions that read the same.
@@ -93,9 +93,9 @@ def _canonical(node: Node) -> Node | None:
 
 def _without_variable(node: Node) -> Node | None:
     match node:
-        case Attribute(Variable() | At(Variable(), Index("CURRENT", 0)), name):
+        case Attribute(Variable() | ListElement(Variable(), Index("CURRENT", 0)), name):
             return Name((written(bare(name)),))
-        case EventTime(Variable() | At(Variable(), Index("CURRENT", 0)), name):
+        case EventTime(Variable() | ListElement(Variable(), Index("CURRENT", 0)), name):
             return Name((name,))
     return None
 
@@ -123,7 +123,7 @@ class Fact:
     origin: str
 
 
-class Number(NamedTuple):
+class SourcedNumber(NamedTuple):
     """A number and where it comes from."""
 
     value: float
@@ -131,7 +131,7 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownStatistic:
     """`measure` of a stream, or of the events of a type in it, is `value`.
 
     `measure` is one of `MEASURES`, with LEAST and GREATEST for RANGE. A RATE is per second, a SPAN in
@@ -146,7 +146,7 @@ class Known:
     subject: str = ""
 
 
-def known(stream: str, said: Iterable[Statistic], origin: str) -> tuple[Known, ...]:
+def known(stream: str, said: Iterable[Statistic], origin: str) -> tuple[KnownStatistic, ...]:
     """What the statistics say about a stream.
 
     >>> from decimal import Decimal
@@ -157,7 +157,7 @@ def known(stream: str, said: Iterable[Statistic], origin: str) -> tuple[Known, .
     return tuple(found for statistic in said for found in _known(stream, statistic, origin))
 
 
-def _known(stream: str, statistic: Statistic, origin: str) -> Iterator[Known]:
+def _known(stream: str, statistic: Statistic, origin: str) -> Iterator[KnownStatistic]:
     values = [float(number) for number in statistic.numbers]
     seconds = LENGTHS[statistic.unit or "SECOND"] / LENGTHS["SECOND"]
     subject = statistic.column or ""
@@ -172,7 +172,7 @@ def _known(stream: str, statistic: Statistic, origin: str) -> Iterator[Known]:
         case "RANGE":
             measures = ("LEAST", "GREATEST")
     for measure, value in zip(measures, values, strict=True):
-        yield Known(stream, measure, value, origin, statistic.type, subject)
+        yield KnownStatistic(stream, measure, value, origin, statistic.type, subject)
 
 
 def rank(origin: str) -> int:
@@ -180,35 +180,35 @@ def rank(origin: str) -> int:
     return ORIGINS.index(origin)
 
 
-def weakest(*numbers: Number | str) -> str:
+def weakest(*numbers: SourcedNumber | str) -> str:
     """The origin of what is made of several numbers: that of the least certain one.
 
-    >>> weakest(Number(1, "declared"), Number(2, "assumed"), "file")
+    >>> weakest(SourcedNumber(1, "declared"), SourcedNumber(2, "assumed"), "file")
     'assumed'
     """
     return max((one if isinstance(one, str) else one.origin for one in numbers), key=rank)
 
 
-def best(numbers: Iterable[Number | None]) -> Number | None:
+def best(numbers: Iterable[SourcedNumber | None]) -> SourcedNumber | None:
     """The most certain of some numbers, the first of those that are equally certain."""
     found = [number for number in numbers if number is not None]
     return min(found, key=lambda number: rank(number.origin), default=None)
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class StatisticIndex:
     """All that is known from outside the script. What WITH STATS says is in the streams themselves."""
 
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownStatistic, ...] = ()
 
     def number(
         self, stream: Stream, measure: str, type: str | None = None, subject: str = ""
-    ) -> Number | None:
+    ) -> SourcedNumber | None:
         """What the best source says, about exactly this type; `type=None` is the stream as a whole."""
         several = self._index(stream).get((measure, subject), ())
-        return best(Number(one.value, one.origin) for one in several if _is_about(one, type))
+        return best(SourcedNumber(one.value, one.origin) for one in several if _is_about(one, type))
 
-    def about(self, stream: Stream, measure: str) -> list[Known]:
+    def about(self, stream: Stream, measure: str) -> list[KnownStatistic]:
         """All numbers of a measure, whatever type or subject they are about."""
         return [one for (m, _), several in self._index(stream).items() if m == measure for one in several]
 
@@ -236,10 +236,10 @@ class Knowledge:
         return self._indexes[id(stream)][1]
 
 
-_Index = dict[tuple[str, str], list[Known]]
+_Index = dict[tuple[str, str], list[KnownStatistic]]
 
 
-def _is_about(one: Known, type: str | None) -> bool:
+def _is_about(one: KnownStatistic, type: str | None) -> bool:
     return one.type is None if type is None else one.type is not None and same(one.type, type)
 
 
@@ -315,7 +315,7 @@ def distinct(kind: DataType, total: float) -> float:
     >>> distinct(STRING, 1e6), distinct(BOOLEAN, 1e6), distinct(DOUBLE, 1e6)
     (1000.0, 2.0, 100000.0)
     """
-    name = kind.name if isinstance(kind, Simple) else ""
+    name = kind.name if isinstance(kind, SimpleType) else ""
     if name in _TIMES:
         return total
     return total * MEASURED_SHARE if name in _MEASURED else _BY_NAME.get(name, DISTINCT)

@@ -18,9 +18,9 @@ from neelc.catalog.catalog import is_integer
 from neelc.catalog.statistics import known as defaults
 from neelc.catalog.statistics.known import (
     Fact,
-    Knowledge,
-    Known,
-    Number,
+    KnownStatistic,
+    SourcedNumber,
+    StatisticIndex,
     best,
     plain_text_of,
     rank,
@@ -50,35 +50,39 @@ class Amounts:
 
     stream: Stream
     value: str | None
-    knowledge: Knowledge
+    knowledge: StatisticIndex
     named: int = 1
 
-    def said(self, measure: str, subject: str = "") -> Number | None:
+    def said(self, measure: str, subject: str = "") -> SourcedNumber | None:
         """What is known about the stream as a whole."""
         return self.knowledge.number(self.stream, measure, None, subject)
 
     @cached_property
-    def stream_events(self) -> Number:
+    def stream_events(self) -> SourcedNumber:
         """Events of the stream: as somebody says, or from their rate and the time they take."""
         rate, span = self.said("RATE"), self.said("SPAN")
-        made = Number(rate.value * span.value, weakest(rate, span)) if rate and span else None
+        made = SourcedNumber(rate.value * span.value, weakest(rate, span)) if rate and span else None
         assumed = max(defaults.events(self.stream), self._of_types("EVENTS"))
-        return best((self.said("EVENTS"), made)) or Number(assumed, ASSUMED)
+        return best((self.said("EVENTS"), made)) or SourcedNumber(assumed, ASSUMED)
 
     @cached_property
-    def stream_rate(self) -> Number:
+    def stream_rate(self) -> SourcedNumber:
         """Events of the stream per second: as somebody says, or from their number and the time they take."""
         events, span = self.stream_events, self.said("SPAN")
         if events.value == 0:
             return events
-        made = Number(events.value / span.value, weakest(events, span)) if span and span.value > 0 else None
+        made = (
+            SourcedNumber(events.value / span.value, weakest(events, span))
+            if span and span.value > 0
+            else None
+        )
         assumed = max(defaults.rate(self.stream), self._of_types("RATE"))
-        return best((self.said("RATE"), made)) or Number(assumed, ASSUMED)
+        return best((self.said("RATE"), made)) or SourcedNumber(assumed, ASSUMED)
 
     @cached_property
-    def _seconds(self) -> Number:
+    def _seconds(self) -> SourcedNumber:
         events, rate = self.stream_events, self.stream_rate
-        return Number(events.value / rate.value if rate.value > 0 else 0.0, weakest(events, rate))
+        return SourcedNumber(events.value / rate.value if rate.value > 0 else 0.0, weakest(events, rate))
 
     def _of_types(self, measure: str) -> float:
         """What is said of single types, together: the stream has at least that."""
@@ -87,35 +91,35 @@ class Amounts:
         return sum(number.value for number in numbers if number is not None)
 
     @cached_property
-    def events(self) -> Number:
+    def events(self) -> SourcedNumber:
         """Events of the type."""
         return self._amount(self.stream_events, per_second=False)
 
     @cached_property
-    def rate(self) -> Number:
+    def rate(self) -> SourcedNumber:
         """Events of the type per second."""
         return self._amount(self.stream_rate, per_second=True)
 
-    def _amount(self, whole: Number, per_second: bool) -> Number:
+    def _amount(self, whole: SourcedNumber, per_second: bool) -> SourcedNumber:
         """The share of the type in what the whole stream has, or what is said about the type itself."""
         if self.value is None:
             return whole
         said = self._said_amount(self.value)
         if said is None:
-            return Number(self._rest * whole.value, ASSUMED)
+            return SourcedNumber(self._rest * whole.value, ASSUMED)
         measure, number = said
         seconds = self._seconds
         match measure, per_second:
             case ("SHARE", _):
-                return Number(number.value * whole.value, weakest(number, whole))
+                return SourcedNumber(number.value * whole.value, weakest(number, whole))
             case ("EVENTS", True):
                 rate = number.value / seconds.value if seconds.value > 0 else 0.0
-                return Number(rate, weakest(number, seconds))
+                return SourcedNumber(rate, weakest(number, seconds))
             case ("RATE", False):
-                return Number(number.value * seconds.value, weakest(number, seconds))
+                return SourcedNumber(number.value * seconds.value, weakest(number, seconds))
         return number
 
-    def _said_amount(self, type: str) -> tuple[str, Number] | None:
+    def _said_amount(self, type: str) -> tuple[str, SourcedNumber] | None:
         """The best of what is said about the number of events of a type, and which measure that is."""
         found = [(m, n) for m in _AMOUNTS if (n := self.knowledge.number(self.stream, m, type))]
         return min(found, key=lambda pair: rank(pair[1].origin), default=None)
@@ -153,32 +157,32 @@ class MemberNumbers(Amounts):
         """Whether it is the type column, which holds the same value in all events of the type."""
         return self.value is not None and column.name == self.stream.type_column
 
-    def of_type(self, measure: str, subject: str) -> Number | None:
+    def of_type(self, measure: str, subject: str) -> SourcedNumber | None:
         """What is said about the events of the type only."""
         if self.value is None:
             return None
         return self.knowledge.number(self.stream, measure, self.value, subject)
 
-    def about(self, measure: str, subject: str) -> Number | None:
+    def about(self, measure: str, subject: str) -> SourcedNumber | None:
         """What is said about the events of the type, or else about all events of the stream."""
         return self.of_type(measure, subject) or self.said(measure, subject)
 
-    def distinct(self, column: Column, among: Number) -> Number:
+    def distinct(self, column: Column, among: SourcedNumber) -> SourcedNumber:
         """Distinct values: at least 1, and not more than there are events.
 
         `among` is the number of events of all members in this stream: what is said about the whole stream,
         or assumed, holds for all of them together.
         """
         if self.is_constant(column):
-            return Number(1.0, "declared")
+            return SourcedNumber(1.0, "declared")
         found, events = self.of_type("DISTINCT", column.name), self.events
         if found is None:
             events = among
             found = self.said("DISTINCT", column.name)
-        found = found or Number(self._assumed_distinct(column, events.value), ASSUMED)
+        found = found or SourcedNumber(self._assumed_distinct(column, events.value), ASSUMED)
         if found.value > events.value:
-            found = Number(events.value, weakest(found, events))
-        return Number(max(1.0, found.value), found.origin)
+            found = SourcedNumber(events.value, weakest(found, events))
+        return SourcedNumber(max(1.0, found.value), found.origin)
 
     def _assumed_distinct(self, column: Column, events: float) -> float:
         if column.name in (self.stream.start, self.stream.end, self.stream.latest):
@@ -191,19 +195,19 @@ class MemberNumbers(Amounts):
             return min(assumed, greatest.value - least.value + 1)
         return assumed
 
-    def nulls(self, column: Column) -> Number:
+    def nulls(self, column: Column) -> SourcedNumber:
         """The share of events without a value."""
         if self.is_constant(column) or column.name == self.stream.start:
             # A row without a time is no event, and one without a type is of no type.
-            return Number(0.0, "declared")
-        return self.about("NULLS", column.name) or Number(defaults.NULLS, ASSUMED)
+            return SourcedNumber(0.0, "declared")
+        return self.about("NULLS", column.name) or SourcedNumber(defaults.NULLS, ASSUMED)
 
-    def most_frequent(self, column: Column) -> Number:
+    def most_frequent(self, column: Column) -> SourcedNumber:
         """The share of the commonest value; if nothing is said, all values are equally common."""
         if self.is_constant(column):
-            return Number(1.0, "declared")
+            return SourcedNumber(1.0, "declared")
         values = self.distinct(column, self.events)
-        even = Number((1.0 - self.nulls(column).value) / values.value, ASSUMED)
+        even = SourcedNumber((1.0 - self.nulls(column).value) / values.value, ASSUMED)
         return self.about("MOST FREQUENT", column.name) or even
 
 
@@ -215,7 +219,7 @@ class MemberNumbers(Amounts):
 
 
 @dataclass(frozen=True)
-class Members:
+class TypeMembers:
     """The members of a type; every event is in one of them only."""
 
     parts: tuple[MemberNumbers, ...]
@@ -224,35 +228,35 @@ class Members:
     def streams(self) -> list[str]:
         return list(dict.fromkeys(part.stream.name for part in self.parts))
 
-    def events(self) -> Number:
+    def events(self) -> SourcedNumber:
         return added(part.events for part in self.parts)
 
-    def rate(self) -> Number:
+    def rate(self) -> SourcedNumber:
         return added(part.rate for part in self.parts)
 
-    def distinct(self, attribute: str) -> Number:
+    def distinct(self, attribute: str) -> SourcedNumber:
         found = self._with_column(attribute)
         if not found:
-            return Number(1.0, ASSUMED)
+            return SourcedNumber(1.0, ASSUMED)
         numbers = [part.distinct(column, self._among(part)) for part, column in found]
         if all(part.is_constant(column) for part, column in found):
             return added(numbers)  # each type has a value of its own in the type column
-        return Number(max(number.value for number in numbers), weakest(*numbers))
+        return SourcedNumber(max(number.value for number in numbers), weakest(*numbers))
 
-    def nulls(self, attribute: str) -> Number:
+    def nulls(self, attribute: str) -> SourcedNumber:
         # A stream without the column has NULL there: docs/decisions/0021.
         return self._mean(attribute, MemberNumbers.nulls, missing=1.0)
 
-    def most_frequent(self, attribute: str) -> Number:
+    def most_frequent(self, attribute: str) -> SourcedNumber:
         found = self._with_column(attribute)
         if len(found) > 1 and all(part.is_constant(column) for part, column in found):
             events = [part.events for part, _ in found]
             total = added(events)
             share = max(number.value for number in events) / total.value if total.value > 0 else 1.0
-            return Number(share, total.origin)
+            return SourcedNumber(share, total.origin)
         return self._mean(attribute, MemberNumbers.most_frequent, missing=0.0)
 
-    def bounds(self, attribute: str) -> tuple[Number, Number] | None:
+    def bounds(self, attribute: str) -> tuple[SourcedNumber, SourcedNumber] | None:
         found = self._with_column(attribute)
         least = [part.about("LEAST", column.name) for part, column in found]
         greatest = [part.about("GREATEST", column.name) for part, column in found]
@@ -260,11 +264,11 @@ class Members:
         if not found or len(low) < len(found) or len(high) < len(found):
             return None
         return (
-            Number(min(number.value for number in low), weakest(*low)),
-            Number(max(number.value for number in high), weakest(*high)),
+            SourcedNumber(min(number.value for number in low), weakest(*low)),
+            SourcedNumber(max(number.value for number in high), weakest(*high)),
         )
 
-    def selectivity(self, text: str) -> Number | None:
+    def selectivity(self, text: str) -> SourcedNumber | None:
         """The share of events that meet a condition on one event, if it is said for all members."""
         said = [(part, part.about("SELECTIVITY", text)) for part in self.parts]
         known = [(part, share) for part, share in said if share is not None]
@@ -273,18 +277,20 @@ class Members:
     def _with_column(self, attribute: str) -> list[tuple[MemberNumbers, Column]]:
         return [(part, column) for part in self.parts if (column := part.column(attribute))]
 
-    def _among(self, part: MemberNumbers) -> Number:
+    def _among(self, part: MemberNumbers) -> SourcedNumber:
         """The events of all members in the stream of one of them."""
         return added(other.events for other in self.parts if other.stream.name == part.stream.name)
 
     def _mean(
-        self, attribute: str, share: Callable[[MemberNumbers, Column], Number], missing: float
-    ) -> Number:
+        self, attribute: str, share: Callable[[MemberNumbers, Column], SourcedNumber], missing: float
+    ) -> SourcedNumber:
         columns = ((part, part.column(attribute)) for part in self.parts)
-        return mean([(part, share(part, c) if c else Number(missing, "declared")) for part, c in columns])
+        return mean(
+            [(part, share(part, c) if c else SourcedNumber(missing, "declared")) for part, c in columns]
+        )
 
 
-def members_of(query: Match, types: Iterable[str], knowledge: Knowledge) -> Members:
+def members_of(query: Match, types: Iterable[str], knowledge: StatisticIndex) -> TypeMembers:
     """The members of some types of a query; a stream as a whole holds all of its types."""
     wanted = set(types)
     members = [member for known in query.types if known.name in wanted for member in known.members]
@@ -299,7 +305,7 @@ def members_of(query: Match, types: Iterable[str], knowledge: Knowledge) -> Memb
             found.append((member.stream, value))
     streams = {stream.name: stream for stream in query.streams}
     named = {name: _types_named(query, name) for name in dict.fromkeys(name for name, _ in found)}
-    return Members(tuple(MemberNumbers(streams[s], v, knowledge, named[s]) for s, v in found))
+    return TypeMembers(tuple(MemberNumbers(streams[s], v, knowledge, named[s]) for s, v in found))
 
 
 def _is_same(left: str | None, right: str | None) -> bool:
@@ -311,12 +317,12 @@ def _types_named(query: Match, stream: str) -> int:
     return len({member.value for member in members if member.stream == stream and member.value is not None})
 
 
-def added(numbers: Iterable[Number]) -> Number:
+def added(numbers: Iterable[SourcedNumber]) -> SourcedNumber:
     several = list(numbers)
-    return Number(sum(number.value for number in several), weakest(*several))
+    return SourcedNumber(sum(number.value for number in several), weakest(*several))
 
 
-def mean(shares: list[tuple[MemberNumbers, Number]]) -> Number:
+def mean(shares: list[tuple[MemberNumbers, SourcedNumber]]) -> SourcedNumber:
     """The mean of shares, weighted by the events of the members they are shares of."""
     if len(shares) == 1:
         return shares[0][1]
@@ -324,9 +330,9 @@ def mean(shares: list[tuple[MemberNumbers, Number]]) -> Number:
     origin = weakest(*weights, *(share for _, share in shares))
     total = sum(weight.value for weight in weights)
     if total == 0:
-        return Number(sum(share.value for _, share in shares) / len(shares), origin)
+        return SourcedNumber(sum(share.value for _, share in shares) / len(shares), origin)
     weighted = (w.value * share.value for w, (_, share) in zip(weights, shares, strict=True))
-    return Number(sum(weighted) / total, origin)
+    return SourcedNumber(sum(weighted) / total, origin)
 
 
 @dataclass(frozen=True)
@@ -336,21 +342,21 @@ class Statistics:
     `notes` are what a reader of the numbers should know: what could not be read, and what is not used.
     """
 
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownStatistic, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def knowledge(self) -> Knowledge:
+    def knowledge(self) -> StatisticIndex:
         """The same, ready to be looked up."""
-        return Knowledge(self.known)
+        return StatisticIndex(self.known)
 
     def total(self, query: Match, type: str) -> Fact:
         """Events of the type in the whole input."""
-        return self._fact(query, type, "events of", Members.events)
+        return self._fact(query, type, "events of", TypeMembers.events)
 
     def rate(self, query: Match, type: str) -> Fact:
         """Events of the type per second of event time."""
-        return self._fact(query, type, "events per second of", Members.rate)
+        return self._fact(query, type, "events per second of", TypeMembers.rate)
 
     def distinct(self, query: Match, type: str, attribute: str) -> Fact:
         """Distinct values of an attribute: at least 1."""
@@ -386,7 +392,7 @@ class Statistics:
         if not said:
             return None
         text = text_of(condition)
-        found = best(Number(one.value, one.origin) for one in said if one.subject == text)
+        found = best(SourcedNumber(one.value, one.origin) for one in said if one.subject == text)
         plain = plain_text_of(condition) if found is None else None
         if plain is not None:
             variable, text = plain
@@ -395,13 +401,15 @@ class Statistics:
 
     def supposing(self, stream: str, events: float) -> Statistics:
         """With an estimate of the events of a named query: assumed, too, but not blindly."""
-        return replace(self, known=(Known(stream, "EVENTS", events, "assumed"), *self.known))
+        return replace(self, known=(KnownStatistic(stream, "EVENTS", events, "assumed"), *self.known))
 
     def holding(self, stream: str, events: float) -> Statistics:
         """With an estimate of how many events of a named SELECT are valid at an instant."""
-        return replace(self, known=(Known(stream, "VALID", events, "assumed"), *self.known))
+        return replace(self, known=(KnownStatistic(stream, "VALID", events, "assumed"), *self.known))
 
-    def _fact(self, query: Match, type: str, what: str, answer: Callable[[Members], Number]) -> Fact:
+    def _fact(
+        self, query: Match, type: str, what: str, answer: Callable[[TypeMembers], SourcedNumber]
+    ) -> Fact:
         # Estimates ask the same again and again. By identity: rewrites mostly leave streams and types as they
         # are, and to hash them costs more than the answer. The entry keeps them: no other has their id.
         key = id(query.streams), id(query.types), type, what
@@ -424,6 +432,6 @@ def _types_of(query: Match, variable: str) -> Iterator[str]:
                 yield type
 
 
-def _named(type: str, members: Members) -> str:
+def _named(type: str, members: TypeMembers) -> str:
     streams = " and ".join(members.streams)
     return streams if streams == bare(type) else f"type {bare(type)} in {streams}"

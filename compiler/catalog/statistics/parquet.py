@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, raw_columns, rows_of
-from neelc.catalog.readers.parquet import NoArrow, Unreadable
+from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
 from neelc.catalog.readers.table import Row
 from neelc.errors import NeelError
 from neelc.files import CallError
@@ -35,7 +35,7 @@ _NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal")
 
 
 @dataclass(frozen=True)
-class Content:
+class ColumnContent:
     """What a column of a file holds: NULLs, and the least and the greatest of its other values.
 
     None is "not known", but for the values of a column that has none (`values` 0). Times are in nanoseconds,
@@ -52,11 +52,11 @@ class Content:
 @dataclass(frozen=True)
 class Footer:
     rows: int
-    columns: dict[str, Content]
+    columns: dict[str, ColumnContent]
 
 
 def read_footer(path: Path, names: Iterable[str]) -> Footer:
-    """The footer of one file, as far as columns of these names go; raises `NoArrow` or `Unreadable`."""
+    """The footer of one file, as far as columns of these names go; raises `NoArrow` or `UnreadableFile`."""
     wanted = {name.casefold() for name in names}
     try:
         pyarrow: Any = importlib.import_module("pyarrow")
@@ -75,25 +75,25 @@ def read_footer(path: Path, names: Iterable[str]) -> Footer:
             if name in types and name.casefold() in wanted
         }
     except (pyarrow.ArrowException, OSError) as error:
-        raise Unreadable(str(error)) from None
+        raise UnreadableFile(str(error)) from None
     return Footer(metadata.num_rows, columns)
 
 
-def _content(group: Any, at: int, arrow: str) -> Content:
+def _content(group: Any, at: int, arrow: str) -> ColumnContent:
     """What a column, of a type of Arrow, holds in one group of rows."""
     statistics = group.column(at).statistics
     if statistics is None:
-        return Content(group.num_rows, None)
+        return ColumnContent(group.num_rows, None)
     nulls = statistics.null_count if statistics.has_null_count else None
     values = group.num_rows - (nulls or 0)
     tick = next((tick for prefix, tick in _TICKS.items() if arrow.startswith(prefix)), None)
     if statistics.has_min_max and tick is not None:
         # Raw: as a datetime, nanoseconds would be cut or refused.
         ends = (Decimal(statistics.min_raw) * tick, Decimal(statistics.max_raw) * tick)
-        return Content(values, nulls, *ends, is_time=True)
+        return ColumnContent(values, nulls, *ends, is_time=True)
     if statistics.has_min_max and arrow.startswith(_NUMBERS):
-        return Content(values, nulls, number(statistics.min), number(statistics.max))
-    return Content(values, nulls)
+        return ColumnContent(values, nulls, number(statistics.min), number(statistics.max))
+    return ColumnContent(values, nulls)
 
 
 def number(value: object) -> Decimal | None:
@@ -107,11 +107,11 @@ def number(value: object) -> Decimal | None:
     return Decimal(str(value)) if math.isfinite(value) else None
 
 
-def joined(contents: Iterable[Content]) -> Content:
+def joined(contents: Iterable[ColumnContent]) -> ColumnContent:
     """Several parts of a column as one.
 
-    >>> print(joined([Content(2, 1, Decimal(3), Decimal(5)), Content(0, 4)]))
-    Content(values=2, nulls=5, least=Decimal('3'), greatest=Decimal('5'), is_time=False)
+    >>> print(joined([ColumnContent(2, 1, Decimal(3), Decimal(5)), ColumnContent(0, 4)]))
+    ColumnContent(values=2, nulls=5, least=Decimal('3'), greatest=Decimal('5'), is_time=False)
     """
     parts = list(contents)
     nulls = [part.nulls for part in parts if part.nulls is not None]
@@ -120,7 +120,7 @@ def joined(contents: Iterable[Content]) -> Content:
     greatest = [part.greatest for part in filled if part.greatest is not None]
     # One part that does not tell its bounds may go beyond those of all the others.
     told = len(least) == len(greatest) == len(filled) and len({part.is_time for part in filled}) == 1
-    return Content(
+    return ColumnContent(
         sum(part.values for part in parts),
         sum(nulls) if len(nulls) == len(parts) else None,
         min(least) if told else None,
@@ -151,27 +151,27 @@ _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 
 
 @dataclass(frozen=True)
-class Found:
+class FooterStatistics:
     """What footers say about a stream, and what the reader of these numbers should know."""
 
     said: tuple[Statistic, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def metadata_of(inputs: Inputs, stream: Stream) -> Found:
+def metadata_of(inputs: Inputs, stream: Stream) -> FooterStatistics:
     """What the Parquet files of a stream say about it; nothing if its data are of another format."""
     location = location_of(inputs, stream.name)
     if location is None:
-        return Found()
+        return FooterStatistics()
     files = [path for path in files_below(location.path) if kind_of(path, location.format) == "parquet"]
     if not files:
         expected = kind_of(location.path, location.format) == "parquet"
         note = f"{stream.name}: no Parquet files to read metadata from: {location.name}"
-        return Found(notes=(note,) if expected else ())
+        return FooterStatistics(notes=(note,) if expected else ())
     return footer_statistics(stream, files)
 
 
-def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOOTERS) -> Found:
+def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOOTERS) -> FooterStatistics:
     """The statistics of a stream whose data are these files."""
     chosen = spread(files, most)
     notes: list[str] = []
@@ -181,11 +181,11 @@ def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOO
             footers.append(read_footer(path, [column.name for column in stream.columns]))
         except NoArrow:
             note = f"{stream.name}: reading Parquet metadata requires pyarrow: pip install 'neelc[parquet]'"
-            return Found(notes=(note,))
-        except Unreadable as error:
+            return FooterStatistics(notes=(note,))
+        except UnreadableFile as error:
             notes.append(f"{stream.name}: {path.name}: its metadata cannot be read: {error}")
     if not footers:
-        return Found(notes=tuple(notes))
+        return FooterStatistics(notes=tuple(notes))
     if len(footers) < len(files):
         told = f"{len(footers)} of {len(files)} Parquet footers"
         notes.append(f"{stream.name}: {told} were read, and the number of events extrapolated")
@@ -194,7 +194,7 @@ def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOO
     columns = {column.name: _content_of_files(column, footers) for column in stream.columns}
     if rows > 0 and columns[stream.start].least is None:
         notes.append(f"{stream.name}: the Parquet footers do not tell the span of `{stream.start}`")
-    return Found(tuple(_said(stream, columns, rows, factor)), tuple(notes))
+    return FooterStatistics(tuple(_said(stream, columns, rows, factor)), tuple(notes))
 
 
 def spread(files: Sequence[Path], most: int) -> list[Path]:
@@ -208,15 +208,18 @@ def spread(files: Sequence[Path], most: int) -> list[Path]:
     return [files[round(at * (len(files) - 1) / max(1, most - 1))] for at in range(most)]
 
 
-def _content_of_files(column: Column, footers: Sequence[Footer]) -> Content:
+def _content_of_files(column: Column, footers: Sequence[Footer]) -> ColumnContent:
     found = ((footer, find(column.name, footer.columns)) for footer in footers)
     # Not in the file may mean NULL in all rows, or that the name of the directory holds the value.
     return joined(
-        footer.columns[name] if name is not None else Content(footer.rows, None) for footer, name in found
+        footer.columns[name] if name is not None else ColumnContent(footer.rows, None)
+        for footer, name in found
     )
 
 
-def _said(stream: Stream, columns: dict[str, Content], rows: int, factor: Decimal) -> Iterator[Statistic]:
+def _said(
+    stream: Stream, columns: dict[str, ColumnContent], rows: int, factor: Decimal
+) -> Iterator[Statistic]:
     start = columns[stream.start]
     # A row without a time is not an event.
     events = rows - (start.nulls or 0)
@@ -232,7 +235,7 @@ def _said(stream: Stream, columns: dict[str, Content], rows: int, factor: Decima
             yield Statistic("RANGE", (content.least, content.greatest), column=column.name)
 
 
-def _span(stream: Stream, start: Content) -> Decimal | None:
+def _span(stream: Stream, start: ColumnContent) -> Decimal | None:
     """Seconds from the first event to the last."""
     kind = next((column.type for column in stream.columns if column.name == stream.start), None)
     # What the file calls a time must be one for the script, too.

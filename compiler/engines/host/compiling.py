@@ -8,26 +8,26 @@ from dataclasses import dataclass, field
 from neelc.engines.host.simple import (
     SEES_ITS_OWN,
     NotSimple,
-    Understanding,
+    SimpleQueryReader,
     can_be_computed,
     nested_queries,
     understood_columns,
 )
 from neelc.engines.host.tables import (
     Describe,
-    Described,
-    Refused,
-    Table,
+    DescribedColumns,
+    HostTable,
+    SparkRejection,
+    SparkTextWriter,
     Tables,
-    Texts,
     is_query,
     known,
     refused_at,
     unknown_columns,
     unknown_query,
 )
-from neelc.engines.host.untrusted import Judging, without_comments
-from neelc.engines.spark.compiled import Compiled, variable_name
+from neelc.engines.host.untrusted import TrustCheck, without_comments
+from neelc.engines.spark.compiled import CompiledScript, variable_name
 from neelc.engines.spark.relations import Let, Relations
 from neelc.engines.spark.rows import row_relations
 from neelc.engines.spark.scans import free
@@ -38,14 +38,14 @@ from neelc.ir.expressions import NestedQuery
 from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column
 from neelc.ir.row_patterns import MatchRecognize
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.rows.bind.recognize import bound_clause, read_clause
 from neelc.rows.plan.plan import RowPlan, row_plan
 from neelc.scalar.parameters import to_constant
 from neelc.scalar.spark.expressions import sql
 from neelc.source import Source, Span
 from neelc.syntax.host import HostStatement
-from neelc.syntax.host_tokens import Clause, Token, clauses
+from neelc.syntax.host_tokens import HostClause, Token, clauses
 
 ALONE = (
     "what MATCH_RECOGNIZE reads cannot use columns of the query around it, even after LATERAL: "
@@ -56,7 +56,7 @@ TAKEN = ("spark", "streams", "aggregates", "recognizer", "query", "F", "args", "
 
 
 @dataclass(frozen=True)
-class Recognized:
+class RecognizedClause:
     """A clause, planned: the text of what it reads, and the name of its relation."""
 
     reads: str
@@ -70,20 +70,20 @@ class Recognized:
 
 
 @dataclass(frozen=True)
-class HostCompiled:
+class CompiledHostQuery:
     """A query as relations, and as source, and its clauses."""
 
-    compiled: Compiled
-    recognized: tuple[Recognized, ...]
+    compiled: CompiledScript
+    recognized: tuple[RecognizedClause, ...]
 
 
 @dataclass
-class Compiling:
+class HostCompiler:
     """Compiles the queries of a script one after the other. `tables` are the streams; `describe` asks Spark
     for what they do not tell, None if there is no Spark to ask."""
 
     source: Source
-    tables: dict[str, Table]
+    tables: dict[str, HostTable]
     arguments: Mapping[str, object]
     describe: Describe | None
     findings: Findings
@@ -91,7 +91,7 @@ class Compiling:
     lets: list[Let] = field(default_factory=list)
     relations: dict[Span | str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: set(TAKEN))
-    recognized: list[Recognized] = field(default_factory=list)
+    recognized: list[RecognizedClause] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     """The names of queries that were added: their columns are not known."""
 
@@ -101,7 +101,7 @@ class Compiling:
         if not is_query(statement, found, self.findings):
             return
         if self.untrusted:
-            judging = Judging(self.source.text, statement, found, self.tables, self.queries, self.findings)
+            judging = TrustCheck(self.source.text, statement, found, self.tables, self.queries, self.findings)
             if not judging.is_harmless():
                 return
         for clause in found:
@@ -114,11 +114,11 @@ class Compiling:
             self.relations[statement.name] = name
             self.queries.append(statement.name)
 
-    def _query(self, statement: HostStatement, found: Sequence[Clause], name: str) -> Let:
+    def _query(self, statement: HostStatement, found: Sequence[HostClause], name: str) -> Let:
         query = self._texts(found, statement).query(statement.span, self._literals())
         return Let(name, query, "The query itself, by Spark.")
 
-    def _clause(self, clause: Clause, others: Sequence[Clause], statement: HostStatement) -> None:
+    def _clause(self, clause: HostClause, others: Sequence[HostClause], statement: HostStatement) -> None:
         """Add the relations of a clause, unless something is wrong with it."""
         before = len(self.findings.diagnostics)
         parsed = read_clause(self.source, clause, self.arguments, self.findings)
@@ -139,7 +139,7 @@ class Compiling:
             return
         try:
             plan = row_plan(bound)
-        except Unsupported as refusal:
+        except UnsupportedQuery as refusal:
             message = f"not supported yet: {refusal.what}"
             self.findings.report("NEEL4001", message, refusal.span or clause.span, refusal.hint)
             return
@@ -148,15 +148,15 @@ class Compiling:
         name = free(variable_name(_name_behind(clause, statement) or "recognized"), self.taken)
         self.lets += row_relations(plan, reads, name, self.taken)
         self.relations[clause.span] = name
-        self.recognized.append(Recognized(self._text(clause), plan, name))
+        self.recognized.append(RecognizedClause(self._text(clause), plan, name))
 
     def _source(
-        self, clause: Clause, others: Sequence[Clause], statement: HostStatement
-    ) -> tuple[Described, str, str] | None:
+        self, clause: HostClause, others: Sequence[HostClause], statement: HostStatement
+    ) -> tuple[DescribedColumns, str, str] | None:
         """The columns of what a clause reads, the unit of its times, and its relation."""
         table = self._table(clause)
         if table is not None:
-            return Described(table.columns), table.unit, self._read(table)
+            return DescribedColumns(table.columns), table.unit, self._read(table)
         assert clause.source is not None
         name = free(variable_name(clause.name or "source"), self.taken)
         query = self._texts(others, statement).source(clause, self._literals())
@@ -165,7 +165,11 @@ class Compiling:
         return (described, "MILLISECOND", name) if described.columns else None
 
     def _nested(
-        self, parsed: MatchRecognize, clause: Clause, others: Sequence[Clause], statement: HostStatement
+        self,
+        parsed: MatchRecognize,
+        clause: HostClause,
+        others: Sequence[HostClause],
+        statement: HostStatement,
     ) -> dict[str, tuple[Column, ...]] | None:
         """The columns of the queries inside a clause, by their texts; None, and reports, if one is wrong."""
         found: dict[str, tuple[Column, ...]] = {}
@@ -179,11 +183,11 @@ class Compiling:
         return None if len(self.findings.diagnostics) > before else found
 
     def _nested_columns(
-        self, query: NestedQuery, clause: Clause, others: Sequence[Clause], statement: HostStatement
+        self, query: NestedQuery, clause: HostClause, others: Sequence[HostClause], statement: HostStatement
     ) -> tuple[Column, ...]:
         assert query.place is not None
         if self.describe is None:
-            understanding = Understanding(self.source, self.tables, self.arguments, self.findings)
+            understanding = SimpleQueryReader(self.source, self.tables, self.arguments, self.findings)
             try:
                 known = understanding.nested(query)
             except NotSimple:
@@ -193,7 +197,7 @@ class Compiling:
         text = self._texts(others, statement).nested(query.place, clause, self._literals())
         try:
             described = self.describe(Relations((*self.lets, Let(free("nested", set(self.taken)), text))))
-        except Refused as refusal:
+        except SparkRejection as refusal:
             refused_at(refusal, query.place, self.findings, SEES_ITS_OWN)
             return ()
         for name, kind in described.others:
@@ -202,7 +206,12 @@ class Compiling:
         return described.columns
 
     def _extended(
-        self, reads: str, bound: Recognize, clause: Clause, others: Sequence[Clause], statement: HostStatement
+        self,
+        reads: str,
+        bound: Recognize,
+        clause: HostClause,
+        others: Sequence[HostClause],
+        statement: HostStatement,
     ) -> str:
         """A relation with the columns of queries inside a clause."""
         texts = self._texts(others, statement)
@@ -211,34 +220,36 @@ class Compiling:
         self.lets.append(Let(name, query, "What queries inside the clause give each row."))
         return name
 
-    def _table(self, clause: Clause) -> Table | None:
+    def _table(self, clause: HostClause) -> HostTable | None:
         """The stream that a clause reads, if it reads one."""
         if len(clause.table) != 1 or find(written(clause.table[0]), map(written, clause.defined)):
             return None
         return known(clause.table[0], self.tables)
 
-    def _read(self, table: Table) -> str:
+    def _read(self, table: HostTable) -> str:
         """The relation of a stream."""
         if table.name not in self.relations:
             self.relations[table.name] = free(variable_name(table.name), self.taken)
             self.lets.append(Let(self.relations[table.name], table.read, f"The stream {table.name}."))
         return self.relations[table.name]
 
-    def _described(self, clause: Clause) -> Described:
+    def _described(self, clause: HostClause) -> DescribedColumns:
         """The columns of what a clause reads, the last relation; none, and a report, if nobody knows."""
         assert clause.source is not None
         if self.describe is not None:
             try:
                 return self.describe(Relations(tuple(self.lets)))
-            except Refused as refusal:
+            except SparkRejection as refusal:
                 refused_at(refusal, clause.source, self.findings, ALONE if clause.is_inside else None)
-                return Described(())
+                return DescribedColumns(())
         columns = understood_columns(self.source, clause.source, self.tables, self.arguments)
         if columns is None:
             unknown_columns(clause, self._text(clause), self.findings)
-        return Described(columns or ())
+        return DescribedColumns(columns or ())
 
-    def _columns_are_wrong(self, clause: Clause, parsed: MatchRecognize, described: Described) -> bool:
+    def _columns_are_wrong(
+        self, clause: HostClause, parsed: MatchRecognize, described: DescribedColumns
+    ) -> bool:
         assert clause.source is not None
         names = [column.name.casefold() for column in described.columns]
         twice = next((one for one in described.columns if names.count(one.name.casefold()) > 1), None)
@@ -252,14 +263,14 @@ class Compiling:
             return True
         return twice is not None
 
-    def _texts(self, found: Sequence[Clause], statement: HostStatement) -> Texts:
+    def _texts(self, found: Sequence[HostClause], statement: HostStatement) -> SparkTextWriter:
         mentioned = [table for name, table in self.tables.items() if statement.mentions(name)]
         names = [*self.queries, *(table.name for table in mentioned)]
         for table in mentioned:
             self._read(table)
-        return Texts(self.source.text, found, self.relations, tuple(names))
+        return SparkTextWriter(self.source.text, found, self.relations, tuple(names))
 
-    def _text(self, clause: Clause) -> str:
+    def _text(self, clause: HostClause) -> str:
         assert clause.source is not None
         return self.source.text[clause.source.start : clause.source.end]
 
@@ -276,11 +287,11 @@ def compiled_host(
     arguments: Mapping[str, object],
     describe: Describe | None,
     untrusted: bool = False,
-) -> HostCompiled:
+) -> CompiledHostQuery:
     """The last of the queries, with those before it that have names; raises `NeelError`."""
     findings = Findings(source)
     text = without_comments(source, statements) if untrusted else source
-    compiling = Compiling(text, dict(tables), arguments, describe, findings, untrusted)
+    compiling = HostCompiler(text, dict(tables), arguments, describe, findings, untrusted)
     *before, last = statements
     for statement in before:
         if statement.name is not None and last.mentions(statement.name):
@@ -291,10 +302,10 @@ def compiled_host(
     relations = Relations(tuple(compiling.lets))
     strategies = tuple((one.relation, one.strategy) for one in compiling.recognized)
     title = source.text[last.span.start : last.span.end]
-    return HostCompiled(Compiled(relations, title, (), strategies), tuple(compiling.recognized))
+    return CompiledHostQuery(CompiledScript(relations, title, (), strategies), tuple(compiling.recognized))
 
 
-def _is_inside(one: Clause, other: Clause) -> bool:
+def _is_inside(one: HostClause, other: HostClause) -> bool:
     source = other.source
     within = source is not None and source.start <= one.span.start and one.span.end <= source.end
     return within or any(
@@ -304,7 +315,7 @@ def _is_inside(one: Clause, other: Clause) -> bool:
     )
 
 
-def _name_behind(clause: Clause, statement: HostStatement) -> str | None:
+def _name_behind(clause: HostClause, statement: HostStatement) -> str | None:
     """The name that the query gives the result of a clause."""
     after: list[Token] = [token for token in statement.tokens if token.start >= clause.span.end][:2]
     if clause.is_named and after and after[0].says("AS"):

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neelc import syntax as parse
-from neelc.catalog.inputs import Given, Inputs, complete, merged, rows_of
+from neelc.catalog.inputs import GivenStream, Inputs, complete, merged, rows_of
 from neelc.catalog.readers.table import Row
-from neelc.engines.host.compiling import HostCompiled, compiled_host
-from neelc.engines.host.simple import NotSimple, SimpleQuery, TooManyRows, Understanding, answer
-from neelc.engines.host.tables import Describe, Table, declared_tables
+from neelc.engines.host.compiling import CompiledHostQuery, compiled_host
+from neelc.engines.host.simple import MultipleRows, NotSimple, SimpleQuery, SimpleQueryReader, answer
+from neelc.engines.host.tables import Describe, HostTable, declared_tables
 from neelc.engines.host.untrusted import refuse_files_and_agents
 from neelc.engines.spark.relations import Read
 from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings
 from neelc.ir.names import find
 from neelc.ir.program import Stream
-from neelc.ir.script import CreateStream, Script, Unread
+from neelc.ir.script import CreateStream, Script, UnreadStatement
 from neelc.program import bind
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip
@@ -39,7 +39,7 @@ class HostInputs:
     script: HostScript
     inputs: Inputs
     streams: tuple[Stream, ...]
-    tables: Mapping[str, Table]
+    tables: Mapping[str, HostTable]
     arguments: Mapping[str, object]
     untrusted: bool = False
 
@@ -47,7 +47,7 @@ class HostInputs:
     def source(self) -> Source:
         return self.script.source
 
-    def compiled(self, place: int, describe: Describe | None = None) -> HostCompiled:
+    def compiled(self, place: int, describe: Describe | None = None) -> CompiledHostQuery:
         """One of the queries for Spark; raises `NeelError`."""
         statements = self.script.statements[: place + 1]
         return compiled_host(statements, self.source, self.tables, self.arguments, describe, self.untrusted)
@@ -59,7 +59,9 @@ class HostInputs:
         if self.untrusted:
             self.compiled(place)  # judges it, for every engine alike
         try:
-            found = Understanding(self.source, self.tables, self.arguments, findings).query(statement.span)
+            found = SimpleQueryReader(self.source, self.tables, self.arguments, findings).query(
+                statement.span
+            )
         except NotSimple as reason:
             self.compiled(place)  # tells what is wrong, if something is
             message = f"the reference engine does not run {reason}"
@@ -77,7 +79,7 @@ class HostInputs:
         except CannotSkip as failure:
             hint = "skip to a variable of later rows, or write SKIP PAST LAST ROW"
             raise self._error("NEEL5009", str(failure), self._skip(span), hint) from None
-        except TooManyRows as failure:
+        except MultipleRows as failure:
             hint = "choose one of its rows, by WHERE or by an aggregate"
             raise self._error("NEEL5050", str(failure), failure.query.span or span, hint) from None
         except LimitReached as limit:
@@ -103,7 +105,7 @@ class HostInputs:
 
 def host_inputs(
     script: HostScript,
-    given: Sequence[Given],
+    given: Sequence[GivenStream],
     directory: Path,
     arguments: Mapping[str, object],
     untrusted: bool = False,
@@ -120,14 +122,16 @@ def host_inputs(
     for one in given:
         if one not in ours:
             columns = merged(one.open(True))
-            tables[one.name] = Table(one.name, columns, Read(one.name), one.unit or "MILLISECOND")
+            tables[one.name] = HostTable(one.name, columns, Read(one.name), one.unit or "MILLISECOND")
     return HostInputs(script, replace(inputs, given=tuple(given)), streams, tables, arguments, untrusted)
 
 
 def declarations(script: HostScript) -> Script:
     """The statements that declare streams, and those that cannot be read."""
     own = parse.read(script.own)
-    return replace(own, statements=tuple(s for s in own.statements if isinstance(s, CreateStream | Unread)))
+    return replace(
+        own, statements=tuple(s for s in own.statements if isinstance(s, CreateStream | UnreadStatement))
+    )
 
 
 def streams_of(script: Script, source: Source) -> tuple[Stream, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc import syntax as parse
-from neelc.catalog.streams import Names, Relation
+from neelc.catalog.streams import ColumnSource, SelectNames
 from neelc.engines.host.tables import Tables, known
 from neelc.errors import NeelError
 from neelc.findings import Findings
@@ -17,13 +17,13 @@ from neelc.ir.names import bare, same, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.program import Column, OutputColumn
 from neelc.ir.row_patterns import MatchRecognize, Output
-from neelc.ir.script import FromItem, FromQuery, FromStream, Query, RunQuery, Select
+from neelc.ir.script import FromItem, FromQuery, FromStream, RunQuery, ScriptQuery, Select
 from neelc.pattern.bind.outputs import output_name
 from neelc.rows.bind.expressions import QUERY
 from neelc.rows.bind.recognize import bound_clause, check_row_pattern
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, comparable
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable
 from neelc.runtime.reference.recognize import recognized
 from neelc.runtime.reference.results import Result
 from neelc.scalar.parameters import with_arguments
@@ -55,7 +55,7 @@ class SimpleQuery:
         return any(isinstance(node, e.Aggregate) for one in self.outputs for node in walk(one.expression))
 
 
-Read = tuple[str | SimpleQuery, Recognize | None, Relation, tuple[tuple[OutputColumn, SimpleQuery], ...]]
+Read = tuple[str | SimpleQuery, Recognize | None, ColumnSource, tuple[tuple[OutputColumn, SimpleQuery], ...]]
 """What is read, the clause over it, the rows that come out, and what queries inside the clause give."""
 
 SEES_ITS_OWN = "a subquery in MATCH_RECOGNIZE can name its own tables only, not the rows of the pattern"
@@ -66,7 +66,7 @@ class NotSimple(Exception):
 
 
 @dataclass(frozen=True)
-class Understanding:
+class SimpleQueryReader:
     """What queries are understood with: the streams, and the values of parameters."""
 
     source: Source
@@ -86,7 +86,7 @@ class Understanding:
             raise NotSimple("this kind of query")
         return self._select(with_arguments(statements[0], self.arguments, self.findings).query)
 
-    def _select(self, query: Query) -> SimpleQuery | None:
+    def _select(self, query: ScriptQuery) -> SimpleQuery | None:
         if not isinstance(query, Select):
             raise NotSimple("a pattern here")
         _check(query)
@@ -95,7 +95,7 @@ class Understanding:
         if found is None:
             return None
         reads, recognize, relation, nested = found
-        names = Names((relation,), self.findings)
+        names = SelectNames((relation,), self.findings)
         report, before = self.findings.report, len(self.findings.diagnostics)
         where = None if query.where is None else typed_condition(names.resolved(query.where), "WHERE", report)
         outputs = tuple(one for item in query.items for one in self._outputs(item, names, relation))
@@ -120,7 +120,7 @@ class Understanding:
         if reads is None:
             return None
         own = item.name if isinstance(item, FromStream) else ""
-        relation = Relation(bare(item.alias or own), columns)
+        relation = ColumnSource(bare(item.alias or own), columns)
         if item.matcher is None:
             return reads, None, relation, ()
         if not isinstance(item.matcher, MatchRecognize) or item.window is not None:
@@ -134,7 +134,7 @@ class Understanding:
             return None
         name = bare(item.matcher_alias) if item.matcher_alias else relation.name
         columns_of = tuple((one, nested[query_of(one).text]) for one in bound.nested)
-        return reads, bound, Relation(name, bound.output), columns_of
+        return reads, bound, ColumnSource(name, bound.output), columns_of
 
     def _nested(self, matcher: MatchRecognize) -> dict[str, SimpleQuery]:
         """The queries inside a clause, by their texts; those that are wrong are reported."""
@@ -155,12 +155,12 @@ class Understanding:
                 if table is None:
                     raise NotSimple(f"a query of `{bare(name)}`, whose columns are not known here")
                 return table.name, table.columns, table.unit
-            case FromQuery(query=Query() as inner):
+            case FromQuery(query=ScriptQuery() as inner):
                 found = self._select(inner)
                 return found, () if found is None else found.columns, "MILLISECOND"
         raise NotSimple("MATCH(...) in FROM")
 
-    def _outputs(self, item: Output, names: Names, relation: Relation) -> list[OutputColumn]:
+    def _outputs(self, item: Output, names: SelectNames, relation: ColumnSource) -> list[OutputColumn]:
         if isinstance(item.expression, e.Star):
             qualifier = item.expression.qualifier
             if qualifier is None or same(qualifier, written(relation.name)):
@@ -169,7 +169,7 @@ class Understanding:
                 ]
         return [self._output(item, names)]
 
-    def _output(self, item: Output, names: Names) -> OutputColumn:
+    def _output(self, item: Output, names: SelectNames) -> OutputColumn:
         value, kind = typed(names.resolved(item.expression), self.findings.report)
         plain = item.expression.parts[-1] if isinstance(item.expression, e.Name) else None
         name = item.alias or plain or written(output_name(item.expression))
@@ -183,7 +183,7 @@ def _check(query: Select) -> None:
     ordered = (n for n in calls if n.name.lower() in ("first", "last", "collect_list", "collect_set"))
     conditions = [] if query.where is None else [query.where]
     nested = (n for x in (*expressions, *conditions) for n in walk(x) if isinstance(n, e.NestedQuery))
-    filtered = (n for x in expressions for n in walk(x) if isinstance(n, e.Filtered))
+    filtered = (n for x in expressions for n in walk(x) if isinstance(n, e.FilteredCall))
     for what, is_there in (
         ("joins", len(query.sources) != 1),
         ("GROUP BY", query.group_by),
@@ -242,7 +242,7 @@ def understood_columns(
         return None
     findings = Findings(source)
     try:
-        found = Understanding(source, tables, arguments, findings).query(inner)
+        found = SimpleQueryReader(source, tables, arguments, findings).query(inner)
     except NotSimple:
         return None
     return None if found is None or findings.diagnostics else found.columns
@@ -269,7 +269,7 @@ Rows = Sequence[Mapping[str, object]]
 def answer(query: SimpleQuery, tables: Mapping[str, Rows]) -> Result:
     """The rows of a query; `tables` are those of the streams."""
     contexts = [
-        Context({written(query.name): Event("", 0, None, 0, 0, row, (None, None))})
+        EvaluationContext({written(query.name): ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
         for row in _rows(query, tables)
     ]
     if query.where is not None:
@@ -297,7 +297,7 @@ def rows_read(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
     return rows
 
 
-class TooManyRows(Exception):
+class MultipleRows(Exception):
     """A query inside a clause has several rows, where one value is expected."""
 
     def __init__(self, query: e.NestedQuery, rows: int) -> None:
@@ -316,7 +316,7 @@ def _given(expression: e.Expr, values: Sequence[object]) -> Callable[[Mapping[st
         case e.NestedQuery(exists=True):
             return lambda row: bool(values)
         case e.NestedQuery() if len(values) > 1:
-            raise TooManyRows(expression, len(values))
+            raise MultipleRows(expression, len(values))
     return lambda row: values[0] if values else None
 
 
@@ -334,17 +334,19 @@ def _is_among(value: object, among: set[object], has_rows: bool, has_null: bool)
 
 
 def _at_row(expression: e.Expr, row: Mapping[str, object]) -> object:
-    return evaluate(expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+    return evaluate(
+        expression, EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
+    )
 
 
 def _evaluated(item: e.Expr, variable: str, value: object) -> object:
     """What a value of the query is compared as."""
     (column,) = {node.name for node in walk(item) if isinstance(node, e.Attribute)}
     row = {bare(column): value}
-    return evaluate(item, Context({variable: Event("", 0, None, 0, 0, row, (None, None))}))
+    return evaluate(item, EvaluationContext({variable: ReferenceEvent("", 0, None, 0, 0, row, (None, None))}))
 
 
-def _aggregated(expression: e.Expr, contexts: Sequence[Context]) -> object:
+def _aggregated(expression: e.Expr, contexts: Sequence[EvaluationContext]) -> object:
     """An expression of aggregates over all rows."""
 
     def change(node: Node) -> Node:
@@ -360,7 +362,7 @@ def _aggregated(expression: e.Expr, contexts: Sequence[Context]) -> object:
 
     changed = change(expression)
     assert isinstance(changed, e.Expr)
-    return evaluate(changed, Context({}))
+    return evaluate(changed, EvaluationContext({}))
 
 
 def _named(result: Result) -> Rows:

@@ -20,11 +20,11 @@ from neelc.scalar.spark.trees import QUERY as QUERY_KIND
 from neelc.scalar.spark.trees import alias, identifier, read_statement
 from neelc.source import Span
 from neelc.syntax.host import HostStatement
-from neelc.syntax.host_tokens import Clause, Token, With, end_of_group, tokens
+from neelc.syntax.host_tokens import HostClause, Token, WithClause, end_of_group, tokens
 
 
 @dataclass(frozen=True)
-class Table:
+class HostTable:
     """A stream that a query may read by its bare name; `unit` is that of integer times."""
 
     name: str
@@ -34,14 +34,14 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedColumns:
     """The columns of a relation, and those of types that neelc does not know: their names and types."""
 
     columns: tuple[Column, ...]
     others: tuple[tuple[str, str], ...] = ()
 
 
-class Refused(Exception):
+class SparkRejection(Exception):
     """Spark does not understand a query; `fragment` is the part of its text that it points at."""
 
     def __init__(self, message: str, fragment: str = "") -> None:
@@ -50,24 +50,24 @@ class Refused(Exception):
         self.fragment = fragment
 
 
-Describe = Callable[[Relations], Described]
-"""Asks Spark for the columns of the last of some relations, or raises `Refused`. Nothing is run."""
+Describe = Callable[[Relations], DescribedColumns]
+"""Asks Spark for the columns of the last of some relations, or raises `SparkRejection`. Nothing is run."""
 
-Tables = Mapping[str, Table]
+Tables = Mapping[str, HostTable]
 
 
-def declared_tables(streams: Iterable[Stream]) -> dict[str, Table]:
+def declared_tables(streams: Iterable[Stream]) -> dict[str, HostTable]:
     """The streams that a script declares."""
     return {
-        stream.name: Table(stream.name, stream.columns, stream_read(stream), stream.unit)
+        stream.name: HostTable(stream.name, stream.columns, stream_read(stream), stream.unit)
         for stream in streams
     }
 
 
-def known(name: str, tables: Tables) -> Table | None:
+def known(name: str, tables: Tables) -> HostTable | None:
     """The table of a bare name.
 
-    >>> table = Table("Trades", (), Read("Trades"))
+    >>> table = HostTable("Trades", (), Read("Trades"))
     >>> known("trades", {"Trades": table}) is table, known("quotes", {"Trades": table})
     (True, None)
     """
@@ -84,12 +84,12 @@ def can_be_time(column: Column) -> bool:
 
 
 @dataclass
-class Texts:
+class SparkTextWriter:
     """Writes parts of a text for Spark. `relations` has the names of relations: for clauses by their places,
     for `streams` and earlier queries by their names. Those that were written are in `used`."""
 
     text: str
-    clauses: Sequence[Clause]
+    clauses: Sequence[HostClause]
     relations: Mapping[Span | str, str]
     streams: tuple[str, ...]
     used: list[str] = field(default_factory=list)
@@ -98,17 +98,17 @@ class Texts:
         """A whole query."""
         return self._finished(self._part(span), arguments)
 
-    def source(self, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+    def source(self, clause: HostClause, arguments: Mapping[str, str]) -> SparkQuery:
         """What a clause reads, as a query: with the definitions of WITH that it sees."""
         assert clause.source is not None
         return self._visible(f"SELECT * FROM {self._part(clause.source)}", clause, arguments)
 
-    def nested(self, place: Span, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+    def nested(self, place: Span, clause: HostClause, arguments: Mapping[str, str]) -> SparkQuery:
         """A query inside a clause, as one of its own."""
         return self._visible(self._part(place), clause, arguments)
 
     def extended(
-        self, reads: str, columns: Sequence[OutputColumn], clause: Clause, arguments: Mapping[str, str]
+        self, reads: str, columns: Sequence[OutputColumn], clause: HostClause, arguments: Mapping[str, str]
     ) -> SparkQuery:
         """The rows that a clause reads, with the columns that the queries inside of it give each."""
         self.used.append(reads)
@@ -136,14 +136,14 @@ class Texts:
             f"  ELSE FALSE END"
         )
 
-    def _visible(self, found: str, clause: Clause, arguments: Mapping[str, str]) -> SparkQuery:
+    def _visible(self, found: str, clause: HostClause, arguments: Mapping[str, str]) -> SparkQuery:
         """A query with the definitions of WITH that a clause sees."""
         for group in reversed(clause.visible):
             inner = f"(\n{found}\n)" if found.startswith("WITH") else found
             found = f"{self._with(group)}\n{inner}"
         return self._finished(found, arguments)
 
-    def _with(self, group: With) -> str:
+    def _with(self, group: WithClause) -> str:
         parts = ",\n".join(self._part(one.span) for one in group.definitions)
         return f"WITH {'RECURSIVE ' if group.recursive else ''}{parts}"
 
@@ -156,7 +156,7 @@ class Texts:
             found += _escaped(before) + _apart(before[-1:], self._named(clause), self.text[at : at + 1])
         return found + _escaped(self.text[at : span.end])
 
-    def _outermost(self, span: Span) -> list[Clause]:
+    def _outermost(self, span: Span) -> list[HostClause]:
         inside = [c for c in self.clauses if span.start <= c.whole.start and c.span.end <= span.end]
         return [
             one
@@ -164,7 +164,7 @@ class Texts:
             if not any(o.whole.start <= one.whole.start and one.span.end < o.span.end for o in inside)
         ]
 
-    def _named(self, clause: Clause) -> str:
+    def _named(self, clause: HostClause) -> str:
         """Without a name of its own, the result is called like what the clause reads."""
         self.used.append(self.relations[clause.span])
         name = "{" + self.relations[clause.span] + "}"
@@ -191,7 +191,7 @@ class Texts:
 STAND_IN = "neelc_stand_in_"
 
 
-def stand_in_text(text: str, found: Sequence[Clause], span: Span) -> str:
+def stand_in_text(text: str, found: Sequence[HostClause], span: Span) -> str:
     """A part of a text as Spark's SQL alone: with names of tables where clauses, and what they read, stand.
 
     >>> from neelc.syntax.host_tokens import clauses
@@ -200,7 +200,7 @@ def stand_in_text(text: str, found: Sequence[Clause], span: Span) -> str:
     "SELECT * FROM neelc_stand_in_0 AS t WHERE x = '{'"
     """
     names: dict[Span | str, str] = {one.span: f"{STAND_IN}{place}" for place, one in enumerate(found)}
-    written = Texts(text, found, names, ())._part(span)
+    written = SparkTextWriter(text, found, names, ())._part(span)
     for name in names.values():
         written = written.replace("{" + name + "}", name)
     return written.replace("{{", "{").replace("}}", "}")
@@ -250,7 +250,7 @@ MAX_NESTING = 100
 NAME = "MATCH_RECOGNIZE can only be used in a query; if this is a name, put backticks around it"
 
 
-def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
+def unknown_columns(clause: HostClause, text: str, findings: Findings) -> None:
     """Report that the columns of a source are not known without Spark."""
     assert clause.source is not None
     if len(clause.table) == 1 and clause.table[0] not in clause.defined:
@@ -266,7 +266,7 @@ def unknown_columns(clause: Clause, text: str, findings: Findings) -> None:
     findings.report("NEEL2220", message, clause.source, hint)
 
 
-def is_query(statement: HostStatement, found: Sequence[Clause], findings: Findings) -> bool:
+def is_query(statement: HostStatement, found: Sequence[HostClause], findings: Findings) -> bool:
     """Whether a statement asks for rows and does nothing else; a report if not. Spark executes others as it
     reads them: a DataFrame of an INSERT is one that has been executed."""
     deep = _too_deep(statement.tokens)
@@ -362,7 +362,9 @@ def unknown_query(query: NestedQuery, findings: Findings) -> None:
     findings.report("NEEL2220", message, query.span, hint)
 
 
-def refused_at(refusal: Refused, span: Span, findings: Findings, unresolved: str | None = None) -> None:
+def refused_at(
+    refusal: SparkRejection, span: Span, findings: Findings, unresolved: str | None = None
+) -> None:
     """Report what Spark says, at the part of the text that it points at; with a hint for names that it does
     not know."""
     is_missing = "TABLE_OR_VIEW_NOT_FOUND" in refusal.message

@@ -24,7 +24,7 @@ from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.spark.trees import read_statement, same_name
 from neelc.source import Source, Span
 from neelc.syntax.host import HostStatement
-from neelc.syntax.host_tokens import CLAUSE, MARK, QUOTED, STRING, WORD, Clause, Token, end_of_group
+from neelc.syntax.host_tokens import CLAUSE, MARK, QUOTED, STRING, WORD, HostClause, Token, end_of_group
 
 # What a query around MATCH_RECOGNIZE may call if its text is not trusted.
 #
@@ -148,13 +148,13 @@ def without_comments(source: Source, statements: Iterable[HostStatement]) -> Sou
 
 
 @dataclass(frozen=True)
-class Judging:
+class TrustCheck:
     """Judges a query. `text` is what Spark is given, `tables` are those that it may read, and the `queries`
     before it."""
 
     text: str
     statement: HostStatement
-    clauses: Sequence[Clause]
+    clauses: Sequence[HostClause]
     tables: Tables
     queries: Sequence[str]
     findings: Findings

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.algebra.plan.aggregates import folded_of, result_type
-from neelc.engines.spark.correlations import Emitting, Stage, key_of, named
-from neelc.engines.spark.relations import Call, Called, Extend, Items, Kernel, Select, Sorted
+from neelc.engines.spark.correlations import EventRelation, RelationBuilder, key_of, named
+from neelc.engines.spark.relations import (
+    CalledFunctions,
+    Extend,
+    FunctionCall,
+    Items,
+    Kernel,
+    SelectColumns,
+    Sorted,
+)
 from neelc.ir.algebra import Aggregator, Coalesced
 from neelc.ir.expressions import Aggregate, Expr
 from neelc.ir.node import walk
 from neelc.ir.types import DOUBLE, FLOAT, DataType
-from neelc.runtime.kernels.snapshots.program import LIST, CoalesceProgram, Folded, SnapshotProgram
+from neelc.runtime.kernels.snapshots.program import LIST, CoalesceProgram, SnapshotAggregate, SnapshotProgram
 from neelc.scalar.spark.expressions import floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 from neelc.scalar.type_of import type_of
@@ -26,10 +34,12 @@ class _Columns:
 
     keys: tuple[tuple[str, DataType], ...]
     arguments: Items
-    folded: dict[Expr, Folded]
+    folded: dict[Expr, SnapshotAggregate]
 
 
-def emit_aggregator(emitting: Emitting, aggregator: Aggregator, stage: Stage, chunked: bool) -> Stage:
+def emit_aggregator(
+    emitting: RelationBuilder, aggregator: Aggregator, stage: EventRelation, chunked: bool
+) -> EventRelation:
     """The aggregates of what is valid at an instant, for each group. Without a group, or if it is `chunked`,
     time is cut into chunks, if it is known how long events are valid."""
     columns = _columns(aggregator, stage)
@@ -40,7 +50,7 @@ def emit_aggregator(emitting: Emitting, aggregator: Aggregator, stage: Stage, ch
         ("`end`", "end"),
         *columns.arguments,
     )  # fmt: skip
-    read = emitting.let("grouped", Select(stage.relation, items), "What is aggregated, and by what.")
+    read = emitting.let("grouped", SelectColumns(stage.relation, items), "What is aggregated, and by what.")
     keys = tuple(name for name, _ in columns.keys)
     chunk = None
     if stage.length is not None and (chunked or not keys):
@@ -60,7 +70,7 @@ def emit_aggregator(emitting: Emitting, aggregator: Aggregator, stage: Stage, ch
     return _result(emitting, aggregator, stage, columns, _called(emitting, columns, found))
 
 
-def _given_type(node: Expr, one: Folded) -> str:
+def _given_type(node: Expr, one: SnapshotAggregate) -> str:
     """What the kernel gives: a list for a function of a user."""
     if one.function != LIST:
         return spark_type(result_type(node))
@@ -68,22 +78,22 @@ def _given_type(node: Expr, one: Folded) -> str:
     return f"ARRAY<{spark_type(type_of(node.argument))}>"
 
 
-def _called(emitting: Emitting, columns: _Columns, source: str) -> str:
+def _called(emitting: RelationBuilder, columns: _Columns, source: str) -> str:
     """The relation with what functions of users give, in place of their lists."""
     calls = [
-        Call(node.name, one.name, f"{one.name} of {node.name}", spark_type(result_type(node)))
+        FunctionCall(node.name, one.name, f"{one.name} of {node.name}", spark_type(result_type(node)))
         for node, one in columns.folded.items()
         if isinstance(node, Aggregate) and one.function == LIST
     ]
     if not calls:
         return source
-    return emitting.let("called", Called(source, tuple(calls)), "What users' functions give.")
+    return emitting.let("called", CalledFunctions(source, tuple(calls)), "What users' functions give.")
 
 
-def _columns(aggregator: Aggregator, stage: Stage) -> _Columns:
+def _columns(aggregator: Aggregator, stage: EventRelation) -> _Columns:
     keys = tuple((f"group_{number}", one.type) for number, one in enumerate(aggregator.groups, 1))
     arguments: dict[Expr, str] = {}
-    folded: dict[Expr, Folded] = {}
+    folded: dict[Expr, SnapshotAggregate] = {}
     for output in aggregator.aggregates:
         for node in walk(output.expression):
             if isinstance(node, Aggregate) and node not in folded:
@@ -95,7 +105,9 @@ def _columns(aggregator: Aggregator, stage: Stage) -> _Columns:
     return _Columns(keys, items, folded)
 
 
-def _result(emitting: Emitting, aggregator: Aggregator, stage: Stage, columns: _Columns, found: str) -> Stage:
+def _result(
+    emitting: RelationBuilder, aggregator: Aggregator, stage: EventRelation, columns: _Columns, found: str
+) -> EventRelation:
     """The payload of the aggregator, computed of groups and aggregates."""
     groups = {one.expression: name for one, (name, _) in zip(aggregator.groups, columns.keys, strict=True)}
 
@@ -112,11 +124,11 @@ def _result(emitting: Emitting, aggregator: Aggregator, stage: Stage, columns: _
         ("start", "start"),
         ("`end`", "end"),
     )
-    name = emitting.let("aggregated", Select(found, items), "The payload of each result.")
-    return Stage(name, names, stage.length)
+    name = emitting.let("aggregated", SelectColumns(found, items), "The payload of each result.")
+    return EventRelation(name, names, stage.length)
 
 
-def emit_coalesced(emitting: Emitting, operator: Coalesced, stage: Stage) -> Stage:
+def emit_coalesced(emitting: RelationBuilder, operator: Coalesced, stage: EventRelation) -> EventRelation:
     """The same snapshots in the longest intervals: a payload is a key here."""
     types = {key_of(one): one.type for one in operator.payload}
     keys = tuple(stage.columns.values())
@@ -125,13 +137,13 @@ def emit_coalesced(emitting: Emitting, operator: Coalesced, stage: Stage) -> Sta
         ("start", "start"),
         ("`end`", "end"),
     )
-    read = emitting.let("payloads", Select(stage.relation, items), "Equal payloads are equal keys.")
+    read = emitting.let("payloads", SelectColumns(stage.relation, items), "Equal payloads are equal keys.")
     read = emitting.let("ordered", _sorted(read, keys), _order_comment(keys))
     schema = ", ".join(f"{alias(name)} {spark_type(types[key])}" for key, name in stage.columns.items())
     schema += f"{', ' if schema else ''}start BIGINT, `end` BIGINT"
     program = CoalesceProgram(keys)
     name = emitting.let("longest", Kernel(read, program, schema), "Equal payloads that meet are one event.")
-    return Stage(name, stage.columns)
+    return EventRelation(name, stage.columns)
 
 
 def _sorted(source: str, keys: tuple[str, ...]) -> Sorted:

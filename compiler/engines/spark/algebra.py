@@ -10,8 +10,8 @@ from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.spark.aggregates import emit_aggregator, emit_coalesced
 from neelc.engines.spark.correlations import (
     FOREVER,
-    Emitting,
-    Stage,
+    EventRelation,
+    RelationBuilder,
     emit_correlator,
     emit_count_window,
     emit_relation,
@@ -21,8 +21,8 @@ from neelc.engines.spark.correlations import (
     named,
     used,
 )
-from neelc.engines.spark.relations import AgentCall, Items, Let, Select, Where
-from neelc.engines.spark.scans import Sources
+from neelc.engines.spark.relations import AgentCall, Items, Let, SelectColumns, Where
+from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.spark.sequential import emit_extended_filter, emit_pattern_matcher
 from neelc.ir import algebra as a
 from neelc.ir.algebra import END, START, Agent, Algebra, Operator
@@ -32,7 +32,7 @@ from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.program import OutputColumn
 from neelc.ir.types import STRING
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit
 from neelc.scalar.spark.expressions import as_number, as_time
 from neelc.scalar.spark.trees import identifier, literal, spark_type
@@ -40,7 +40,7 @@ from neelc.scalar.spark.trees import identifier, literal, spark_type
 # Users' own agents: functions from DataFrames to a DataFrame.
 
 
-def emit_agent(emitting: Emitting, agent: Agent, stages: Sequence[Stage]) -> Stage:
+def emit_agent(emitting: RelationBuilder, agent: Agent, stages: Sequence[EventRelation]) -> EventRelation:
     """What the function makes of its inputs: each has the columns of its payload, then `ts` and `te`."""
     clock = agent.clock
     given = []
@@ -50,7 +50,9 @@ def emit_agent(emitting: Emitting, agent: Agent, stages: Sequence[Stage]) -> Sta
             (as_time("start", emitting.unit, clock, emitting.clock), START),
             (f"IF(`end` = {FOREVER}, NULL, {as_time('`end`', emitting.unit, clock, emitting.clock)})", END),
         )
-        given.append(emitting.let("given", Select(stage.relation, items), f"What {agent.name} is given."))
+        given.append(
+            emitting.let("given", SelectColumns(stage.relation, items), f"What {agent.name} is given.")
+        )
     made = emitting.let("made", AgentCall(agent.name, tuple(given)), f"The agent {agent.name}.")
     columns = named(agent.payload)
     start, end = (
@@ -66,11 +68,11 @@ def emit_agent(emitting: Emitting, agent: Agent, stages: Sequence[Stage]) -> Sta
         (f"CAST({checked} AS BIGINT)", "start"),
         (f"coalesce({end}, {FOREVER})", "end"),
     )
-    return Stage(emitting.let("found", Select(made, items), "Its events."), columns)
+    return EventRelation(emitting.let("found", SelectColumns(made, items), "Its events."), columns)
 
 
 @dataclass(frozen=True)
-class Way:
+class NetworkOptions:
     """How a network is executed: whether groups are cut into chunks of time, and whether the inputs of a
     correlator are joined in the order of cost, or as they are written; how many matches a task may find."""
 
@@ -81,11 +83,11 @@ class Way:
 
 
 def algebra_relations(
-    query: a.Algebra, root: a.Operator, unit: str, sources: Sources, taken: set[str], name: str,
-    as_stream: bool, way: Way,
+    query: a.Algebra, root: a.Operator, unit: str, sources: StreamRelations, taken: set[str], name: str,
+    as_stream: bool, way: NetworkOptions,
 ) -> Iterator[Let]:  # fmt: skip
-    """The relations of a SELECT, of which `root` is what rewriting made; raises `Unsupported`."""
-    emitting = Emitting(unit, query.clock, sources, taken, most_matches=way.most_matches)
+    """The relations of a SELECT, of which `root` is what rewriting made; raises `UnsupportedQuery`."""
+    emitting = RelationBuilder(unit, query.clock, sources, taken, most_matches=way.most_matches)
     needed: tuple[Expr, ...] = query.root.payload
     matchers = tuple(node for node in walk(root) if isinstance(node, a.PatternMatcher))
     stage = _Writer(emitting, way, matchers).stage(root, needed)
@@ -97,7 +99,7 @@ def algebra_relations(
         times = (("start", f"{a.START}_number"), ("`end`", f"{a.END}_number"))
     columns = [(column.name, one) for column, one in zip(query.columns, query.root.payload, strict=False)]
     items: Items = tuple((identifier(stage.columns[key_of(one)]), column) for column, one in columns)
-    emitting.lets.append(Let(name, Select(stage.relation, (*items, *times)), "SELECT"))
+    emitting.lets.append(Let(name, SelectColumns(stage.relation, (*items, *times)), "SELECT"))
     yield from emitting.lets
 
 
@@ -110,18 +112,18 @@ def _reads(matcher: a.PatternMatcher) -> tuple[a.Operator, tuple[str, ...]]:
 class _Writer:
     """`matchers` are all of the network; `shared` what several of them read."""
 
-    emitting: Emitting
-    way: Way
+    emitting: RelationBuilder
+    way: NetworkOptions
     matchers: tuple[a.PatternMatcher, ...]
-    shared: dict[tuple[a.PatternMatcher, ...], Stage] = field(default_factory=dict)
+    shared: dict[tuple[a.PatternMatcher, ...], EventRelation] = field(default_factory=dict)
 
-    def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> Stage:
+    def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> EventRelation:
         """The relation of an operator, with the attributes that are needed of it."""
         wanted: tuple[Expr, ...] = tuple(needed)
         match operator:
-            case a.Source():
+            case a.StreamSource():
                 return emit_source(self.emitting, operator, wanted)
-            case a.Relation():
+            case a.RelationSource():
                 return emit_relation(self.emitting, operator, wanted)
             case a.TimeWindow(input):
                 return emit_time_window(self.emitting, operator, self.stage(input, wanted))
@@ -143,9 +145,9 @@ class _Writer:
                 return emit_agent(self.emitting, operator, below_all)
             case a.PatternMatcher():
                 return emit_pattern_matcher(self.emitting, operator, self._candidates(operator))
-        raise Unsupported(type(operator).__name__, operator.span)
+        raise UnsupportedQuery(type(operator).__name__, operator.span)
 
-    def _candidates(self, operator: a.PatternMatcher) -> Stage:
+    def _candidates(self, operator: a.PatternMatcher) -> EventRelation:
         """The events that a matcher reads: few of them, if an extended filter pays. Matchers over the same
         events share one, if they can."""
         if not self.way.ordered:
@@ -162,13 +164,13 @@ class _Writer:
                 return found
         return emit_extended_filter(self.emitting, (operator,), below, statistics) or below
 
-    def _filter(self, condition: Expr, stage: Stage) -> Stage:
+    def _filter(self, condition: Expr, stage: EventRelation) -> EventRelation:
         tests = [stage.sql(one) for one in conjuncts(condition)]
         text = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
         name = self.emitting.let("filtered", Where(stage.relation, text), f"WHERE {condition}")
-        return Stage(name, stage.columns, stage.length, stage.timeless)
+        return EventRelation(name, stage.columns, stage.length, stage.timeless)
 
-    def _correlator(self, operator: a.Correlator, wanted: tuple[Expr, ...]) -> Stage:
+    def _correlator(self, operator: a.Correlator, wanted: tuple[Expr, ...]) -> EventRelation:
         inside = (*wanted, *conjuncts(operator.condition))
         stages = [self.stage(one, inside) for one in operator.inputs]
         order = (join_order if self.way.ordered else written_order)(operator, self.way.statistics)
@@ -180,7 +182,7 @@ class _Writer:
     def _projection(
         self, operator: a.Operator, outputs: tuple[OutputColumn, ...], input: a.Operator,
         wanted: tuple[Expr, ...],
-    ) -> Stage:  # fmt: skip
+    ) -> EventRelation:  # fmt: skip
         kept: dict[Attribute, OutputColumn] = dict(zip(operator.payload, outputs, strict=True))
         payload = used(operator.payload, wanted)
         stage = self.stage(input, [kept[one].expression for one in payload])
@@ -190,17 +192,21 @@ class _Writer:
         ]
         if not stage.timeless:
             items += [("start", "start"), ("`end`", "end")]
-        name = self.emitting.let("projected", Select(stage.relation, tuple(items)), "What is selected.")
-        return Stage(name, names, stage.length, stage.timeless)
+        name = self.emitting.let(
+            "projected", SelectColumns(stage.relation, tuple(items)), "What is selected."
+        )
+        return EventRelation(name, names, stage.length, stage.timeless)
 
 
 # How a network would be executed by itself: for explanations.
 
 
 def considered_network(query: Algebra, root: Operator, statistics: Statistics) -> tuple[Let, ...]:
-    """The relations of a network; raises `Unsupported`."""
+    """The relations of a network; raises `UnsupportedQuery`."""
     units = {stream.query: network_unit(query) for stream in query.streams if stream.query}
-    sources = Sources({stream.name: stream.name for stream in query.streams}, units)
+    sources = StreamRelations({stream.name: stream.name for stream in query.streams}, units)
     return tuple(
-        algebra_relations(query, root, network_unit(query), sources, set(), "result", False, Way(statistics))
+        algebra_relations(
+            query, root, network_unit(query), sources, set(), "result", False, NetworkOptions(statistics)
+        )
     )

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.cost.sizes import valid_events
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.algebra import Way, algebra_relations
+from neelc.engines.spark.algebra import NetworkOptions, algebra_relations
 from neelc.engines.spark.python_source import python_source
-from neelc.engines.spark.relations import Let, Read, Relations, Select
-from neelc.engines.spark.scans import Sources, free
+from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
+from neelc.engines.spark.scans import StreamRelations, free
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
-from neelc.engines.spark.strategies import Price, Task, cheapest, planned
+from neelc.engines.spark.strategies import PlanningTask, StrategyPrice, cheapest, planned
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.program import Clock, Column, Match, NamedQuery, Program, Stream
 from neelc.ir.types import STRING
-from neelc.pattern.cost.choose import Choice, choose
+from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.cost.estimate import Estimate
 from neelc.pattern.cost.spark_work import is_skewed
-from neelc.pattern.plan.blocks import TooManyRows, Unsupported
+from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit, unit_of
 from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import identifier, spark_type
@@ -53,7 +53,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledScript:
     """A script as relations, and as source. `strategies` has the strategy of each query that is executed,
     `prices` what was considered for it."""
 
@@ -61,8 +61,8 @@ class Compiled:
     title: str
     columns: tuple[Column, ...]
     strategies: tuple[tuple[str, str], ...]
-    choices: tuple[Choice, ...] = field(default=(), repr=False)
-    prices: tuple[tuple[Price, ...], ...] = ()
+    choices: tuple[FormChoice, ...] = field(default=(), repr=False)
+    prices: tuple[tuple[StrategyPrice, ...], ...] = ()
     aggregates: Mapping[str, Function] = field(default_factory=dict, repr=False)
     """The functions of users that `query` is given."""
 
@@ -79,7 +79,7 @@ class Compiled:
         return plan_json(self.relations, self.strategies)
 
     def sql(self) -> str:
-        """One statement of Spark SQL; raises `Unsupported` if the plan is not relational."""
+        """One statement of Spark SQL; raises `UnsupportedQuery` if the plan is not relational."""
         return sql_text(self.relations)
 
 
@@ -88,7 +88,7 @@ def compile_script(
     positions: Sequence[int],
     options: Options | None = None,
     statistics: Statistics | None = None,
-) -> Compiled:
+) -> CompiledScript:
     """Source for the last of the queries at `positions`, and for all queries that it reads."""
     wanted = positions[-1]
     compiling = _Compiling(program, options or Options(), statistics or Statistics())
@@ -96,7 +96,7 @@ def compile_script(
         compiling.add(query, is_last=query is program.queries[wanted])
     last = program.queries[wanted].query
     relations = Relations(tuple(compiling.lets))
-    return Compiled(
+    return CompiledScript(
         relations,
         last.title if isinstance(last, Match) else str(last),
         last.columns,
@@ -143,8 +143,8 @@ class _Compiling:
     statistics: Statistics
     lets: list[Let] = field(default_factory=list)
     strategies: list[tuple[str, str]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
-    prices: list[tuple[Price, ...]] = field(default_factory=list)
+    choices: list[FormChoice] = field(default_factory=list)
+    prices: list[tuple[StrategyPrice, ...]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     clocks: dict[str, Clock] = field(default_factory=dict)
@@ -171,14 +171,14 @@ class _Compiling:
         self.lets += self._reads(query)
         unit = unit_of(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
-        sources = Sources(dict(self.names), dict(self.units), dict(self.clocks))
+        sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
         chosen, push_in = choice.chosen, self.options.push_in
         taken = tuple(one.shortcut for one in chosen.shortcuts if one.taken and self.options.shortcuts)
         refuse_too_many(chosen.estimate, self.options.most_rows, query.pattern.span)
         chunks = self.options.chunks
         chunked = is_skewed(query, chosen.keys, self.statistics) if chunks is None else chunks
         most = self.options.most_matches
-        task = Task(
+        task = PlanningTask(
             query, chosen.keys, unit, sources, name, not is_last, named.match, push_in, taken, chunked, most
         )
         if self.options.strategy is None:
@@ -197,15 +197,15 @@ class _Compiling:
     def _add_network(self, named: NamedQuery, query: Algebra, is_last: bool) -> None:
         """Add the relations of a SELECT."""
         if self.options.strategy not in (None, "kernel"):
-            raise Unsupported(f"SELECT under the strategy {self.options.strategy}", query.span)
+            raise UnsupportedQuery(f"SELECT under the strategy {self.options.strategy}", query.span)
         self.lets += self._reads(query)
         unit = network_unit(query, self.units)
         name = free("result" if is_last else variable_name(named.name or "events"), self.taken)
         options = self.options
-        way = Way(self.statistics, bool(options.chunks), options.push_in, options.most_matches)
+        way = NetworkOptions(self.statistics, bool(options.chunks), options.push_in, options.most_matches)
         chosen = chosen_network(query.root, self.statistics, is_read=not is_last)
         root = chosen.root if self.options.push_in else query.root
-        sources = Sources(dict(self.names), dict(self.units), dict(self.clocks))
+        sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
         self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
         self.strategies.append((named.name or "", "algebra"))
         if named.name is not None:
@@ -223,7 +223,9 @@ class _Compiling:
                 if stream.timestamp_format is not None:
                     self.names[stream.name] = free(f"{name}_read", self.taken)
                     comment = f"Its times are written as {stream.timestamp_format}."
-                    yield Let(self.names[stream.name], Select(name, tuple(_read_times(stream))), comment)
+                    yield Let(
+                        self.names[stream.name], SelectColumns(name, tuple(_read_times(stream))), comment
+                    )
 
 
 def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:

@@ -12,11 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neelc.engines.spark.relations import Aggregate, Extend, Items, Join, Let, Relation, Select, Union, Where
-from neelc.engines.spark.scans import Sources, free, number_of
+from neelc.engines.spark.relations import (
+    AggregateRows,
+    Extend,
+    Items,
+    Join,
+    Let,
+    Relation,
+    SelectColumns,
+    Union,
+    Where,
+)
+from neelc.engines.spark.scans import StreamRelations, free, number_of
 from neelc.ir import algebra as a
-from neelc.ir.algebra import Correlator, Operator, Source, instant
-from neelc.ir.algebra import Relation as CatalogRelation
+from neelc.ir.algebra import Correlator, Operator, StreamSource, instant
+from neelc.ir.algebra import RelationSource as CatalogRelation
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import Attribute, Expr, Variable
 from neelc.ir.names import bare, written
@@ -44,7 +54,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Stage:
+class EventRelation:
     """A relation of events. `length` is the most that one can be valid, None if nobody knows; a `timeless`
     one has no times: it is valid forever."""
 
@@ -69,12 +79,12 @@ class Stage:
 
 
 @dataclass
-class Emitting:
+class RelationBuilder:
     """The relations of one query, in the making. `unit` is what times are counted in, by its `clock`."""
 
     unit: str
     clock: Clock
-    sources: Sources
+    sources: StreamRelations
     taken: set[str]
     lets: list[Let] = field(default_factory=list)
     most_matches: int | None = None
@@ -130,8 +140,8 @@ BUCKET = 4
 
 
 def emit_correlator(
-    emitting: Emitting, correlator: Correlator, stages: Sequence[Stage], places: Sequence[int]
-) -> Stage:
+    emitting: RelationBuilder, correlator: Correlator, stages: Sequence[EventRelation], places: Sequence[int]
+) -> EventRelation:
     """The inputs, joined in the order of `places`."""
     waiting = list(conjuncts(correlator.condition))
     lengths = [one.length for one in stages if not one.timeless]
@@ -145,10 +155,10 @@ def emit_correlator(
         ready, waiting = _ready(waiting, joined, stages[place])
         joined = _join(emitting, joined, stages[place], ready, width, extent)
     order = {key: joined.columns[key] for stage in stages for key in stage.columns}
-    return Stage(joined.relation, order, joined.length, joined.timeless)
+    return EventRelation(joined.relation, order, joined.length, joined.timeless)
 
 
-def _ready(waiting: Sequence[Expr], *stages: Stage) -> tuple[list[Expr], list[Expr]]:
+def _ready(waiting: Sequence[Expr], *stages: EventRelation) -> tuple[list[Expr], list[Expr]]:
     """The conditions that name nothing but these, and the others."""
     known = {variable for stage in stages for variable, _ in stage.columns}
     ready = [one for one in waiting if names_in(one) <= known]
@@ -156,8 +166,13 @@ def _ready(waiting: Sequence[Expr], *stages: Stage) -> tuple[list[Expr], list[Ex
 
 
 def _join(
-    emitting: Emitting, left: Stage, right: Stage, ready: Sequence[Expr], width: int, extent: str | None
-) -> Stage:
+    emitting: RelationBuilder,
+    left: EventRelation,
+    right: EventRelation,
+    ready: Sequence[Expr],
+    width: int,
+    extent: str | None,
+) -> EventRelation:
     if left.timeless:
         left, right = right, left
     columns = _columns(left, right)
@@ -178,7 +193,9 @@ def _join(
         relation = Join(
             (left.relation, "l"), (right.relation, "r"), " AND ".join(on) or "TRUE", items=(*items, *times)
         )
-        return Stage(emitting.let("correlated", relation, comment), columns, left.length, left.timeless)
+        return EventRelation(
+            emitting.let("correlated", relation, comment), columns, left.length, left.timeless
+        )
     begin, end = "greatest(l.start, r.start)", "least(l.`end`, r.`end`)"
     names = [_in_buckets(emitting, one, width, extent) for one in (left, right)]
     size = "l.width" if extent is not None else f"{width}L"
@@ -191,10 +208,10 @@ def _join(
         " AND ".join(on),
         items=(*items, (begin, "start"), (end, "end")),
     )
-    return Stage(emitting.let("correlated", relation, comment), columns, min(known, default=None))
+    return EventRelation(emitting.let("correlated", relation, comment), columns, min(known, default=None))
 
 
-def _columns(left: Stage, right: Stage) -> dict[tuple[str, str], str]:
+def _columns(left: EventRelation, right: EventRelation) -> dict[tuple[str, str], str]:
     """Columns for both sides: those of the right have other names where they would clash."""
     found = dict(left.columns)
     taken = {name.lower() for name in left.columns.values()}
@@ -208,7 +225,7 @@ def _columns(left: Stage, right: Stage) -> dict[tuple[str, str], str]:
     return found
 
 
-def _is_of(node: Expr, stage: Stage) -> bool:
+def _is_of(node: Expr, stage: EventRelation) -> bool:
     return isinstance(node, Attribute) and key_of(node) in stage.columns
 
 
@@ -216,7 +233,7 @@ def _floor(text: str, width: str) -> str:
     return f"({text} - pmod({text}, {width})) DIV {width}"
 
 
-def _in_buckets(emitting: Emitting, stage: Stage, width: int, extent: str | None) -> str:
+def _in_buckets(emitting: RelationBuilder, stage: EventRelation, width: int, extent: str | None) -> str:
     """The events of a stage in all buckets in which they are valid."""
     if extent is None:
         first, last = floor_divided("start", width), floor_divided("(`end` - 1L)", width)
@@ -236,15 +253,15 @@ def _in_buckets(emitting: Emitting, stage: Stage, width: int, extent: str | None
     return emitting.let("in_buckets", Extend(sized, ((buckets, "bucket"),)), comment)
 
 
-def _extent(emitting: Emitting, stages: Sequence[Stage]) -> str:
+def _extent(emitting: RelationBuilder, stages: Sequence[EventRelation]) -> str:
     """One row: how long a bucket is, and when the last event begins."""
     times: Items = (("start", "start"), ("`end`", "end"))
-    parts = [emitting.let("times", Select(one.relation, times)) for one in stages]
+    parts = [emitting.let("times", SelectColumns(one.relation, times)) for one in stages]
     source = emitting.let("times", Union(tuple(parts)), "How long events are valid, on average.")
     open_ = f"`end` = {FOREVER}"
     sums = emitting.let(
         "lasting",
-        Aggregate(
+        AggregateRows(
             source,
             (),
             (
@@ -262,7 +279,7 @@ def _extent(emitting: Emitting, stages: Sequence[Stage]) -> str:
         ("last", "last"),
         (f"greatest(1L, CAST({BUCKET}D * ({total}) / greatest(place, 1L) AS BIGINT))", "width"),
     )
-    return emitting.let("buckets", Select(sums, items), "A bucket is four times as long.")
+    return emitting.let("buckets", SelectColumns(sums, items), "A bucket is four times as long.")
 
 
 # Windows: how long events stay valid, by time or by the number of events that came after them.
@@ -270,7 +287,7 @@ def _extent(emitting: Emitting, stages: Sequence[Stage]) -> str:
 ONE_SEQUENCE = ", whoever they are: all are one sequence, on one core, as there is no PARTITION BY"
 
 
-def emit_time_window(emitting: Emitting, window: a.TimeWindow, stage: Stage) -> Stage:
+def emit_time_window(emitting: RelationBuilder, window: a.TimeWindow, stage: EventRelation) -> EventRelation:
     """An event is valid until its last instant has left the window; with a jump, both ends are moved up to
     its multiples."""
     size, _ = width_of(window.size, emitting.unit)
@@ -287,8 +304,8 @@ def emit_time_window(emitting: Emitting, window: a.TimeWindow, stage: Stage) -> 
         end = f"IF(`end` = {FOREVER}, {FOREVER}, {end})"
     items: Items = (*stage.items(), (start, "start"), (end, "end"))
     having = None if window.jump is None else "start < `end`"
-    name = emitting.let("windowed", Select(stage.relation, items, having=having), comment)
-    return Stage(name, stage.columns, length)
+    name = emitting.let("windowed", SelectColumns(stage.relation, items, having=having), comment)
+    return EventRelation(name, stage.columns, length)
 
 
 def _multiple(text: str, jump: int) -> str:
@@ -300,22 +317,26 @@ def _multiple(text: str, jump: int) -> str:
     return f"{text} + pmod(-{text}, {jump}L)"
 
 
-def emit_count_window(emitting: Emitting, window: a.CountWindow, stage: Stage) -> Stage:
+def emit_count_window(
+    emitting: RelationBuilder, window: a.CountWindow, stage: EventRelation
+) -> EventRelation:
     """An event is valid until so many later ones have come; simultaneous ones come and go together."""
     keys = tuple(identifier(stage.columns[key_of(one)]) for one in window.partition)
     comment = f"Each event is valid until {window.size} others have come after it"
     comment += f", of its {', '.join(map(str, window.partition))}." if keys else f"{ONE_SEQUENCE}."
     if window.jump == 1:
-        return Stage(_sliding(emitting, window.size, stage, keys, comment), stage.columns)
-    return Stage(_jumping(emitting, window, stage, keys, comment), stage.columns)
+        return EventRelation(_sliding(emitting, window.size, stage, keys, comment), stage.columns)
+    return EventRelation(_jumping(emitting, window, stage, keys, comment), stage.columns)
 
 
-def _sliding(emitting: Emitting, size: int, stage: Stage, keys: tuple[str, ...], comment: str) -> str:
+def _sliding(
+    emitting: RelationBuilder, size: int, stage: EventRelation, keys: tuple[str, ...], comment: str
+) -> str:
     by = ", ".join(keys)
     over = f"PARTITION BY {by} ORDER BY start" if keys else "ORDER BY start"
     later = emitting.let(
         "followed",
-        Select(
+        SelectColumns(
             stage.relation,
             (
                 *stage.items(),
@@ -332,11 +353,15 @@ def _sliding(emitting: Emitting, size: int, stage: Stage, keys: tuple[str, ...],
         ("start", "start"),
         (f"max(next) OVER (PARTITION BY {together})", "end"),
     )
-    return emitting.let("windowed", Select(later, items), "Simultaneous events leave together.")
+    return emitting.let("windowed", SelectColumns(later, items), "Simultaneous events leave together.")
 
 
 def _jumping(
-    emitting: Emitting, window: a.CountWindow, stage: Stage, keys: tuple[str, ...], comment: str
+    emitting: RelationBuilder,
+    window: a.CountWindow,
+    stage: EventRelation,
+    keys: tuple[str, ...],
+    comment: str,
 ) -> str:
     by = f"PARTITION BY {', '.join(keys)} " if keys else ""
     placed = emitting.let(
@@ -353,7 +378,9 @@ def _jumping(
     key_items: Items = tuple((key, f"key_{number}") for number, key in enumerate(keys))
     instants = emitting.let(
         "instants",
-        Select(placed, (*key_items, ("place", "place"), ("start", "next")), f"place % {window.jump} = 0"),
+        SelectColumns(
+            placed, (*key_items, ("place", "place"), ("start", "next")), f"place % {window.jump} = 0"
+        ),
         "When the window changes: after every so many events.",
     )
     begun = emitting.let(
@@ -392,7 +419,7 @@ def _at(place: str, jump: int, keys: tuple[str, ...]) -> str:
 # Streams, relations and earlier queries as relations of events with valid times.
 
 
-def emit_source(emitting: Emitting, source: Source, needed: Iterable[Expr]) -> Stage:
+def emit_source(emitting: RelationBuilder, source: StreamSource, needed: Iterable[Expr]) -> EventRelation:
     """The events of a stream, or of a query before, with the columns that are needed."""
     stream = source.stream
     payload = used(source.payload, needed)
@@ -401,29 +428,31 @@ def emit_source(emitting: Emitting, source: Source, needed: Iterable[Expr]) -> S
     start, end, length = _times(emitting, source)
     name = emitting.let(
         f"{emitting.sources.names[stream.name]}_valid",
-        Select(
+        SelectColumns(
             emitting.sources.names[stream.name],
             (*items, (start, "start"), (end, "end")),
             having="start < `end`",
         ),
         _comment(stream),
     )
-    return Stage(name, columns, length)
+    return EventRelation(name, columns, length)
 
 
-def emit_relation(emitting: Emitting, source: CatalogRelation, needed: Iterable[Expr]) -> Stage:
+def emit_relation(
+    emitting: RelationBuilder, source: CatalogRelation, needed: Iterable[Expr]
+) -> EventRelation:
     """Rows that are valid forever."""
     payload = used(source.payload, needed)
     columns = named(payload)
     items = _payload_items(payload, list(columns.values()))
     # A relation of which nothing is named still has as many rows as it has.
-    selected = Select(emitting.sources.names[source.stream.name], items or (("1", "place"),))
+    selected = SelectColumns(emitting.sources.names[source.stream.name], items or (("1", "place"),))
     name = emitting.let(
         f"{emitting.sources.names[source.stream.name]}_rows",
         selected,
         f"The relation {source.stream.name}, valid forever.",
     )
-    return Stage(name, columns, timeless=True)
+    return EventRelation(name, columns, timeless=True)
 
 
 def _payload_items(payload: tuple[Attribute, ...], names: list[str]) -> tuple[tuple[str, str], ...]:
@@ -439,7 +468,7 @@ def _comment(stream: Stream) -> str:
     return f"{stream.name}: each event is valid {long}."
 
 
-def _times(emitting: Emitting, source: Source) -> tuple[str, str, int | None]:
+def _times(emitting: RelationBuilder, source: StreamSource) -> tuple[str, str, int | None]:
     """When an event begins to be valid, when it no longer is, and the most that it can be valid."""
     stream = source.stream
     lasting = instant(source.clock) // LENGTHS[emitting.unit]
@@ -463,11 +492,11 @@ def _times(emitting: Emitting, source: Source) -> tuple[str, str, int | None]:
     return start, end, None
 
 
-def _of_query(emitting: Emitting, query: str, number: str) -> str:
+def _of_query(emitting: RelationBuilder, query: str, number: str) -> str:
     return emitting.sources.number(number, query, emitting.unit, emitting.clock)
 
 
-def _number(emitting: Emitting, stream: Stream, name: str) -> str:
+def _number(emitting: RelationBuilder, stream: Stream, name: str) -> str:
     type = next(column.type for column in stream.columns if column.name == name)
     number = as_number(identifier(name), type, stream.unit, emitting.unit, emitting.clock)
     return with_room(number, type, stream.unit, emitting.unit)

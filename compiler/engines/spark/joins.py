@@ -10,23 +10,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 
-from neelc.engines.spark.relations import Extend, Items, Join, Let, Relation, Select, Union, Where
-from neelc.engines.spark.results import Matches, results
-from neelc.engines.spark.scans import Sources, Wanted, free, has_role, scans
+from neelc.engines.spark.relations import Extend, Items, Join, Let, Relation, SelectColumns, Union, Where
+from neelc.engines.spark.results import MatchRelation, results
+from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_role, scans
 from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, Variable
 from neelc.ir.program import Match
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.join_plan import JoinPlan, alternatives
 from neelc.pattern.plan.steps import (
-    Absent,
-    Between,
+    BetweenGroups,
     Bounds,
-    Filter,
-    Present,
+    PlannedAbsent,
+    PlannedFilter,
+    PlannedPresent,
+    PlannedTake,
     Rename,
     Step,
-    Take,
     Within,
     names_of_step,
 )
@@ -39,7 +39,7 @@ from neelc.scalar.type_of import type_of
 
 
 @dataclass(frozen=True)
-class Naming:
+class JoinNaming:
     """How the events of a partial match are written, and their times; an absent variable is not among them.
 
     `fields` gives the field of a reference.
@@ -70,7 +70,7 @@ class Naming:
         return None
 
 
-def conditions(take: Take, naming: Naming) -> Iterator[str]:
+def conditions(take: PlannedTake, naming: JoinNaming) -> Iterator[str]:
     """What makes an event, already among the names, fit into a partial match."""
     yield from bounds(take.variable, take.bounds, naming)
     for other in naming.bound(take.differs):
@@ -79,7 +79,7 @@ def conditions(take: Take, naming: Naming) -> Iterator[str]:
     yield from (f"({naming.sql(condition)})" for condition in take.where)
 
 
-def bounds(variable: str, limits: Bounds, naming: Naming) -> Iterator[str]:
+def bounds(variable: str, limits: Bounds, naming: JoinNaming) -> Iterator[str]:
     start, end = naming.start(variable), naming.end(variable)
     yield from (f"{start} > {naming.end(other)}" for other in naming.bound(limits.after))
     yield from (f"{end} < {naming.start(other)}" for other in naming.bound(limits.before))
@@ -89,7 +89,7 @@ def bounds(variable: str, limits: Bounds, naming: Naming) -> Iterator[str]:
         yield _between(start, end, between, naming)
 
 
-def _within(variable: str, window: Within, naming: Naming) -> Iterator[str]:
+def _within(variable: str, window: Within, naming: JoinNaming) -> Iterator[str]:
     others = naming.bound(window.events)
     event = naming.events[variable]
     first, last = ("first", "beyond") if window.counted else ("start", "`end`" if naming.lasting else "start")
@@ -102,7 +102,7 @@ def _within(variable: str, window: Within, naming: Naming) -> Iterator[str]:
         yield f"{event}.{last} <= {firsts} + {window.width}"
 
 
-def _between(start: str, end: str, between: Between, naming: Naming) -> str:
+def _between(start: str, end: str, between: BetweenGroups, naming: JoinNaming) -> str:
     """Strictly between two groups of events, whichever comes first."""
     one, other = naming.bound(between.one), naming.bound(between.other)
     if not one or not other:
@@ -129,7 +129,7 @@ def least(function: str, texts: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Partial:
+class PartialRelation:
     """A relation of partial matches: the keys, and a struct for each variable in `variables`."""
 
     name: str
@@ -137,7 +137,7 @@ class Partial:
 
 
 @dataclass
-class Joining:
+class JoinBuilder:
     """The relations of one query, in the making."""
 
     planned: JoinPlan
@@ -162,29 +162,31 @@ class Joining:
     def column(self, variable: str) -> str:
         return self.planned.structs[variable]
 
-    def naming(self, partial: Partial, side: str, new: str | None = None) -> Naming:
+    def naming(self, partial: PartialRelation, side: str, new: str | None = None) -> JoinNaming:
         prefix = f"{side}." if side else ""
         events = {name: f"{prefix}{self.column(name)}" for name in partial.variables}
         if new is not None:
             events[new] = "e.event"
-        return Naming(events, self.planned.field, self.planned.plan.lasting)
+        return JoinNaming(events, self.planned.field, self.planned.plan.lasting)
 
 
 def begun(
-    query: Match, planned: JoinPlan, sources: Sources, taken: set[str], everything: bool = False
-) -> Joining:
+    query: Match, planned: JoinPlan, sources: StreamRelations, taken: set[str], everything: bool = False
+) -> JoinBuilder:
     """The relations of a query's events; with `everything`, also of those that play no role."""
     plan = planned.plan
     read = everything or plan.counted
-    wanted = Wanted(query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, read, True)
-    joining = Joining(planned, taken)
+    wanted = ScanRequest(
+        query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, read, True
+    )
+    joining = JoinBuilder(planned, taken)
     joining.lets += scans(wanted, sources, taken)
     joining.events = joining.lets[-1].name
     _number(joining)
     return joining
 
 
-def _number(joining: Joining) -> None:
+def _number(joining: JoinBuilder) -> None:
     """Columns that need a look at other events: which of equal events it is, and its place for windows of
     events."""
     items: list[tuple[str, str]] = []
@@ -208,7 +210,7 @@ def _number(joining: Joining) -> None:
         )
 
 
-def complete(joining: Joining, partial: Partial) -> str:
+def complete(joining: JoinBuilder, partial: PartialRelation) -> str:
     """Partial matches that are complete, with their times; a variable that is absent is NULL."""
     plan = joining.planned.plan
     naming = joining.naming(partial, "")
@@ -220,15 +222,15 @@ def complete(joining: Joining, partial: Partial) -> str:
     bound = [name for name in plan.variables if name in partial.variables]
     items.append((least("least", [naming.start(name) for name in bound]), "match_start"))
     items.append((least("greatest", [naming.end(name) for name in bound]), "match_end"))
-    return joining.let("matches", Select(partial.name, tuple(items)), "Complete matches.")
+    return joining.let("matches", SelectColumns(partial.name, tuple(items)), "Complete matches.")
 
 
-def _struct_type(joining: Joining, variable: str) -> str:
+def _struct_type(joining: JoinBuilder, variable: str) -> str:
     fields = [(name, kind) for name, _, kind in joining.planned.fields(variable)]
     return "STRUCT<" + ", ".join(f"{alias(name)}: {kind}" for name, kind in fields) + ">"
 
 
-def ended(query: Match, joining: Joining, ways: list[str], name: str, as_stream: bool) -> list[Let]:
+def ended(query: Match, joining: JoinBuilder, ways: list[str], name: str, as_stream: bool) -> list[Let]:
     """All relations, with those that make the result out of the matches of each way through the choices."""
     plan = joining.planned.plan
     found = (
@@ -237,9 +239,11 @@ def ended(query: Match, joining: Joining, ways: list[str], name: str, as_stream:
     if plan.unique:
         columns = (*(joining.column(v) for v in plan.variables), "match_start", "match_end")
         items = tuple((identifier(column), column) for column in columns)
-        found = joining.let("distinct_matches", Select(found, items, distinct=True), "Each match once.")
+        found = joining.let(
+            "distinct_matches", SelectColumns(found, items, distinct=True), "Each match once."
+        )
     structs = joining.planned.structs
-    matches = Matches(
+    matches = MatchRelation(
         found, query, plan.unit, structs.__getitem__, joining.planned.field, frozenset(plan.variables)
     )
     joining.lets += results(matches, (), joining.taken, name, as_stream)
@@ -247,7 +251,7 @@ def ended(query: Match, joining: Joining, ways: list[str], name: str, as_stream:
 
 
 def join_relations(
-    query: Match, planned: JoinPlan, sources: Sources, taken: set[str], name: str, as_stream: bool
+    query: Match, planned: JoinPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
 ) -> list[Let]:
     """The relations of a query that joins execute; raises `Unsupported`."""
     joining = begun(query, planned, sources, taken)
@@ -255,42 +259,42 @@ def join_relations(
     return ended(query, joining, ways, name, as_stream)
 
 
-def run(joining: Joining, partial: Partial | None, steps: Sequence[Step]) -> Partial:
-    first = next((n for n, step in enumerate(steps) if isinstance(step, Take)), 0)
+def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[Step]) -> PartialRelation:
+    first = next((n for n, step in enumerate(steps) if isinstance(step, PlannedTake)), 0)
     for step in (
         steps if partial is not None else (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
     ):
-        assert partial is not None or isinstance(step, Take), "a match has an event"
+        assert partial is not None or isinstance(step, PlannedTake), "a match has an event"
         match step:
-            case Take():
+            case PlannedTake():
                 partial = _take(joining, partial, step)
             case Rename(variable, new) if partial is not None:
                 partial = _rename(joining, partial, variable, new)
-            case Filter(condition) if partial is not None:
+            case PlannedFilter(condition) if partial is not None:
                 text = joining.naming(partial, "").sql(condition)
                 partial = replace(
                     partial, name=joining.let("judged", Where(partial.name, text), f"WHERE {condition}")
                 )
-            case Present(part=""):
+            case PlannedPresent(part=""):
                 continue  # it only drops early what a join drops as well
-            case Absent() | Present() if partial is not None:
+            case PlannedAbsent() | PlannedPresent() if partial is not None:
                 partial = _check(joining, partial, step)
     assert partial is not None, "a match has an event"
     return partial
 
 
-def _rename(joining: Joining, partial: Partial, variable: str, new: str) -> Partial:
+def _rename(joining: JoinBuilder, partial: PartialRelation, variable: str, new: str) -> PartialRelation:
     """The struct of one variable as that of another; it has the fields that the other one needs."""
     old, column = joining.column(variable), joining.column(new)
     fields = ", ".join(f"'{name}', {field(old, name)}" for name, _, _ in joining.planned.fields(new))
     others = [name for name in partial.variables if name != variable]
     kept = ((joining.column(name), joining.column(name)) for name in others)
     items: Items = (*joining.key_items(), *kept, (f"named_struct({fields})", column))
-    name = joining.let(f"as_{column}", Select(partial.name, items), f"{joining.planned.label(new)}.")
-    return Partial(name, (*others, new))
+    name = joining.let(f"as_{column}", SelectColumns(partial.name, items), f"{joining.planned.label(new)}.")
+    return PartialRelation(name, (*others, new))
 
 
-def _events_of(joining: Joining, variable: str, role: str, anchored: bool) -> str:
+def _events_of(joining: JoinBuilder, variable: str, role: str, anchored: bool) -> str:
     """Events that can play a role, as a struct with the fields that are used of the variable."""
     fields = joining.planned.fields(variable)
     key = (role, tuple(name for name, _, _ in fields) + (("bucket",) if anchored else ()))
@@ -303,35 +307,35 @@ def _events_of(joining: Joining, variable: str, role: str, anchored: bool) -> st
         label = joining.planned.label(variable)
         joining.known[key] = joining.let(
             f"{joining.column(variable)}_events",
-            Select(joining.events, items, condition),
+            SelectColumns(joining.events, items, condition),
             f"Events for {label}.",
         )
     return joining.known[key]
 
 
-def _buckets(joining: Joining) -> str:
+def _buckets(joining: JoinBuilder) -> str:
     """The buckets of one window from which an event can be reached: its own and its neighbours."""
     bucket = _bucket(joining, "start")
     return f"explode(sequence({bucket} - 1, {bucket} + 1))"
 
 
-def _bucket(joining: Joining, time: str) -> str:
+def _bucket(joining: JoinBuilder, time: str) -> str:
     return floor_divided(time, max(1, joining.planned.plan.reach or 0))
 
 
-def _take(joining: Joining, partial: Partial | None, step: Take) -> Partial:
+def _take(joining: JoinBuilder, partial: PartialRelation | None, step: PlannedTake) -> PartialRelation:
     column = joining.column(step.variable)
     label = joining.planned.label(step.variable)
     if partial is None:
         events = _events_of(joining, step.variable, step.role, False)
         tests = conditions(
-            step, Naming({step.variable: "event"}, joining.planned.field, joining.planned.plan.lasting)
+            step, JoinNaming({step.variable: "event"}, joining.planned.field, joining.planned.plan.lasting)
         )
         items: Items = (*joining.key_items(), ("event", column))
         name = joining.let(
-            f"from_{column}", Select(events, items, " AND ".join(tests) or None), f"{label} first."
+            f"from_{column}", SelectColumns(events, items, " AND ".join(tests) or None), f"{label} first."
         )
-        return Partial(name, (step.variable,))
+        return PartialRelation(name, (step.variable,))
     items = (
         *joining.key_items("m"),
         *((f"m.{joining.column(name)}", joining.column(name)) for name in partial.variables),
@@ -339,10 +343,10 @@ def _take(joining: Joining, partial: Partial | None, step: Take) -> Partial:
     )
     joined = replace(_join(joining, partial, step, "INNER"), items=items)
     name = joining.let(f"with_{column}", joined, f"{label} joined to what comes before it.")
-    return Partial(name, (*partial.variables, step.variable))
+    return PartialRelation(name, (*partial.variables, step.variable))
 
 
-def _join(joining: Joining, partial: Partial, step: Take, kind: str) -> Join:
+def _join(joining: JoinBuilder, partial: PartialRelation, step: PlannedTake, kind: str) -> Join:
     """Partial matches `m` and events `e` that fit."""
     anchored = joining.planned.plan.reach is not None and bool(partial.variables)
     on = [f"m.{key} <=> e.{key}" for key in joining.keys]
@@ -350,7 +354,7 @@ def _join(joining: Joining, partial: Partial, step: Take, kind: str) -> Join:
     if anchored:
         on.append(f"{_bucket(joining, naming.start(partial.variables[0]))} = e.bucket")
     if not on and not any(_is_equality(condition) for condition in step.where):
-        raise Unsupported("a join of events that nothing but time relates, without WITHIN")
+        raise UnsupportedQuery("a join of events that nothing but time relates, without WITHIN")
     on += conditions(step, naming)
     events = _events_of(joining, step.variable, step.role, anchored)
     return Join((partial.name, "m"), (events, "e"), " AND ".join(on), kind)
@@ -360,16 +364,18 @@ def _is_equality(condition: Expr) -> bool:
     return isinstance(condition, Binary) and condition.op == "=" and len(names_in(condition)) > 1
 
 
-def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partial:
+def _check(
+    joining: JoinBuilder, partial: PartialRelation, step: PlannedAbsent | PlannedPresent
+) -> PartialRelation:
     """Keep the partial matches for which there is, or is not, what the check looks for."""
-    kind = "LEFT ANTI" if isinstance(step, Absent) else "LEFT SEMI"
+    kind = "LEFT ANTI" if isinstance(step, PlannedAbsent) else "LEFT SEMI"
     ways = alternatives(step.steps)
-    if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], Take):
+    if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], PlannedTake):
         name = joining.let("checked", _join(joining, partial, ways[0][0], kind), _what(step))
         return replace(partial, name=name)
     if any(not is_orderable(column.type) for column in joining.planned.columns):
-        raise Unsupported("a check with several events, where events have maps,")
-    inner = {name for way in ways for name in names_of_step(Present(way))}
+        raise UnsupportedQuery("a check with several events, where events have maps,")
+    inner = {name for way in ways for name in names_of_step(PlannedPresent(way))}
     outer = tuple(name for name in partial.variables if name in inner) or partial.variables[:1]
     fields = {name: joining.planned.fields(name) for name in outer}
     asked: Items = (
@@ -377,13 +383,15 @@ def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partia
         *((joining.column(name), joining.column(name)) for name in outer),
     )
     question = joining.let(
-        "asked", Select(partial.name, asked, distinct=True), f"What {step.part} is asked of."
+        "asked", SelectColumns(partial.name, asked, distinct=True), f"What {step.part} is asked of."
     )
     hits = []
     for way in ways:
-        found = run(joining, Partial(question, outer), way)
+        found = run(joining, PartialRelation(question, outer), way)
         hits.append(
-            joining.let("hits", Select(found.name, asked, distinct=True), f"Where {step.part} is found.")
+            joining.let(
+                "hits", SelectColumns(found.name, asked, distinct=True), f"Where {step.part} is found."
+            )
         )
     hit = hits[0] if len(hits) == 1 else joining.let("hits", Union(tuple(hits)))
     same = [f"m.{key} <=> h.{key}" for key in joining.keys]
@@ -394,5 +402,5 @@ def _check(joining: Joining, partial: Partial, step: Absent | Present) -> Partia
     return replace(partial, name=joining.let("checked", joined, _what(step)))
 
 
-def _what(step: Absent | Present) -> str:
-    return f"{step.part}: {'none may be there' if isinstance(step, Absent) else 'one must be there'}."
+def _what(step: PlannedAbsent | PlannedPresent) -> str:
+    return f"{step.part}: {'none may be there' if isinstance(step, PlannedAbsent) else 'one must be there'}."

@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from neelc.engines.spark.relations import Aggregate, Extend, Items, Join, Kernel, Let, Select, Sorted, Where
-from neelc.engines.spark.results import Matches, results
-from neelc.engines.spark.scans import Sources, Wanted, free, has_role, role_bit, scans
+from neelc.engines.spark.relations import (
+    AggregateRows,
+    Extend,
+    Items,
+    Join,
+    Kernel,
+    Let,
+    SelectColumns,
+    Sorted,
+    Where,
+)
+from neelc.engines.spark.results import MatchRelation, results
+from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_role, role_bit, scans
 from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, STRING
 from neelc.pattern.plan.columns import LONGEST, NUMBER
-from neelc.pattern.plan.counting.plan import AggregatePlan, Tallied, sentence
-from neelc.pattern.plan.kernel_plan import START, Cut, KernelPlan
+from neelc.pattern.plan.counting.plan import AggregatePlan, TalliedAggregate, sentence
+from neelc.pattern.plan.kernel_plan import START, KernelPlan, RoleCut
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.runtime.failures import too_large_to_sum, too_many_to_count
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, SUM
 from neelc.runtime.program import CHUNK as CHUNK_NUMBER
-from neelc.runtime.program import CHUNK_WIDTH, Imprecise, Output, Program, Weigh
+from neelc.runtime.program import CHUNK_WIDTH, ImpreciseProgram, PatternProgram, VariableOutput, Weigh
 from neelc.runtime.reference.results import is_over_matches
 from neelc.scalar.spark.expressions import GRAIN, floor_divided, sort_number, sql
 from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
@@ -32,7 +42,7 @@ quarter where a pattern looks back."""
 def kernel_relations(
     query: Match,
     planned: KernelPlan,
-    sources: Sources,
+    sources: StreamRelations,
     taken: set[str],
     name: str,
     as_stream: bool,
@@ -47,7 +57,7 @@ def kernel_relations(
     found = free("matches", taken)
     schema = kernel_schema(planned)
     yield Let(found, Kernel(ordered, program, schema, most_matches), f"Matches of {planned.text}")
-    matches = Matches(
+    matches = MatchRelation(
         found,
         query,
         planned.plan.unit,
@@ -60,8 +70,8 @@ def kernel_relations(
 
 
 def ordered_events(
-    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], chunked: bool = False
-) -> tuple[list[Let], Program]:
+    query: Match, planned: KernelPlan, sources: StreamRelations, taken: set[str], chunked: bool = False
+) -> tuple[list[Let], PatternProgram]:
     """The relations up to the events that a kernel reads, and the program that reads them in this order."""
     program = planned.program
     if (chunked or not program.keys) and program.reach is not None:
@@ -69,7 +79,7 @@ def ordered_events(
         program = replace(program, keys=(*program.keys, "chunk"), chunk=chunk)
     elif program.keys and (program.reach is None or program.reach >= GRAIN):
         program = replace(program, grain=GRAIN)
-    wanted = Wanted(
+    wanted = ScanRequest(
         query,
         planned.plan.unit,
         planned.plan.roles,
@@ -95,14 +105,16 @@ def ordered_events(
 
 
 def _cut(
-    cut: Cut, planned: KernelPlan, all_events: str, events: str, wanted: Wanted, taken: set[str]
+    cut: RoleCut, planned: KernelPlan, all_events: str, events: str, wanted: ScanRequest, taken: set[str]
 ) -> Iterator[Let]:
     """Events without those that could only be in a match with a value that is not there."""
     values, column = free("values", taken), identifier(cut.inner_column)
     is_inner = has_role(planned.plan.roles, cut.inner)
     yield Let(
         values,
-        Select(all_events, ((column, "value"),), f"{is_inner} AND {column} IS NOT NULL", distinct=True),
+        SelectColumns(
+            all_events, ((column, "value"),), f"{is_inner} AND {column} IS NOT NULL", distinct=True
+        ),
         f"The values of {column} that can be met.",
     )
     kept, bit = free("kept", taken), role_bit(planned.plan.roles, cut.outer)
@@ -119,14 +131,14 @@ def _cut(
     yield Let(kept, Where(joined, "roles <> 0"))
 
 
-def columns(wanted: Wanted) -> tuple[str, ...]:
+def columns(wanted: ScanRequest) -> tuple[str, ...]:
     """The columns of events."""
     keys = (key.name for key in wanted.keys if not key.is_column)
     times = ("start", "end") if wanted.lasting else ("start",)
     return (*times, "roles", *keys, *(column.name for column in wanted.columns))
 
 
-def _chunks(program: Program) -> str:
+def _chunks(program: PatternProgram) -> str:
     """The chunks of time that an event is needed in: where a match may start that it can concern."""
     assert program.chunk is not None and program.reach is not None
     last = f"start + {program.reach}L" if program.looks_back else "start"
@@ -134,18 +146,18 @@ def _chunks(program: Program) -> str:
     return f"explode(sequence({first}, {floor_divided(f'({last})', program.chunk)}))"
 
 
-def _chunk_comment(program: Program) -> str:
+def _chunk_comment(program: PatternProgram) -> str:
     why = "No key" if program.keys == ("chunk",) else "Few keys have most of the events"
     return f"{why}: time is cut into chunks, and each match belongs to the chunk that it starts in."
 
 
-def _order(program: Program, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _order(program: PatternProgram, keys: tuple[str, ...]) -> tuple[str, ...]:
     if program.grain is None:
         return (*keys, "start")
     return (sort_number(keys, "start"),)
 
 
-def _order_comment(program: Program) -> str:
+def _order_comment(program: PatternProgram) -> str:
     if program.chunk is not None:
         return "The events of a chunk together, in the order of time."
     if program.grain is not None:
@@ -167,7 +179,7 @@ def kernel_schema(planned: KernelPlan) -> str:
     return ", ".join([*columns, "match_start BIGINT", "match_end BIGINT"])
 
 
-def _type(output: Output, types: Mapping[str, str]) -> str:
+def _type(output: VariableOutput, types: Mapping[str, str]) -> str:
     fields = [f"{alias(field)}: {types[column]}" for field, column in output.fields]
     fields += [f"{alias(inner.name)}: {_type(inner, types)}" for inner in output.inner if inner.name]
     struct = f"STRUCT<{', '.join(fields)}>"
@@ -180,7 +192,12 @@ WHOLE = "DECIMAL(38, 0)"
 
 
 def aggregate_relations(
-    query: Match, found: AggregatePlan, sources: Sources, taken: set[str], name: str, chunked: bool = False
+    query: Match,
+    found: AggregatePlan,
+    sources: StreamRelations,
+    taken: set[str],
+    name: str,
+    chunked: bool = False,
 ) -> Iterator[Let]:
     """The relations of a query whose matches are counted."""
     planned = found.planned
@@ -189,7 +206,7 @@ def aggregate_relations(
     parts = free("parts", taken)
     comment = f"Of {planned.text}, {sentence(program)}"
     yield Let(parts, Kernel(lets[-1].name, program, _schema(found)), comment)
-    matches = Matches(parts, query, planned.plan.unit, planned.struct, planned.field, frozenset())
+    matches = MatchRelation(parts, query, planned.plan.unit, planned.struct, planned.field, frozenset())
     groups: Items = tuple(
         (matches.sql(output.expression), f"group_{number}")
         for number, output in enumerate(query.outputs)
@@ -197,7 +214,7 @@ def aggregate_relations(
     )
     added = free("added", taken)
     items: Items = tuple((_united(one), one.tally.name) for one in found.tallied)
-    yield Let(added, Aggregate(parts, groups, items), "The parts of each group, added up.")
+    yield Let(added, AggregateRows(parts, groups, items), "The parts of each group, added up.")
     columns: dict[Expr, str] = {one.node: identifier(one.tally.name) for one in found.tallied}
     results: Items = tuple(
         (
@@ -206,14 +223,14 @@ def aggregate_relations(
         )
         for n, output in enumerate(query.outputs)
     )
-    yield Let(name, Select(added, results), "RETURN: aggregates over all matches.")
+    yield Let(name, SelectColumns(added, results), "RETURN: aggregates over all matches.")
 
 
 def _result(expression: Expr, columns: dict[Expr, str]) -> str:
     return sql(expression, columns.get)
 
 
-def _united(one: Tallied) -> str:
+def _united(one: TalliedAggregate) -> str:
     """What is to be done with the parts of a tally."""
     name = identifier(one.tally.name)
     if one.tally.wide:
@@ -232,7 +249,7 @@ def _united(one: Tallied) -> str:
             return f"{function}({name})"
 
 
-def _wide(one: Tallied, name: str) -> str:
+def _wide(one: TalliedAggregate, name: str) -> str:
     """A count, or a sum of whole numbers, of 38 digits."""
     failure, nothing = (
         (too_many_to_count(wide=True), "0") if one.tally.function == COUNT else (too_large_to_sum(), "NULL")
@@ -261,7 +278,7 @@ def _types(planned: KernelPlan) -> dict[str, str]:
     return {**types, START: spark_type(BIGINT)}
 
 
-def _columns(one: Tallied) -> Iterator[str]:
+def _columns(one: TalliedAggregate) -> Iterator[str]:
     name = one.tally.name
     if one.tally.function == AVERAGE:
         yield from (f"{name}_sum DOUBLE", f"{name}_count DOUBLE")
@@ -277,7 +294,7 @@ def _columns(one: Tallied) -> Iterator[str]:
 def imprecise_relations(
     query: Match,
     planned: KernelPlan,
-    sources: Sources,
+    sources: StreamRelations,
     taken: set[str],
     name: str,
     as_stream: bool,
@@ -292,7 +309,7 @@ def imprecise_relations(
     schema = f"{kernel_schema(planned)}, confidence DOUBLE"
     comment = f"Matches of {planned.text}, with their confidence by dynamic programming."
     yield Let(found, Kernel(lets[-1].name, program, schema, most_matches), comment)
-    matches = Matches(
+    matches = MatchRelation(
         found,
         query,
         planned.plan.unit,
@@ -306,14 +323,14 @@ def imprecise_relations(
 
 
 def _ordered(
-    query: Match, planned: KernelPlan, sources: Sources, taken: set[str], chunked: bool
-) -> tuple[list[Let], Imprecise]:
+    query: Match, planned: KernelPlan, sources: StreamRelations, taken: set[str], chunked: bool
+) -> tuple[list[Let], ImpreciseProgram]:
     """The relations up to the events that the kernel reads, and the program that reads them in this order."""
     program = planned.program
-    assert isinstance(program, Imprecise)
+    assert isinstance(program, ImpreciseProgram)
     roles, unit = planned.plan.roles, planned.plan.unit
     is_cut = (chunked or not program.keys) and program.reach is not None
-    wanted = Wanted(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
+    wanted = ScanRequest(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
     lets = list(scans(wanted, sources, taken))
     if is_cut:
         program = replace(program, keys=(*program.keys, CHUNK_WIDTH, CHUNK_NUMBER))
@@ -326,7 +343,9 @@ def _ordered(
     return lets, program
 
 
-def _imprecise_chunks(program: Imprecise, wanted: Wanted, events: str, taken: set[str]) -> Iterator[Let]:
+def _imprecise_chunks(
+    program: ImpreciseProgram, wanted: ScanRequest, events: str, taken: set[str]
+) -> Iterator[Let]:
     """Events in each chunk of time that they concern. None is shorter than the widest range of times: so no
     event is in more than a few."""
     assert program.reach is not None
@@ -334,7 +353,7 @@ def _imprecise_chunks(program: Imprecise, wanted: Wanted, events: str, taken: se
     width = f"greatest({CHUNK * max(1, program.reach)}L, max(`end` - start))"
     yield Let(
         widest,
-        Aggregate(events, (), (("max(`end` - start)", "span"), (width, CHUNK_WIDTH))),
+        AggregateRows(events, (), (("max(`end` - start)", "span"), (width, CHUNK_WIDTH))),
         "How imprecise the times are at most.",
     )
     joined = free("with_width", taken)
@@ -353,7 +372,7 @@ def _imprecise_chunks(program: Imprecise, wanted: Wanted, events: str, taken: se
     )
 
 
-def _numbers(program: Imprecise) -> str:
+def _numbers(program: ImpreciseProgram) -> str:
     """The chunks that an event is needed in. What may spoil a match can be before its latest times by as much
     as times are imprecise, and if the pattern looks back, by a window more."""
     steps = [step for step in program.steps if isinstance(step, Weigh)]

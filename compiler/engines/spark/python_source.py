@@ -10,9 +10,9 @@ from typing import Any
 
 from neelc.engines.spark.relations import (
     AgentCall,
-    Aggregate,
+    AggregateRows,
     AnyProgram,
-    Called,
+    CalledFunctions,
     Extend,
     Items,
     Join,
@@ -21,7 +21,7 @@ from neelc.engines.spark.relations import (
     Read,
     Relation,
     Relations,
-    Select,
+    SelectColumns,
     Sorted,
     SparkQuery,
     Union,
@@ -29,11 +29,11 @@ from neelc.engines.spark.relations import (
     functions_of,
 )
 from neelc.ir.node import Node
-from neelc.runtime.kernels.counting.chain import Counting
-from neelc.runtime.kernels.rows.program import Argument, RowProgram
+from neelc.runtime.kernels.counting.chain import CountingProgram
+from neelc.runtime.kernels.rows.program import RowArgument, RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import Imprecise, Program
+from neelc.runtime.program import ImpreciseProgram, PatternProgram
 from neelc.scalar.spark.trees import with_alias
 from neelc.scalar.type_of import is_zoned
 
@@ -59,9 +59,9 @@ def source_of(value: object, indent: int = 0) -> str:
 def classes_in_source(value: object) -> set[tuple[str, str]]:
     """The classes that the source of a value names, each with its module.
 
-    >>> from neelc.runtime.program import Column
-    >>> classes_in_source((Column("a", "x"), Column("b", "x")))
-    {('neelc.runtime.program', 'Column')}
+    >>> from neelc.runtime.program import ColumnValue
+    >>> classes_in_source((ColumnValue("a", "x"), ColumnValue("b", "x")))
+    {('neelc.runtime.program', 'ColumnValue')}
     """
     if isinstance(value, tuple):
         return {found for item in value for found in classes_in_source(item)}
@@ -128,9 +128,9 @@ GIVEN = """
 `aggregates` maps the names of aggregates to Python functions, which Spark carries to its workers: {names}.
 Each takes the list of an argument's values, with None for NULL, and gives a value of its type or None."""
 BRIDGES = {
-    Program: ("neelc.runtime.bridge", "kernel"),
-    Counting: ("neelc.runtime.counting", "counting"),
-    Imprecise: ("neelc.runtime.imprecise", "imprecise"),
+    PatternProgram: ("neelc.runtime.bridge", "kernel"),
+    CountingProgram: ("neelc.runtime.counting", "counting"),
+    ImpreciseProgram: ("neelc.runtime.imprecise", "imprecise"),
     RowProgram: ("neelc.runtime.kernels.rows.bridge", "recognizer"),
     SnapshotProgram: ("neelc.runtime.kernels.snapshots.bridge", "snapshots"),
     CoalesceProgram: ("neelc.runtime.kernels.snapshots.bridge", "coalescing"),
@@ -161,7 +161,7 @@ SIGNATURE_WITH_AGENTS = """def query(
 def python_source(relations: Relations, title: str) -> str:
     """The source of a plan. What users write appears in it as text between quotes only."""
     kernels = [(let.name, let.relation) for let in relations.lets if isinstance(let.relation, Kernel)]
-    calls = [let.relation for let in relations.lets if isinstance(let.relation, Called)]
+    calls = [let.relation for let in relations.lets if isinstance(let.relation, CalledFunctions)]
     runtime = _imports([one.program for _, one in kernels], [AGGREGATING] if calls else [])
     body = "\n".join(_statement(let) for let in relations.lets)
     functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+\(", body) else ""
@@ -258,7 +258,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
     match relation:
         case Read():
             yield _read(relation)
-        case Select(source, items, where, having, distinct):
+        case SelectColumns(source, items, where, having, distinct):
             yield source
             if where:
                 yield _call("where", [quoted(where)])
@@ -282,7 +282,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("join", (f"{right}.alias({quoted(other)})", _expression(on), how))
             if items:
                 yield _call("selectExpr", map(quoted, _aliased(items)))
-        case Aggregate(source, groups, items):
+        case AggregateRows(source, groups, items):
             yield source
             yield _call("groupBy", _columns(groups))
             yield _call("agg", _columns(items)) if items else ".agg()"
@@ -291,7 +291,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield f".repartition({', '.join(map(_by, keys)) or 1})"
             if order:
                 yield _call("sortWithinPartitions", map(_by, order))
-        case Called():
+        case CalledFunctions():
             yield _called(relation)
         case AgentCall(agent, sources):
             yield f"agents[{_string(agent)}]({', '.join(sources)})"
@@ -312,7 +312,7 @@ def _is_zoned(program: AnyProgram) -> bool:
         return False
     judged = [condition.expression for condition in program.conditions]
     looked = (one.column for condition in program.conditions for one in condition.looked)
-    judged += [column.expression for column in looked if isinstance(column, Argument)]
+    judged += [column.expression for column in looked if isinstance(column, RowArgument)]
     return any(isinstance(one, Node) and is_zoned(one) for one in judged)
 
 
@@ -324,7 +324,7 @@ def _spark_query(relation: SparkQuery) -> str:
     return _block("spark.sql(", [lines, *arguments, *(f"{name}={name}" for name in relation.names)])
 
 
-def _called(relation: Called) -> str:
+def _called(relation: CalledFunctions) -> str:
     calls = [
         f"({', '.join(map(_string, (call.function, call.values, call.name, call.type)))})"
         for call in relation.calls

@@ -11,9 +11,9 @@ from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import Program
+from neelc.runtime.program import PatternProgram
 
-AnyProgram = Program | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
+AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -33,7 +33,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Select:
+class SelectColumns:
     """Columns of a relation: of the rows that meet `where`, kept if they meet `having`, which sees the new
     columns."""
 
@@ -80,7 +80,7 @@ class Join:
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class AggregateRows:
     """Groups of rows. Without `groups` there is one row, even if there are none."""
 
     source: str
@@ -110,7 +110,7 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """A user's function: its name, the column of the lists that it is given, that of its results and their
     type."""
 
@@ -121,11 +121,11 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Called:
+class CalledFunctions:
     """A relation with what users' functions give for lists, in place of these."""
 
     source: str
-    calls: tuple[Call, ...]
+    calls: tuple[FunctionCall, ...]
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,15 @@ class SparkQuery:
 Relation = (
     SparkQuery
     | Read
-    | Select
+    | SelectColumns
     | Extend
     | Where
     | Union
     | Join
-    | Aggregate
+    | AggregateRows
     | Sorted
     | Kernel
-    | Called
+    | CalledFunctions
     | AgentCall
 )
 
@@ -180,7 +180,7 @@ class Relations:
     @property
     def is_relational(self) -> bool:
         return not any(
-            isinstance(let.relation, Kernel | Called | SparkQuery | AgentCall) for let in self.lets
+            isinstance(let.relation, Kernel | CalledFunctions | SparkQuery | AgentCall) for let in self.lets
         )
 
     @property
@@ -197,11 +197,13 @@ class Relations:
             match relation:
                 case Kernel(program=program):
                     found += functions_of(program)
-                case Called(calls=calls):
+                case CalledFunctions(calls=calls):
                     found += [call.function for call in calls]
         return tuple(dict.fromkeys(found))
 
 
 def functions_of(program: AnyProgram) -> list[str]:
     """The names of users' functions that a program calls."""
-    return [fold.function for fold in registered(program.steps)] if isinstance(program, Program) else []
+    return (
+        [fold.function for fold in registered(program.steps)] if isinstance(program, PatternProgram) else []
+    )

@@ -6,26 +6,34 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from neelc.engines.spark.relations import Aggregate as AggregateRelation
-from neelc.engines.spark.relations import Call, Called, Extend, Items, Let, Select, Where
+from neelc.engines.spark.relations import AggregateRows as AggregateRelation
+from neelc.engines.spark.relations import (
+    CalledFunctions,
+    Extend,
+    FunctionCall,
+    Items,
+    Let,
+    SelectColumns,
+    Where,
+)
 from neelc.engines.spark.scans import free
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import (
     BY_ORDER,
     BY_VALUE,
     Aggregate,
-    At,
     Attribute,
-    Each,
     EventRef,
     EventTime,
+    EveryElement,
     Expr,
     Index,
-    Inner,
+    InnerVariable,
     IsNull,
+    ListElement,
     MatchProperty,
     Variable,
-    Whole,
+    WholeEvent,
     is_array_of_path,
     is_many,
     lists,
@@ -37,7 +45,7 @@ from neelc.ir.node import Node, map_children, transform, walk
 from neelc.ir.program import Clock, Match
 from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, Array, DataType, Decimal, Map, Struct
 from neelc.pattern.plan import lists as list_names
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import START, closures_of
 from neelc.runtime.reference.question import condition
 from neelc.runtime.reference.results import is_over_matches
@@ -60,7 +68,7 @@ its body."""
 
 
 @dataclass(frozen=True)
-class Element(EventRef):
+class LambdaElement(EventRef):
     """An element of a list where a lambda has a name for it."""
 
     base: EventRef
@@ -68,7 +76,7 @@ class Element(EventRef):
 
 
 @dataclass(frozen=True)
-class Current:
+class CurrentIndex:
     """`i` in the text: it runs over the list `base`; `element` is b[i], and `place`, from 0, is i."""
 
     base: EventRef
@@ -77,7 +85,7 @@ class Current:
 
 
 @dataclass(frozen=True)
-class Layout:
+class MatchLayout:
     """How a match is laid out. A variable has the column `struct`: the struct of its event, or the array of
     those of its events, or of the structs of its iterations, which have a struct for each variable of the
     closure's body (`closures`). `absent` are variables whose column may be NULL."""
@@ -89,29 +97,29 @@ class Layout:
     absent: frozenset[str] = frozenset()
     closures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def event(self, reference: EventRef, current: Current | None = None) -> str:
+    def event(self, reference: EventRef, current: CurrentIndex | None = None) -> str:
         """What a reference reaches: a struct, or an array if it is one of all elements.
 
-        >>> layout = Layout("SECOND", str.lower, lambda reference, _: reference.name, lambda _, a: a)
+        >>> layout = MatchLayout("SECOND", str.lower, lambda reference, _: reference.name, lambda _, a: a)
         >>> k, last = Variable("k"), Index("LAST", -1)
-        >>> layout.event(Inner(At(k, last), "a")), layout.event(Inner(Each(k), "a"))
-        ('try_element_at(k, -2).a', 'k.a')
+        >>> [layout.event(InnerVariable(one, "a")) for one in (ListElement(k, last), EveryElement(k))]
+        ['try_element_at(k, -2).a', 'k.a']
         """
         match reference:
             case Variable(name):
                 return identifier(self.struct(name))
-            case Element(_, name):
+            case LambdaElement(_, name):
                 return name
-            case Inner(base, name):
+            case InnerVariable(base, name):
                 return literals.field(self.event(base, current), self.inner(variable_of(base), name))
-            case At(base, index):
+            case ListElement(base, index):
                 return self._at(base, index, current)
-            case Each(base, upper):
+            case EveryElement(base, upper):
                 elements = self.event(base, current)
                 return elements if upper is None else self._up_to(elements, upper, current)
         raise AssertionError(f"{reference} has no text")
 
-    def _at(self, base: EventRef, index: Index, current: Current | None) -> str:
+    def _at(self, base: EventRef, index: Index, current: CurrentIndex | None) -> str:
         index = _near(index)
         if index.anchor == "LAST":
             return f"try_element_at({self.event(base, current)}, {index.offset - 1})"
@@ -122,7 +130,7 @@ class Layout:
             return current.element
         return f"get({self.event(base, current)}, {_plus(current.place, index.offset)})"
 
-    def _up_to(self, elements: str, upper: Index, current: Current | None) -> str:
+    def _up_to(self, elements: str, upper: Index, current: CurrentIndex | None) -> str:
         """The elements up to that place. One before the first is the end of an empty list."""
         upper = _near(upper)
         if upper.anchor == "FIRST":
@@ -134,7 +142,7 @@ class Layout:
             length, least = _plus(current.place, upper.offset + 1), upper.offset + 1
         return f"slice({elements}, 1, {f'greatest({length}, 0)' if least < 0 else length})"
 
-    def value(self, reference: Attribute | EventTime, current: Current | None = None) -> str:
+    def value(self, reference: Attribute | EventTime, current: CurrentIndex | None = None) -> str:
         """An attribute, or a time, of one event."""
         text, name = self.event(reference.event, current), self.field_name(reference)
         number = literals.field(text, name)
@@ -147,7 +155,7 @@ class Layout:
         variable = variable_of(reference.event)
         return self.field_of(replace(reference, event=Variable(variable)), variable)
 
-    def whole(self, reference: EventRef, type: DataType, current: Current | None = None) -> str:
+    def whole(self, reference: EventRef, type: DataType, current: CurrentIndex | None = None) -> str:
         """One event with all its attributes, or an iteration with all its variables."""
         assert isinstance(type, Struct)
         bodies = self.closures.get(variable_of(reference))
@@ -156,13 +164,13 @@ class Layout:
             if bodies is None:
                 text = self.value(Attribute(reference, part.name, part.type), current)
             elif isinstance(part.type, Array):
-                raise Unsupported("a closure inside a closure")
+                raise UnsupportedQuery("a closure inside a closure")
             else:
                 found = [name for name in bodies if bare(name) == bare(part.name)]
                 # A branch that can never be taken is not in the pattern any more.
                 text = f"CAST(NULL AS {spark_type(part.type)})"
                 if found:
-                    text = self.whole(Inner(reference, found[0]), part.type, current)
+                    text = self.whole(InnerVariable(reference, found[0]), part.type, current)
             parts.append(f"{literal(bare(part.name), STRING)}, {text}")
         struct = f"named_struct({', '.join(parts)})"
         event = self.event(reference, current)
@@ -173,16 +181,16 @@ class Layout:
         match reference:
             case Variable(name):
                 return name in self.absent
-            case Each(base):
+            case EveryElement(base):
                 return self.may_be_null(base)
-            case At(base, index):
+            case ListElement(base, index):
                 return index != Index("CURRENT") or self.may_be_null(base)
-        return not isinstance(reference, Element)
+        return not isinstance(reference, LambdaElement)
 
 
 def variable_of(reference: EventRef) -> str:
     """The variable whose event, list or iteration is reached."""
-    return list_names.variable_of(reference.base if isinstance(reference, Element) else reference)
+    return list_names.variable_of(reference.base if isinstance(reference, LambdaElement) else reference)
 
 
 def _plus(text: str, number: int) -> str:
@@ -307,7 +315,7 @@ def _quotient(type: Decimal, result: Decimal) -> str:
     if type.precision <= _NARROW:
         return f"CAST(acc.s / {count} AS {spark_type(result)})"
     if type.scale > _MOST_PLACES:
-        raise Unsupported(f"the average of a list of DECIMALs with more than {_MOST_PLACES} places")
+        raise UnsupportedQuery(f"the average of a list of DECIMALs with more than {_MOST_PLACES} places")
     rest = f"acc.s % {count}"
     whole = f"try_cast(try_divide(acc.s - {rest}, {count}) AS {spark_type(Decimal(37 - result.scale, 0))})"
     part = f"CAST({rest} / {count} AS {spark_type(Decimal(result.scale + 1, result.scale))})"
@@ -354,7 +362,7 @@ def over_list(name: str, values: ListValues, result: DataType, distinct: bool = 
 
 def _distinct(values: ListValues) -> ListValues:
     if any(isinstance(part, Map) for part in walk(values.type)):
-        raise Unsupported("DISTINCT values of a list that hold a MAP")
+        raise UnsupportedQuery("DISTINCT values of a list that hold a MAP")
     return ListValues(f"array_distinct({values.text})", values.type, values.holds_null, values.may_be_null)
 
 
@@ -467,19 +475,19 @@ AGGREGATES: dict[str, Callable[[ListValues, DataType], str]] = {
 _TIMES = frozenset(("match_start", "match_end"))
 
 
-def over_match(expression: Expr, layout: Layout, properties: Refs) -> str:
+def over_match(expression: Expr, layout: MatchLayout, properties: Refs) -> str:
     """The text of a bound expression; `properties` is asked for what belongs to no event: the match's times.
 
     A condition with `i` is TRUE where it holds for every i, else FALSE or NULL.
 
     >>> from neelc.ir.expressions import Binary, Variable
     >>> from neelc.ir.types import BIGINT, INT
-    >>> layout = Layout("SECOND", str.lower, lambda reference, _: reference.name, lambda _, name: name)
+    >>> layout = MatchLayout("SECOND", str.lower, lambda reference, _: reference.name, lambda _, name: name)
     >>> b = Variable("b")
-    >>> this, previous = (Attribute(At(b, Index("CURRENT", -k)), "x", INT) for k in (0, 1))
+    >>> this, previous = (Attribute(ListElement(b, Index("CURRENT", -k)), "x", INT) for k in (0, 1))
     >>> print(over_match(Binary(">", this, previous), layout, lambda _: None))
     forall(transform(b, (x, i) -> i < 1 OR x.x > get(b, i - 1).x), ok -> ok)
-    >>> twice = Binary("+", Attribute(Each(b), "x", INT), Attribute(Each(b), "x", INT))
+    >>> twice = Binary("+", Attribute(EveryElement(b), "x", INT), Attribute(EveryElement(b), "x", INT))
     >>> print(over_match(Aggregate("max", twice, INT), layout, lambda _: None))
     array_max(transform(b, x -> try_add(x.x, x.x)))
     """
@@ -494,7 +502,7 @@ def over_match(expression: Expr, layout: Layout, properties: Refs) -> str:
     return texts[0] if len(texts) == 1 else " AND ".join(f"({text})" for text in texts)
 
 
-def elements_of(aggregate: Aggregate, layout: Layout, properties: Refs) -> str:
+def elements_of(aggregate: Aggregate, layout: MatchLayout, properties: Refs) -> str:
     """The text of the array that a user's function is given; NULL where there is no list."""
     argument = transform(aggregate.argument, _unseen) if aggregate.argument is not None else None
     assert isinstance(argument, Expr)
@@ -519,7 +527,7 @@ class _There(Expr):
 
 def _unseen(node: Node) -> Node | None:
     match node:
-        case IsNull(Whole(event), negated):
+        case IsNull(WholeEvent(event), negated):
             return IsNull(_There(event), negated)
     return None
 
@@ -532,10 +540,10 @@ def _is_current(node: Node) -> bool:
 class _Writer:
     """`taken` are the names of columns and of the parameters of lambdas around: a new one hides none."""
 
-    layout: Layout
+    layout: MatchLayout
     properties: Refs
     taken: frozenset[str]
-    current: Current | None = None
+    current: CurrentIndex | None = None
 
     def text(self, expression: Expr) -> str:
         return sql(expression, self.reference)
@@ -548,12 +556,12 @@ class _Writer:
                 return self.layout.value(node, self.current)
             case _There(event):
                 return self.layout.event(event, self.current)
-            case Whole(event, type):
+            case WholeEvent(event, type):
                 return self.layout.whole(event, type, self.current)
             case Aggregate(function=function) if function is not None:
                 found = self.properties(node)
                 if found is None:
-                    raise Unsupported(f"`{node}` in a condition that is judged on complete matches")
+                    raise UnsupportedQuery(f"`{node}` in a condition that is judged on complete matches")
                 return found
             case Aggregate(name, Expr() as argument, type, distinct) if is_many(argument):
                 return over_list(name, self.values(name, argument, distinct), type, distinct)
@@ -580,9 +588,9 @@ class _Writer:
     def transformed(self, expression: Expr) -> str:
         each = next(lists(expression))
         name = self.fresh("x")
-        one = _of_element(expression, each, Element(each.base, name))
+        one = _of_element(expression, each, LambdaElement(each.base, name))
         if is_many(one):
-            raise Unsupported("a closure inside a closure")
+            raise UnsupportedQuery("a closure inside a closure")
         inside = replace(self, taken=self.taken | {name})
         return f"transform({self.layout.event(each, self.current)}, {name} -> {inside.text(one)})"
 
@@ -590,9 +598,9 @@ class _Writer:
         """The values of an aggregate's argument. To be counted, events need not be looked into."""
         each = next(lists(argument))
         type = type_of(argument, inside_aggregate=True)
-        if name == "count" and isinstance(argument, Whole) and not distinct:
+        if name == "count" and isinstance(argument, WholeEvent) and not distinct:
             argument = _There(argument.event)
-        is_element = isinstance(argument, Whole | _There) and argument.event == each
+        is_element = isinstance(argument, WholeEvent | _There) and argument.event == each
         return ListValues(self.array(argument), type, not is_element, self.layout.may_be_null(each))
 
     def at_every_place(self, conjunct: Expr) -> str:
@@ -602,7 +610,7 @@ class _Writer:
         if known.ranged is None:
             return self.text(conjunct)
         elements = self.layout.event(known.ranged)
-        current = Current(known.ranged, self.fresh("x"), self.fresh("i"))
+        current = CurrentIndex(known.ranged, self.fresh("x"), self.fresh("i"))
         inside = replace(self, taken=self.taken | {current.element, current.place}, current=current)
         body = inside.text(conjunct)
         if _needs_place(conjunct, current):
@@ -618,7 +626,7 @@ class _Writer:
         return next(name for name in names if name not in self.taken)
 
 
-def _of_element(expression: Expr, each: Each, element: Element) -> Expr:
+def _of_element(expression: Expr, each: EveryElement, element: LambdaElement) -> Expr:
     """The expression with one element in place of a list; aggregates inside it have lists of their own."""
 
     def change(node: Node) -> Node:
@@ -631,9 +639,9 @@ def _of_element(expression: Expr, each: Each, element: Element) -> Expr:
     return found
 
 
-def _needs_place(conjunct: Expr, current: Current) -> bool:
+def _needs_place(conjunct: Expr, current: CurrentIndex) -> bool:
     """Whether the condition speaks of more than the element at i."""
-    this = At(current.base, Index("CURRENT"))
+    this = ListElement(current.base, Index("CURRENT"))
     return sum(map(_is_current, walk(conjunct))) > sum(node == this for node in walk(conjunct))
 
 
@@ -663,10 +671,12 @@ def called(
         calls, items = [], []
         for number, node in enumerate(ready, len(columns) + 1):
             items.append((values(node, columns), f"list {number}"))
-            calls.append(Call(node.name, f"list {number}", f"{node.name} {number}", spark_type(node.type)))
+            calls.append(
+                FunctionCall(node.name, f"list {number}", f"{node.name} {number}", spark_type(node.type))
+            )
         listed, found = free("lists", taken), free("called", taken)
         lets.append(Let(listed, Extend(source, tuple(items)), "What users' functions are given."))
-        lets.append(Let(found, Called(listed, tuple(calls)), "What they give."))
+        lets.append(Let(found, CalledFunctions(listed, tuple(calls)), "What they give."))
         columns |= {node: call.name for node, call in zip(ready, calls, strict=True)}
         waiting = [node for node in waiting if node not in columns]
         source = found
@@ -684,11 +694,11 @@ def no_inner(closure: str, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Matches:
+class MatchRelation:
     """A relation of matches: a struct for each variable, an array of structs for each list, and `match_start`
     and `match_end` as numbers of `unit`.
 
-    `struct`, `field`, `inner` and `absent` are those of a `Layout`. With `weighed` matches the column
+    `struct`, `field`, `inner` and `absent` are those of a `MatchLayout`. With `weighed` matches the column
     `confidence` is there, too.
     """
 
@@ -711,9 +721,9 @@ class Matches:
         return elements_of(aggregate, self._layout, replace(self, called=called)._property)
 
     @property
-    def _layout(self) -> Layout:
+    def _layout(self) -> MatchLayout:
         closures = closures_of(self.query.pattern)
-        return Layout(self.unit, self.struct, self.field, self.inner, self.absent, closures)
+        return MatchLayout(self.unit, self.struct, self.field, self.inner, self.absent, closures)
 
     def _property(self, node: Expr) -> str | None:
         match node:
@@ -727,7 +737,7 @@ class Matches:
 
 
 def results(
-    matches: Matches, residual: tuple[Expr, ...], taken: set[str], name: str, as_stream: bool
+    matches: MatchRelation, residual: tuple[Expr, ...], taken: set[str], name: str, as_stream: bool
 ) -> Iterator[Let]:
     """The relations that make the result out of matches. One that is read as a stream has its times as
     numbers."""
@@ -751,7 +761,7 @@ def results(
         yield from _aggregated(query, source, items, taken, name)
     elif query.distinct and as_stream:
         selected = free("rows", taken)
-        yield Let(selected, Select(source, items + own), "RETURN")
+        yield Let(selected, SelectColumns(source, items + own), "RETURN")
         groups = tuple((identifier(column), column) for _, column in items)
         times = (("min(match_start_number)", own[0][1]), ("max(match_end_number)", own[1][1]))
         yield Let(
@@ -761,12 +771,12 @@ def results(
         )
     else:
         comment = "RETURN DISTINCT" if query.distinct else "RETURN"
-        yield Let(name, Select(source, items + own, distinct=query.distinct), comment)
+        yield Let(name, SelectColumns(source, items + own, distinct=query.distinct), comment)
 
 
 def _with_calls(
-    matches: Matches, expressions: tuple[Expr, ...], taken: set[str]
-) -> tuple[list[Let], Matches]:
+    matches: MatchRelation, expressions: tuple[Expr, ...], taken: set[str]
+) -> tuple[list[Let], MatchRelation]:
     """The matches with what users' functions give that the expressions call."""
     lets, columns = called(matches.name, expressions, matches.elements, taken, matches.called)
     return lets, replace(matches, name=lets[-1].name if lets else matches.name, called=columns)
@@ -783,4 +793,4 @@ def _aggregated(query: Match, source: str, items: Items, taken: set[str], name: 
         grouped = free("grouped", taken)
         yield Let(grouped, AggregateRelation(source, groups, aggregates), comment)
         columns = tuple((identifier(column), column) for _, column in items)
-        yield Let(name, Select(grouped, columns), "The columns in the order of RETURN.")
+        yield Let(name, SelectColumns(grouped, columns), "The columns in the order of RETURN.")

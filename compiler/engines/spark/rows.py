@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from neelc.engines.spark.relations import Extend, Items, Kernel, Let, Select, Sorted, Where
+from neelc.engines.spark.relations import Extend, Items, Kernel, Let, SelectColumns, Sorted, Where
 from neelc.engines.spark.results import ListValues as Values
 from neelc.engines.spark.results import over_list
 from neelc.engines.spark.scans import free
@@ -31,9 +31,9 @@ from neelc.ir.types import (
 from neelc.rows.plan.conditions import TRUE, attributes, columns_at_row, columns_over_rows
 from neelc.rows.plan.plan import RowPlan, time_unit
 from neelc.runtime.kernels.rows import program as p
-from neelc.runtime.kernels.rows.program import Order
+from neelc.runtime.kernels.rows.program import RowOrder
 from neelc.scalar.spark.expressions import GRAIN, TICK_BITS, as_number, grouped, sort_number, sql
-from neelc.scalar.spark.trees import Written, alias, identifier, raw, spark_type, text
+from neelc.scalar.spark.trees import TypedSql, alias, identifier, raw, spark_type, text
 from neelc.scalar.type_of import type_of
 
 # The order of MATCH_RECOGNIZE's rows as one number, where ORDER BY has one column, a number or a time.
@@ -43,13 +43,13 @@ GRAINS: dict[DataType, int] = {
 }  # fmt: skip
 
 
-def one_number(plan: RowPlan) -> Order | None:
+def one_number(plan: RowPlan) -> RowOrder | None:
     """How rows come that are sorted by one number; None if they cannot be."""
     if not plan.keys or len(plan.order) != 1:
         return None
     (item,), (column,) = plan.query.order, plan.order
     grain = GRAINS.get(type_of(item.expression))
-    return None if grain is None else Order(column, grain, item.descending, _nulls_last(item))
+    return None if grain is None else RowOrder(column, grain, item.descending, _nulls_last(item))
 
 
 def row_sort_number(plan: RowPlan, keys: tuple[str, ...]) -> str:
@@ -90,18 +90,18 @@ class RowMeasures:
 
     def sql(self, expression: e.Expr) -> str:
         text = sql(expression, self._value)
-        is_of_match = isinstance(expression, e.RowValue) and not isinstance(expression, e.Given)
+        is_of_match = isinstance(expression, e.RowValue) and not isinstance(expression, e.ConstantRowValue)
         if self.plan.query.all_rows != UNMATCHED or is_of_match:
             return text
         # A row without a match has no measures, even if this is made of none of its values.
-        return f"IF({self._output(p.Property('', 'MATCH_NUMBER'))} IS NULL, NULL, {text})"
+        return f"IF({self._output(p.PropertyOutput('', 'MATCH_NUMBER'))} IS NULL, NULL, {text})"
 
     def _value(self, node: e.Expr) -> str | None:
         match node:
             case e.AtRow(_, argument):
                 return self._at_row(node, argument)
             case e.OverRows(_, _, None, variables, final):
-                return self._output(p.Number("", self._mask(variables), final))
+                return self._output(p.CountOutput("", self._mask(variables), final))
             case e.OverRows() if node in self.windows:
                 return self.windows[node]
             case e.OverRows(type, name, argument, variables, _, distinct):
@@ -109,8 +109,8 @@ class RowMeasures:
                 values = self._listed(argument, self._mask(variables))
                 return over_list(name, Values(values, type_of(argument)), type, distinct)
             case e.MatchNumber():
-                return self._output(p.Property("", "MATCH_NUMBER"))
-            case e.Given(_, argument):
+                return self._output(p.PropertyOutput("", "MATCH_NUMBER"))
+            case e.ConstantRowValue(_, argument):
                 return identifier(self._column(argument))
         return None
 
@@ -118,7 +118,8 @@ class RowMeasures:
         """The values of an argument at the rows of a match that are mapped to variables, as an array."""
         columns = columns_over_rows(argument)
         names = [
-            self._output(p.Values("", mask, None if one is None else self._column(one))) for one in columns
+            self._output(p.ValuesOutput("", mask, None if one is None else self._column(one)))
+            for one in columns
         ]
         if argument in columns or isinstance(argument, e.Classifier):
             return names[0]
@@ -129,7 +130,9 @@ class RowMeasures:
         return f"transform(arrays_zip({', '.join(lists)}), taken -> {self._put_together(argument, taken)})"
 
     def _at_row(self, node: e.AtRow, argument: e.Expr) -> str:
-        at = p.At(self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final)
+        at = p.RowLocation(
+            self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final
+        )
         taken = {one: self._taken(at, one) for one in columns_at_row(argument)}
         if len(taken) == 1:
             return next(iter(taken.values()))
@@ -145,7 +148,7 @@ class RowMeasures:
                 case e.Classifier():
                     return taken[None]
                 case e.MatchNumber():
-                    return self._output(p.Property("", "MATCH_NUMBER"))
+                    return self._output(p.PropertyOutput("", "MATCH_NUMBER"))
             return None
 
         return sql(argument, refs)
@@ -155,8 +158,8 @@ class RowMeasures:
         assert node.argument is not None
         argument, kind = node.argument, type_of(node.argument)
         value = self._at_row(e.AtRow(kind, argument), argument)
-        member = self._output(p.Member("", self._mask(node.variables)))
-        number, row = (self._output(p.Property("", of)) for of in ("MATCH_NUMBER", "ROW"))
+        member = self._output(p.MembershipOutput("", self._mask(node.variables)))
+        number, row = (self._output(p.PropertyOutput("", of)) for of in ("MATCH_NUMBER", "ROW"))
         groups = ", ".join((*map(identifier, self.plan.keys), number))
         frame = "" if node.final else f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         whole = f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -173,11 +176,11 @@ class RowMeasures:
             rank = f"struct(({seen}).{BY_ORDER}, {place} AS place)"
             found = f"{node.name}(({seen}).{BY_VALUE}, IF(({seen}) IS NULL, NULL, {rank})) {over}"
         else:
-            found = f"{text(grouped(node.name, Written(raw(seen), kind), False))} {over}"
+            found = f"{text(grouped(node.name, TypedSql(raw(seen), kind), False))} {over}"
         return f"IF({number} IS NULL, NULL, {found})"
 
-    def _taken(self, at: p.At, column: e.Expr | None) -> str:
-        return self._output(p.Value("", at, None if column is None else self._column(column)))
+    def _taken(self, at: p.RowLocation, column: e.Expr | None) -> str:
+        return self._output(p.ValueOutput("", at, None if column is None else self._column(column)))
 
     def _column(self, expression: e.Expr) -> str:
         return named(self.plan, expression)
@@ -224,7 +227,9 @@ class _Relations:
         read = dict(self._columns())
         bits = {} if shifts or not plan.program.flagged else {"bits": self._bits({}, _of_row)}
         items = tuple((text, name) for name, text in {**read, **bits}.items())
-        yield Let(rows, Select(self.source, items), "What is used of each row" + _with_bits(bool(bits)))
+        yield Let(
+            rows, SelectColumns(self.source, items), "What is used of each row" + _with_bits(bool(bits))
+        )
         keys = tuple(map(identifier, plan.keys))
         order, comment = self._sorting(keys)
         yield Let(ordered, Sorted(rows, keys, order), comment)
@@ -236,7 +241,7 @@ class _Relations:
         items = tuple(self._read(shifts))
         if {name for _, name in items} != {*read, *bits} or shifts:
             comment = "What the search reads" + _with_bits(bool(shifts))
-            yield Let(judged, Select(ordered, items), comment)
+            yield Let(judged, SelectColumns(ordered, items), comment)
             ordered = judged
         yield Let(matches, Kernel(ordered, plan.program, self._schema()), f"Matches of {plan.query.pattern}")
         yield from self._measures(matches)
@@ -334,15 +339,15 @@ class _Relations:
 
     def _type(self, output: p.Output) -> str:
         match output:
-            case p.Value(column=None):
+            case p.ValueOutput(column=None):
                 return "STRING"
-            case p.Value(column=str(name)):
+            case p.ValueOutput(column=str(name)):
                 return spark_type(type_of(self.plan.columns[name]))
-            case p.Values(column=None):
+            case p.ValuesOutput(column=None):
                 return "ARRAY<STRING>"
-            case p.Values(column=str(name)):
+            case p.ValuesOutput(column=str(name)):
                 return spark_type(Array(type_of(self.plan.columns[name])))
-            case p.Member() | p.Property(of="EXCLUDED"):
+            case p.MembershipOutput() | p.PropertyOutput(of="EXCLUDED"):
                 return "BOOLEAN"
         return "BIGINT"
 
@@ -353,7 +358,7 @@ class _Relations:
             sums = tuple((text, column) for column, text in windows.values())
             yield Let(summed, Extend(matches, sums), "Aggregates over the rows of each match.")
             matches = summed
-        excluded = self.plan.outputs.get(p.Property("", "EXCLUDED"))
+        excluded = self.plan.outputs.get(p.PropertyOutput("", "EXCLUDED"))
         if excluded:
             kept = free("kept", self.taken)
             yield Let(kept, Where(matches, f"NOT {excluded}"), "Without the rows of exclusions.")
@@ -367,7 +372,7 @@ class _Relations:
             *((writer.sql(measure.expression), measure.name) for measure in query.measures),
             *((identifier(own[column.name]), column.name) for column in rest),
         )
-        yield Let(self.name, Select(matches, items), "MEASURES")
+        yield Let(self.name, SelectColumns(matches, items), "MEASURES")
 
     def _windows(self) -> dict[e.OverRows, tuple[str, str]]:
         """For ALL ROWS: the columns of aggregates over rows of a match, and their texts."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
-from neelc.engines.spark.relations import Let, Select, Union
+from neelc.engines.spark.relations import Let, SelectColumns, Union
 from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, InList, Literal, Variable
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.program import Clock, Column, Match, Member, Stream
 from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn, renamed
 from neelc.pattern.plan.kernel_plan import KeyColumn
 from neelc.pattern.plan.steps import Role
@@ -32,7 +32,7 @@ MOST_BRANCHES = 6
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ScanRequest:
     """What a strategy reads of the events of a query. `everything`: events without a role are read too;
     `computed`: Spark adds windows to their times, which must leave room for that."""
 
@@ -47,7 +47,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Sources:
+class StreamRelations:
     """Where streams come from: the relation of each, and the unit and the clock in which the times of earlier
     queries are."""
 
@@ -69,10 +69,10 @@ class Sources:
         return clock.type == TIMESTAMP and own.type in (DATE, TIMESTAMP_NTZ)
 
 
-def scans(wanted: Wanted, sources: Sources, taken: set[str]) -> Iterator[Let]:
+def scans(wanted: ScanRequest, sources: StreamRelations, taken: set[str]) -> Iterator[Let]:
     """The relations that read all streams; the last of them, `events`, has all events."""
     if len(wanted.roles) > MOST_ROLES:
-        raise Unsupported(f"a pattern with more than {MOST_ROLES} kinds of events")
+        raise UnsupportedQuery(f"a pattern with more than {MOST_ROLES} kinds of events")
     read = [stream for stream in wanted.query.streams if wanted.everything or _members(wanted, stream)]
     names = []
     for stream in read:
@@ -93,13 +93,13 @@ def free(name: str, taken: set[str]) -> str:
     return found
 
 
-def _members(wanted: Wanted, stream: Stream) -> list[Member]:
+def _members(wanted: ScanRequest, stream: Stream) -> list[Member]:
     used = {role.type for role in wanted.roles}
     types = [known for known in wanted.query.types if known.name in used]
     return [member for known in types for member in known.members if member.stream == stream.name]
 
 
-def _comment(wanted: Wanted, stream: Stream) -> str:
+def _comment(wanted: ScanRequest, stream: Stream) -> str:
     if wanted.everything:
         return f"All events of {stream.name}: those of other types count too."
     types = dict.fromkeys(bare(m.value) for m in _members(wanted, stream) if m.value is not None)
@@ -107,14 +107,14 @@ def _comment(wanted: Wanted, stream: Stream) -> str:
     return f"{stream.name}: {listed} that can be part of a match."
 
 
-def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
+def _scan(wanted: ScanRequest, stream: Stream, sources: StreamRelations) -> SelectColumns:
     on = _Events(wanted, stream, sources)
     having = ["start IS NOT NULL"]
     if wanted.lasting:
         having.append("start <= `end`")
     if not wanted.everything:
         having += ["roles <> 0"] if on.may_have_no_role() else []
-    return Select(
+    return SelectColumns(
         sources.names[stream.name],
         tuple(on.items()),
         None if wanted.everything else on.where(),
@@ -126,9 +126,9 @@ def _scan(wanted: Wanted, stream: Stream, sources: Sources) -> Select:
 class _Events:
     """The columns of one stream's events."""
 
-    wanted: Wanted
+    wanted: ScanRequest
     stream: Stream
-    sources: Sources
+    sources: StreamRelations
 
     def items(self) -> Iterator[tuple[str, str]]:
         yield self._time(self.stream.start), "start"

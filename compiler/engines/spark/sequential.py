@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from neelc.algebra.plan.aggregates import Pivot, pivot_of
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan, without_spans
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.correlations import Emitting, Stage, key_of, named
-from neelc.engines.spark.relations import Extend, Items, Join, Kernel, Select, Sorted, Where
+from neelc.engines.spark.correlations import EventRelation, RelationBuilder, key_of, named
+from neelc.engines.spark.relations import Extend, Items, Join, Kernel, SelectColumns, Sorted, Where
 from neelc.ir.algebra import PatternMatcher, instant
 from neelc.ir.expressions import AtRow, Attribute, Expr
 from neelc.ir.names import bare
 from neelc.ir.types import BIGINT, DATE, DOUBLE, LENGTHS
 from neelc.pattern.plan.columns import NUMBER, EventColumn
-from neelc.runtime.kernels.sequential.program import BITS, TIME, SequentialProgram, Taken
+from neelc.runtime.kernels.sequential.program import BITS, TIME, SequentialProgram, SymbolOutput
 from neelc.scalar.spark.expressions import as_number, floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 
@@ -42,7 +42,7 @@ class Chunks:
     width: int
     reach: int
 
-    def events(self, emitting: Emitting, judged: str) -> str:
+    def events(self, emitting: RelationBuilder, judged: str) -> str:
         """The relation of the events, each in its chunk and, if it is close enough to it, in the next."""
         first = floor_divided(MOMENT, self.width)
         last = floor_divided(f"({MOMENT} + {self.reach}L)", self.width)
@@ -52,9 +52,9 @@ class Chunks:
 
     def program(self, program: SequentialProgram) -> SequentialProgram:
         """The program that takes chunks for partitions, and tells those of matches."""
-        return replace(program, keys=(CHUNK,), outputs=(*program.outputs, Taken(FOUND, None, CHUNK)))
+        return replace(program, keys=(CHUNK,), outputs=(*program.outputs, SymbolOutput(FOUND, None, CHUNK)))
 
-    def matches(self, emitting: Emitting, found: str) -> str:
+    def matches(self, emitting: RelationBuilder, found: str) -> str:
         own = f"{floor_divided(MOMENT, self.width)} = {FOUND}"
         return emitting.let("own", Where(found, own), "A match belongs to the chunk of its last event.")
 
@@ -66,12 +66,16 @@ def chunks_of(program: SequentialProgram) -> Chunks | None:
     return Chunks(WINDOWS * max(1, program.reach), program.reach)
 
 
-def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: Stage) -> Stage:
+def emit_pattern_matcher(
+    emitting: RelationBuilder, operator: PatternMatcher, below: EventRelation
+) -> EventRelation:
     """The matches among events, each valid for the instant of its last event."""
     plan = sequential_plan(operator.clause, emitting.unit)
     writer = _Events(plan, {name: column for (_, name), column in below.columns.items()})
     judged = emitting.let(
-        "judged", Select(below.relation, tuple(writer.items())), "Which symbols each event emits, as bits."
+        "judged",
+        SelectColumns(below.relation, tuple(writer.items())),
+        "Which symbols each event emits, as bits.",
     )
     program, chunks = plan.program, chunks_of(plan.program)
     if chunks is not None:
@@ -89,8 +93,8 @@ def emit_pattern_matcher(emitting: Emitting, operator: PatternMatcher, below: St
         for measure, attribute in zip(operator.clause.measures, operator.payload, strict=True)
     ]
     times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))
-    result = emitting.let("matched", Select(matches, (*measures, *times)), "MEASURES")
-    return Stage(result, names, lasting)
+    result = emitting.let("matched", SelectColumns(matches, (*measures, *times)), "MEASURES")
+    return EventRelation(result, names, lasting)
 
 
 def _order(program: SequentialProgram) -> str:
@@ -164,8 +168,11 @@ class _Events:
 
 
 def emit_extended_filter(
-    emitting: Emitting, operators: Sequence[PatternMatcher], stage: Stage, statistics: Statistics
-) -> Stage | None:
+    emitting: RelationBuilder,
+    operators: Sequence[PatternMatcher],
+    stage: EventRelation,
+    statistics: Statistics,
+) -> EventRelation | None:
     """The events that can be in a match of one of the matchers, which all read the events of `stage`; None
     where it does not pay to look for them."""
     pivot = pivot_of(operators, emitting.unit, statistics)
@@ -185,10 +192,12 @@ def emit_extended_filter(
         f"The extended filter{f' for {count} matchers' if count > 1 else ''}: events that are near one that "
         f"emits {pivot.symbol}.",
     )
-    return Stage(name, stage.columns, stage.length)
+    return EventRelation(name, stage.columns, stage.length)
 
 
-def _pivots(emitting: Emitting, pivot: Pivot, stage: Stage, keys: Sequence[str], own: dict[str, str]) -> str:
+def _pivots(
+    emitting: RelationBuilder, pivot: Pivot, stage: EventRelation, keys: Sequence[str], own: dict[str, str]
+) -> str:
     def refs(node: Expr) -> str | None:
         return identifier(own[bare(node.name)]) if isinstance(node, Attribute) else None
 
@@ -200,4 +209,4 @@ def _pivots(emitting: Emitting, pivot: Pivot, stage: Stage, keys: Sequence[str],
         (f"explode(sequence({bucket} - 1L, {bucket} + 1L))", "bucket"),
     )
     comment = f"Where {pivot.symbol} is emitted: in every match, and by {pivot.share:.2g} of the events."
-    return emitting.let("pivots", Select(stage.relation, items, where, distinct=True), comment)
+    return emitting.let("pivots", SelectColumns(stage.relation, items, where, distinct=True), comment)

@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from neelc.engines.spark.relations import (
     AgentCall,
-    Aggregate,
-    Called,
+    AggregateRows,
+    CalledFunctions,
     Extend,
     Items,
     Join,
@@ -21,23 +21,24 @@ from neelc.engines.spark.relations import (
     Read,
     Relation,
     Relations,
-    Select,
+    SelectColumns,
     Sorted,
     SparkQuery,
     Union,
     Where,
 )
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.scalar.spark.trees import Sql, alias, raw, with_alias
 
 _KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI ", "LEFT OUTER": "LEFT "}
 
 
 def sql_text(relations: Relations) -> str:
-    """The statement; raises `Unsupported` if a relation has no form in SQL.
+    """The statement; raises `UnsupportedQuery` if a relation has no form in SQL.
 
     >>> from neelc.engines.spark.relations import Let
-    >>> print(sql_text(Relations((Let("t", Read("T")), Let("result", Select("t", (("x", "x"),), "y > 1"))))))
+    >>> chosen = SelectColumns("t", (("x", "x"),), "y > 1")
+    >>> print(sql_text(Relations((Let("t", Read("T")), Let("result", chosen)))))
     WITH t AS (
       SELECT
         *
@@ -50,7 +51,7 @@ def sql_text(relations: Relations) -> str:
       y > 1
     """
     if not relations.is_relational:
-        raise Unsupported("SQL for a plan with a kernel")
+        raise UnsupportedQuery("SQL for a plan with a kernel")
     *before, last = relations.lets
     statement = _query(last.relation)
     for let in before:
@@ -62,7 +63,7 @@ def _query(relation: Relation) -> exp.Select:
     match relation:
         case Read(stream):
             return _select(["*"], alias(stream))
-        case Select(source, items, where, having, distinct):
+        case SelectColumns(source, items, where, having, distinct):
             found = _select(_aliased(items), source, where, distinct)
             return found if having is None else _select(["*"], found.subquery(), having)
         case Extend(source, items):
@@ -76,11 +77,11 @@ def _query(relation: Relation) -> exp.Select:
         case Join((left, one), (right, other), on, kind, items):
             joined = raw(f"{left} AS {one} {_KINDS[kind]}JOIN {right} AS {other} ON {on}")
             return _select(_aliased(items) or [f"{one}.*"], joined)
-        case Aggregate(source, groups, items):
+        case AggregateRows(source, groups, items):
             found = _select(_aliased((*groups, *items)), source)
             return found.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else found
-        case Sorted() | Kernel() | Called() | SparkQuery() | AgentCall():
-            raise Unsupported("SQL for a plan with a kernel")
+        case Sorted() | Kernel() | CalledFunctions() | SparkQuery() | AgentCall():
+            raise UnsupportedQuery("SQL for a plan with a kernel")
     raise TypeError(f"{type(relation).__name__} is not a relation")
 
 

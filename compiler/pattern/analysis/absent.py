@@ -9,10 +9,19 @@ from typing import TypeVar
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import At, Attribute, Each, EventTime, Literal, Whole, is_array_of_path, lists
+from neelc.ir.expressions import (
+    Attribute,
+    EventTime,
+    EveryElement,
+    ListElement,
+    Literal,
+    WholeEvent,
+    is_array_of_path,
+    lists,
+)
 from neelc.ir.node import Node, map_children, transform, walk
 from neelc.ir.patterns import Pattern
-from neelc.pattern.analysis.regions import Facts, is_avoidable, range_of
+from neelc.pattern.analysis.regions import QueryFacts, is_avoidable, range_of
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.scalar.evaluate_constants import FALSE, NOWHERE, TRUE, as_literal, folded
 from neelc.scalar.type_of import type_of
@@ -34,7 +43,7 @@ def without(part: P, names: Collection[str]) -> P | None:
 
     def change(node: Node) -> Node | None:
         match node:
-            case Attribute(event, type=kind) | EventTime(event, type=kind) | Whole(event, type=kind):
+            case Attribute(event, type=kind) | EventTime(event, type=kind) | WholeEvent(event, type=kind):
                 if names_in(event).intersection(names) and not any(map(_ranges, walk(event))):
                     return Literal(None, kind)
         return None
@@ -46,7 +55,9 @@ def without(part: P, names: Collection[str]) -> P | None:
 
 
 def _ranges(node: Node) -> bool:
-    return isinstance(node, Each) or (isinstance(node, At) and node.index.anchor == "CURRENT")
+    return isinstance(node, EveryElement) or (
+        isinstance(node, ListElement) and node.index.anchor == "CURRENT"
+    )
 
 
 # Expressions where some variables are known to be NULL: their branch was not taken, their part is absent.
@@ -54,7 +65,9 @@ def _ranges(node: Node) -> bool:
 
 def mentions(node: Node, names: Collection[str]) -> bool:
     """Whether one of the variables is named, be it as a closure's: `k[1].a`."""
-    return any(isinstance(found, e.Variable | e.Inner) and found.name in names for found in walk(node))
+    return any(
+        isinstance(found, e.Variable | e.InnerVariable) and found.name in names for found in walk(node)
+    )
 
 
 def conjunct_without(conjunct: e.Expr, names: Collection[str]) -> e.Expr | None:
@@ -132,7 +145,7 @@ def _changed(node: Node, names: frozenset[str]) -> Node:
             return node  # a user's function is called where the query runs, not to plan it
         case e.Aggregate(argument=e.Expr() as argument) if _range_over(argument, names):
             return as_literal(evaluate(node, NOWHERE), node.type) or node
-        case e.Attribute() | e.EventTime() | e.Whole() | e.Field() | e.Item():
+        case e.Attribute() | e.EventTime() | e.WholeEvent() | e.Field() | e.ElementAccess():
             # The array of `k[].b.x` has an element for each of k, though b is NULL in all of them.
             if not is_array_of_path(node) or mentions(next(lists(node)).base, names):
                 return e.Literal(None, type_of(node))
@@ -158,7 +171,7 @@ def is_impossible(part: Pattern) -> bool:
     return FALSE in conjuncts(part.where)
 
 
-def impossible(part: P, facts: Facts) -> P | None:
+def impossible(part: P, facts: QueryFacts) -> P | None:
     """`part` with the condition FALSE, for one that nothing satisfies; None when it must not say so.
 
     Under SKIP TILL NEXT MATCH a part fails at once when it says so, and where a run can do without the part

@@ -18,15 +18,15 @@ from neelc.ir.node import Node, walk
 from neelc.ir.patterns import inner_parts
 from neelc.ir.program import Stream
 from neelc.ir.types import TIMESTAMP, TIMESTAMP_NTZ, DataType
-from neelc.pattern.analysis.regions import Facts, range_of, spots
+from neelc.pattern.analysis.regions import QueryFacts, range_of, spots
 from neelc.pattern.analysis.truth import (
     OPPOSITE,
     AtMost,
     Claim,
     Differ,
     Either,
+    NotNull,
     Null,
-    Present,
     claims,
     negated,
     simpler,
@@ -239,7 +239,7 @@ def _present(facts: Iterable[Claim]) -> Iterator[Node]:
         match fact:
             case AtMost(left, right) | Differ(left, right):
                 yield from (*_needed(left), *_needed(right))
-            case Present(term):
+            case NotNull(term):
                 yield from _needed(term)
 
 
@@ -259,7 +259,7 @@ def _needed(term: e.Expr) -> Iterator[Node]:
 
 def _is_refuted(term: e.Expr, present: frozenset[Node]) -> bool:
     """Whether the term is known not to be NULL."""
-    if isinstance(term, e.Whole) and term.event in present:
+    if isinstance(term, e.WholeEvent) and term.event in present:
         return True
     return term in present or (is_constant(term) and value_of(term) is not None)
 
@@ -268,7 +268,7 @@ def _is_refuted(term: e.Expr, present: frozenset[Node]) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class DeclarationPath:
     """Where a variable is declared: the part, and the parts on the way to it with the place of the next."""
 
     part: p.Pattern
@@ -276,7 +276,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Time:
+class EventBoundary:
     """The start of an event, or its `end`, by a clock of this type and unit."""
 
     event: e.EventRef
@@ -284,12 +284,12 @@ class Time:
     clock: tuple[DataType, str]
 
 
-def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: Facts) -> Iterator[AtMost]:
+def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFacts) -> Iterator[AtMost]:
     """What the order of the pattern's parts says about the times that conditions speak of.
 
     >>> from neelc.pattern.rules.examples import query
     >>> asked = query("SEQ(A a, B+ b[], AND(C c, D d)) WHERE c.ts > d.ts AND a.ts > c.ts AND b[1].ts > a.ts")
-    >>> for claim in times_in_order(asked.pattern, [asked.pattern.where], Facts(lambda: asked)):
+    >>> for claim in times_in_order(asked.pattern, [asked.pattern.where], QueryFacts(lambda: asked)):
     ...     print(claim.left, "<" if claim.strict else "<=", claim.right)
     a.ts < c.ts
     a.ts < d.ts
@@ -310,7 +310,7 @@ def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: Facts) 
             yield AtMost(left, right)
 
 
-def times(part: p.Pattern, conditions: Iterable[e.Expr], facts: Facts) -> dict[e.Expr, Time]:
+def times(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFacts) -> dict[e.Expr, EventBoundary]:
     """The times that conditions speak of. An event has both: a row without a time is no event."""
     terms = dict.fromkeys(node for condition in conditions for node in walk(condition))
     named = [term for term in terms if isinstance(term, e.EventTime | e.Attribute)]
@@ -318,22 +318,24 @@ def times(part: p.Pattern, conditions: Iterable[e.Expr], facts: Facts) -> dict[e
     return {term: time for term in named if (time := _time(term, places, facts))}
 
 
-def _places(part: p.Pattern) -> dict[str, Place]:
+def _places(part: p.Pattern) -> dict[str, DeclarationPath]:
     """Where each variable is declared that is declared once: branches of an OR may share some."""
-    found: dict[str, Place] = {}
+    found: dict[str, DeclarationPath] = {}
     shared: set[str] = set()
-    stack = [Place(part, ())]
+    stack = [DeclarationPath(part, ())]
     while stack:
         place = stack.pop()
         if isinstance(place.part, p.Event | p.Repeat) and place.part.variable:
             shared.update({place.part.variable} & found.keys())
             found[place.part.variable] = place
         inner = enumerate(inner_parts(place.part))
-        stack.extend(Place(one, (*place.path, (place.part, number))) for number, one in inner)
+        stack.extend(DeclarationPath(one, (*place.path, (place.part, number))) for number, one in inner)
     return {name: place for name, place in found.items() if name not in shared}
 
 
-def _time(term: e.EventTime | e.Attribute, places: Mapping[str, Place], facts: Facts) -> Time | None:
+def _time(
+    term: e.EventTime | e.Attribute, places: Mapping[str, DeclarationPath], facts: QueryFacts
+) -> EventBoundary | None:
     """Which time of which event a term is, if it is one."""
     if term.type == TIMESTAMP_NTZ and facts.query.clock.type == TIMESTAMP:
         return None  # where the session's clock is set forward, a later time of it may be an earlier instant
@@ -347,7 +349,7 @@ def _time(term: e.EventTime | e.Attribute, places: Mapping[str, Place], facts: F
     unit = streams[0].unit
     for end in (False, True):
         if all(stream.unit == unit and _is_time(term, end, stream) for stream in streams):
-            return Time(term.event, end, (term.type, unit))
+            return EventBoundary(term.event, end, (term.type, unit))
     return None
 
 
@@ -368,18 +370,20 @@ def _names(reference: e.EventRef) -> tuple[str, ...]:
     match reference:
         case e.Variable(name):
             return (name,)
-        case e.At(base):
+        case e.ListElement(base):
             return _names(base)
-        case e.Inner(base, name):
+        case e.InnerVariable(base, name):
             return (*_names(base), name)
     return ("",)  # `b[]`: many events
 
 
-def _precedes(left: e.EventRef, right: e.EventRef, places: Mapping[str, Place]) -> bool:
+def _precedes(left: e.EventRef, right: e.EventRef, places: Mapping[str, DeclarationPath]) -> bool:
     """Whether one event ends before the other starts, in every match that binds both."""
     one, other = places.get(_names(left)[0]), places.get(_names(right)[0])
     match left, right:
-        case e.At(base, e.Index(anchor, place)), e.At(list, e.Index(mark, later)) if base == list:
+        case e.ListElement(base, e.Index(anchor, place)), e.ListElement(list, e.Index(mark, later)) if (
+            base == list
+        ):
             return anchor == mark and place < later
     if one is None or other is None or one == other:
         return False
@@ -393,14 +397,14 @@ def _precedes(left: e.EventRef, right: e.EventRef, places: Mapping[str, Place]) 
 # Conditions whose form alone says that they are always, or never, TRUE.
 
 
-def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: Facts | None = None) -> bool | None:
+def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: QueryFacts | None = None) -> bool | None:
     """True when a conjunct is TRUE whatever the events are, False when it is never; None when that is not
     clear. With the part that it stands at, the order of the part's events counts too.
 
     >>> from neelc.pattern.rules.examples import query
     >>> def seen(text):
     ...     asked = query(text)
-    ...     return always(asked.pattern.where, asked.pattern, Facts(lambda: asked))
+    ...     return always(asked.pattern.where, asked.pattern, QueryFacts(lambda: asked))
     >>> seen("A a WHERE a.x = a.x OR a.x IS NULL"), seen("A a WHERE a.x <= 5 OR a.x > 3 OR a.x IS NULL")
     (True, True)
     >>> seen("A a WHERE a.x > 5 AND a.x < 3"), seen("A a WHERE a.n > 5 AND a.x < 3")
@@ -419,7 +423,7 @@ def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: Facts | None 
     (False, None)
     """
     condition = simpler(folded(conjunct))
-    present: list[Present] = []
+    present: list[NotNull] = []
     order: list[AtMost] = []
     if part is not None and facts is not None:
         present += _present_times(condition, part, facts)
@@ -453,12 +457,12 @@ def untrue(condition: e.Expr) -> e.Expr:
             return e.Disjunction((e.IsNull(other), negated(other)))
 
 
-def _present_times(condition: e.Expr, part: p.Pattern, facts: Facts) -> Iterator[Present]:
+def _present_times(condition: e.Expr, part: p.Pattern, facts: QueryFacts) -> Iterator[NotNull]:
     """The times of events that every match of the part has."""
     bound = {spot.part.variable for spot in spots(part) if isinstance(spot.part, p.Event)}
     for term, time in times(part, [condition], facts).items():
         if isinstance(time.event, e.Variable) and time.event.name in bound:
-            yield Present(term)
+            yield NotNull(term)
 
 
 def _is_asked(conjunct: e.Expr, part: p.Pattern | None) -> bool:

@@ -14,12 +14,21 @@ from itertools import pairwise
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import At, Attribute, Binary, Each, Expr, Index, Same, Variable
+from neelc.ir.expressions import (
+    Attribute,
+    Binary,
+    EveryElement,
+    Expr,
+    Index,
+    ListElement,
+    SameAttributes,
+    Variable,
+)
 from neelc.ir.names import same
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import declared
 from neelc.ir.types import DataType
-from neelc.pattern.analysis.regions import CURRENT, Roles, plain, range_of, region_conjuncts, spots
+from neelc.pattern.analysis.regions import CURRENT, QueryRoles, plain, range_of, region_conjuncts, spots
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
 
 
 @dataclass(frozen=True)
-class Known:
+class RegionEqualities:
     """What must hold where a region is judged, by its own conditions and by those around it.
 
     `equal` are equalities; `each` those said of each element of a list, the element's side first; `chains`
@@ -103,23 +112,23 @@ class Known:
     the variables concerned.
     """
 
-    roles: Roles
+    roles: QueryRoles
     equal: tuple[Equality, ...] = ()
     each: tuple[Equality, ...] = ()
     chains: tuple[Expr, ...] = ()
     same: tuple[tuple[str, frozenset[str]], ...] = ()
 
     @classmethod
-    def around(cls, roles: Roles) -> Known:
+    def around(cls, roles: QueryRoles) -> RegionEqualities:
         """What is known around the whole pattern: PARTITION BY asks for an `[id]`."""
         everything = declared(roles.query.pattern)
         return cls(roles, same=tuple((name, everything) for name in roles.query.partition))
 
-    def and_of(self, part: p.Pattern) -> Known:
+    def and_of(self, part: p.Pattern) -> RegionEqualities:
         """With the conditions of the region of `part`."""
         return replace(self.and_that(region_conjuncts(part)), same=(*self.same, *alike_in(part)))
 
-    def and_that(self, conditions: Iterable[Expr]) -> Known:
+    def and_that(self, conditions: Iterable[Expr]) -> RegionEqualities:
         conditions = tuple(conditions)
         equal = (*self.equal, *equalities(conditions))
         each, chains = (*self.each, *_of_elements(conditions)), (*self.chains, *_chains(conditions))
@@ -170,7 +179,7 @@ def alike_in(part: p.Pattern) -> Iterator[tuple[str, frozenset[str]]]:
 def same_at(part: p.Pattern) -> Iterator[str]:
     """The attributes of the `[id]`s at a part."""
     for conjunct in conjuncts(part.where):
-        if isinstance(conjunct, Same):
+        if isinstance(conjunct, SameAttributes):
             yield from conjunct.attributes
 
 
@@ -188,11 +197,11 @@ def is_of_element(term: Expr) -> bool:
     """Whether a term speaks of the element `b[i]` of a list, or of `k[i].a`, and of no other event."""
     nodes = tuple(walk(term))
     variables = sum(isinstance(node, Variable) for node in nodes)
-    elements = sum(isinstance(node, At) and _is_current(node) for node in nodes)
-    return 0 < elements == variables and not any(isinstance(node, Each) for node in nodes)
+    elements = sum(isinstance(node, ListElement) and _is_current(node) for node in nodes)
+    return 0 < elements == variables and not any(isinstance(node, EveryElement) for node in nodes)
 
 
-def _is_current(reference: At) -> bool:
+def _is_current(reference: ListElement) -> bool:
     return isinstance(reference.base, Variable) and reference.index == CURRENT
 
 
@@ -211,7 +220,7 @@ def _before(term: Expr) -> Expr | None:
     def change(node: Node) -> Node | None:
         return (
             replace(node, index=Index("CURRENT", -1))
-            if isinstance(node, At) and node.index == CURRENT
+            if isinstance(node, ListElement) and node.index == CURRENT
             else None
         )
 
@@ -220,7 +229,7 @@ def _before(term: Expr) -> Expr | None:
 
 
 @dataclass(frozen=True)
-class Place:
+class EqualityScope:
     """Where equalities are to be added: `own` are the variables of the region, `sure` those that are bound
     whenever it is judged; `visible` may be named; `lifts` if what concerns no own variable is of use too."""
 
@@ -230,7 +239,7 @@ class Place:
     lifts: bool = False
 
 
-def missing(known: Known, place: Place) -> Iterator[Expr]:
+def missing(known: RegionEqualities, place: EqualityScope) -> Iterator[Expr]:
     """The equalities worth adding, as conditions."""
     named = {side for equal in known.equal for side in equal.sides}
     groups = known.classes(place.own)
@@ -244,7 +253,9 @@ def missing(known: Known, place: Place) -> Iterator[Expr]:
                     yield Equality(equal.left, constant).condition()
 
 
-def _missing_in(group: tuple[Expr, ...], known: Known, place: Place, named: set[Expr]) -> Iterator[Expr]:
+def _missing_in(
+    group: tuple[Expr, ...], known: RegionEqualities, place: EqualityScope, named: set[Expr]
+) -> Iterator[Expr]:
     order = known.roles.order
 
     def in_text(term: Expr) -> int:

@@ -8,20 +8,31 @@ from itertools import combinations
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import At, Attribute, Expr, Index, Inner, Same, Variable
+from neelc.ir.expressions import Attribute, Expr, Index, InnerVariable, ListElement, SameAttributes, Variable
 from neelc.ir.names import bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match
-from neelc.pattern.analysis.equalities import Equality, Known, alike_in, same_at
-from neelc.pattern.analysis.regions import CURRENT, NEXT_MATCH, TOGETHER, Facts, Role, Roles, plain, spots
+from neelc.pattern.analysis.equalities import Equality, RegionEqualities, alike_in, same_at
+from neelc.pattern.analysis.regions import (
+    CURRENT,
+    NEXT_MATCH,
+    TOGETHER,
+    QueryFacts,
+    QueryRoles,
+    VariableRole,
+    plain,
+    spots,
+)
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 
 # What each element of a list must be equal to.
 
 
-def element_of(role: Role, key: tuple[Expr, ...], known: Known, timed: bool) -> Expr | None:
+def element_of(
+    role: VariableRole, key: tuple[Expr, ...], known: RegionEqualities, timed: bool
+) -> Expr | None:
     """A term of the events of a list that equals those in `key` on each of them; it is written as if the
     list's variable stood for one event.
 
@@ -61,7 +72,7 @@ def _at(term: Expr, place: Index) -> Expr:
     """A term of `b[i]` as one of another element."""
 
     def change(node: Node) -> Node | None:
-        return replace(node, index=place) if isinstance(node, At) and node.index == CURRENT else None
+        return replace(node, index=place) if isinstance(node, ListElement) and node.index == CURRENT else None
 
     changed = transform(term, change)
     assert isinstance(changed, Expr)
@@ -72,28 +83,30 @@ def _as_single(term: Expr, place: Index) -> Expr:
     """A term of `b[i]` as one of an event `b`."""
 
     def change(node: Node) -> Node | None:
-        return node.base if isinstance(node, At) and node.index == place else None
+        return node.base if isinstance(node, ListElement) and node.index == place else None
 
     changed = transform(plain(term), change)
     assert isinstance(changed, Expr)
     return changed
 
 
-def inside_closure(known: Known, closure: str, timed: bool = False) -> Known:
+def inside_closure(known: RegionEqualities, closure: str, timed: bool = False) -> RegionEqualities:
     """What is known in an iteration of the closure of a composite: `k[i].a.id = z.id` is `a.id = z.id` there,
     and `k[i].a.id = k[i-1].a.id` is `a.id = k[1].a.id`.
 
     >>> from neelc.pattern.rules.examples import query
-    >>> from neelc.pattern.analysis.regions import Roles
+    >>> from neelc.pattern.analysis.regions import QueryRoles
     >>> found = query("SEQ(Z z, SEQ(A a, B b)+ k[]) WHERE k[i].a.id = z.id")
-    >>> known = inside_closure(Known(Roles(found)).and_of(found.pattern), "k")
+    >>> known = inside_closure(RegionEqualities(QueryRoles(found)).and_of(found.pattern), "k")
     >>> print(*(equal.condition() for equal in known.equal))
     a.id = z.id
     """
 
     def change(node: Node) -> Node | None:
         match node:
-            case Inner(At(Variable(name), index), inner) if name == closure and index == CURRENT:
+            case InnerVariable(ListElement(Variable(name), index), inner) if (
+                name == closure and index == CURRENT
+            ):
                 return Variable(inner)
         return None
 
@@ -114,16 +127,16 @@ def inside_closure(known: Known, closure: str, timed: bool = False) -> Known:
 
 
 @dataclass(frozen=True)
-class Loose:
+class LooseRole:
     """A role that no condition ties to the others."""
 
     variable: str
 
 
-Terms = dict[Role, Expr]
+Terms = dict[VariableRole, Expr]
 
 
-def cover(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: bool) -> Terms | Loose:
+def cover(part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed: bool) -> Terms | LooseRole:
     """For each role in the region of `part`, and inside it, a term that equals those in `key`.
 
     `known` is what must hold around the region. With `timed` it must be clear as soon as an event is bound,
@@ -131,12 +144,12 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: bool) -> 
 
     >>> from neelc.pattern.rules.examples import query
     >>> found = query("SEQ(A a, !(B b : b.n = a.id), C+ c[], D d) WHERE c[i].id = d.id AND a.id = d.id")
-    >>> roles = Roles(found)
+    >>> roles = QueryRoles(found)
     >>> seed = next(sure_roles(found.pattern, roles)).term("id")
-    >>> print(*cover(found.pattern, (seed,), Known(roles), timed=False).values())
+    >>> print(*cover(found.pattern, (seed,), RegionEqualities(roles), timed=False).values())
     a.id d.id b.n c.id
-    >>> cover(found.pattern, (seed,), Known(roles), timed=True)
-    Loose(variable='c')
+    >>> cover(found.pattern, (seed,), RegionEqualities(roles), timed=True)
+    LooseRole(variable='c')
     """
     known = _with_region(known, part, timed)
     sure = tuple(sure_roles(part, known.roles))
@@ -148,18 +161,18 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: bool) -> 
     for role in sure:
         mine = terms.get(frozenset({role.variable}))
         if not mine:
-            return Loose(role.variable)
+            return LooseRole(role.variable)
         # Of several terms, one of the same name as the first term of the key.
         found[role] = next((term for term in mine if is_alike(term, key[0])), mine[0])
     for container in _containers(part):
         inside = _cover_inside(container, key, known, timed)
-        if isinstance(inside, Loose):
+        if isinstance(inside, LooseRole):
             return inside
         found |= inside
     return found
 
 
-def sure_roles(part: p.Pattern, roles: Roles) -> Iterator[Role]:
+def sure_roles(part: p.Pattern, roles: QueryRoles) -> Iterator[VariableRole]:
     """The single events that are bound whenever the region of `part` is, in the order of the text."""
     for spot in spots(part):
         match spot.part:
@@ -167,12 +180,12 @@ def sure_roles(part: p.Pattern, roles: Roles) -> Iterator[Role]:
                 yield roles.of(event)
 
 
-def _with_region(known: Known, part: p.Pattern, timed: bool) -> Known:
+def _with_region(known: RegionEqualities, part: p.Pattern, timed: bool) -> RegionEqualities:
     conditions = (
         conjunct
         for spot in spots(part)
         for conjunct in conjuncts(spot.part.where)
-        if not isinstance(conjunct, Same) and spot.sees(conjunct)
+        if not isinstance(conjunct, SameAttributes) and spot.sees(conjunct)
         # The condition of a component is not judged before a run gets there.
         if not timed or names_in(conjunct).intersection(targets(spot.part))
     )
@@ -188,12 +201,14 @@ def _containers(part: p.Pattern) -> Iterator[p.Pattern]:
         yield part
 
 
-def _cover_inside(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: bool) -> Terms | Loose:
+def _cover_inside(
+    part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed: bool
+) -> Terms | LooseRole:
     match part:
         case p.Repeat(p.Event() as event):
             role = known.roles.of(event, part.variable)
             term = element_of(role, key, known, timed)
-            return Loose(role.variable) if term is None else {role: term}
+            return LooseRole(role.variable) if term is None else {role: term}
         case p.Repeat(inner, variable=str() as variable):
             return cover(inner, key, inside_closure(known, variable, timed), timed)
         case p.Optional(inner):
@@ -206,14 +221,16 @@ def _cover_inside(part: p.Pattern, key: tuple[Expr, ...], known: Known, timed: b
             found: Terms = {}
             for branch in parts:
                 inside = cover(branch, key, known, timed)
-                if isinstance(inside, Loose):
+                if isinstance(inside, LooseRole):
                     return inside
                 found |= inside
             return found
     raise AssertionError(f"{type(part).__name__} has no region inside")
 
 
-def _spread(key: tuple[Expr, ...], known: Known, near: frozenset[str], timed: bool) -> tuple[Expr, ...]:
+def _spread(
+    key: tuple[Expr, ...], known: RegionEqualities, near: frozenset[str], timed: bool
+) -> tuple[Expr, ...]:
     """All terms that equal those in `key`; of what an `[id]` makes equal, those of the variables `near`."""
     found = dict.fromkeys(key)
     edges = [
@@ -237,7 +254,7 @@ def _spread(key: tuple[Expr, ...], known: Known, near: frozenset[str], timed: bo
     return tuple(found)
 
 
-def _is_earlier(one: Expr, other: Expr, roles: Roles) -> bool:
+def _is_earlier(one: Expr, other: Expr, roles: QueryRoles) -> bool:
     """Whether the events of a term are bound before those of another; constants are no events."""
     names, others = names_in(one), names_in(other)
     return bool(names and others) and max(map(roles.order.__getitem__, names)) < min(
@@ -313,7 +330,7 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
     """
     if query.collapsed and not _binds_a_single(query.pattern):
         return ()
-    roles = Roles(query)
+    roles = QueryRoles(query)
     found: dict[str, Key] = {}
     for key in _keys(query, roles):
         if key is not None and _is_unambiguous(key, roles):
@@ -340,20 +357,22 @@ def _binds_a_single(part: p.Pattern) -> bool:
     )
 
 
-def _keys(query: Match, roles: Roles) -> Iterator[Key | None]:
+def _keys(query: Match, roles: QueryRoles) -> Iterator[Key | None]:
     for name in (*query.partition, *same_at(query.pattern)):
         terms: Terms = {role: term for role in roles.all if (term := role.term(name))}
         yield _key(bare(name), terms) if len(terms) == len(roles.all) else None
-    for name, found in _coverings(query.pattern, Known.around(roles), query.strategy == NEXT_MATCH).items():
+    for name, found in _coverings(
+        query.pattern, RegionEqualities.around(roles), query.strategy == NEXT_MATCH
+    ).items():
         yield _key(name, found)
 
 
-def _coverings(part: p.Pattern, known: Known, timed: bool) -> dict[str, Terms]:
+def _coverings(part: p.Pattern, known: RegionEqualities, timed: bool) -> dict[str, Terms]:
     """By name, what makes the events of a match equal that are not tied to anything around `part`."""
     first = next(sure_roles(part, known.roles), None)
     if first is not None:
         covers = {_name(seed): cover(part, (seed,), known, timed) for seed in _seeds(first, known.roles)}
-        return {name: terms for name, terms in covers.items() if not isinstance(terms, Loose)}
+        return {name: terms for name, terms in covers.items() if not isinstance(terms, LooseRole)}
     if not isinstance(part, p.Or):
         return {}
     around = known.and_of(part)
@@ -367,18 +386,20 @@ def _coverings(part: p.Pattern, known: Known, timed: bool) -> dict[str, Terms]:
     }
 
 
-def _borrowed(part: p.Pattern, names: list[str], known: Known, timed: bool) -> Iterator[tuple[str, Terms]]:
+def _borrowed(
+    part: p.Pattern, names: list[str], known: RegionEqualities, timed: bool
+) -> Iterator[tuple[str, Terms]]:
     """What makes the events of a branch equal in attributes that only other branches compare: of a single
     event, any of them does."""
     first = next(sure_roles(part, known.roles), None)
     for name in names if first is not None else ():
         term = first.term(written(name)) if first is not None else None
         terms = None if term is None else cover(part, (term,), known, timed)
-        if terms is not None and not isinstance(terms, Loose):
+        if terms is not None and not isinstance(terms, LooseRole):
             yield name, terms
 
 
-def _seeds(role: Role, roles: Roles) -> Iterator[Expr]:
+def _seeds(role: VariableRole, roles: QueryRoles) -> Iterator[Expr]:
     """The terms of a role that something is compared with."""
     yield from roles.compared.get(role.variable, ())
     yield from (term for name in roles.same if (term := role.term(name)))
@@ -398,9 +419,9 @@ def _key(name: str, terms: Terms) -> Key | None:
     return Key(name, tuple((name, cast_to(term, type_of(term), kind)) for name, term in found.items()))
 
 
-def _is_unambiguous(key: Key, roles: Roles) -> bool:
+def _is_unambiguous(key: Key, roles: QueryRoles) -> bool:
     """Whether no event could have two values of the key, as one variable or as another."""
-    facts = Facts(lambda: roles.query)
+    facts = QueryFacts(lambda: roles.query)
     terms = dict(key.terms)
     shapes = dict.fromkeys((role.type.name, _shape(terms[role.variable])) for role in roles.all)
     return all(

@@ -17,7 +17,17 @@ from itertools import count, product
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import At, Attribute, Binary, Cast, EventRef, Expr, Index, Same, Variable
+from neelc.ir.expressions import (
+    Attribute,
+    Binary,
+    Cast,
+    EventRef,
+    Expr,
+    Index,
+    ListElement,
+    SameAttributes,
+    Variable,
+)
 from neelc.ir.names import bare, is_quoted, same, written
 from neelc.ir.node import Node, map_children, remembered, walk
 from neelc.ir.patterns import declared, inner_parts, targets
@@ -31,7 +41,7 @@ TOGETHER = (p.Seq, p.And, p.AndNeg)
 
 
 @dataclass(frozen=True)
-class Spot:
+class RegionPart:
     """A part in a region. `hidden` are the variables that an EXISTS around it, in the region, drops."""
 
     part: p.Pattern
@@ -42,7 +52,7 @@ class Spot:
         return not names_in(conjunct) & self.hidden
 
 
-def spots(part: p.Pattern, hidden: frozenset[str] = frozenset()) -> Iterator[Spot]:
+def spots(part: p.Pattern, hidden: frozenset[str] = frozenset()) -> Iterator[RegionPart]:
     """`part`, and the parts below it that belong to its region.
 
     >>> from neelc.pattern.rules.examples import query
@@ -56,7 +66,7 @@ def spots(part: p.Pattern, hidden: frozenset[str] = frozenset()) -> Iterator[Spo
     >>> [str(spot.part) for spot in spots(pattern)][1:3]
     ['A a', 'OR(C c, D d)']
     """
-    yield Spot(part, hidden)
+    yield RegionPart(part, hidden)
     for inner in _members(part):
         dropped = part.variables if isinstance(part, p.Exists) else ()
         yield from spots(inner, hidden.union(dropped))
@@ -81,11 +91,11 @@ def region_conjuncts(part: p.Pattern) -> Iterator[Expr]:
     """The conditions of the region of `part`, at it and below it, without `[id]`: it speaks of its part."""
     for spot in spots(part):
         for conjunct in conjuncts(spot.part.where):
-            if not isinstance(conjunct, Same) and spot.sees(conjunct):
+            if not isinstance(conjunct, SameAttributes) and spot.sees(conjunct):
                 yield conjunct
 
 
-Keep = Callable[[Expr, Spot], bool]
+Keep = Callable[[Expr, RegionPart], bool]
 
 
 def filtered(part: p.Pattern, keep: Keep, hidden: frozenset[str] = frozenset()) -> p.Pattern:
@@ -106,7 +116,7 @@ def filtered(part: p.Pattern, keep: Keep, hidden: frozenset[str] = frozenset()) 
 
     changed = map_children(part, change)
     old = conjuncts(part.where)
-    kept = tuple(conjunct for conjunct in old if keep(conjunct, Spot(part, hidden)))
+    kept = tuple(conjunct for conjunct in old if keep(conjunct, RegionPart(part, hidden)))
     return changed if len(kept) == len(old) else replace(changed, where=conjoin(kept))
 
 
@@ -121,7 +131,7 @@ ANY_MATCH = "SKIP TILL ANY MATCH"
 
 
 @dataclass(frozen=True)
-class Facts:
+class QueryFacts:
     """Facts about a query, found when they are asked for. `whole` gives the query as it stands now."""
 
     whole: Callable[[], Match]
@@ -155,7 +165,7 @@ class Facts:
         """Whether one event can be of both types. A type that is not quoted is meant in any case.
 
         >>> from neelc.pattern.rules.examples import query
-        >>> facts = Facts(lambda: query("SEQ(A a, `a` b, `A` c)"))
+        >>> facts = QueryFacts(lambda: query("SEQ(A a, `a` b, `A` c)"))
         >>> facts.may_overlap("A", "`a`"), facts.may_overlap("`a`", "`A`")
         (True, False)
         """
@@ -170,7 +180,7 @@ class Facts:
         """A name like `name` that nothing in the pattern has, and that is not in `taken`.
 
         >>> from neelc.pattern.rules.examples import query
-        >>> Facts(lambda: query("SEQ(A a, B a_2)")).fresh("a")
+        >>> QueryFacts(lambda: query("SEQ(A a, B a_2)")).fresh("a")
         'a_3'
         """
         used = self._declared.union(bare(known).casefold() for known in taken)
@@ -211,14 +221,16 @@ def range_of(conjunct: e.Expr) -> Range:
     running = [
         (node.base, place)
         for node in walk(conjunct)
-        if isinstance(node, e.At | e.Each) and (place := place_of(node)) and place.anchor == "CURRENT"
+        if isinstance(node, e.ListElement | e.EveryElement)
+        and (place := place_of(node))
+        and place.anchor == "CURRENT"
     ]
     lag = max((-place.offset for _, place in running), default=0)
     return (running[0][0] if running else None), max(lag, 0)
 
 
-def place_of(reference: e.At | e.Each) -> e.Index | None:
-    return reference.index if isinstance(reference, e.At) else reference.upper
+def place_of(reference: e.ListElement | e.EveryElement) -> e.Index | None:
+    return reference.index if isinstance(reference, e.ListElement) else reference.upper
 
 
 @remembered
@@ -229,7 +241,7 @@ def events_of(condition: e.Expr) -> frozenset[e.EventRef]:
     >>> sorted(map(str, events_of(query("SEQ(A a, B+ b[]) WHERE a.x > b[1].x + a.n").pattern.where)))
     ['a', 'b[1]']
     """
-    paths = (node for node in walk(condition) if isinstance(node, e.Attribute | e.EventTime | e.Whole))
+    paths = (node for node in walk(condition) if isinstance(node, e.Attribute | e.EventTime | e.WholeEvent))
     return frozenset(path.event for path in paths)
 
 
@@ -244,13 +256,13 @@ def is_judged_alike(old: e.Expr, new: e.Expr, timed: bool) -> bool:
     return range_of(old) == range_of(new) and not (timed and events_of(old) != events_of(new))
 
 
-def is_timed(part: p.Pattern, facts: Facts) -> bool:
+def is_timed(part: p.Pattern, facts: QueryFacts) -> bool:
     """Whether it matters when conditions of a part are judged. Negative parts are judged on complete
     matches."""
     return facts.query.strategy == NEXT_MATCH and any(True for _ in _places(part, facts))
 
 
-def is_avoidable(part: p.Pattern, facts: Facts) -> bool:
+def is_avoidable(part: p.Pattern, facts: QueryFacts) -> bool:
     """Whether a run under SKIP TILL NEXT MATCH could have gone another way where the part fails.
 
     In the body of an optional part or of a repetition, an early failure leaves the event to what comes after
@@ -259,7 +271,7 @@ def is_avoidable(part: p.Pattern, facts: Facts) -> bool:
     return facts.query.strategy == NEXT_MATCH and any(_places(part, facts))
 
 
-def _places(part: p.Pattern, facts: Facts) -> Iterator[bool]:
+def _places(part: p.Pattern, facts: QueryFacts) -> Iterator[bool]:
     """For each place outside negations where the part stands: whether a run can do without it. Rules may
     have used one part twice."""
     stack = [(facts.query.pattern, False)]
@@ -292,7 +304,7 @@ def plain(term: Expr) -> Expr:
 
 
 @dataclass(frozen=True)
-class Role:
+class VariableRole:
     """A variable, the type of its events, and whether it is a list of them."""
 
     variable: str
@@ -302,7 +314,7 @@ class Role:
     @property
     def event(self) -> EventRef:
         """How a condition speaks of the event; of a list, of each: `b[i]`."""
-        return At(Variable(self.variable), CURRENT) if self.is_list else Variable(self.variable)
+        return ListElement(Variable(self.variable), CURRENT) if self.is_list else Variable(self.variable)
 
     def attribute(self, name: str) -> Attribute | None:
         """The attribute of that name, in source form; None if events of the type have none."""
@@ -319,16 +331,16 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Roles:
+class QueryRoles:
     """All roles of a query, in the order of the text. Branches of an OR may have the same one."""
 
     query: Match
 
     @cached_property
-    def all(self) -> tuple[Role, ...]:
+    def all(self) -> tuple[VariableRole, ...]:
         return tuple(dict.fromkeys(self._found()))
 
-    def _found(self) -> Iterator[Role]:
+    def _found(self) -> Iterator[VariableRole]:
         for part in walk(self.query.pattern):
             match part:
                 case p.Event(_, str()):
@@ -336,21 +348,21 @@ class Roles:
                 case p.Repeat(p.Event() as event, variable=str() as variable):
                     yield self.of(event, variable)
 
-    def of_variables(self, names: Collection[str]) -> Iterator[Role]:
+    def of_variables(self, names: Collection[str]) -> Iterator[VariableRole]:
         """The roles of these variables, in the order of the text."""
         for name in sorted(names, key=self.order.__getitem__):
             yield from self._of_variables.get(name, ())
 
     @cached_property
-    def _of_variables(self) -> Mapping[str, tuple[Role, ...]]:
-        found: dict[str, tuple[Role, ...]] = {}
+    def _of_variables(self) -> Mapping[str, tuple[VariableRole, ...]]:
+        found: dict[str, tuple[VariableRole, ...]] = {}
         for role in self.all:
             found[role.variable] = (*found.get(role.variable, ()), role)
         return found
 
-    def of(self, event: p.Event, list: str | None = None) -> Role:
+    def of(self, event: p.Event, list: str | None = None) -> VariableRole:
         """The role of an event, or of those of a list."""
-        return Role(list or event.variable or "", self._types[event.type], list is not None)
+        return VariableRole(list or event.variable or "", self._types[event.type], list is not None)
 
     @cached_property
     def _types(self) -> Mapping[str, EventType]:
@@ -376,5 +388,5 @@ class Roles:
     @cached_property
     def same(self) -> Mapping[str, None]:
         """The attributes of every `[id]` in the pattern."""
-        found = (node.attributes for node in walk(self.query.pattern) if isinstance(node, Same))
+        found = (node.attributes for node in walk(self.query.pattern) if isinstance(node, SameAttributes))
         return dict.fromkeys(name for names in found for name in names)

@@ -159,7 +159,7 @@ class Null:
 
 
 @dataclass(frozen=True)
-class Present:
+class NotNull:
     """The term is not NULL."""
 
     term: e.Expr
@@ -172,7 +172,7 @@ class Either:
     conditions: tuple[e.Expr, ...]
 
 
-Claim = AtMost | Differ | Null | Present | Either
+Claim = AtMost | Differ | Null | NotNull | Either
 
 
 def claims(condition: e.Expr) -> Iterator[Claim]:
@@ -196,7 +196,7 @@ def claims(condition: e.Expr) -> Iterator[Claim]:
         case e.Binary(op, left, right) if op in OPPOSITE:
             yield from _comparison(op, left, right)
         case e.IsNull(operand, inverse):
-            yield Present(operand) if inverse else Null(operand)
+            yield NotNull(operand) if inverse else Null(operand)
         case e.Negation(operand):
             yield from _comparison("=", operand, FALSE)
         case e.Like(negated=True) as unlike:

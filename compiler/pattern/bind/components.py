@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from neelc.catalog.catalog import Catalog, Entry, KnownType, joined, report_refusal, resolve_type
+from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, joined, report_refusal, resolve_type
 from neelc.findings import Findings, did_you_mean
 from neelc.ir.conditions import all_of as conjoin
 from neelc.ir.conditions import flat_conjuncts as conjuncts
-from neelc.ir.expressions import Disjunction, Expr, IsNull, Member, Name, Subscript
-from neelc.ir.names import Names, bare, same, written
+from neelc.ir.expressions import Disjunction, Expr, IsNull, MemberAccess, Name, Subscript
+from neelc.ir.names import NameSet, bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.ir.program import Clock
@@ -55,7 +55,7 @@ def paths(pattern: Pattern, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedPattern:
     """A pattern whose components all have names: those given in the text, and those made from types."""
 
     pattern: Pattern
@@ -63,7 +63,7 @@ class Named:
     made: tuple[str, ...]
 
 
-def named(pattern: Pattern, findings: Findings) -> Named:
+def named(pattern: Pattern, findings: Findings) -> NamedPattern:
     """Name all components: one without a name takes its type's, and a number if that is taken.
 
     >>> from neelc.syntax import pattern
@@ -83,7 +83,7 @@ class _Naming:
         self.pattern = pattern
         self.findings = findings
         self.explicit: list[str] = []
-        known = Names()
+        known = NameSet()
         for name, _ in _written_names(pattern):
             if not known.has(name):
                 self.explicit.append(name)
@@ -91,12 +91,12 @@ class _Naming:
         # Names that a made-up one must differ from, whatever their case and quotes.
         self.used = {bare(name).casefold() for name in self.explicit}
         self.next_number: dict[str, int] = {}
-        self.taken = Names()
+        self.taken = NameSet()
         self.made: list[tuple[str, str]] = []
 
-    def result(self) -> Named:
+    def result(self) -> NamedPattern:
         pattern = self.visit(self.pattern)
-        return Named(pattern, tuple(self.explicit), tuple(name for name, _ in self.made))
+        return NamedPattern(pattern, tuple(self.explicit), tuple(name for name, _ in self.made))
 
     def visit(self, node: Pattern) -> Pattern:
         match node:
@@ -198,7 +198,7 @@ def _of_element(condition: Expr, element: str, name: str, least: int) -> Expr:
         changed += 1
         result: Expr = replace(current, span=node.span)
         for member in node.parts[1:]:
-            result = Member(result, member, span=node.span)
+            result = MemberAccess(result, member, span=node.span)
         return result
 
     found = transform(condition, change)
@@ -213,19 +213,19 @@ def _of_element(condition: Expr, element: str, name: str, least: int) -> Expr:
 
 
 @dataclass(frozen=True)
-class Sources:
+class QuerySources:
     """What a query reads. A type that is None has been reported; without a clock, so have all streams.
 
     `own_clock` has the unit that a window without a unit is measured in, if there is one.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogEntry, ...]
     types: dict[str, KnownType | None]
     clock: Clock | None
     own_clock: Clock | None
 
 
-def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings: Findings) -> Sources:
+def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings: Findings) -> QuerySources:
     """The streams in FROM, or else those that provide the types of the pattern."""
     chosen = _chosen(query, catalog, findings)
     candidates = list(catalog.entries.values()) if chosen is None else chosen
@@ -245,14 +245,14 @@ def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings
     else:
         entries = tuple(chosen)
     clock = _clock(entries)
-    return Sources(entries, types, clock, _own_clock(entries, clock))
+    return QuerySources(entries, types, clock, _own_clock(entries, clock))
 
 
-def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[Entry] | None:
+def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[CatalogEntry] | None:
     """The streams that FROM names; None without a FROM."""
     if not query.streams:
         return None
-    found: list[Entry] = []
+    found: list[CatalogEntry] = []
     for name in query.streams:
         span = _span(name, query, findings)
         entry = catalog.entry(name)
@@ -261,7 +261,9 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[E
             if catalog.concept(name) is not None:
                 hint = "it is a type: name its streams, or leave FROM out"
             findings.report("NEEL2004", f"unknown stream `{name}`", span, hint)
-            found.append(Entry(name, "stream", typed=True))  # whatever types it has, they are not judged
+            found.append(
+                CatalogEntry(name, "stream", typed=True)
+            )  # whatever types it has, they are not judged
         elif entry in found:
             twice = findings.word(name, _after_pattern(query, findings), after="FROM", nth=-1)
             findings.report(
@@ -283,13 +285,13 @@ def _after_pattern(query: PatternQuery, findings: Findings) -> Span:
     return whole if query.pattern.span is None else Span(query.pattern.span.end, whole.end)
 
 
-def _clock(entries: tuple[Entry, ...]) -> Clock | None:
+def _clock(entries: tuple[CatalogEntry, ...]) -> Clock | None:
     """The clock that can write the times of all the streams."""
     clocks = [entry.clock for entry in entries if entry.clock is not None]
     return reduce(joined, clocks) if clocks else None
 
 
-def _own_clock(entries: tuple[Entry, ...], clock: Clock | None) -> Clock | None:
+def _own_clock(entries: tuple[CatalogEntry, ...], clock: Clock | None) -> Clock | None:
     """`clock`, but without a unit unless all the streams have it."""
     if clock is None or all(entry.clock is None or entry.clock.unit == clock.unit for entry in entries):
         return clock

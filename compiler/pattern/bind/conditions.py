@@ -10,14 +10,14 @@ from neelc.findings import Findings
 from neelc.ir import expressions as e
 from neelc.ir.conditions import all_of as conjoin
 from neelc.ir.conditions import flat_conjuncts as conjuncts
-from neelc.ir.expressions import At, Each, EventRef, Expr, Same
+from neelc.ir.expressions import EventRef, EveryElement, Expr, ListElement, SameAttributes
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.patterns import Event, Exists, Pattern
 from neelc.ir.types import SUMMAND, WIDE, DataType
 from neelc.pattern.bind.components import parts_of, paths, with_parts
-from neelc.pattern.bind.references import References, Use
-from neelc.pattern.bind.scopes import Path, Place, is_below, negations_at
+from neelc.pattern.bind.references import References, VariableUse
+from neelc.pattern.bind.scopes import ExpressionScope, Path, is_below, negations_at
 from neelc.scalar.functions import is_aggregate, is_known, report_foreign, report_unknown
 from neelc.scalar.operators import INTEGERS, common_of, is_orderable
 from neelc.scalar.operators import condition as as_condition
@@ -27,7 +27,7 @@ from neelc.source import Span
 # `[id]` and PARTITION BY: one attribute that all events have, and have in common.
 
 
-def bind_same(node: Same, part: Pattern, place: Place) -> Same | None:
+def bind_same(node: SameAttributes, part: Pattern, place: ExpressionScope) -> SameAttributes | None:
     """`[id]` on all events of a part, the negative ones included."""
     found = shared_attributes(
         {name: place.findings.word(name, node) for name in node.attributes}, part, place
@@ -35,7 +35,9 @@ def bind_same(node: Same, part: Pattern, place: Place) -> Same | None:
     return None if found is None else replace(node, attributes=found)
 
 
-def shared_attributes(names: Mapping[str, Span], part: Pattern, place: Place) -> tuple[str, ...] | None:
+def shared_attributes(
+    names: Mapping[str, Span], part: Pattern, place: ExpressionScope
+) -> tuple[str, ...] | None:
     """The attributes as the types of the part declare them; None, after a report, if a type lacks one."""
     types: dict[str, KnownType] = {}
     for _, event in paths(part):
@@ -48,7 +50,7 @@ def shared_attributes(names: Mapping[str, Span], part: Pattern, place: Place) ->
     return None if None in found else tuple(name for name in found if name is not None)
 
 
-def _shared(name: str, span: Span, types: Mapping[str, KnownType], place: Place) -> str | None:
+def _shared(name: str, span: Span, types: Mapping[str, KnownType], place: ExpressionScope) -> str | None:
     kinds: dict[str, DataType] = {}
     declared = name
     for type_name, known in types.items():
@@ -77,7 +79,7 @@ class Expressions(References):
 
     def expression(self, node: e.Expr) -> e.Expr:
         match node:
-            case e.Name() | e.Member() | e.Subscript() | e.Slice():
+            case e.Name() | e.MemberAccess() | e.Subscript() | e.Slice():
                 return self.resolve(node)
             case e.Call() if is_aggregate(node):
                 return self.aggregate(node)
@@ -86,7 +88,7 @@ class Expressions(References):
                     self.expression(argument)
                 report_unknown(node, self.findings.aggregates, self.findings.report)
                 return self.nothing(node)
-            case e.Same(attributes):
+            case e.SameAttributes(attributes):
                 text = ", ".join(attributes)
                 message = f"`[{text}]` speaks of all events at once: it stands as a condition of its own only"
                 hint = (
@@ -96,7 +98,7 @@ class Expressions(References):
                 )
                 self.findings.report("NEEL3021", message, node.span, hint)
                 return self.nothing(node)
-            case e.Filtered() | e.NestedQuery() | e.InQuery():
+            case e.FilteredCall() | e.NestedQuery() | e.InQuery():
                 report_foreign(node, self.findings.report)
                 return self.nothing(node)
             case e.RunningFinal(kind):
@@ -166,10 +168,10 @@ def _ranges_over_list(node: Node) -> bool:
     """Whether `node` stands for many values; an aggregate in it makes one of them."""
     if isinstance(node, e.Expr) and is_aggregate(node):
         return False
-    return isinstance(node, e.Each) or any(map(_ranges_over_list, children(node)))
+    return isinstance(node, e.EveryElement) or any(map(_ranges_over_list, children(node)))
 
 
-def bind_expression(node: e.Expr, place: Place) -> tuple[e.Expr, DataType, Expressions]:
+def bind_expression(node: e.Expr, place: ExpressionScope) -> tuple[e.Expr, DataType, Expressions]:
     """The expression with references and implicit casts, its type, and what it names."""
     references = Expressions(place)
     bound, kind = typed(references.expression(node), place.findings.report)
@@ -184,7 +186,7 @@ class Conjunct:
     condition: Expr
 
 
-def bind_conditions(place: Place, where: Iterable[Expr | None]) -> Pattern:
+def bind_conditions(place: ExpressionScope, where: Iterable[Expr | None]) -> Pattern:
     """The pattern with every condition bound, in the part it belongs to; `where` are those of the query."""
     found: list[Conjunct] = []
     for path, part in paths(place.scopes.pattern):
@@ -197,7 +199,7 @@ def bind_conditions(place: Place, where: Iterable[Expr | None]) -> Pattern:
     return _with_conditions(place.scopes.pattern, (), found, place)
 
 
-def _with_conditions(node: Pattern, path: Path, found: list[Conjunct], place: Place) -> Pattern:
+def _with_conditions(node: Pattern, path: Path, found: list[Conjunct], place: ExpressionScope) -> Pattern:
     parts = tuple(_with_conditions(part, (*path, i), found, place) for i, part in enumerate(parts_of(node)))
     where = conjoin(dict.fromkeys(c.condition for c in found if c.path == path))
     changed = replace(with_parts(node, parts), where=where)
@@ -207,8 +209,8 @@ def _with_conditions(node: Pattern, path: Path, found: list[Conjunct], place: Pl
     return changed
 
 
-def _bind_conjunct(condition: Expr, part: Pattern, place: Place) -> Conjunct | None:
-    if isinstance(condition, Same):
+def _bind_conjunct(condition: Expr, part: Pattern, place: ExpressionScope) -> Conjunct | None:
+    if isinstance(condition, SameAttributes):
         same = bind_same(condition, part, place)
         return None if same is None else Conjunct(place.at, same)
     bound, kind, references = bind_expression(condition, place)
@@ -221,7 +223,7 @@ def _bind_conjunct(condition: Expr, part: Pattern, place: Place) -> Conjunct | N
     return Conjunct(path, as_condition((bound, kind), what, place.findings.report, condition.span))
 
 
-def _home(used: list[Use], place: Place) -> Path | None:
+def _home(used: list[VariableUse], place: ExpressionScope) -> Path | None:
     """Where a conjunct belongs: the innermost negative part it names a variable of, else where it stands.
 
     NEEL+ forbids that a positive part speaks of a negative one's variables. A condition of the whole list
@@ -249,7 +251,7 @@ def _home(used: list[Use], place: Place) -> Path | None:
     return place.at if innermost == around else (*innermost[-1], 0)
 
 
-def _report_foreign(use: Use, in_negative: bool, place: Place) -> None:
+def _report_foreign(use: VariableUse, in_negative: bool, place: ExpressionScope) -> None:
     name = use.variable.name
     if in_negative:
         message = f"`{name}` belongs to another negative part: each is judged alone"
@@ -267,9 +269,9 @@ def _has_one_index(bound: Expr, condition: Expr, findings: Findings) -> bool:
     lists: dict[EventRef, str] = {}
     for node in walk(bound):
         match node:
-            case At(base, index) if index.anchor == "CURRENT":
+            case ListElement(base, index) if index.anchor == "CURRENT":
                 lists[base] = str(base)
-            case Each(base, upper) if upper is not None and upper.anchor == "CURRENT":
+            case EveryElement(base, upper) if upper is not None and upper.anchor == "CURRENT":
                 lists[base] = str(base)
     if len(lists) <= 1:
         return True

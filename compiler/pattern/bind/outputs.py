@@ -15,7 +15,7 @@ from neelc.ir.script import Return
 from neelc.ir.types import DOUBLE, VOID, Array
 from neelc.pattern.bind.conditions import bind_expression
 from neelc.pattern.bind.references import iteration_struct, struct_of
-from neelc.pattern.bind.scopes import CLOSURE, EVENT, Declared, Place, lookup
+from neelc.pattern.bind.scopes import CLOSURE, EVENT, DeclaredVariable, ExpressionScope, lookup
 from neelc.source import Span
 
 # How result columns are called when no alias says so: `var_attr`, else the text as Spark would write it.
@@ -42,7 +42,7 @@ def _path(node: e.Expr) -> tuple[str, ...] | None:
     match node:
         case e.Name(parts):
             return parts
-        case e.Member(base, name):
+        case e.MemberAccess(base, name):
             path = _path(base)
             return None if path is None else (*path, name)
         case e.Subscript(base) | e.Slice(base):
@@ -57,7 +57,7 @@ def spark_text(node: e.Expr) -> str:
             return _literal(node) if not isinstance(value, str) or str(node)[0] != "'" else value
         case e.Name(parts):
             return ".".join(bare(part) for part in parts)
-        case e.Member(base, name):
+        case e.MemberAccess(base, name):
             return f"{spark_text(base)}.{bare(name)}"
         case e.Subscript(base, index):
             return f"{spark_text(base)}[{index if isinstance(index, e.Binary) else spark_text(index)}]"
@@ -83,7 +83,7 @@ def spark_text(node: e.Expr) -> str:
             return f"extract({field} FROM {spark_text(operand)})"
         case e.Call():
             return _call(node)
-        case e.Filtered(call, condition):
+        case e.FilteredCall(call, condition):
             return f"{spark_text(call)} FILTER (WHERE {spark_text(condition)})"
         case e.Case():
             return _case(node)
@@ -157,7 +157,7 @@ class Outputs:
     aggregated: bool = False
 
 
-def bind_outputs(returns: Return | None, place: Place, is_imprecise: bool) -> Outputs:
+def bind_outputs(returns: Return | None, place: ExpressionScope, is_imprecise: bool) -> Outputs:
     """What RETURN lists, or one column for each variable and the time of the match."""
     if returns is None or not returns.items:
         columns = list(_default_columns(place, is_imprecise))
@@ -167,7 +167,7 @@ def bind_outputs(returns: Return | None, place: Place, is_imprecise: bool) -> Ou
     return Outputs(tuple(columns), any(over_matches(column.expression) for column in columns))
 
 
-def _default_columns(place: Place, is_imprecise: bool) -> Iterator[OutputColumn]:
+def _default_columns(place: ExpressionScope, is_imprecise: bool) -> Iterator[OutputColumn]:
     for v in place.scopes.results():
         whole = _whole(v, place)
         if whole is not None:
@@ -180,14 +180,14 @@ def _default_columns(place: Place, is_imprecise: bool) -> Iterator[OutputColumn]
         yield OutputColumn("confidence", e.MatchProperty("confidence", DOUBLE), DOUBLE)
 
 
-def _whole(v: Declared, place: Place) -> e.Whole | None:
+def _whole(v: DeclaredVariable, place: ExpressionScope) -> e.WholeEvent | None:
     """A variable as a value: a struct, or for a list every one of its elements."""
     kind = iteration_struct(v, place) if v.kind == CLOSURE else struct_of(v, place)
     event: e.EventRef = e.Variable(v.name)
-    return None if kind is None else e.Whole(event if v.kind == EVENT else e.Each(event), kind)
+    return None if kind is None else e.WholeEvent(event if v.kind == EVENT else e.EveryElement(event), kind)
 
 
-def _columns_of(item: Output, place: Place, is_imprecise: bool) -> Iterator[OutputColumn]:
+def _columns_of(item: Output, place: ExpressionScope, is_imprecise: bool) -> Iterator[OutputColumn]:
     match item.expression:
         case e.Star(None):
             yield from _default_columns(place, is_imprecise)
@@ -199,7 +199,7 @@ def _columns_of(item: Output, place: Place, is_imprecise: bool) -> Iterator[Outp
                 yield column
 
 
-def _attributes(name: str, star: e.Star, place: Place) -> Iterator[OutputColumn]:
+def _attributes(name: str, star: e.Star, place: ExpressionScope) -> Iterator[OutputColumn]:
     """`a.*`: a column for each attribute of one event."""
     variable = lookup(name, place.findings.word(name, star), place)
     if variable is None:
@@ -216,7 +216,7 @@ def _attributes(name: str, star: e.Star, place: Place) -> Iterator[OutputColumn]
         yield OutputColumn(f"{bare(variable.name)}_{column.name}", attribute, column.type, span=star.span)
 
 
-def _column(expression: e.Expr, item: Output, place: Place) -> OutputColumn | None:
+def _column(expression: e.Expr, item: Output, place: ExpressionScope) -> OutputColumn | None:
     bound, kind, references = bind_expression(expression, place)
     span = place.findings.at(item, expression)
     if references.broken:
@@ -247,12 +247,12 @@ def _per_match(node: Node) -> bool:
     match node:
         case e.Aggregate():
             return not over_matches(node)
-        case e.Attribute() | e.Whole() | e.EventTime() | e.MatchProperty():
+        case e.Attribute() | e.WholeEvent() | e.EventTime() | e.MatchProperty():
             return True
     return any(_per_match(child) for child in children(node))
 
 
-def _report_duplicates(columns: list[OutputColumn], place: Place) -> None:
+def _report_duplicates(columns: list[OutputColumn], place: ExpressionScope) -> None:
     seen: dict[str, str] = {}
     for column in columns:
         key = column.name.casefold()
@@ -265,7 +265,7 @@ def _report_duplicates(columns: list[OutputColumn], place: Place) -> None:
         seen[key] = column.name
 
 
-def _alias_span(column: OutputColumn, place: Place) -> Span:
+def _alias_span(column: OutputColumn, place: ExpressionScope) -> Span:
     """The alias if there is one: the last word of the item."""
     whole = place.findings.at(column)
     return place.findings.word(written(column.name), whole, nth=-1)

@@ -1,7 +1,7 @@
 """WITH PARTIAL MATCHES: how far each start came, and why not further.
 
 The query becomes one that has a branch for every answer: an OR of the prefixes of the SEQ, each with
-variables of its own, and of the relaxed ones, which tell why. Of each start one match is kept (`Furthest`),
+variables of its own, and of the relaxed ones, which tell why. Each start keeps one match (`FurthestPrefix`),
 and RETURN speaks of the variables of its branch. Those of the others are NULL, as in every OR.
 """
 
@@ -17,7 +17,7 @@ from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, map_children, transform
 from neelc.ir.patterns import LISTS, all_parts, declared, inner_parts, may_be_empty, targets
-from neelc.ir.program import Furthest, Level, Match, OutputColumn
+from neelc.ir.program import FurthestPrefix, Match, OutputColumn, PrefixLevel
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import INT, STRING, DataType
 from neelc.pattern.bind.outputs import Outputs
@@ -34,7 +34,7 @@ COMPLETE, NO_EVENT = "complete", "no event"
 
 
 @dataclass(frozen=True)
-class Branch:
+class PrefixBranch:
     """A prefix as a branch: its last step, None if that is the one before; the names of its variables; and
     the reasons why it may have no match, each with the first variable of the branch that tells it."""
 
@@ -60,7 +60,7 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node | None:
 
 
 def partial_outputs(
-    match: Match, branches: Sequence[Branch], start: str, time: DataType
+    match: Match, branches: Sequence[PrefixBranch], start: str, time: DataType
 ) -> tuple[OutputColumn, ...]:
     """The columns of a query whose matches begin with `start`, an event whose time has this type."""
     firsts = [_is_there(branch.names[start], time) for branch in branches]
@@ -83,11 +83,11 @@ def _of_branch(firsts: Sequence[e.Expr], values: Sequence[e.Expr]) -> e.Expr:
     """The value for the branch that is there."""
     if all(value == values[0] for value in values):
         return values[0]
-    whens = tuple(map(e.When, firsts, values))
+    whens = tuple(map(e.CaseBranch, firsts, values))
     return e.Case(None, whens[:-1], values[-1])
 
 
-def _in(expression: e.Expr, branch: Branch, branches: Sequence[Branch]) -> e.Expr:
+def _in(expression: e.Expr, branch: PrefixBranch, branches: Sequence[PrefixBranch]) -> e.Expr:
     """What RETURN says, of the variables of a branch. One that it has not reached has the name that it has in
     the first branch that reaches it: it is NULL where this branch is there."""
     names: dict[str, str] = {}
@@ -99,7 +99,7 @@ def _in(expression: e.Expr, branch: Branch, branches: Sequence[Branch]) -> e.Exp
 
 
 def _own_columns(
-    match: Match, branches: Sequence[Branch], firsts: Sequence[e.Expr], time: DataType
+    match: Match, branches: Sequence[PrefixBranch], firsts: Sequence[e.Expr], time: DataType
 ) -> Iterator[OutputColumn]:
     steps = [branch.step for branch in branches if branch.step is not None]
     number = [e.Literal(min(place, len(steps)), INT) for place in range(1, len(branches) + 1)]
@@ -111,11 +111,11 @@ def _own_columns(
     yield OutputColumn(REACHED_AT, e.MatchProperty("match_end", clock), clock)
 
 
-def _stopped(branches: Sequence[Branch], firsts: Sequence[e.Expr], time: DataType) -> e.Expr:
+def _stopped(branches: Sequence[PrefixBranch], firsts: Sequence[e.Expr], time: DataType) -> e.Expr:
     """Of the reasons, only those for the branch after the one that was reached are kept with it."""
     reasons = (reason for branch in branches for reason in branch.reasons)
-    whens = [e.When(_is_there(variable, time), e.Literal(why, STRING)) for why, variable in reasons]
-    complete = e.When(firsts[-1], e.Literal(COMPLETE, STRING))
+    whens = [e.CaseBranch(_is_there(variable, time), e.Literal(why, STRING)) for why, variable in reasons]
+    complete = e.CaseBranch(firsts[-1], e.Literal(COMPLETE, STRING))
     return e.Case(None, (complete, *whens), e.Literal(NO_EVENT, STRING))
 
 
@@ -262,7 +262,7 @@ def _trimmed(part: p.Pattern, condition: Keep, negation: Keep) -> p.Pattern:
     if isinstance(part, LISTS):
         kept = tuple(one for one in part.parts if not isinstance(one, p.Not) or negation(one))
         part = part if len(kept) == len(part.parts) else replace(part, parts=kept)
-    where = [one for one in conjuncts(part.where) if isinstance(one, e.Same) or condition(one)]
+    where = [one for one in conjuncts(part.where) if isinstance(one, e.SameAttributes) or condition(one)]
     if len(where) < len(conjuncts(part.where)):
         part = replace(part, where=conjoin(where))
 
@@ -290,16 +290,16 @@ def partial_matches(match: Match, time: DataType) -> Match:
     EXISTS b_2_window : (SEQ(A a_2_window, (B b_2_window : b_2_window.n > 0)) WITHIN 18 MILLISECONDS)
     EXISTS b_2_condition : (SEQ(A a_2_condition, B b_2_condition) WITHIN 9 MILLISECONDS)
     >>> found.partial.levels[0]
-    Level(start='a_1', hints=('a_2_window', 'a_2_condition'))
+    PrefixLevel(start='a_1', hints=('a_2_window', 'a_2_condition'))
     """
     assert isinstance(match.pattern, p.Seq), "partial matches are those of a SEQ"
     made = _Branches(match)
     start = targets(match.pattern)[0]
     levels = [made.level(number, prefix) for number, prefix in enumerate(prefixes(match.pattern), 1)]
     reasons = [*(branch.reasons for branch in levels[1:]), ()]
-    furthest = Furthest(
+    furthest = FurthestPrefix(
         tuple(
-            Level(branch.names[start], tuple(name for _, name in why))
+            PrefixLevel(branch.names[start], tuple(name for _, name in why))
             for branch, why in zip(levels, reasons, strict=True)
         ),
         match,
@@ -329,9 +329,9 @@ class _Branches:
     patterns: list[p.Pattern] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
 
-    def level(self, number: int, prefix: Prefix) -> Branch:
+    def level(self, number: int, prefix: Prefix) -> PrefixBranch:
         names = self._add(prefix.pattern, f"{number}", self.match.within)
-        return Branch(prefix.step, names, tuple(self._reasons(number, prefix)))
+        return PrefixBranch(prefix.step, names, tuple(self._reasons(number, prefix)))
 
     def _reasons(self, number: int, prefix: Prefix) -> Iterator[tuple[str, str]]:
         """Each reason, and the first variable of the branch that has a match for it."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from neelc.catalog.catalog import Catalog
 from neelc.findings import Findings, did_you_mean
 from neelc.ir.conditions import flat_conjuncts as conjuncts
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.names import bare, find
 from neelc.ir.patterns import (
     And,
@@ -27,11 +27,11 @@ from neelc.ir.patterns import (
 from neelc.ir.program import Clock, Match
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import DataType
-from neelc.pattern.bind.components import Sources, named, parts_of, sources_of, with_parts
+from neelc.pattern.bind.components import QuerySources, named, parts_of, sources_of, with_parts
 from neelc.pattern.bind.conditions import bind_conditions, shared_attributes
 from neelc.pattern.bind.outputs import bind_outputs
 from neelc.pattern.bind.partial import check_partial, partial_matches
-from neelc.pattern.bind.scopes import Path, Place, Scopes, is_inside, scopes_of
+from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
 from neelc.pattern.bind.windows import ANY, bind_confidence, bind_window, check_collapsed, check_strategy
 
 # What a pattern must obey, whatever its conditions say.
@@ -228,11 +228,11 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     sources = sources_of(query, given.pattern, catalog, findings)
     pattern = _with_windows(given.pattern, sources.own_clock, findings)
     scopes = scopes_of(replace(given, pattern=pattern))
-    place = Place(scopes, sources.types, sources.clock, findings)
+    place = ExpressionScope(scopes, sources.types, sources.clock, findings)
     check_pattern(scopes, query.within is not None, findings)
 
     partition = _partition(query, place)
-    same = Same(partition) if partition else None
+    same = SameAttributes(partition) if partition else None
     bound = bind_conditions(place, (query.where, same))
     within = None if query.within is None else bind_window(query.within, sources.own_clock, findings)
     strategy = query.strategy or ANY
@@ -284,7 +284,7 @@ def _has_closure(node: Pattern) -> bool:
     return is_list or any(map(_has_closure, parts_of(node)))
 
 
-def _time_of_start(match: Match, sources: Sources) -> DataType:
+def _time_of_start(match: Match, sources: QuerySources) -> DataType:
     """The type of the time of events that can be the first of a match."""
     first = next(
         part
@@ -305,7 +305,7 @@ def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pat
     return replace(changed, within=bind_window(changed.within, clock, findings) or changed.within)
 
 
-def _partition(query: PatternQuery, place: Place) -> tuple[str, ...]:
+def _partition(query: PatternQuery, place: ExpressionScope) -> tuple[str, ...]:
     """The attributes of PARTITION BY."""
     findings = place.findings
     spans = {name: findings.word(name, query, after="PARTITION BY") for name in query.partition_by}
@@ -314,7 +314,7 @@ def _partition(query: PatternQuery, place: Place) -> tuple[str, ...]:
 
 def _same_attributes(where: Expr | None) -> Iterator[str]:
     for conjunct in conjuncts(where):
-        if isinstance(conjunct, Same):
+        if isinstance(conjunct, SameAttributes):
             yield from conjunct.attributes
 
 

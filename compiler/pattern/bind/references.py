@@ -10,7 +10,7 @@ from neelc.ir import expressions as e
 from neelc.ir.expressions import Binary, Expr, Index, Literal, Name
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.types import DOUBLE, STRING, VOID, Array, DataType, Map, Struct, StructField
-from neelc.pattern.bind.scopes import CLOSURE, EVENT, Declared, Place, lookup
+from neelc.pattern.bind.scopes import CLOSURE, EVENT, DeclaredVariable, ExpressionScope, lookup
 from neelc.source import Span
 
 # Places in a list: `b[i]`, `b[i-1]`, `b[1]`, `b[last]`.
@@ -18,7 +18,7 @@ from neelc.source import Span
 _ANCHORS = {"i": "CURRENT", "last": "LAST", "first": "FIRST"}
 
 
-def bind_index(expression: Expr, name: str, place: Place) -> Index | None:
+def bind_index(expression: Expr, name: str, place: ExpressionScope) -> Index | None:
     """The place that the text in the brackets means; None after a report. `name` is the list's."""
     found = read_index(expression)
     findings = place.findings
@@ -62,7 +62,9 @@ def read_index(expression: Expr) -> Index | str:
 def value_type(value: e.Expr) -> DataType:
     """The type of a bound value; over a list, that of one element."""
     match value:
-        case e.Attribute() | e.Whole() | e.EventTime() | e.Field() | e.Item() | e.MatchProperty():
+        case (
+            e.Attribute() | e.WholeEvent() | e.EventTime() | e.Field() | e.ElementAccess() | e.MatchProperty()
+        ):
             return value.type
         case e.Literal() | e.Cast() | e.Aggregate():
             return value.type
@@ -79,12 +81,12 @@ def event_time(known: KnownType, name: str) -> str | None:
     return next((end for word, end in names.items() if same(name, word)), None)
 
 
-def struct_of(variable: Declared, place: Place) -> DataType | None:
+def struct_of(variable: DeclaredVariable, place: ExpressionScope) -> DataType | None:
     known = place.types.get(variable.type or "")
     return None if known is None else known.struct
 
 
-def iteration_struct(closure: Declared, place: Place) -> DataType | None:
+def iteration_struct(closure: DeclaredVariable, place: ExpressionScope) -> DataType | None:
     """One iteration of a closure: a struct with a field for each variable of its body."""
     fields = []
     for v in place.scopes.iteration(closure):
@@ -100,20 +102,20 @@ ONE, LIST, ITERATION = "one", "list", "iteration"
 
 
 @dataclass(frozen=True)
-class Handle:
+class PartialReference:
     """A reference on its way to an attribute."""
 
     event: e.EventRef
-    variable: Declared
+    variable: DeclaredVariable
     reached: str
     text: str
 
 
 @dataclass(frozen=True)
-class Use:
+class VariableUse:
     """A variable that an expression names, and where."""
 
-    variable: Declared
+    variable: DeclaredVariable
     span: Span
 
 
@@ -121,17 +123,17 @@ class References:
     """Resolves the references of one expression. `used` are the variables it names; `broken` means that
     something in it was reported, and that its type says nothing."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ExpressionScope) -> None:
         self.place = place
         self.findings = place.findings
-        self.used: list[Use] = []
+        self.used: list[VariableUse] = []
         self.broken = False
         self.in_aggregate = False
 
     def resolve(self, node: e.Expr) -> e.Expr:
         """A reference of the parser as one of the binder; NULL in place of one that was reported."""
         found = self.reach(node)
-        if isinstance(found, Handle):
+        if isinstance(found, PartialReference):
             found = self.whole(found, node)
         return found or self.nothing(node)
 
@@ -139,7 +141,7 @@ class References:
         self.broken = True
         return e.Literal(None, VOID, span=node.span)
 
-    def reach(self, node: e.Expr) -> Handle | e.Expr | None:
+    def reach(self, node: e.Expr) -> PartialReference | e.Expr | None:
         match node:
             case e.Name((first, *members)):
                 prefix = self.start(first, node, alone=not members)
@@ -150,7 +152,7 @@ class References:
             case e.Name():
                 self.findings.report("NEEL2001", "a name is missing", node.span)
                 return None
-            case e.Member(base, name):
+            case e.MemberAccess(base, name):
                 return self.member(self.reach(base), name, node)
             case e.Subscript(base, index):
                 return self.subscript(self.reach(base), index, node)
@@ -162,7 +164,7 @@ class References:
         """What is no reference, but stands before `.` or `[`: a function's result."""
         raise NotImplementedError
 
-    def start(self, name: str, node: e.Name, alone: bool) -> Handle | e.Expr | None:
+    def start(self, name: str, node: e.Name, alone: bool) -> PartialReference | e.Expr | None:
         span = self.findings.word(name, node)
         key = bare(name).casefold()
         if (
@@ -174,11 +176,11 @@ class References:
         variable = lookup(name, span, self.place, alone)
         if variable is None:
             return None
-        self.used.append(Use(variable, span))
+        self.used.append(VariableUse(variable, span))
         return self.handle(e.Variable(variable.name, span=span), variable, variable.name)
 
-    def handle(self, event: e.EventRef, variable: Declared, text: str) -> Handle:
-        return Handle(event, variable, ONE if variable.kind == EVENT else LIST, text)
+    def handle(self, event: e.EventRef, variable: DeclaredVariable, text: str) -> PartialReference:
+        return PartialReference(event, variable, ONE if variable.kind == EVENT else LIST, text)
 
     def property(self, name: str, span: Span) -> e.Expr | None:
         if not self.place.in_return:
@@ -195,12 +197,12 @@ class References:
         return e.MatchProperty(name, kind, span=span)
 
     def member(
-        self, base: Handle | e.Expr | None, name: str, node: e.Expr, nth: int = -1
-    ) -> Handle | e.Expr | None:
+        self, base: PartialReference | e.Expr | None, name: str, node: e.Expr, nth: int = -1
+    ) -> PartialReference | e.Expr | None:
         if base is None:
             return None
         span = self.findings.word(name, node, nth=nth)
-        if not isinstance(base, Handle):
+        if not isinstance(base, PartialReference):
             return self.field(base, name, span, node)
         if base.reached == ONE:
             return self.attribute(base, name, span, node)
@@ -215,7 +217,7 @@ class References:
         self.findings.report("NEEL3011", message, node.span, f"write {better}")
         return None
 
-    def inner(self, base: Handle, name: str, span: Span) -> Handle | None:
+    def inner(self, base: PartialReference, name: str, span: Span) -> PartialReference | None:
         variable = self.place.scopes.inner(base.variable, name)
         if variable is None:
             names = [bare(v.name) for v in self.place.scopes.iteration(base.variable)]
@@ -223,10 +225,10 @@ class References:
             self.findings.report("NEEL2001", f"`{base.text}` has no variable `{name}`", span, hint)
             return None
         return self.handle(
-            e.Inner(base.event, variable.name, span=span), variable, f"{base.text}.{variable.name}"
+            e.InnerVariable(base.event, variable.name, span=span), variable, f"{base.text}.{variable.name}"
         )
 
-    def attribute(self, base: Handle, name: str, span: Span, node: e.Expr) -> e.Expr | None:
+    def attribute(self, base: PartialReference, name: str, span: Span, node: e.Expr) -> e.Expr | None:
         known = self.place.types.get(base.variable.type or "")
         if known is None:
             return None
@@ -244,7 +246,7 @@ class References:
         self.findings.report(code, message, span, hint)
         return None
 
-    def report_clocks(self, base: Handle, known: KnownType, span: Span) -> None:
+    def report_clocks(self, base: PartialReference, known: KnownType, span: Span) -> None:
         """The time of events that write it in different ways has no type."""
         clocks = ", ".join(f"{entry.name} has {entry.clock}" for entry in known.entries)
         columns = [entry.stream.start for entry in known.entries if entry.stream is not None]
@@ -262,7 +264,7 @@ class References:
                 hint = did_you_mean(name, [bare(field.name) for field in fields], "its fields")
                 self.findings.report("NEEL2014", f"the struct has no field `{bare(name)}`", span, hint)
             case Map(_, value):
-                return e.Item(base, e.Literal(bare(name), STRING, span=span), value, span=node.span)
+                return e.ElementAccess(base, e.Literal(bare(name), STRING, span=span), value, span=node.span)
             case _:
                 self.findings.report(
                     "NEEL2014",
@@ -272,10 +274,12 @@ class References:
                 )
         return None
 
-    def subscript(self, base: Handle | e.Expr | None, index: e.Expr, node: e.Expr) -> Handle | e.Expr | None:
+    def subscript(
+        self, base: PartialReference | e.Expr | None, index: e.Expr, node: e.Expr
+    ) -> PartialReference | e.Expr | None:
         if base is None:
             return None
-        if isinstance(base, Handle):
+        if isinstance(base, PartialReference):
             if base.reached != LIST:
                 self.not_a_list(base, node)
                 return None
@@ -284,7 +288,9 @@ class References:
                 return None
             reached = ITERATION if base.variable.kind == CLOSURE else ONE
             text = f"{base.text}[{index}]"
-            return Handle(e.At(base.event, at, span=node.span), base.variable, reached, text)
+            return PartialReference(
+                e.ListElement(base.event, at, span=node.span), base.variable, reached, text
+            )
         kind = value_type(base)
         item = kind.element if isinstance(kind, Array) else kind.value if isinstance(kind, Map) else None
         if item is None:
@@ -294,12 +300,14 @@ class References:
             )
             return None
         position = self.value(index)
-        return None if position is None else e.Item(base, position, item, span=node.span)
+        return None if position is None else e.ElementAccess(base, position, item, span=node.span)
 
-    def slice(self, base: Handle | e.Expr | None, upper: e.Expr | None, node: e.Expr) -> Handle | None:
+    def slice(
+        self, base: PartialReference | e.Expr | None, upper: e.Expr | None, node: e.Expr
+    ) -> PartialReference | None:
         if base is None:
             return None
-        if not isinstance(base, Handle) or base.reached != LIST:
+        if not isinstance(base, PartialReference) or base.reached != LIST:
             self.not_a_list(base, node)
             return None
         last = None if upper is None else bind_index(upper, base.text, self.place)
@@ -307,20 +315,26 @@ class References:
             return None
         reached = ITERATION if base.variable.kind == CLOSURE else ONE
         text = f"{base.text}[{'' if upper is None else f'..{upper}'}]"
-        return Handle(e.Each(base.event, last, span=node.span), base.variable, reached, text)
+        return PartialReference(
+            e.EveryElement(base.event, last, span=node.span), base.variable, reached, text
+        )
 
-    def not_a_list(self, base: Handle | e.Expr, node: e.Expr) -> None:
-        text = base.text if isinstance(base, Handle) else str(base)
-        what = "one iteration" if isinstance(base, Handle) and base.reached == ITERATION else "one event"
-        if not isinstance(base, Handle):
+    def not_a_list(self, base: PartialReference | e.Expr, node: e.Expr) -> None:
+        text = base.text if isinstance(base, PartialReference) else str(base)
+        what = (
+            "one iteration"
+            if isinstance(base, PartialReference) and base.reached == ITERATION
+            else "one event"
+        )
+        if not isinstance(base, PartialReference):
             what = "a value"
         message = f"`{text}` is {what}, not a list: it takes no index"
         hint = f"write {text}, or repeat it in the pattern: +, * or {{n,m}}"
-        if not isinstance(base, Handle):
+        if not isinstance(base, PartialReference):
             hint = f"write {text}; brackets without an index stand after the variable of a list: b[].x"
         self.findings.report("NEEL3012", message, self.findings.at(node), hint)
 
-    def whole(self, base: Handle, node: e.Expr) -> e.Expr | None:
+    def whole(self, base: PartialReference, node: e.Expr) -> e.Expr | None:
         """The event itself, or the iteration, as a struct."""
         if base.reached == LIST:
             every = self.in_aggregate or self.place.in_return
@@ -332,9 +346,9 @@ class References:
         kind = (
             struct_of(variable, self.place) if base.reached == ONE else iteration_struct(variable, self.place)
         )
-        return None if kind is None else e.Whole(base.event, kind, span=node.span)
+        return None if kind is None else e.WholeEvent(base.event, kind, span=node.span)
 
 
-def _likely_index(base: Handle) -> str:
+def _likely_index(base: PartialReference) -> str:
     """The current element, unless `i` runs over another list already."""
     return "last" if "[i" in base.text else "i"

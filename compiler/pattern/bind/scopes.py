@@ -18,7 +18,7 @@ from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event, Exists, Not, Optional, Or, Pattern, Repeat
 from neelc.ir.program import Clock
-from neelc.pattern.bind.components import Named, parts_of
+from neelc.pattern.bind.components import NamedPattern, parts_of
 from neelc.scalar.functions import changing
 from neelc.source import Span
 
@@ -29,7 +29,7 @@ EVENT, KLEENE, CLOSURE = "event", "kleene", "closure"
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredVariable:
     """A variable and where it lives.
 
     `kind` is EVENT for one event, KLEENE for a list of them, CLOSURE for a list of iterations. `negations`
@@ -52,17 +52,17 @@ class Scopes:
     """All variables of a pattern, in the order of the text."""
 
     pattern: Pattern
-    variables: tuple[Declared, ...]
+    variables: tuple[DeclaredVariable, ...]
     explicit: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
 
-    def variable(self, name: str) -> Declared | None:
+    def variable(self, name: str) -> DeclaredVariable | None:
         return next((v for v in self._alike(name) if same(name, v.name)), None)
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Declared]]:
+    def _by_name(self) -> dict[str, list[DeclaredVariable]]:
         """The variables by what they can be called, without regard to case and backticks."""
-        found: dict[str, list[Declared]] = {}
+        found: dict[str, list[DeclaredVariable]] = {}
         for variable in self.variables:
             names = {variable.name, variable.type or variable.name}
             for name in {bare(name).casefold() for name in names}:
@@ -73,10 +73,10 @@ class Scopes:
     def _made(self) -> frozenset[str]:
         return frozenset(self.made)
 
-    def _alike(self, name: str) -> list[Declared]:
+    def _alike(self, name: str) -> list[DeclaredVariable]:
         return self._by_name.get(bare(name).casefold(), [])
 
-    def meant(self, name: str, at: Path) -> list[Declared]:
+    def meant(self, name: str, at: Path) -> list[DeclaredVariable]:
         """The variables that `name` could mean there: more than one if it is ambiguous.
 
         A component without a variable is called by its type. If several are, those in the part the name
@@ -91,11 +91,11 @@ class Scopes:
                 return inside
         return found or [v for v in alike if same(name, v.name)]
 
-    def inner(self, closure: Declared, name: str) -> Declared | None:
+    def inner(self, closure: DeclaredVariable, name: str) -> DeclaredVariable | None:
         """A variable of the body of a composite closure."""
         return next((v for v in self.iteration(closure) if same(name, v.name)), None)
 
-    def iteration(self, closure: Declared) -> list[Declared]:
+    def iteration(self, closure: DeclaredVariable) -> list[DeclaredVariable]:
         """The variables that one iteration of a composite closure binds."""
         inside = (*closure.closures, closure.path)
         return [
@@ -106,7 +106,7 @@ class Scopes:
             and not is_below(v.dropped, closure.path)
         ]
 
-    def results(self) -> list[Declared]:
+    def results(self) -> list[DeclaredVariable]:
         """The variables a match binds and RETURN can name."""
         return [v for v in self.variables if not v.negations and not v.closures and v.dropped is None]
 
@@ -121,7 +121,7 @@ def is_inside(path: Path, above: Path) -> bool:
     return len(path) > len(above) and path[: len(above)] == above
 
 
-def scopes_of(found: Named) -> Scopes:
+def scopes_of(found: NamedPattern) -> Scopes:
     """The variables of a named pattern.
 
     >>> from neelc.pattern.bind.components import named
@@ -137,11 +137,11 @@ def scopes_of(found: Named) -> Scopes:
     d kleene ((0, 1),) None
     c event () ()
     """
-    variables = tuple(_declared(found.pattern, Declared("", EVENT, None, ())))
+    variables = tuple(_declared(found.pattern, DeclaredVariable("", EVENT, None, ())))
     return Scopes(found.pattern, variables, found.explicit, found.made)
 
 
-def _declared(node: Pattern, place: Declared) -> Iterator[Declared]:
+def _declared(node: Pattern, place: DeclaredVariable) -> Iterator[DeclaredVariable]:
     """The variables below `node`; `place` says where it stands."""
     path = place.path
     match node:
@@ -175,7 +175,8 @@ def targets(pattern: Pattern) -> list[str]:
     ['a', 'e']
     """
     return [
-        v.name for v in Scopes(pattern, tuple(_declared(pattern, Declared("", EVENT, None, ())))).results()
+        v.name
+        for v in Scopes(pattern, tuple(_declared(pattern, DeclaredVariable("", EVENT, None, ())))).results()
     ]
 
 
@@ -204,7 +205,7 @@ def free(pattern: Pattern) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Place:
+class ExpressionScope:
     """Where an expression stands: on which part of the pattern, or in RETURN. There may be more matches than
     a BIGINT can count if it is `wide`."""
 
@@ -217,13 +218,13 @@ class Place:
     wide: bool = False
 
 
-def negations_at(place: Place) -> tuple[Path, ...]:
+def negations_at(place: ExpressionScope) -> tuple[Path, ...]:
     """The negative parts around the place, outermost first."""
     around = {path for v in place.scopes.variables for path in v.negations if is_inside(place.at, path)}
     return tuple(sorted(around, key=len))
 
 
-def visible(place: Place) -> list[Declared]:
+def visible(place: ExpressionScope) -> list[DeclaredVariable]:
     """The variables that can be named there, in the order of the text."""
     if place.in_return:
         return place.scopes.results()
@@ -237,7 +238,7 @@ def visible(place: Place) -> list[Declared]:
     return seen
 
 
-def lookup(name: str, span: Span, place: Place, alone: bool = False) -> Declared | None:
+def lookup(name: str, span: Span, place: ExpressionScope, alone: bool = False) -> DeclaredVariable | None:
     """The variable `name`, or None after a report; `alone` if no attribute follows it."""
     meant = place.scopes.meant(name, place.at)
     if len(meant) > 1:
@@ -256,7 +257,7 @@ def lookup(name: str, span: Span, place: Place, alone: bool = False) -> Declared
     return found
 
 
-def _refusal(v: Declared, place: Place) -> tuple[str, str, str] | None:
+def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, str] | None:
     """Code, sentence and hint if closures, EXISTS or RETURN hide the variable from the place."""
     for path in v.closures:
         if not is_inside(place.at, path):
@@ -278,7 +279,7 @@ def _refusal(v: Declared, place: Place) -> tuple[str, str, str] | None:
     return None
 
 
-def _hidden_in_closure(v: Declared, path: Path, place: Place) -> tuple[str, str, str]:
+def _hidden_in_closure(v: DeclaredVariable, path: Path, place: ExpressionScope) -> tuple[str, str, str]:
     closures = [c for c in place.scopes.variables if c.path in v.closures]
     closure = next(c for c in closures if c.path == path)
     message = f"`{v.name}` is bound anew in each iteration of `{closure.name}`, and not visible outside it"
@@ -289,7 +290,7 @@ def _hidden_in_closure(v: Declared, path: Path, place: Place) -> tuple[str, str,
     return "NEEL3010", message, f"write {way}.{v.name}"
 
 
-def _report_unknown(name: str, span: Span, place: Place, alone: bool) -> None:
+def _report_unknown(name: str, span: Span, place: ExpressionScope, alone: bool) -> None:
     if bare(name).casefold() in ("i", "last"):
         hint: str | None = "as an index it stands in brackets only: b[i], b[last]"
     elif alone and changing(bare(name)):
@@ -303,7 +304,7 @@ def _report_unknown(name: str, span: Span, place: Place, alone: bool) -> None:
     place.findings.report("NEEL2001", f"unknown pattern variable `{name}`", span, hint)
 
 
-def _owner_hint(name: str, place: Place) -> str | None:
+def _owner_hint(name: str, place: ExpressionScope) -> str | None:
     """`price` alone might be the price of some variable, and a type's name might stand for its variable."""
     for v in visible(place):
         if v.type is not None and same(name, v.type):

@@ -9,7 +9,7 @@ from math import inf, log2, prod
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Attribute, Expr, Same
+from neelc.ir.expressions import Attribute, Expr, SameAttributes
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Pattern, inner_parts
 from neelc.ir.program import Match
@@ -18,13 +18,13 @@ from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.pattern.cost import ledger as w
 from neelc.pattern.cost.estimate import Estimate, assembled, estimate, limited
-from neelc.pattern.cost.growth import EXTEND, Growth, Place, Step, closure
-from neelc.pattern.cost.ledger import COMPARISON, HOLD, TRY, Item, Ledger, evaluation_cost, term_of
-from neelc.pattern.cost.region import Region
+from neelc.pattern.cost.growth import EXTEND, Growth, GrowthStep, PartPosition, closure
+from neelc.pattern.cost.ledger import COMPARISON, HOLD, TRY, CostItem, Ledger, evaluation_cost, term_of
+from neelc.pattern.cost.region import CostRegion
 from neelc.pattern.cost.selectivity import truth, without_casts
-from neelc.pattern.cost.setting import Cut, Setting, Ways, events, logarithm, room
-from neelc.pattern.rules.driver import Form, forms
-from neelc.pattern.rules.rule import Step as RuleStep
+from neelc.pattern.cost.setting import BindingCount, CostSetting, ShortcutEffect, events, logarithm, room
+from neelc.pattern.rules.driver import QueryForm, forms
+from neelc.pattern.rules.rule import RuleStep as RuleStep
 
 # Why a form was chosen: one plain sentence.
 
@@ -39,7 +39,7 @@ def reason(alternatives: Sequence[Named], chosen: str) -> str:
     itself, with the best of the others.
 
     >>> def form(name, scan, check):
-    ...     return name, Estimate(0, 0, 0, 0, 0, (Item("scan", scan), Item("check", check)))
+    ...     return name, Estimate(0, 0, 0, 0, 0, (CostItem("scan", scan), CostItem("check", check)))
     >>> print(reason([form("simplified", 10, 300), form("normal form", 10, 90)], "normal form"))
     The normal form needs 3.1x less work than the simplified query, because of "check": 90 instead of 300.
     >>> print(reason([form("simplified", 10, 90), form("normal form", 10, 90)], "simplified"))
@@ -71,11 +71,11 @@ def reason(alternatives: Sequence[Named], chosen: str) -> str:
     )
 
 
-def _largest(best: Estimate, other: Estimate) -> tuple[Item, float]:
+def _largest(best: Estimate, other: Estimate) -> tuple[CostItem, float]:
     """The line in which two estimates differ most, and its work in the other one."""
     works = {item.what: item.work for item in other.items}
     items = {item.what: item for item in best.items}
-    lines = [items.get(what, Item(what, 0.0)) for what in dict.fromkeys((*items, *works))]
+    lines = [items.get(what, CostItem(what, 0.0)) for what in dict.fromkeys((*items, *works))]
     found = max(lines, key=lambda item: works.get(item.what, 0.0) - item.work)
     return found, works.get(found.what, 0.0)
 
@@ -170,7 +170,7 @@ class ShortcutDecision:
 
 
 @dataclass(frozen=True)
-class Shortened:
+class ShortcutEstimate:
     """A query's cost with the shortcuts that pay."""
 
     estimate: Estimate
@@ -179,14 +179,14 @@ class Shortened:
 
 def shortened(
     query: Match, statistics: Statistics, keys: tuple[Key, ...], rows: float | None = None
-) -> Shortened:
+) -> ShortcutEstimate:
     """The cost of a query, with each shortcut taken that makes it cheaper, in the order they are found.
 
-    >>> from neelc.catalog.statistics.known import Known
+    >>> from neelc.catalog.statistics.known import KnownStatistic
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, AND(B b, C c WHERE c.id = a.id), D d) WITHIN 1 MINUTE RETURN a.x")
     >>> def decided(values):
-    ...     few = Statistics((Known("S", "DISTINCT", values, "declared", "C", "id"),))
+    ...     few = Statistics((KnownStatistic("S", "DISTINCT", values, "declared", "C", "id"),))
     ...     for one in shortened(match, few, ()).decisions:
     ...         print(one.shortcut, one.taken, one.reason, sep="; ")
     >>> decided(10)
@@ -195,7 +195,7 @@ def shortened(
     a.id IN c.id; False; c.id has 50% as many values as a.id, not under 20%
     """
     ledger = Ledger(query, statistics)
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[ShortcutEffect, ...] = ()
     best = estimate(query, statistics, cuts, rows=rows, keys=keys)
     decisions: list[ShortcutDecision] = []
     for shortcut in shortcuts(query):
@@ -208,10 +208,10 @@ def shortened(
         decisions.append(ShortcutDecision(shortcut, taken, _reason(shortcut, cut, best, cheaper)))
         if taken:
             cuts, best = (*cuts, cut), cheaper
-    return Shortened(best, tuple(decisions))
+    return ShortcutEstimate(best, tuple(decisions))
 
 
-def cut_of(shortcut: Shortcut, ledger: Ledger) -> Cut | None:
+def cut_of(shortcut: Shortcut, ledger: Ledger) -> ShortcutEffect | None:
     """The shortcut with its share: how many of the outer values the inner attribute has at most. None where
     that is not known, because a side is not an attribute."""
     outer, inner = without_casts(shortcut.outer), without_casts(shortcut.inner)
@@ -219,10 +219,10 @@ def cut_of(shortcut: Shortcut, ledger: Ledger) -> Cut | None:
         return None
     one, two = term_of(outer), term_of(inner)
     share = min(1.0, ledger.distinct(*two) / ledger.distinct(*one))
-    return Cut(one, two, share, shortcut.negative)
+    return ShortcutEffect(one, two, share, shortcut.negative)
 
 
-def _reason(shortcut: Shortcut, cut: Cut | None, before: Estimate, after: Estimate | None) -> str:
+def _reason(shortcut: Shortcut, cut: ShortcutEffect | None, before: Estimate, after: Estimate | None) -> str:
     if cut is None:
         return "how many values its sides have is not known"
     values = f"{shortcut.inner} has {cut.share:.0%} as many values as {shortcut.outer}"
@@ -352,17 +352,17 @@ def nested_estimate(
     >>> basic.work > pushed.work > estimate(match, Statistics()).work
     True
     """
-    setting = Setting(Ledger(query, statistics), push_in=push_in)
+    setting = CostSetting(Ledger(query, statistics), push_in=push_in)
     if rows is None:
-        found = Growth(setting).region(Region(setting, query.pattern), Place()).ways
+        found = Growth(setting).region(CostRegion(setting, query.pattern), PartPosition()).ways
         rows = limited(setting.occurrences(found), setting)
-    work = Ways(logarithm(computed(query.pattern, setting)), room(query.pattern))
+    work = BindingCount(logarithm(computed(query.pattern, setting)), room(query.pattern))
     built = work.times(1 / (TRY + HOLD))
-    step = Step(EXTEND, "iterative nested execution", built, built)
-    return assembled(setting, [step], [Item(step.what, setting.occurrences(work))], rows)
+    step = GrowthStep(EXTEND, "iterative nested execution", built, built)
+    return assembled(setting, [step], [CostItem(step.what, setting.occurrences(work))], rows)
 
 
-def computed(part: p.Pattern, setting: Setting, around: tuple[Same, ...] = ()) -> float:
+def computed(part: p.Pattern, setting: CostSetting, around: tuple[SameAttributes, ...] = ()) -> float:
     """The work of computing a part once in one window, by NEEL+ 5.3 or, with push-in, 5.5. `around` are the
     `[id]`s of the queries around it.
 
@@ -371,7 +371,7 @@ def computed(part: p.Pattern, setting: Setting, around: tuple[Same, ...] = ()) -
     >>> from neelc.pattern.rules.examples import query
     >>> def work(text):
     ...     match = query(text)
-    ...     return round(computed(match.pattern, Setting(Ledger(match, Statistics()), push_in=False)), 6)
+    ...     return round(computed(match.pattern, CostSetting(Ledger(match, Statistics()), push_in=False)), 6)
     >>> work("SEQ(A a, B b) WITHIN 10 SECONDS") == round(60 * (TRY + HOLD), 6)
     True
 
@@ -386,7 +386,7 @@ def computed(part: p.Pattern, setting: Setting, around: tuple[Same, ...] = ()) -
     shares = [_share(conditions, root[place], setting) for place, conditions in enumerate(attached)]
     costs = [sum(map(evaluation_cost, conditions)) for conditions in attached]
     found = results(counts) * prod(shares) if root else 1.0
-    same = (*around, *(c for c in conjuncts(part.where) if isinstance(c, Same)))
+    same = (*around, *(c for c in conjuncts(part.where) if isinstance(c, SameAttributes)))
     children = [computed(child, setting, same) for child in _children(part)]
     return nested(_flat(counts, costs, shares, setting.push_in), found, children)
 
@@ -430,7 +430,7 @@ def _children(part: p.Pattern) -> Iterator[p.Pattern]:
             yield inner
 
 
-def _count(component: p.Event | p.Repeat, setting: Setting) -> float:
+def _count(component: p.Event | p.Repeat, setting: CostSetting) -> float:
     match component:
         case p.Event(type):
             return setting.count(type)
@@ -439,14 +439,16 @@ def _count(component: p.Event | p.Repeat, setting: Setting) -> float:
     return 1.0
 
 
-def _attached(part: p.Pattern, root: list[p.Event | p.Repeat], around: tuple[Same, ...]) -> list[list[Expr]]:
+def _attached(
+    part: p.Pattern, root: list[p.Event | p.Repeat], around: tuple[SameAttributes, ...]
+) -> list[list[Expr]]:
     """The conditions of each component. Results are built from the last one backwards, so a condition is
     judged at the first of the components that it names: NEEL+'s relocation, 4.1."""
     found: list[list[Expr]] = [list(around) for _ in root]
     nodes = [part, *(component for component in root if component is not part)]
     for condition in (c for node in nodes for c in conjuncts(node.where)):
         names = names_in(condition)
-        if isinstance(condition, Same):
+        if isinstance(condition, SameAttributes):
             for place in range(len(root) - 1):
                 found[place].append(condition)
         elif places := [place for place, one in enumerate(root) if one.variable in names]:
@@ -454,11 +456,11 @@ def _attached(part: p.Pattern, root: list[p.Event | p.Repeat], around: tuple[Sam
     return found
 
 
-def _share(conditions: list[Expr], component: p.Event | p.Repeat, setting: Setting) -> float:
+def _share(conditions: list[Expr], component: p.Event | p.Repeat, setting: CostSetting) -> float:
     """P_e. An `[id]` asks each component but one to agree."""
     share = 1.0
     for condition in conditions:
-        if isinstance(condition, Same):
+        if isinstance(condition, SameAttributes):
             for name in condition.attributes:
                 share /= setting.ledger.distinct(component.variable or "", name)
         else:
@@ -480,7 +482,7 @@ class Alternative:
     `keys` are the values by which its events can be kept apart, `shortcuts` what was decided about each.
     """
 
-    form: Form
+    form: QueryForm
     estimate: Estimate
     keys: tuple[Key, ...] = ()
     shortcuts: tuple[ShortcutDecision, ...] = ()
@@ -495,7 +497,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FormChoice:
     """A query, its alternatives in the order they were found, and the one that is executed.
 
     Choices of several queries may share work; which do is found from all of them together, by `share`, and
@@ -509,7 +511,7 @@ class Choice:
     baselines: tuple[Baseline, ...] = ()
 
 
-def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream: bool = False) -> Choice:
+def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream: bool = False) -> FormChoice:
     """Prices every form of a query and takes the one with the least work; of equals, the first. With
     `compare` also the baselines, which only a reader of the explanation needs. `is_stream` says that other
     queries read it as a stream.
@@ -541,10 +543,10 @@ def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream
     named = [(one.form.name, one.estimate) for one in alternatives]
     why = reason(named, chosen.form.name)
     compared = baselines(query, statistics, rows) if compare else ()
-    return Choice(query, tuple(alternatives), chosen, why, compared)
+    return FormChoice(query, tuple(alternatives), chosen, why, compared)
 
 
-def priced(form: Form, statistics: Statistics, rows: float | None = None) -> Alternative:
+def priced(form: QueryForm, statistics: Statistics, rows: float | None = None) -> Alternative:
     """A form with its conditions in the best order, and its cost with the shortcuts that pay."""
     rewriting = form.rewriting
     ordered = order_conditions(rewriting.query, statistics)
@@ -577,7 +579,7 @@ COPIES = 3
 
 
 @dataclass(frozen=True)
-class Shape:
+class PlanShape:
     """What matters of a plan: how many events a match and its checks take, each one join but the first; how
     many window functions there are."""
 
@@ -585,16 +587,16 @@ class Shape:
     functions: int = 0
 
 
-def strategy_work(strategy: str, estimate: Estimate, shape: Shape) -> float:
+def strategy_work(strategy: str, estimate: Estimate, shape: PlanShape) -> float:
     """The expected work of a strategy, in units of one row scanned."""
     return _WORKS[strategy](estimate, shape)
 
 
-def _kernel(estimate: Estimate, shape: Shape) -> float:
+def _kernel(estimate: Estimate, shape: PlanShape) -> float:
     return estimate.work
 
 
-def _join(estimate: Estimate, shape: Shape) -> float:
+def _join(estimate: Estimate, shape: PlanShape) -> float:
     """Each join reads the events again, brings both sides together by key and bucket, and sorts them."""
     joins = max(1, shape.takes - 1)
     events = COPIES * estimate.rows_sorted / max(1, shape.takes)
@@ -607,7 +609,7 @@ def _join(estimate: Estimate, shape: Shape) -> float:
     )
 
 
-def _window(estimate: Estimate, shape: Shape) -> float:
+def _window(estimate: Estimate, shape: PlanShape) -> float:
     """One sort, and a pass over the sorted rows for each function."""
     rows = estimate.rows_sorted
     functions = rows * max(1, shape.functions) * w.WINDOW_ROW
@@ -628,4 +630,8 @@ def _produced(estimate: Estimate) -> float:
     return estimate.rows_produced * w.PRODUCE_ROW
 
 
-_WORKS: dict[str, Callable[[Estimate, Shape], float]] = {"kernel": _kernel, "window": _window, "join": _join}
+_WORKS: dict[str, Callable[[Estimate, PlanShape], float]] = {
+    "kernel": _kernel,
+    "window": _window,
+    "join": _join,
+}

@@ -17,17 +17,17 @@ from neelc.pattern.analysis.absent import is_impossible
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.cost import ledger as w
-from neelc.pattern.cost.growth import EXTEND, Growth, Place, Step, is_filter
-from neelc.pattern.cost.ledger import Item, Ledger, term_of
-from neelc.pattern.cost.region import Judged, Region
+from neelc.pattern.cost.growth import EXTEND, Growth, GrowthStep, PartPosition, is_filter
+from neelc.pattern.cost.ledger import CostItem, Ledger, term_of
+from neelc.pattern.cost.region import ConditionEffect, CostRegion
 from neelc.pattern.cost.selectivity import without_casts
 from neelc.pattern.cost.setting import (
     NOTHING,
-    Cut,
+    BindingCount,
+    CostSetting,
     Gap,
-    Setting,
+    ShortcutEffect,
     Term,
-    Ways,
     either,
     events,
     in_sequence,
@@ -35,7 +35,7 @@ from neelc.pattern.cost.setting import (
     occurs,
     room,
 )
-from neelc.pattern.cost.spark_work import Data, produced
+from neelc.pattern.cost.spark_work import KernelInput, produced
 
 # The attributes by which the events of a query are brought together.
 
@@ -63,22 +63,22 @@ NEXT_MATCH = "SKIP TILL NEXT MATCH"
 
 
 @dataclass
-class Runs(Growth):
+class RunGrowth(Growth):
     """A search by runs; negations are judged on complete matches, as any.
 
     Each of 10 A in a window starts a run, and most find a B.
 
     >>> from neelc.pattern.cost.ledger import Ledger
-    >>> from neelc.pattern.cost.setting import Setting
+    >>> from neelc.pattern.cost.setting import CostSetting
     >>> from neelc.catalog.statistics.numbers import Statistics
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, B b) WITHIN 10 SECONDS USING SKIP TILL NEXT MATCH")
-    >>> setting = Setting(Ledger(match, Statistics()))
-    >>> round(Runs(setting).region(Region(setting, match.pattern), Place()).ways.number, 3)
+    >>> setting = CostSetting(Ledger(match, Statistics()))
+    >>> round(RunGrowth(setting).region(CostRegion(setting, match.pattern), PartPosition()).ways.number, 3)
     10.0
     """
 
-    def part(self, region: Region, part: p.Pattern, at: Place) -> Ways:
+    def part(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> BindingCount:
         match part:
             case p.Or(parts):
                 return either([self._inner(region, inner, at).ways for inner in parts])
@@ -86,7 +86,7 @@ class Runs(Growth):
                 return self._chain(region, parts, at)
         return self._chain(region, (part,), at)
 
-    def _chain(self, region: Region, parts: tuple[p.Pattern, ...], at: Place) -> Ways:
+    def _chain(self, region: CostRegion, parts: tuple[p.Pattern, ...], at: PartPosition) -> BindingCount:
         present = tuple(part for part in parts if not is_filter(part))
         # What may be absent neither starts a run nor ends it, unless there is nothing else.
         steps = tuple(part for part in present if not may_be_empty(part)) or present
@@ -107,18 +107,20 @@ class Runs(Growth):
                 alive = start.times(chance)
             is_last = place == len(steps) - 1
             alive = alive.times(self._elements(part, count, is_last))
-            self.steps.append(Step(EXTEND, str(part), tried, alive, found.comparisons))
+            self.steps.append(GrowthStep(EXTEND, str(part), tried, alive, found.comparisons))
             region.necessary.append(count)
         return alive
 
-    def _reached(self, count: float, waiting: Ways, counts: list[float]) -> tuple[float, Ways]:
+    def _reached(
+        self, count: float, waiting: BindingCount, counts: list[float]
+    ) -> tuple[float, BindingCount]:
         """The chance that a run comes as far as this component, and what it has waited for."""
         counts.append(count)
         waiting = in_sequence(waiting, events(count))
         if self.setting.query.strategy == NEXT_MATCH:
             return occurs(waiting, counts, 1.0), waiting
         next_one = [min(1.0, one / self._all) for one in counts]
-        return Ways(sum(map(logarithm, next_one))).number, waiting
+        return BindingCount(sum(map(logarithm, next_one))).number, waiting
 
     @property
     def _all(self) -> float:
@@ -153,19 +155,19 @@ class Runs(Growth):
         return 1.0
 
 
-def _left(found: Judged) -> float:
+def _left(found: ConditionEffect) -> float:
     """What conditions leave of the events: here all of them decide whether an event qualifies."""
     return found.once.both + found.each.both
 
 
-__all__ = ["Count", "Estimate", "Item", "estimate"]
+__all__ = ["StepCount", "Estimate", "CostItem", "estimate"]
 
 HOPELESS = 1e12
 """More partial matches than that are too many for any cluster, whatever the errors of an estimate."""
 
 
 @dataclass(frozen=True)
-class Count:
+class StepCount:
     """A step of the search: how many bindings it looks at, and how many it keeps, in the whole input."""
 
     what: str
@@ -187,10 +189,10 @@ class Estimate:
     rows_sorted: float
     partial_matches: float
     rows_produced: float
-    items: tuple[Item, ...]
+    items: tuple[CostItem, ...]
     facts: tuple[Fact, ...] = ()
     held: float = 0.0
-    steps: tuple[Count, ...] = ()
+    steps: tuple[StepCount, ...] = ()
 
     @property
     def work(self) -> float:
@@ -205,7 +207,7 @@ class Estimate:
 def estimate(
     query: Match,
     statistics: Statistics,
-    cuts: tuple[Cut, ...] = (),
+    cuts: tuple[ShortcutEffect, ...] = (),
     push_in: bool = True,
     rows: float | None = None,
     keys: tuple[Key, ...] | None = None,
@@ -239,20 +241,22 @@ def estimate(
     0.0
     """
     if is_impossible(query.pattern):
-        return Estimate(0.0, 0.0, 0.0, 0.0, 0.0, (Item("nothing, as no match is possible", 0.0),))
+        return Estimate(0.0, 0.0, 0.0, 0.0, 0.0, (CostItem("nothing, as no match is possible", 0.0),))
     ledger = Ledger(query, statistics)
     terms = key_terms(partition_keys(query) if keys is None else keys) if push_in else frozenset()
-    setting = Setting(ledger, terms, cuts, push_in)
-    search = Growth(setting) if query.strategy == ANY_MATCH else Runs(setting)
-    matches = setting.occurrences(search.region(Region(setting, query.pattern), Place()).ways)
+    setting = CostSetting(ledger, terms, cuts, push_in)
+    search = Growth(setting) if query.strategy == ANY_MATCH else RunGrowth(setting)
+    matches = setting.occurrences(search.region(CostRegion(setting, query.pattern), PartPosition()).ways)
     rows = limited(matches, setting) if rows is None else rows
     items = (*search_items(search.steps, setting), *_upkeep(setting))
     return assembled(setting, search.steps, items, rows)
 
 
-def assembled(setting: Setting, steps: list[Step], search: Iterable[Item], rows: float) -> Estimate:
+def assembled(
+    setting: CostSetting, steps: list[GrowthStep], search: Iterable[CostItem], rows: float
+) -> Estimate:
     """An estimate, from what the search for matches costs."""
-    data = Data(setting)
+    data = KernelInput(setting)
     written = [step for step in steps if step.kind == EXTEND]
     items = (*data.items(), *search, produced(rows, setting))
     return Estimate(
@@ -265,13 +269,13 @@ def assembled(setting: Setting, steps: list[Step], search: Iterable[Item], rows:
         facts=setting.ledger.facts,
         held=sum(step.kept.number for step in written),
         steps=tuple(
-            Count(step.what, setting.occurrences(step.tried), setting.occurrences(step.kept))
+            StepCount(step.what, setting.occurrences(step.tried), setting.occurrences(step.kept))
             for step in steps
         ),
     )
 
 
-def search_items(steps: Iterable[Step], setting: Setting) -> Iterator[Item]:
+def search_items(steps: Iterable[GrowthStep], setting: CostSetting) -> Iterator[CostItem]:
     """The work of a search, by kind."""
     extended = judged = checked = 0.0
     for step in steps:
@@ -280,27 +284,28 @@ def search_items(steps: Iterable[Step], setting: Setting) -> Iterator[Item]:
             extended += tried * w.TRY + kept * w.HOLD
         judged += tried * w.comparisons_work(step.comparisons)
         checked += tried * step.work
-    yield Item("extend partial matches", extended)
-    yield Item("judge conditions", judged)
-    yield Item("check negations and existence", checked)
+    yield CostItem("extend partial matches", extended)
+    yield CostItem("judge conditions", judged)
+    yield CostItem("check negations and existence", checked)
 
 
-def _upkeep(setting: Setting) -> Iterator[Item]:
+def _upkeep(setting: CostSetting) -> Iterator[CostItem]:
     """What shortcuts cost: NEEL+'s maintenance, of 5.6."""
     if setting.cuts:
         types = setting.ledger.types
         inner = sum(setting.ledger.events(types[cut.inner[0]]) for cut in setting.cuts)
         outer = sum(setting.ledger.events(types[cut.outer[0]]) for cut in setting.cuts)
-        yield Item("shortcuts", inner * w.CACHE_ROW + outer * w.PROBE)
+        yield CostItem("shortcuts", inner * w.CACHE_ROW + outer * w.PROBE)
 
 
-def limited(matches: float, setting: Setting) -> float:
+def limited(matches: float, setting: CostSetting) -> float:
     """Rows of so many matches: WITH PARTIAL MATCHES not more than there are starts; with DISTINCT and with
     aggregates, not more than there are combinations of values.
 
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, B b) RETURN DISTINCT a.id")
-    >>> limited(1e9, Setting(Ledger(match, Statistics()))), limited(10, Setting(Ledger(match, Statistics())))
+    >>> setting = CostSetting(Ledger(match, Statistics()))
+    >>> limited(1e9, setting), limited(10, setting)
     (1000.0, 10)
     """
     query = setting.query

@@ -19,12 +19,12 @@ from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
 from neelc.ir.patterns import declared, targets
 from neelc.pattern.cost.ledger import HOLD, LOOK_UP, TRY, comparisons_work
-from neelc.pattern.cost.region import Judged, Region
+from neelc.pattern.cost.region import ConditionEffect, CostRegion
 from neelc.pattern.cost.setting import (
     NOTHING,
+    BindingCount,
+    CostSetting,
     Gap,
-    Setting,
-    Ways,
     either,
     events,
     in_any_order,
@@ -104,7 +104,7 @@ EXTEND, CHECK = "extend", "check"
 
 
 @dataclass(frozen=True)
-class Step:
+class GrowthStep:
     """`tried` bindings of one window cost `comparisons` each and `work` besides, and `kept` of them are good.
 
     EXTEND binds another event; CHECK looks whether something is there, or is not, as EXISTS and `!` ask.
@@ -112,28 +112,28 @@ class Step:
 
     kind: str
     what: str
-    tried: Ways
-    kept: Ways
+    tried: BindingCount
+    kept: BindingCount
     comparisons: float = 0.0
     work: float = 0.0
 
 
 @dataclass(frozen=True)
-class Frame:
+class PartFrame:
     """What stands around a part: the ways of the parts before it, a window, a share that is left."""
 
-    combine: Callable[[Ways, Ways], Ways] | None = None
-    before: Ways = NOTHING
+    combine: Callable[[BindingCount, BindingCount], BindingCount] | None = None
+    before: BindingCount = NOTHING
     window: float = 1.0
     log: float = 0.0
 
-    def around(self, own: Ways) -> Ways:
+    def around(self, own: BindingCount) -> BindingCount:
         both = own if self.combine is None else self.combine(self.before, own)
         return widened(both, self.window).plus(self.log)
 
 
 @dataclass(frozen=True)
-class Place:
+class PartPosition:
     """Where in the pattern a part stands.
 
     `span` is its scope as a share of the window, `pieces` into how many the events of the SEQ around it cut
@@ -141,23 +141,23 @@ class Place:
     window around it, as a share of the whole one: there its events are counted.
     """
 
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[PartFrame, ...] = ()
     span: float = 1.0
     pieces: float = 0.0
     same: frozenset[str] = frozenset()
     window: float = 1.0
 
-    def total(self, own: Ways) -> Ways:
+    def total(self, own: BindingCount) -> BindingCount:
         """A partial match: the part's own ways, with all that is bound before it."""
         for frame in reversed(self.frames):
             own = frame.around(own)
         return own
 
-    def inside(self, frame: Frame) -> Place:
+    def inside(self, frame: PartFrame) -> PartPosition:
         return replace(self, frames=(*self.frames, frame))
 
 
-def order_of(part: p.Pattern) -> Callable[[Ways, Ways], Ways]:
+def order_of(part: p.Pattern) -> Callable[[BindingCount, BindingCount], BindingCount]:
     """How the parts of a list come together."""
     return in_sequence if isinstance(part, p.Seq) else in_any_order
 
@@ -172,7 +172,7 @@ LONGEST = 1e12
 """Elements of a list: beyond, differences of logarithms would no longer be exact."""
 
 
-def closure(iteration: Ways, least: int, most: int | None) -> Ways:
+def closure(iteration: BindingCount, least: int, most: int | None) -> BindingCount:
     """Lists of iterations, one after another, `least` to `most` of them, under SKIP TILL ANY MATCH.
 
     k iterations of m events are m*k events in one of (m*k)! orders. With one event each and no limits the
@@ -193,9 +193,9 @@ def closure(iteration: Ways, least: int, most: int | None) -> Ways:
     if most is None and peak > log(LARGE):
         # The sum of b^k / (mk)! is about e^(b^(1/m)) / m.
         root = exp(min(log(LONGEST), peak))
-        return Ways(root - log(size), root)
+        return BindingCount(root - log(size), root)
     lists = range(least, _end(least, most, peak, size) + 1)
-    return either([Ways(k * base - lgamma(size * k + 1), size * k) for k in lists[-TERMS:]])
+    return either([BindingCount(k * base - lgamma(size * k + 1), size * k) for k in lists[-TERMS:]])
 
 
 def _end(least: int, most: int | None, peak: float, size: float) -> int:
@@ -207,11 +207,11 @@ def _end(least: int, most: int | None, peak: float, size: float) -> int:
 
 
 @dataclass(frozen=True)
-class Grown:
+class PartGrowth:
     """The ways of a part in one window, and before negations and existence were checked."""
 
-    ways: Ways
-    unchecked: Ways
+    ways: BindingCount
+    unchecked: BindingCount
 
 
 @dataclass
@@ -225,9 +225,9 @@ class Growth:
     >>> from neelc.catalog.statistics.numbers import Statistics
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, !N n, B b) WITHIN 10 SECONDS")
-    >>> setting = Setting(Ledger(match, Statistics()))
+    >>> setting = CostSetting(Ledger(match, Statistics()))
     >>> search = Growth(setting)
-    >>> found = search.region(Region(setting, match.pattern), Place())
+    >>> found = search.region(CostRegion(setting, match.pattern), PartPosition())
     >>> for step in search.steps:
     ...     print(step.kind, step.what, round(step.tried.number, 1), round(step.kept.number, 1))
     extend A a 10.0 10.0
@@ -235,10 +235,10 @@ class Growth:
     check !N n 50.0 4.8
     """
 
-    setting: Setting
-    steps: list[Step] = field(default_factory=list)
+    setting: CostSetting
+    steps: list[GrowthStep] = field(default_factory=list)
 
-    def region(self, region: Region, at: Place) -> Grown:
+    def region(self, region: CostRegion, at: PartPosition) -> PartGrowth:
         """All of a region: its positive parts, what is judged at the end, its negations."""
         ways = self.part(region, region.part, at)
         self._judge(region, region.rest(), "conditions judged at the end", ways, at)
@@ -248,10 +248,10 @@ class Growth:
             tried = ways.plus(region.log)
             region.log += logarithm(share)
             kept = ways.plus(region.log)
-            self.steps.append(Step(CHECK, str(part), at.total(tried), at.total(kept), work=work))
-        return Grown(ways.plus(region.log), unchecked)
+            self.steps.append(GrowthStep(CHECK, str(part), at.total(tried), at.total(kept), work=work))
+        return PartGrowth(ways.plus(region.log), unchecked)
 
-    def part(self, region: Region, part: p.Pattern, at: Place) -> Ways:
+    def part(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> BindingCount:
         """The ways of a part, the share that the region's conditions leave apart."""
         match part:
             case p.Event():
@@ -269,10 +269,10 @@ class Growth:
         self._judge(region, found, f"conditions on {part}", ways, at)
         return ways
 
-    def _composite(self, region: Region, part: p.Pattern, at: Place) -> Ways:
+    def _composite(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> BindingCount:
         match part:
             case p.Or(parts):
-                alike: dict[p.Pattern | None, list[Grown]] = {}
+                alike: dict[p.Pattern | None, list[PartGrowth]] = {}
                 for inner in parts:
                     grown = self._inner(region, inner, at)
                     alike.setdefault(without(inner, frozenset()), []).append(grown)
@@ -288,17 +288,19 @@ class Growth:
                 return base.times(1 - exp(-min(700.0, found.plus(-base.log).number)))
         raise AssertionError(type(part).__name__)
 
-    def _inner(self, region: Region, part: p.Pattern, at: Place) -> Grown:
+    def _inner(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> PartGrowth:
         """A part that is a region of its own, in the place of a part of this one."""
-        inner = Region(self.setting, part, frozenset(region.bound), at.same, region.fixed)
-        return self.region(inner, at.inside(Frame(log=region.log)))
+        inner = CostRegion(self.setting, part, frozenset(region.bound), at.same, region.fixed)
+        return self.region(inner, at.inside(PartFrame(log=region.log)))
 
-    def _under(self, part: p.Pattern, at: Place) -> Place:
+    def _under(self, part: p.Pattern, at: PartPosition) -> PartPosition:
         """The place of the parts of `part`, of whose `[id]`s they must take note."""
-        same = (c.attributes for c in conjuncts(part.where) if isinstance(c, e.Same))
+        same = (c.attributes for c in conjuncts(part.where) if isinstance(c, e.SameAttributes))
         return replace(at, same=at.same.union(bare(name) for names in same for name in names))
 
-    def _event(self, region: Region, part: p.Event, at: Place, latest: bool = False) -> Ways:
+    def _event(
+        self, region: CostRegion, part: p.Event, at: PartPosition, latest: bool = False
+    ) -> BindingCount:
         name = part.variable or ""
         left = self.setting.left_by_shortcuts(name)
         found = region.bind(name)
@@ -314,22 +316,32 @@ class Growth:
         return own
 
     def _extend(
-        self, region: Region, what: str, own: Ways, found: Judged, at: Place, tried: Ways | None = None
+        self,
+        region: CostRegion,
+        what: str,
+        own: BindingCount,
+        found: ConditionEffect,
+        at: PartPosition,
+        tried: BindingCount | None = None,
     ) -> None:
         seen = at.total(own.plus(region.log + found.once.before)) if tried is None else tried
         region.log += found.once.both
         kept = at.total(own.plus(region.log))
-        self.steps.append(Step(EXTEND, what, seen, kept, found.comparisons))
+        self.steps.append(GrowthStep(EXTEND, what, seen, kept, found.comparisons))
 
-    def _judge(self, region: Region, found: Judged, what: str, ways: Ways, at: Place) -> None:
+    def _judge(
+        self, region: CostRegion, found: ConditionEffect, what: str, ways: BindingCount, at: PartPosition
+    ) -> None:
         """Conditions that are judged when nothing new is bound."""
         if found.once.both or found.comparisons:
             tried = at.total(ways.plus(region.log))
             region.log += found.once.both
             kept = at.total(ways.plus(region.log))
-            self.steps.append(Step(CHECK, what, tried, kept, found.comparisons))
+            self.steps.append(GrowthStep(CHECK, what, tried, kept, found.comparisons))
 
-    def _repeated(self, region: Region, part: p.Repeat, one: Ways, at: Place) -> Ways:
+    def _repeated(
+        self, region: CostRegion, part: p.Repeat, one: BindingCount, at: PartPosition
+    ) -> BindingCount:
         """A list. With COLLAPSED it is there or not, and no choice of its own."""
         found = region.bind(part.variable or "", listed=True)
         seen = closure(one.plus(found.each.before), part.least, part.most).plus(-found.first.before)
@@ -339,12 +351,14 @@ class Growth:
             seen = kept = NOTHING.times(present)
         tried = at.total(seen.plus(region.log + found.once.before))
         region.log += found.once.both
-        self.steps.append(Step(EXTEND, str(part), tried, at.total(kept.plus(region.log)), found.comparisons))
+        self.steps.append(
+            GrowthStep(EXTEND, str(part), tried, at.total(kept.plus(region.log)), found.comparisons)
+        )
         if part.least > 0:
             region.necessary.append(one.plus(found.each.both).number)
         return kept
 
-    def _listed(self, region: Region, part: p.Seq | p.And | p.AndNeg, at: Place) -> Ways:
+    def _listed(self, region: CostRegion, part: p.Seq | p.And | p.AndNeg, at: PartPosition) -> BindingCount:
         """SEQ and AND: part after part, negations and pure existence left for later."""
         inside, gap = self._place_inside(region, part, at)
         done, combine = NOTHING, order_of(part)
@@ -355,7 +369,7 @@ class Growth:
             if is_filter(inner):
                 region.filters.append((inner, gap, inside.same))
                 continue
-            here = inside.inside(Frame(combine, done))
+            here = inside.inside(PartFrame(combine, done))
             after = part.parts[number + 1] if number + 1 < len(part.parts) else None
             if isinstance(inner, p.Event) and isinstance(part, p.Seq) and after and is_latest(inner, after):
                 own = self._event(region, inner, here, latest=True)
@@ -364,7 +378,9 @@ class Growth:
             done = combine(done, own)
         return widened(done, inside.window / at.window)
 
-    def _place_inside(self, region: Region, part: p.Pattern, at: Place) -> tuple[Place, Gap]:
+    def _place_inside(
+        self, region: CostRegion, part: p.Pattern, at: PartPosition
+    ) -> tuple[PartPosition, Gap]:
         """Where the parts of a list stand, and the gap in which its negations look."""
         window = min(at.window, self.setting.share(part.within))
         span = min(at.span, window)
@@ -379,10 +395,10 @@ class Growth:
             pieces = 0.0
             gap = Gap(span, 3.0) if isinstance(part, p.AndNeg) else Gap(span)
         place = replace(self._under(part, at), span=span, pieces=pieces, window=window)
-        return place.inside(Frame(window=window / at.window)), gap
+        return place.inside(PartFrame(window=window / at.window)), gap
 
     def _checked(
-        self, region: Region, part: p.Pattern, gap: Gap, same: frozenset[str]
+        self, region: CostRegion, part: p.Pattern, gap: Gap, same: frozenset[str]
     ) -> tuple[float, float]:
         """The share of matches that a negation or a pure EXISTS leaves, and the work to check one match."""
         negative, sought = False, part
@@ -392,14 +408,14 @@ class Growth:
         if isinstance(sought, p.Repeat):
             sought = replace(sought, least=max(1, sought.least))  # what is found binds an event
         search = Growth(self.setting)
-        inner = Region(self.setting, sought, frozenset(region.bound | region.own), same, fixed=True)
-        found = search.region(inner, Place(span=gap.mean, same=same)).ways
+        inner = CostRegion(self.setting, sought, frozenset(region.bound | region.own), same, fixed=True)
+        found = search.region(inner, PartPosition(span=gap.mean, same=same)).ways
         chance = gap.average(lambda share: occurs(found, inner.necessary, share))
         once = search.work_in(gap.mean, found, occurs(found, inner.necessary, gap.mean))
         work = once * self.setting.left_to_check(declared(sought))
         return (1 - chance if negative else chance), work
 
-    def work_in(self, share: float, found: Ways, chance: float) -> float:
+    def work_in(self, share: float, found: BindingCount, chance: float) -> float:
         """The work of a search in a gap, a share of the window, for something that is there with a `chance`.
 
         It ends with the first hit, where NEEL+ 5.3 does not stop. Hits come in clumps, so even where many are
@@ -417,7 +433,7 @@ class Growth:
         return LOOK_UP + (1 - chance) * max(0.0, total - last) + chance * total * chance / hits
 
 
-def _united(branches: list[Grown]) -> Ways:
+def _united(branches: list[PartGrowth]) -> BindingCount:
     """Branches that differ in their negations only find some matches twice: each is counted once."""
     base = max((one.unchecked for one in branches), key=lambda ways: ways.log)
     missed = 1.0

@@ -8,7 +8,7 @@ from functools import cached_property
 from neelc.catalog.statistics.known import Fact
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import expressions as e
-from neelc.ir.expressions import At, Attribute, Each, EventRef, Expr, Inner, Variable
+from neelc.ir.expressions import Attribute, EventRef, EveryElement, Expr, InnerVariable, ListElement, Variable
 from neelc.ir.names import quote
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import Event, Repeat
@@ -127,13 +127,13 @@ class Ledger:
 def subject(event: EventRef) -> str:
     """The variable whose event is meant; of an iteration, the inner one.
 
-    >>> subject(Inner(At(Variable("k"), None), "b"))
+    >>> subject(InnerVariable(ListElement(Variable("k"), None), "b"))
     'b'
     """
     match event:
-        case Variable(name) | Inner(_, name):
+        case Variable(name) | InnerVariable(_, name):
             return name
-        case At(base) | Each(base):
+        case ListElement(base) | EveryElement(base):
             return subject(base)
     raise AssertionError(type(event).__name__)
 
@@ -147,7 +147,7 @@ def term_of(attribute: Attribute) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Item:
+class CostItem:
     """One line of a breakdown: `work` is in units of one row scanned."""
 
     what: str
@@ -166,7 +166,7 @@ COSTS: dict[type[Node], float] = {
     e.Case: 1.0,
     e.Cast: 0.5,
     e.Field: 0.5,
-    e.Item: 2.0,
+    e.ElementAccess: 2.0,
     e.Extract: 5.0,
     e.Call: 5.0,
     e.Aggregate: 10.0,
@@ -198,7 +198,7 @@ def evaluation_cost(expression: Node) -> float:
             return below + LIKES[kind]
         case e.InList(items=items):
             return below + 1.0 + IN_LIST * len(items)
-        case e.Same(attributes):
+        case e.SameAttributes(attributes):
             return float(len(attributes))
         case e.Cast(implicit=True, operand=e.Literal()):
             return 0.0  # Spark folds it

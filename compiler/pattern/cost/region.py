@@ -18,19 +18,23 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import targets
 from neelc.pattern.cost.ledger import evaluation_cost
 from neelc.pattern.cost.selectivity import truth
-from neelc.pattern.cost.setting import AROUND, Gap, Setting, Term, classes, equal_terms, logarithm
+from neelc.pattern.cost.setting import AROUND, CostSetting, Gap, Term, classes, equal_terms, logarithm
 
 
 @dataclass(frozen=True)
-class Share:
+class RemainingShare:
     """What is left, as logarithms: `before` by filters at the scan and by the key, so that the rest is never
     looked at; `after` of what was looked at."""
 
     before: float = 0.0
     after: float = 0.0
 
-    def plus(self, log: float, is_before: bool) -> Share:
-        return Share(self.before + log, self.after) if is_before else Share(self.before, self.after + log)
+    def plus(self, log: float, is_before: bool) -> RemainingShare:
+        return (
+            RemainingShare(self.before + log, self.after)
+            if is_before
+            else RemainingShare(self.before, self.after + log)
+        )
 
     @property
     def both(self) -> float:
@@ -38,20 +42,20 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ConditionEffect:
     """What the conditions that can be judged now leave of the bindings, and what it costs to judge them.
 
     `each` is left by conditions on every element of a list; as those with an earlier element hold for the
     first one by definition, `first` is what they would have left there.
     """
 
-    once: Share = Share()
-    each: Share = Share()
-    first: Share = Share()
+    once: RemainingShare = RemainingShare()
+    each: RemainingShare = RemainingShare()
+    first: RemainingShare = RemainingShare()
     comparisons: float = 0.0
 
 
-class Pending:
+class PendingConditions:
     """Conditions that wait until all variables of the region that they name are bound."""
 
     def __init__(self, conditions: Sequence[e.Expr], own: Set[str], bound: Set[str]) -> None:
@@ -79,7 +83,7 @@ class Pending:
         return found
 
 
-class Class:
+class EqualTerms:
     """Terms that are equal, and those of them whose variables are bound."""
 
     def __init__(self, terms: frozenset[Term], bound: Set[str]) -> None:
@@ -97,14 +101,14 @@ class Class:
 
 
 @dataclass
-class Region:
+class CostRegion:
     """A part, what of it is bound so far, and the logarithm of the share that its conditions left so far.
 
     `outer` are the variables bound around it, `same` the attributes of the `[id]`s around it. `fixed`: its
     scope is given, as that of a negation, not measured from its own events.
     """
 
-    setting: Setting
+    setting: CostSetting
     part: p.Pattern
     outer: frozenset[str] = frozenset()
     same: frozenset[str] = frozenset()
@@ -112,7 +116,7 @@ class Region:
     log: float = 0.0
     filters: list[tuple[p.Pattern, Gap, frozenset[str]]] = field(default_factory=list)
     necessary: list[float] = field(default_factory=list)
-    late: Judged = Judged()
+    late: ConditionEffect = ConditionEffect()
 
     def __post_init__(self) -> None:
         self.own = frozenset(targets(self.part))
@@ -122,17 +126,17 @@ class Region:
         pending: list[e.Expr] = []
         for part in own_parts(self.part):
             for conjunct in conjuncts(part.where):
-                if isinstance(conjunct, e.Same):
+                if isinstance(conjunct, e.SameAttributes):
                     alike += [[(v, bare(name)) for v in targets(part)] for name in conjunct.attributes]
                 elif (pair := equal_terms(conjunct)) and self.setting.ledger.declared(conjunct) is None:
                     equal.append(pair)
                 else:
                     pending.append(conjunct)
         self.alike = frozenset(term for group in alike for term in group)
-        self.classes = [Class(terms, self.bound) for terms in classes([*alike, *equal])]
-        self.pending = Pending(pending, self.own, self.bound)
+        self.classes = [EqualTerms(terms, self.bound) for terms in classes([*alike, *equal])]
+        self.pending = PendingConditions(pending, self.own, self.bound)
 
-    def bind(self, *variables: str, composite: bool = False, listed: bool = False) -> Judged:
+    def bind(self, *variables: str, composite: bool = False, listed: bool = False) -> ConditionEffect:
         """What binding these variables, all at once, lets be judged. With `composite` they come from parts
         that have judged the `[id]`s around them themselves; with `listed` each is a list of events."""
         found = self._agreed(variables, composite, listed)
@@ -140,19 +144,19 @@ class Region:
         found = self._judged(found, self.pending.bind(variables), variables)
         if self.setting.push_in:
             return found
-        once = Share(0.0, self.late.once.after + found.once.both)
-        self.late = Judged(once, comparisons=self.late.comparisons + found.comparisons)
-        return replace(found, once=Share(), comparisons=0.0)
+        once = RemainingShare(0.0, self.late.once.after + found.once.both)
+        self.late = ConditionEffect(once, comparisons=self.late.comparisons + found.comparisons)
+        return replace(found, once=RemainingShare(), comparisons=0.0)
 
-    def rest(self) -> Judged:
+    def rest(self) -> ConditionEffect:
         """What is judged at the end."""
         found = self._judged(self.late, self.pending.rest(), ())
-        self.late = Judged()
+        self.late = ConditionEffect()
         return found
 
-    def _agreed(self, variables: tuple[str, ...], composite: bool, listed: bool) -> Judged:
+    def _agreed(self, variables: tuple[str, ...], composite: bool, listed: bool) -> ConditionEffect:
         """Equal attributes: each class once for each variable, given what of it is bound already."""
-        once, first, comparisons = Share(), Share(), 0.0
+        once, first, comparisons = RemainingShare(), RemainingShare(), 0.0
         for group in self.classes:
             bound = list(group.bound)
             for term in sorted(group.among(variables)):
@@ -167,10 +171,14 @@ class Region:
                     comparisons += 0.0 if is_key else 1.0
                 bound.append(term)
             group.bind(variables)
-        each = once if listed else Share()
-        return Judged(Share() if listed else once, each, first if listed else Share(), comparisons)
+        each = once if listed else RemainingShare()
+        return ConditionEffect(
+            RemainingShare() if listed else once, each, first if listed else RemainingShare(), comparisons
+        )
 
-    def _judged(self, found: Judged, ready: list[e.Expr], variables: tuple[str, ...]) -> Judged:
+    def _judged(
+        self, found: ConditionEffect, ready: list[e.Expr], variables: tuple[str, ...]
+    ) -> ConditionEffect:
         once, each, first, comparisons = found.once, found.each, found.first, found.comparisons
         reached = 1.0
         for condition in ready:
@@ -187,7 +195,7 @@ class Region:
                 # Conditions are judged in order, until one does not hold.
                 comparisons += reached * evaluation_cost(condition)
                 reached *= true
-        return Judged(once, each, first, comparisons)
+        return ConditionEffect(once, each, first, comparisons)
 
 
 def own_parts(part: p.Pattern) -> Iterator[p.Pattern]:
@@ -211,9 +219,9 @@ def element_of(condition: e.Expr) -> tuple[str | None, bool]:
     name, lag = None, False
     for node in walk(condition):
         match node:
-            case e.At(e.Variable(base), e.Index("CURRENT", offset)):
+            case e.ListElement(e.Variable(base), e.Index("CURRENT", offset)):
                 name, lag = base, lag or offset < 0
-            case e.Each(e.Variable(base), e.Index("CURRENT")):
+            case e.EveryElement(e.Variable(base), e.Index("CURRENT")):
                 name, lag = base, True
     return name, lag
 
@@ -230,8 +238,8 @@ def single_event(condition: e.Expr) -> str | None:
     names = names_in(condition)
     for node in walk(condition):
         match node:
-            case e.At(e.Variable(), e.Index("CURRENT", 0)):
+            case e.ListElement(e.Variable(), e.Index("CURRENT", 0)):
                 continue
-            case e.At() | e.Each() | e.Aggregate() | e.Same():
+            case e.ListElement() | e.EveryElement() | e.Aggregate() | e.SameAttributes():
                 return None
     return next(iter(names)) if len(names) == 1 else None

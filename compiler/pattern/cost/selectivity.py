@@ -263,7 +263,7 @@ def _derived(condition: e.Expr, ledger: Ledger) -> Truth:
             found = truth(operand, ledger)
             share = found.unknown if value is None else found.true if value else found.false
             return _turned(Truth(share, 1 - share), negated)
-        case e.Same(attributes):
+        case e.SameAttributes(attributes):
             return _same(attributes, ledger)
     share = BOOLEAN if isinstance(condition, e.Attribute) else OTHER
     return Truth.of(ledger.assume(f"selectivity of {condition}", share))

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import exp, inf, lgamma, log, prod
 
 from neelc.ir import patterns as p
-from neelc.ir.expressions import At, Attribute, Binary, Expr, Index, Literal, Variable
+from neelc.ir.expressions import Attribute, Binary, Expr, Index, ListElement, Literal, Variable
 from neelc.ir.patterns import Window
 from neelc.ir.program import Match, Stream
 from neelc.ir.types import LENGTHS
@@ -42,7 +42,7 @@ def equal_terms(condition: Expr) -> tuple[Term, Term] | None:
 
 def _is_one(attribute: Attribute) -> bool:
     match attribute.event:
-        case Variable() | At(Variable(), Index("CURRENT", 0)):
+        case Variable() | ListElement(Variable(), Index("CURRENT", 0)):
             return True
     return False
 
@@ -104,7 +104,7 @@ them are still numbers."""
 
 
 @dataclass(frozen=True)
-class Ways:
+class BindingCount:
     """The logarithm of a number of ways, and how many events each of them binds, on average."""
 
     log: float
@@ -113,20 +113,20 @@ class Ways:
     @property
     def number(self) -> float:
         """
-        >>> Ways(0.0).number, Ways(1e9).number < 1e101, Ways(-1e9).number > 0
+        >>> BindingCount(0.0).number, BindingCount(1e9).number < 1e101, BindingCount(-1e9).number > 0
         (1.0, True, True)
         """
         return exp(min(MOST, max(LEAST, self.log)))
 
-    def times(self, share: float) -> Ways:
+    def times(self, share: float) -> BindingCount:
         """The ways that are left when only a share of them is good."""
-        return Ways(self.log + logarithm(share), self.events)
+        return BindingCount(self.log + logarithm(share), self.events)
 
-    def plus(self, log_share: float) -> Ways:
+    def plus(self, log_share: float) -> BindingCount:
         """The same, with the logarithm of the share."""
-        return Ways(self.log + log_share, self.events)
+        return BindingCount(self.log + log_share, self.events)
 
-    def shrunk(self, share: float) -> Ways:
+    def shrunk(self, share: float) -> BindingCount:
         """The ways in a shorter scope, a share of the window: each event must fall into it.
 
         >>> round(events(6.0).shrunk(0.5).number, 9)
@@ -135,7 +135,7 @@ class Ways:
         return self.plus(self.events * logarithm(share))
 
 
-NOTHING = Ways(0.0, 0.0)
+NOTHING = BindingCount(0.0, 0.0)
 """The one way to bind no event."""
 
 
@@ -144,12 +144,12 @@ def logarithm(share: float) -> float:
     return max(LEAST, log(share)) if share > 0 else LEAST
 
 
-def events(count: float) -> Ways:
+def events(count: float) -> BindingCount:
     """One event out of `count`."""
-    return Ways(logarithm(count), 1.0)
+    return BindingCount(logarithm(count), 1.0)
 
 
-def in_sequence(one: Ways, two: Ways) -> Ways:
+def in_sequence(one: BindingCount, two: BindingCount) -> BindingCount:
     """Both, all events of one before all of two.
 
     >>> pair = in_sequence(events(4.0), events(6.0))
@@ -158,19 +158,19 @@ def in_sequence(one: Ways, two: Ways) -> Ways:
     """
     together = one.events + two.events
     shuffles = lgamma(together + 1) - lgamma(one.events + 1) - lgamma(two.events + 1)
-    return Ways(one.log + two.log - shuffles, together)
+    return BindingCount(one.log + two.log - shuffles, together)
 
 
-def in_any_order(one: Ways, two: Ways) -> Ways:
+def in_any_order(one: BindingCount, two: BindingCount) -> BindingCount:
     """Both, in any order.
 
     >>> round(in_any_order(events(4.0), events(6.0)).number, 9)
     24.0
     """
-    return Ways(one.log + two.log, one.events + two.events)
+    return BindingCount(one.log + two.log, one.events + two.events)
 
 
-def either(parts: Sequence[Ways]) -> Ways:
+def either(parts: Sequence[BindingCount]) -> BindingCount:
     """One of several: their ways add up.
 
     >>> found = either([events(4.0), in_any_order(events(2.0), events(2.0))])
@@ -179,13 +179,13 @@ def either(parts: Sequence[Ways]) -> Ways:
     """
     most = max((part.log for part in parts), default=-inf)
     if most <= LEAST:
-        return Ways(LEAST, max((part.events for part in parts), default=0.0))
+        return BindingCount(LEAST, max((part.events for part in parts), default=0.0))
     weights = [exp(part.log - most) for part in parts]
     mean = sum(weight * part.events for weight, part in zip(weights, parts, strict=True)) / sum(weights)
-    return Ways(most + log(sum(weights)), mean)
+    return BindingCount(most + log(sum(weights)), mean)
 
 
-def widened(part: Ways, share: float) -> Ways:
+def widened(part: BindingCount, share: float) -> BindingCount:
     """A part that was counted in a window of its own, a share of the whole one: its ways in the whole one.
 
     n events of a time d lie within a window w of one another in n*d*w^(n-1) - (n-1)*w^n of their d^n
@@ -200,7 +200,7 @@ def widened(part: Ways, share: float) -> Ways:
     if part.events < 1:
         return part.plus(-part.events * logarithm(share))
     more = log(part.events / share - (part.events - 1))
-    return Ways(part.log + more, 1 + (part.events - 1) * share)
+    return BindingCount(part.log + more, 1 + (part.events - 1) * share)
 
 
 AROUND = ""
@@ -210,7 +210,7 @@ SHORTEST = 1e-9
 
 
 @dataclass(frozen=True)
-class Cut:
+class ShortcutEffect:
     """A shortcut: of the events of `outer`'s variable only a `share` has a value that `inner` has too,
     NEEL+'s SC. The others are dropped when they are read; where `inner` is negated, they need no check."""
 
@@ -221,7 +221,7 @@ class Cut:
 
 
 @dataclass
-class Setting:
+class CostSetting:
     """A query and what is known about its streams.
 
     Events with one of the terms of `keys` are found by it, without looking at others. `cuts` are the
@@ -230,7 +230,7 @@ class Setting:
 
     ledger: Ledger
     keys: frozenset[Term] = frozenset()
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[ShortcutEffect, ...] = ()
     push_in: bool = True
 
     @property
@@ -294,9 +294,9 @@ class Setting:
         number, ratio = max(1.0, events), self.duration / self.window
         return number * ratio - (number - 1)
 
-    def occurrences(self, ways: Ways) -> float:
+    def occurrences(self, ways: BindingCount) -> float:
         """Bindings in the whole input; never more than a number that can be reckoned with."""
-        return Ways(min(MOST, ways.log + logarithm(self.windows(ways.events)))).number
+        return BindingCount(min(MOST, ways.log + logarithm(self.windows(ways.events)))).number
 
     def spread(self, terms: frozenset[Term]) -> Spread:
         """The values of attributes that are equal: those of one are among those of the others, and a value is
@@ -373,7 +373,7 @@ class Gap:
         return sum(half * chance(self.span * (1 - (1 - 1.5 * half) ** power)) for half in halves)
 
 
-def occurs(ways: Ways, necessary: Sequence[float], gap: float) -> float:
+def occurs(ways: BindingCount, necessary: Sequence[float], gap: float) -> float:
     """The chance that a part occurs in a gap. `ways` are those in a whole window, `necessary` the counts, in
     a whole window, of events without which it cannot occur.
 

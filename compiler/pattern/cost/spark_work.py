@@ -21,13 +21,13 @@ from neelc.ir.names import bare, same
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts
 from neelc.ir.program import Column, Match
-from neelc.ir.types import Array, DataType, Decimal, Map, Simple, Struct
+from neelc.ir.types import Array, DataType, Decimal, Map, SimpleType, Struct
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost import ledger as w
-from neelc.pattern.cost.ledger import Item, Ledger, evaluation_cost, subject, term_of
+from neelc.pattern.cost.ledger import CostItem, Ledger, evaluation_cost, subject, term_of
 from neelc.pattern.cost.region import single_event
 from neelc.pattern.cost.selectivity import truth, without_casts
-from neelc.pattern.cost.setting import Setting
+from neelc.pattern.cost.setting import CostSetting
 
 # How many bytes events take: the columns a query uses, and their types.
 
@@ -51,7 +51,7 @@ def width(type: DataType) -> float:
     (8.0, 204.0)
     """
     match type:
-        case Simple(name):
+        case SimpleType(name):
             return float(_WIDTHS.get(name, 8))
         case Decimal():
             return 16.0
@@ -86,9 +86,9 @@ def used_columns(query: Match) -> dict[str, frozenset[str] | None]:
             case e.Attribute(event, name):
                 for type in types.get(subject(event), ()):
                     found[type].add(bare(name))
-            case e.Whole(event):
+            case e.WholeEvent(event):
                 whole |= types.get(subject(event), set())
-            case e.Same(attributes):
+            case e.SameAttributes(attributes):
                 for columns in found.values():
                     columns.update(map(bare, attributes))
     return {type: None if type in whole else frozenset(columns) for type, columns in found.items()}
@@ -100,7 +100,7 @@ CONTIGUOUS = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
 
 
 @dataclass
-class Data:
+class KernelInput:
     """The events of a query on their way to the kernel.
 
     Of a million events a tenth are A, and of these one in 1,000 has the id 7.
@@ -108,14 +108,15 @@ class Data:
     >>> from neelc.pattern.cost.ledger import Ledger
     >>> from neelc.catalog.statistics.numbers import Statistics
     >>> from neelc.pattern.rules.examples import query
-    >>> data = Data(Setting(Ledger(query("SEQ(A a, B b) WHERE a.id = 7 RETURN a.id, b.x"), Statistics())))
+    >>> match = query("SEQ(A a, B b) WHERE a.id = 7 RETURN a.id, b.x")
+    >>> data = KernelInput(CostSetting(Ledger(match, Statistics())))
     >>> data.rows_scanned, {type: round(rows) for type, rows in data.kept.items()}
     (1000000.0, {'A': 100, 'B': 100000})
     >>> round(data.bytes_shuffled)  # time, type and one column of 8 bytes
     2002000
     """
 
-    setting: Setting
+    setting: CostSetting
 
     @cached_property
     def rows_scanned(self) -> float:
@@ -173,26 +174,26 @@ class Data:
         others = max(0.0, self.rows_scanned - rows) if self.counts_all else 0.0
         return (found * scale + others * (TIME + TYPE + TIME)) * self.copies
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[CostItem]:
         """The work, line by line."""
         ledger = self.setting.ledger
-        yield Item("scan", self.rows_scanned * w.SCAN_ROW)
+        yield CostItem("scan", self.rows_scanned * w.SCAN_ROW)
         judged = sum(
             ledger.events(ledger.types[variable]) * sum(map(evaluation_cost, conditions))
             for variable, conditions in self.conditions.items()
             if variable in ledger.types
         )
-        yield Item("filter events", w.comparisons_work(judged))
+        yield CostItem("filter events", w.comparisons_work(judged))
         rows = self.rows_sorted
-        yield Item("shuffle", rows * w.SHUFFLE_ROW + self.bytes_shuffled * w.SHUFFLE_BYTE)
-        yield Item("sort", rows * log2(max(2.0, rows)) * w.SORT_COMPARISON)
-        yield Item("hand over", rows * w.HAND_OVER_ROW)
+        yield CostItem("shuffle", rows * w.SHUFFLE_ROW + self.bytes_shuffled * w.SHUFFLE_BYTE)
+        yield CostItem("sort", rows * log2(max(2.0, rows)) * w.SORT_COMPARISON)
+        yield CostItem("hand over", rows * w.HAND_OVER_ROW)
 
 
-def produced(rows: float, setting: Setting) -> Item:
+def produced(rows: float, setting: CostSetting) -> CostItem:
     """The rows of the result."""
     size = sum(width(output.type) for output in setting.query.outputs)
-    return Item("produce rows", rows * (w.PRODUCE_ROW + size * w.PRODUCE_BYTE))
+    return CostItem("produce rows", rows * (w.PRODUCE_ROW + size * w.PRODUCE_BYTE))
 
 
 def _columns(known: tuple[Column, ...], names: frozenset[str] | None) -> list[Column]:
@@ -210,11 +211,12 @@ MOST_SHARE = 0.2
 def is_skewed(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> bool:
     """Whether, by what somebody said about the data, one key has too large a share of the events.
 
-    >>> from neelc.catalog.statistics.known import Known
+    >>> from neelc.catalog.statistics.known import KnownStatistic
     >>> from neelc.pattern.rules.examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> match = query("SEQ(A a, B b) WHERE [id] WITHIN 9")
-    >>> said = [Statistics((Known("S", "MOST FREQUENT", n, "declared", None, "id"),)) for n in (0.01, 0.5)]
+    >>> numbers = [KnownStatistic("S", "MOST FREQUENT", n, "declared", None, "id") for n in (0.01, 0.5)]
+    >>> said = [Statistics((number,)) for number in numbers]
     >>> [is_skewed(match, partition_keys(match), statistics) for statistics in (Statistics(), *said)]
     [False, False, True]
     """

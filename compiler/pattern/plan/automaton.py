@@ -48,7 +48,7 @@ part that was `taken` or `left out`."""
 
 
 @dataclass(frozen=True)
-class Place:
+class DraftState:
     """A state in the making: what was bound on the way and all that is known there."""
 
     names: tuple[str, ...]
@@ -57,14 +57,14 @@ class Place:
     @property
     def label(self) -> str:
         """
-        >>> Place(("a",), frozenset()).label, Place(("a", "b[]"), frozenset()).label
+        >>> DraftState(("a",), frozenset()).label, DraftState(("a", "b[]"), frozenset()).label
         ('after a', 'after a and in b[]')
         """
         return " and ".join(f"in {name}" if name.endswith("[]") else f"after {name}" for name in self.names)
 
 
 @dataclass(frozen=True)
-class Leave:
+class FragmentExit:
     """What comes with leaving a fragment, or with passing it over."""
 
     guards: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class Leave:
     without: tuple[str, ...] = ()
     known: frozenset[Token] = frozenset()
 
-    def __add__(self, other: Leave) -> Leave:
-        return Leave(
+    def __add__(self, other: FragmentExit) -> FragmentExit:
+        return FragmentExit(
             self.guards + other.guards,
             self.conditions + other.conditions,
             self.without + other.without,
@@ -82,7 +82,7 @@ class Leave:
 
 
 @dataclass(frozen=True)
-class Move:
+class AutomatonMove:
     """A step to `target`, from `source`, or from whatever comes before when it is None.
 
     `again` moves `forget` what belongs to the iteration before; `begins` are the lists of which this is the
@@ -102,7 +102,7 @@ class Move:
     forget: frozenset[Token] = frozenset()
     begins: frozenset[str] = frozenset()
 
-    def after(self, source: int | None, leave: Leave) -> Move:
+    def after(self, source: int | None, leave: FragmentExit) -> AutomatonMove:
         """The same step, taken after leaving `source`."""
         return replace(
             self,
@@ -118,19 +118,19 @@ class Move:
 class Fragment:
     """`entries` are moves without a source; `around` is None if the fragment cannot be passed over."""
 
-    places: Mapping[int, Place] = field(default_factory=dict)
-    entries: tuple[Move, ...] = ()
-    moves: tuple[Move, ...] = ()
-    exits: Mapping[int, Leave] = field(default_factory=dict)
-    around: Leave | None = None
+    places: Mapping[int, DraftState] = field(default_factory=dict)
+    entries: tuple[AutomatonMove, ...] = ()
+    moves: tuple[AutomatonMove, ...] = ()
+    exits: Mapping[int, FragmentExit] = field(default_factory=dict)
+    around: FragmentExit | None = None
 
 
 def in_sequence(fragments: Sequence[Fragment]) -> Fragment:
     """One after the other."""
-    places: dict[int, Place] = {}
-    entries: list[Move] = []
-    moves: list[Move] = []
-    ends: dict[int | None, Leave] = {None: Leave()}
+    places: dict[int, DraftState] = {}
+    entries: list[AutomatonMove] = []
+    moves: list[AutomatonMove] = []
+    ends: dict[int | None, FragmentExit] = {None: FragmentExit()}
     for fragment in fragments:
         places |= fragment.places
         moves += fragment.moves
@@ -194,14 +194,14 @@ def _put(combination: Combination, at: int, place: int) -> Combination:
     return (*combination[:at], place, *combination[at + 1 :])
 
 
-def _steps(fragment: Fragment, place: int | None) -> Iterator[Move]:
+def _steps(fragment: Fragment, place: int | None) -> Iterator[AutomatonMove]:
     steps = fragment.entries if place is None else fragment.moves
     return (move for move in steps if move.source == place)
 
 
-def _left(fragments: Sequence[Fragment], combination: Combination) -> Leave | None:
+def _left(fragments: Sequence[Fragment], combination: Combination) -> FragmentExit | None:
     """What comes with leaving all of them at these places; None if one of them is not complete there."""
-    leave = Leave()
+    leave = FragmentExit()
     for fragment, place in zip(fragments, combination, strict=True):
         own = fragment.around if place is None else fragment.exits.get(place)
         if own is None:
@@ -210,18 +210,18 @@ def _left(fragments: Sequence[Fragment], combination: Combination) -> Leave | No
     return leave
 
 
-def _joined(fragments: Sequence[Fragment], combination: Combination) -> Place:
+def _joined(fragments: Sequence[Fragment], combination: Combination) -> DraftState:
     pairs = zip(fragments, combination, strict=True)
     places = [fragment.places[place] for fragment, place in pairs if place is not None]
     names = tuple(name for place in places for name in place.names)
-    return Place(names, frozenset().union(*(place.known for place in places)))
+    return DraftState(names, frozenset().union(*(place.known for place in places)))
 
 
 # When a condition of a pattern can be judged: as soon as everything it names is known.
 
 
 @dataclass(frozen=True)
-class Region:
+class OptionalRegion:
     """A part that need not be there: an optional one, or a branch of an OR. `name` is one of its events.
 
     Branches of one OR have the same `group`: where one is taken, the others are left out.
@@ -249,7 +249,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Judged:
+class AutomatonCondition:
     """A condition and what it needs.
 
     `regions` are the optional parts it stands in. `previous` are the lists of which it names an earlier
@@ -259,7 +259,7 @@ class Judged:
 
     text: str
     needs: frozenset[Token] = frozenset()
-    regions: tuple[Region, ...] = ()
+    regions: tuple[OptionalRegion, ...] = ()
     previous: frozenset[str] = frozenset()
     among: frozenset[str] = frozenset()
 
@@ -268,7 +268,7 @@ class Judged:
         return not any(region.is_left_out(known) for region in self.regions)
 
 
-def judged(condition: e.Expr, regions: tuple[Region, ...] = ()) -> Judged:
+def judged(condition: e.Expr, regions: tuple[OptionalRegion, ...] = ()) -> AutomatonCondition:
     """
     >>> from neelc.pattern.rules.examples import query
     >>> found = judged(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x + a.x").pattern.where)
@@ -278,25 +278,29 @@ def judged(condition: e.Expr, regions: tuple[Region, ...] = ()) -> Judged:
     earlier = frozenset(
         ref.base.name
         for ref in walk(condition)
-        if isinstance(ref, e.At | e.Each) and isinstance(ref.base, e.Variable) and _is_earlier(ref)
+        if isinstance(ref, e.ListElement | e.EveryElement)
+        and isinstance(ref.base, e.Variable)
+        and _is_earlier(ref)
     )
-    return Judged(str(condition), frozenset(_needs(condition)), regions, earlier)
+    return AutomatonCondition(str(condition), frozenset(_needs(condition)), regions, earlier)
 
 
-def _is_earlier(ref: e.At | e.Each) -> bool:
-    index = ref.index if isinstance(ref, e.At) else ref.upper
+def _is_earlier(ref: e.ListElement | e.EveryElement) -> bool:
+    index = ref.index if isinstance(ref, e.ListElement) else ref.upper
     return index is not None and index.anchor == "CURRENT" and index.offset < 0
 
 
 def _needs(node: Node) -> Iterator[Token]:
     match node:
-        case e.Inner(e.At(e.Variable(), e.Index("CURRENT", 0)), name):
+        case e.InnerVariable(e.ListElement(e.Variable(), e.Index("CURRENT", 0)), name):
             yield ("value", name)  # of this iteration
-        case e.Inner(e.At(e.Variable(), e.Index("CURRENT"))):
+        case e.InnerVariable(e.ListElement(e.Variable(), e.Index("CURRENT"))):
             return  # of an iteration before
-        case e.At(e.Variable(name), e.Index("CURRENT")) | e.At(e.Variable(name), e.Index("FIRST", 0)):
+        case e.ListElement(e.Variable(name), e.Index("CURRENT")) | e.ListElement(
+            e.Variable(name), e.Index("FIRST", 0)
+        ):
             yield ("element", name)
-        case e.Each(e.Variable(name), e.Index("CURRENT")):
+        case e.EveryElement(e.Variable(name), e.Index("CURRENT")):
             yield ("element", name)
         case e.Variable(name):
             yield ("value", name)
@@ -306,14 +310,14 @@ def _needs(node: Node) -> Iterator[Token]:
 
 
 @dataclass
-class Judge:
+class PatternConditions:
     """All conditions of a pattern, and for each variable the optional parts that it is declared in: several
     times if branches of an OR share it."""
 
-    conditions: list[Judged] = field(default_factory=list)
-    homes: dict[str, list[tuple[Region, ...]]] = field(default_factory=dict)
+    conditions: list[AutomatonCondition] = field(default_factory=list)
+    homes: dict[str, list[tuple[OptionalRegion, ...]]] = field(default_factory=dict)
 
-    def at(self, move: Move, whole: Fragment) -> tuple[str, ...]:
+    def at(self, move: AutomatonMove, whole: Fragment) -> tuple[str, ...]:
         """The conditions that can be judged when the move is made and could not be judged before."""
         base = (frozenset() if move.source is None else whole.places[move.source].known) - move.forget
         then = whole.places[move.target].known | move.known
@@ -330,7 +334,13 @@ class Judge:
         late = [condition for condition in judged if not self._decides(known, condition)]
         return tuple(self._text(condition, all_known) for condition in late)
 
-    def _is_new(self, condition: Judged, move: Move, base: frozenset[Token], then: frozenset[Token]) -> bool:
+    def _is_new(
+        self,
+        condition: AutomatonCondition,
+        move: AutomatonMove,
+        base: frozenset[Token],
+        then: frozenset[Token],
+    ) -> bool:
         if condition.among:
             others = (name for kind, name in base if kind in ("value", "element"))
             return move.variable in condition.among and (
@@ -341,7 +351,7 @@ class Judge:
         first = bool(condition.previous & move.begins)
         return not first and self._decides(then, condition) and not self._decides(base, condition)
 
-    def _decides(self, known: frozenset[Token], condition: Judged) -> bool:
+    def _decides(self, known: frozenset[Token], condition: AutomatonCondition) -> bool:
         return all(token in known or self._is_absent(token[1], known) for token in condition.needs)
 
     def _is_absent(self, name: str, known: frozenset[Token]) -> bool:
@@ -351,7 +361,7 @@ class Judge:
             bool(homes) and all(any(region.is_left_out(known) for region in home) for home in homes)
         )
 
-    def _text(self, condition: Judged, known: frozenset[Token]) -> str:
+    def _text(self, condition: AutomatonCondition, known: frozenset[Token]) -> str:
         """The text of a condition and what it depends on."""
         absent = sorted(name for _, name in condition.needs if self._is_absent(name, known))
         may_lack = [region.name for region in condition.regions if region.taken not in known]
@@ -456,34 +466,34 @@ MOST_PLACES = 15
 
 
 @dataclass(frozen=True)
-class Around:
+class FragmentContext:
     """What a part is built in: what is known before it, its neighbours, the optional parts it stands in."""
 
     known: frozenset[Token] = frozenset()
     left: str | None = None
     right: str | None = None
-    regions: tuple[Region, ...] = ()
+    regions: tuple[OptionalRegion, ...] = ()
     dropped: frozenset[str] = frozenset()
 
-    def inside(self, region: Region) -> Around:
+    def inside(self, region: OptionalRegion) -> FragmentContext:
         known = {region.taken} if region.group is None else {region.taken, region.decided}
         return replace(self, known=self.known | known, regions=(*self.regions, region))
 
 
 @dataclass
-class Builder:
+class AutomatonBuilder:
     """Builds the automaton of a query, and collects its conditions on the way."""
 
     query: Match
-    judge: Judge = field(default_factory=Judge)
+    judge: PatternConditions = field(default_factory=PatternConditions)
 
     def __post_init__(self) -> None:
         self.numbers = count()
 
     def whole(self) -> Fragment:
-        return self.part(self.query.pattern, Around())
+        return self.part(self.query.pattern, FragmentContext())
 
-    def part(self, part: p.Pattern, around: Around) -> Fragment:
+    def part(self, part: p.Pattern, around: FragmentContext) -> Fragment:
         if not isinstance(part, p.Not):
             self._collect(part, around)
         match part:
@@ -507,27 +517,27 @@ class Builder:
                 return self._repeat(part, around)
         raise AssertionError(f"{type(part).__name__} is not a pattern")
 
-    def _collect(self, part: p.Pattern, around: Around) -> None:
+    def _collect(self, part: p.Pattern, around: FragmentContext) -> None:
         for conjunct in conjuncts(part.where):
-            if isinstance(conjunct, e.Same):
-                self.judge.conditions.append(Judged(str(conjunct), among=declared(part)))
+            if isinstance(conjunct, e.SameAttributes):
+                self.judge.conditions.append(AutomatonCondition(str(conjunct), among=declared(part)))
             else:
                 self.judge.conditions.append(judged(conjunct, around.regions))
         if part.within and len(targets(part)) > 1:
             names = listed(targets(part))
             needs = frozenset(("value", name) for name in targets(part))
             text = f"{names} within {show_window(part.within)}"
-            self.judge.conditions.append(Judged(text, needs, around.regions))
+            self.judge.conditions.append(AutomatonCondition(text, needs, around.regions))
 
-    def _event(self, kind: str, variable: str, around: Around) -> Fragment:
+    def _event(self, kind: str, variable: str, around: FragmentContext) -> Fragment:
         self._settle(variable, around)
         number = next(self.numbers)
-        place = Place((variable,), around.known | {("value", variable)})
+        place = DraftState((variable,), around.known | {("value", variable)})
         text = kind if kind == variable else f"{kind} {variable}"
-        move = Move(number, text, variable, dropped=variable in around.dropped)
-        return Fragment({number: place}, (move,), (), {number: Leave()})
+        move = AutomatonMove(number, text, variable, dropped=variable in around.dropped)
+        return Fragment({number: place}, (move,), (), {number: FragmentExit()})
 
-    def _sequence(self, parts: tuple[p.Pattern, ...], around: Around) -> Fragment:
+    def _sequence(self, parts: tuple[p.Pattern, ...], around: FragmentContext) -> Fragment:
         fragments = []
         known = around.known
         for at, part in enumerate(parts):
@@ -537,7 +547,7 @@ class Builder:
             known |= decided(part)
         return in_sequence(fragments)
 
-    def _all(self, part: p.Pattern, parts: tuple[p.Pattern, ...], around: Around) -> Fragment:
+    def _all(self, part: p.Pattern, parts: tuple[p.Pattern, ...], around: FragmentContext) -> Fragment:
         inner = [around] * len(parts)
         if isinstance(part, p.AndNeg):
             inner = [_between(parts, at, around) for at in range(len(parts))]
@@ -546,17 +556,17 @@ class Builder:
             return in_any_order(fragments, self.numbers)
         return self._summary(part, fragments, around)
 
-    def _summary(self, part: p.Pattern, fragments: list[Fragment], around: Around) -> Fragment:
+    def _summary(self, part: p.Pattern, fragments: list[Fragment], around: FragmentContext) -> Fragment:
         """One place for an AND of which all the orders would be too many to look at."""
         number = next(self.numbers)
         events = listed([entry.event for fragment in fragments for entry in fragment.entries])
         names = tuple(name for name in targets(part) if name not in around.dropped)
-        place = Place((listed(names),), around.known | decided(part))
+        place = DraftState((listed(names),), around.known | decided(part))
         guards = tuple(guard for f in fragments if f.around for guard in f.around.guards)
-        move = Move(number, f"{events}, in any order", "")
-        return Fragment({number: place}, (move,), (), {number: Leave(guards)})
+        move = AutomatonMove(number, f"{events}, in any order", "")
+        return Fragment({number: place}, (move,), (), {number: FragmentExit(guards)})
 
-    def _branches(self, parts: tuple[p.Pattern, ...], around: Around) -> Fragment:
+    def _branches(self, parts: tuple[p.Pattern, ...], around: FragmentContext) -> Fragment:
         """What is bound in the branches not taken is NULL, and their conditions are not judged."""
         group = next(self.numbers)
         regions = [self._region(branch, group) for branch in parts]
@@ -564,20 +574,20 @@ class Builder:
             [self.part(branch, around.inside(region)) for branch, region in zip(parts, regions, strict=True)]
         )
 
-    def _optional(self, inner: p.Pattern, around: Around) -> Fragment:
+    def _optional(self, inner: p.Pattern, around: FragmentContext) -> Fragment:
         region = self._region(inner)
         fragment = self.part(inner, around.inside(region))
         known = absent(targets(inner)) | {region.left_out}
-        return replace(fragment, around=Leave(without=targets(inner), known=known))
+        return replace(fragment, around=FragmentExit(without=targets(inner), known=known))
 
-    def _region(self, part: p.Pattern, group: int | None = None) -> Region:
-        return Region(next(self.numbers), next(iter(targets(part)), str(part)), group)
+    def _region(self, part: p.Pattern, group: int | None = None) -> OptionalRegion:
+        return OptionalRegion(next(self.numbers), next(iter(targets(part)), str(part)), group)
 
-    def _settle(self, variable: str, around: Around) -> None:
+    def _settle(self, variable: str, around: FragmentContext) -> None:
         """Note where a variable is declared."""
         self.judge.homes.setdefault(variable, []).append(around.regions)
 
-    def _repeat(self, part: p.Repeat, around: Around) -> Fragment:
+    def _repeat(self, part: p.Repeat, around: FragmentContext) -> Fragment:
         name = part.variable or ""
         self._settle(name, around)
         before = f"the {name}[] before"
@@ -593,16 +603,16 @@ class Builder:
         if part.most is not None:
             limit = (f"count({name}[]) < {part.most}",)
             again = [replace(move, conditions=limit + move.conditions) for move in again]
-        enough = Leave(conditions=(f"count({name}[]) >= {part.least}",) if part.least > 1 else ())
+        enough = FragmentExit(conditions=(f"count({name}[]) >= {part.least}",) if part.least > 1 else ())
         return replace(
             fragment,
             entries=tuple(replace(entry, begins=entry.begins | {name}) for entry in fragment.entries),
             moves=(*fragment.moves, *again),
             exits={end: leave + enough for end, leave in fragment.exits.items()},
-            around=Leave(without=(f"{name}[]",), known=absent([name])) if part.least == 0 else None,
+            around=FragmentExit(without=(f"{name}[]",), known=absent([name])) if part.least == 0 else None,
         )
 
-    def _body(self, part: p.Repeat, name: str, around: Around) -> Fragment:
+    def _body(self, part: p.Repeat, name: str, around: FragmentContext) -> Fragment:
         """One iteration. The list itself is known only when it is left."""
         if not isinstance(part.part, p.Event):
             found = self.part(part.part, around)
@@ -611,9 +621,9 @@ class Builder:
             return replace(found, places=named)
         self._collect(part.part, around)
         number = next(self.numbers)
-        place = Place((f"{name}[]",), around.known | {("element", name)})
-        move = Move(number, f"{part.part.type} {name}[i]", name, dropped=name in around.dropped)
-        return Fragment({number: place}, (move,), (), {number: Leave()})
+        place = DraftState((f"{name}[]",), around.known | {("element", name)})
+        move = AutomatonMove(number, f"{part.part.type} {name}[i]", name, dropped=name in around.dropped)
+        return Fragment({number: place}, (move,), (), {number: FragmentExit()})
 
 
 def decided(part: p.Pattern) -> frozenset[Token]:
@@ -626,16 +636,16 @@ def absent(names: Iterable[str]) -> frozenset[Token]:
     return frozenset((kind, name) for kind in ("value", "element", "absent") for name in names)
 
 
-def _remark(part: p.Pattern, around: Around) -> Fragment:
+def _remark(part: p.Pattern, around: FragmentContext) -> Fragment:
     """A part that binds nothing: it says what is missing, or what exists."""
     word = "some"
     while isinstance(part, p.Not):
         word, part = {"some": "no", "no": "some"}[word], part.part
     text = str(as_written(part))
-    return Fragment(around=Leave((f"{word} {text} {where(around.left, around.right)}",)))
+    return Fragment(around=FragmentExit((f"{word} {text} {where(around.left, around.right)}",)))
 
 
-def _between(parts: tuple[p.Pattern, ...], at: int, around: Around) -> Around:
+def _between(parts: tuple[p.Pattern, ...], at: int, around: FragmentContext) -> FragmentContext:
     """Where a part of AND_NEG looks: a negative one strictly between its two positive neighbours."""
     if not isinstance(parts[at], p.Not):
         return around
@@ -652,7 +662,7 @@ IGNORED = {
 
 
 @dataclass(frozen=True)
-class State:
+class AutomatonState:
     """A point in a match. `checks` are what must hold for a match to end here; state 0 is the begin."""
 
     number: int
@@ -696,12 +706,12 @@ KINDS = ("take", "again", "ignore")
 class Automaton:
     """States by number and edges by source; `window` is what ends a run that is not complete by then."""
 
-    states: tuple[State, ...]
+    states: tuple[AutomatonState, ...]
     edges: tuple[Edge, ...]
     strategy: str
     window: str | None = None
 
-    def leaving(self, state: State) -> tuple[Edge, ...]:
+    def leaving(self, state: AutomatonState) -> tuple[Edge, ...]:
         return tuple(edge for edge in self.edges if edge.source == state.number)
 
     def __str__(self) -> str:
@@ -710,7 +720,7 @@ class Automaton:
 
 def automaton(query: Match) -> Automaton:
     """The automaton of a bound query."""
-    builder = Builder(query)
+    builder = AutomatonBuilder(query)
     whole = builder.whole()
     numbers = _numbers(whole)
     edges = [_edge(builder, whole, move, numbers) for move in (*whole.entries, *whole.moves)]
@@ -718,7 +728,7 @@ def automaton(query: Match) -> Automaton:
     if event := IGNORED.get(query.strategy):
         edges += [Edge(number, number, "ignore", event) for number in waiting]
     edges.sort(key=lambda edge: (edge.source, KINDS.index(edge.kind), edge.target))
-    begin = State(0, "begin")
+    begin = AutomatonState(0, "begin")
     states = [begin, *(_state(builder, whole, place, number) for place, number in numbers.items())]
     window = str(query.within) if query.within else None
     return Automaton(tuple(states), tuple(edges), query.strategy, window)
@@ -738,7 +748,7 @@ def _numbers(whole: Fragment) -> dict[int, int]:
     return {place: number for number, place in enumerate(found, 1)}
 
 
-def _edge(builder: Builder, whole: Fragment, move: Move, numbers: dict[int, int]) -> Edge:
+def _edge(builder: AutomatonBuilder, whole: Fragment, move: AutomatonMove, numbers: dict[int, int]) -> Edge:
     source = 0 if move.source is None else numbers[move.source]
     conditions = (*builder.judge.at(move, whole), *move.conditions)
     return Edge(
@@ -753,19 +763,19 @@ def _edge(builder: Builder, whole: Fragment, move: Move, numbers: dict[int, int]
     )
 
 
-def _state(builder: Builder, whole: Fragment, place: int, number: int) -> State:
+def _state(builder: AutomatonBuilder, whole: Fragment, place: int, number: int) -> AutomatonState:
     label = whole.places[place].label
     if place not in whole.exits:
-        return State(number, label)
+        return AutomatonState(number, label)
     leave = whole.exits[place]
     checks = (*builder.judge.at_the_end(place, whole), *leave.conditions, *leave.guards)
-    return State(number, label, True, checks)
+    return AutomatonState(number, label, True, checks)
 
 
 _REMARKS = {"take": "", "again": "  again", "ignore": "  ignored"}
 
 
-def _lines(self: Automaton, state: State) -> list[str]:
+def _lines(self: Automaton, state: AutomatonState) -> list[str]:
     """A state and the edges that leave it."""
     width = max(len(edge.text) for edge in self.edges)
     lines = [f"({state.number}) {state.label}" + (": match" if state.accepts else "")]

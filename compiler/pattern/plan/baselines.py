@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from neelc.ir.conditions import names_in
 from neelc.pattern.plan.columns import renamed
-from neelc.pattern.plan.steps import Absent, Filter, Plan, Present, Rename, Role, Step, Take, names_of_step
+from neelc.pattern.plan.steps import (
+    Plan,
+    PlannedAbsent,
+    PlannedFilter,
+    PlannedPresent,
+    PlannedTake,
+    Rename,
+    Role,
+    Step,
+    names_of_step,
+)
 from neelc.runtime.program import ALL
 
 
@@ -18,16 +28,16 @@ def iterative(plan: Plan) -> Plan:
 
 
 def _iterative(steps: Sequence[Step]) -> tuple[Step, ...]:
-    kept = [step for step in steps if not (isinstance(step, Present) and not step.part)]
+    kept = [step for step in steps if not (isinstance(step, PlannedPresent) and not step.part)]
     shared = _shared(steps)
     others: list[Step] = []
     checks: list[Step] = []
     for step in kept:
         match step:
-            case Absent(inner) | Present(inner):
+            case PlannedAbsent(inner) | PlannedPresent(inner):
                 place = others if shared & set(names_of_step(step)) else checks
                 place.append(replace(step, steps=_iterative(inner)))
-            case Take():
+            case PlannedTake():
                 others.append(replace(step, pick=ALL))
             case _:
                 others.append(step)
@@ -52,17 +62,19 @@ def _judged_last(steps: Sequence[Step], roles: Mapping[str, Role]) -> tuple[Step
     shared = _shared(steps)
     for step in steps:
         match step:
-            case Take(variable=variable, where=where, when=when):
+            case PlannedTake(variable=variable, where=where, when=when):
                 role = roles.get(step.role)
                 own = tuple(renamed(c, role.variable, variable) for c in role.conditions) if role else ()
                 now = [one for one in (*own, *where) if names_in(one) & shared]
                 first.append(replace(step, where=tuple(now), pick=ALL))
-                last += [Filter(condition, when) for condition in (*own, *where) if condition not in now]
-            case Present(part=""):
+                last += [
+                    PlannedFilter(condition, when) for condition in (*own, *where) if condition not in now
+                ]
+            case PlannedPresent(part=""):
                 continue
-            case Filter():
+            case PlannedFilter():
                 (first if shared & names_in(step.condition) else last).append(step)
-            case Absent(inner) | Present(inner):
+            case PlannedAbsent(inner) | PlannedPresent(inner):
                 place = first if shared & set(names_of_step(step)) else last
                 place.append(replace(step, steps=_judged_last(inner, roles)))
             case _:

@@ -17,9 +17,9 @@ from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Attribute, Cast, Expr
 from neelc.ir.names import bare
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.plan.lists import AFTER, BEFORE, CURRENT, FIRST, LAST, element, list_of
-from neelc.runtime.program import Between, Marks, When, Within
+from neelc.runtime.program import BetweenGroups, Marks, When, Within
 from neelc.source import Span
 
 
@@ -36,7 +36,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Item:
+class PlacedVariable:
     """A variable and where its event may lie, in relation to all other variables that it knows of; one with a
     `loop` has a list of events, which lies there as a whole.
 
@@ -51,7 +51,7 @@ class Item:
     after: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     within: tuple[Within, ...] = ()
-    between: tuple[Between, ...] = ()
+    between: tuple[BetweenGroups, ...] = ()
     scope: tuple[int, ...] = ()
     same: tuple[tuple[int, str], ...] = ()
     loop: Loop | None = None
@@ -101,7 +101,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Condition:
+class BlockCondition:
     """A conjunct, under some choices. `home` has the variables of the part that it stands at."""
 
     expression: Expr
@@ -114,7 +114,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Choice:
+class BranchChoice:
     """One of `count` branches, under some choices made before."""
 
     mark: str
@@ -141,9 +141,9 @@ class Block:
     wanted: bool | None = None
     when: When = ()
     part: str = ""
-    items: list[Item] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
+    items: list[PlacedVariable] = field(default_factory=list)
+    conditions: list[BlockCondition] = field(default_factory=list)
+    choices: list[BranchChoice] = field(default_factory=list)
     bound: list[SomeBound] = field(default_factory=list)
     checks: list[Block] = field(default_factory=list)
     each: str | None = None
@@ -161,11 +161,11 @@ class Block:
             if item.loop is not None:
                 yield from item.loop.body.all_blocks()
 
-    def all_items(self) -> Iterator[Item]:
+    def all_items(self) -> Iterator[PlacedVariable]:
         for block in self.all_blocks():
             yield from block.items
 
-    def all_conditions(self) -> Iterator[Condition]:
+    def all_conditions(self) -> Iterator[BlockCondition]:
         for block in self.all_blocks():
             yield from block.conditions
 
@@ -182,7 +182,7 @@ def implies(one: When, other: When) -> bool:
 # What cannot be planned, and why.
 
 
-class Unsupported(Exception):
+class UnsupportedQuery(Exception):
     """A query, or a way to execute it, that is not supported; `what` completes "not supported: ...".
 
     `code` and `hint` are those of the diagnostic that tells it; without a hint, whoever tells it may know
@@ -197,7 +197,7 @@ class Unsupported(Exception):
         self.span = span
 
 
-class TooManyRows(Unsupported):
+class TooManyRows(UnsupportedQuery):
     """A result that is larger than what is allowed, by the estimate."""
 
     code = "NEEL4002"
@@ -210,11 +210,11 @@ class TooManyRows(Unsupported):
 
 
 @dataclass(frozen=True)
-class Known:
+class BlockVariables:
     """The items of each variable; several where branches of an OR share one."""
 
-    items: Mapping[str, tuple[Item, ...]]
-    facts: Facts
+    items: Mapping[str, tuple[PlacedVariable, ...]]
+    facts: QueryFacts
     keyed: frozenset[str]
     """Attributes that are equal on all events anyway, since events are partitioned by them; bare names."""
     lasting: bool
@@ -252,7 +252,7 @@ class Known:
         loop = self.closure(variable).loop
         return () if loop is None else loop.names
 
-    def closure(self, variable: str) -> Item:
+    def closure(self, variable: str) -> PlacedVariable:
         return next(item for item in self.items[variable] if item.loop is not None)
 
     def lists(self, variable: str) -> tuple[str, ...]:
@@ -308,7 +308,7 @@ class Known:
                 found.setdefault(name, set()).add(later)
         return found
 
-    def can_be_one_event(self, item: Item, variable: str) -> bool:
+    def can_be_one_event(self, item: PlacedVariable, variable: str) -> bool:
         """Whether an event could be bound to both in one row."""
         return any(
             see_each_other(item, other)
@@ -323,8 +323,8 @@ def _in_all(told: Iterable[Iterable[str]]) -> set[str]:
     return set(first).intersection(*others) if others else set(first)
 
 
-def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
-    items: dict[str, tuple[Item, ...]] = {}
+def known(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> BlockVariables:
+    items: dict[str, tuple[PlacedVariable, ...]] = {}
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
         # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
@@ -334,10 +334,10 @@ def known(block: Block, facts: Facts, keyed: frozenset[str]) -> Known:
             end = replace(item, variable=name, type=_type_of(name, item), loop=None)
             items[name] = (*items.get(name, ()), end)
     lasting = any(facts.may_last(type) for item in block.all_items() for type in item.types)
-    return Known(items, facts, keyed, lasting)
+    return BlockVariables(items, facts, keyed, lasting)
 
 
-def _type_of(name: str, item: Item) -> str:
+def _type_of(name: str, item: PlacedVariable) -> str:
     """The type of an event of a list; none for one that can be of several."""
     inner = name.partition("].")[2]
     body = item.loop.body.items if item.loop is not None else ()
@@ -345,7 +345,7 @@ def _type_of(name: str, item: Item) -> str:
     return next(found, "")
 
 
-def see_each_other(one: Item, other: Item) -> bool:
+def see_each_other(one: PlacedVariable, other: PlacedVariable) -> bool:
     """What two EXISTS, or two negations, find beside one another may be the same event."""
     shorter, longer = sorted((one.scope, other.scope), key=len)
     return longer[: len(shorter)] == shorter
@@ -383,10 +383,10 @@ def in_bound(names: Iterable[str], bound: frozenset[str]) -> tuple[str, ...]:
 # The choices that iterations made, read off from what they have bound: lists do not keep them.
 
 
-def marks_of(closure: Item, whens: Iterator[When]) -> Marks:
+def marks_of(closure: PlacedVariable, whens: Iterator[When]) -> Marks:
     """For each choice of a closure's body that some steps depend on, the events that tell it was made.
 
-    Raises `Unsupported` where none does: both branches of an OR may bind the same variables, or none.
+    Raises `UnsupportedQuery` where none does: both branches of an OR may bind the same variables, or none.
     """
     assert closure.loop is not None
     body = closure.loop.body
@@ -400,14 +400,14 @@ def marks_of(closure: Item, whens: Iterator[When]) -> Marks:
     )
 
 
-def own_choices(closure: Item, when: When) -> When:
+def own_choices(closure: PlacedVariable, when: When) -> When:
     """Those of some choices that an iteration makes."""
     assert closure.loop is not None
     marks = {choice.mark for choice in closure.loop.body.choices}
     return tuple(choice for choice in when if choice[0] in marks)
 
 
-def _telling(body: Block, choice: Choice, number: int) -> tuple[str, ...]:
+def _telling(body: Block, choice: BranchChoice, number: int) -> tuple[str, ...]:
     """The variables that are bound if and only if this choice was made."""
     made = {*choice.when, (choice.mark, number)}
     inside = [item for item in body.items if (choice.mark, number) in item.when]
@@ -415,5 +415,5 @@ def _telling(body: Block, choice: Choice, number: int) -> tuple[str, ...]:
         return ()  # an optional part that is absent
     others = {item.variable for item in body.items if item not in inside}
     if not any(set(item.when) == made and item.variable not in others for item in inside):
-        raise Unsupported("a closure whose branches cannot be told apart by what they bind")
+        raise UnsupportedQuery("a closure whose branches cannot be told apart by what they bind")
     return tuple(item.variable for item in inside if item.variable not in others)

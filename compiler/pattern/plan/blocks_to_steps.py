@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from neelc.ir.expressions import Binary, Disjunction, Each, Expr, IsNull, Variable
+from neelc.ir.expressions import Binary, Disjunction, EveryElement, Expr, IsNull, Variable
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.pattern.plan.blocks import (
     Block,
-    Condition,
-    Item,
-    Known,
+    BlockCondition,
+    BlockVariables,
+    PlacedVariable,
     implies,
     in_bound,
     marks_of,
@@ -22,7 +22,7 @@ from neelc.pattern.plan.blocks import (
     see_each_other,
 )
 from neelc.pattern.plan.columns import EventRoles, attribute, renamed
-from neelc.pattern.plan.consistency import Kind, consistency
+from neelc.pattern.plan.consistency import ConsistencyKind, consistency
 from neelc.pattern.plan.lists import (
     AFTER,
     BEFORE,
@@ -38,7 +38,7 @@ from neelc.pattern.plan.lists import (
     without_names,
 )
 from neelc.pattern.plan.order import (
-    Order,
+    StepOrder,
     bounds_of,
     choose,
     conditions_at,
@@ -49,7 +49,15 @@ from neelc.pattern.plan.order import (
     tight_bounds,
 )
 from neelc.pattern.plan.pattern_to_blocks import with_picks
-from neelc.pattern.plan.steps import Absent, AnyBound, EachElement, Present, Repeat, Step, Take
+from neelc.pattern.plan.steps import (
+    AnyBound,
+    PlannedAbsent,
+    PlannedEachElement,
+    PlannedPresent,
+    PlannedRepeat,
+    PlannedTake,
+    Step,
+)
 from neelc.runtime.program import When, Within
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
@@ -57,7 +65,7 @@ from neelc.scalar.type_of import type_of
 # `[id]`: an event that is bound agrees with those that are bound already.
 
 
-def agreements(item: Item, bound: frozenset[str], known: Known) -> Iterator[Expr]:
+def agreements(item: PlacedVariable, bound: frozenset[str], known: BlockVariables) -> Iterator[Expr]:
     """`[id]` between the item and what is bound; one surely bound event is enough, all of them agree."""
     for number, name in item.same:
         if bare(name).casefold() in known.keyed:
@@ -73,7 +81,7 @@ def agreements(item: Item, bound: frozenset[str], known: Known) -> Iterator[Expr
         yield from (_agreement(known, item, other, name, bool(sure)) for other in sure[:1] or others)
 
 
-def _agreement(known: Known, item: Item, other: str, name: str, sure: bool) -> Expr:
+def _agreement(known: BlockVariables, item: PlacedVariable, other: str, name: str, sure: bool) -> Expr:
     """Equality; of an event that may be absent, only where it is there. Roles have made sure that no value
     is NULL."""
     facts = known.facts
@@ -87,7 +95,9 @@ def _agreement(known: Known, item: Item, other: str, name: str, sure: bool) -> E
 # A step that drops rows early for which some event that is still needed cannot be there.
 
 
-def feasible(first: frozenset[str], items: Sequence[Item], roles: EventRoles, known: Known) -> list[Step]:
+def feasible(
+    first: frozenset[str], items: Sequence[PlacedVariable], roles: EventRoles, known: BlockVariables
+) -> list[Step]:
     """The rest of the pattern, when the first event is taken, with each event as near as possible and
     conditions left out: so no match is lost."""
     rest = [item for item in items[1:] if not item.when and _is_needed(item)]
@@ -100,17 +110,17 @@ def feasible(first: frozenset[str], items: Sequence[Item], roles: EventRoles, kn
             replace(window, events=in_bound(window.events, first), member=False) for window in bounds.within
         )
         within = tuple(window for window in windows if window.events)
-        steps.append(Take(item.variable, roles.of[_event_of(item)], replace(bounds, within=within)))
+        steps.append(PlannedTake(item.variable, roles.of[_event_of(item)], replace(bounds, within=within)))
         bound |= {item.variable}
-    return [Present(with_picks(steps))]
+    return [PlannedPresent(with_picks(steps))]
 
 
-def _is_needed(item: Item) -> bool:
+def _is_needed(item: PlacedVariable) -> bool:
     """Whether an event must be there; for a list, one that can be any of its elements."""
     return item.loop is None or (item.loop.least > 0 and len(item.loop.body.items) == 1)
 
 
-def _event_of(item: Item) -> Item:
+def _event_of(item: PlacedVariable) -> PlacedVariable:
     return item if item.loop is None else item.loop.body.items[0]
 
 
@@ -122,7 +132,7 @@ def _event_of(item: Item) -> Item:
 # grow.
 
 
-def is_settled(check: Block, closure: Item, order: Order, around: frozenset[str]) -> bool:
+def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: frozenset[str]) -> bool:
     """Whether a check of an iteration can be made in it: all it looks for lies between events that are there,
     and can be no event of a list that is put together later."""
     assert closure.loop is not None
@@ -139,12 +149,14 @@ def is_settled(check: Block, closure: Item, order: Order, around: frozenset[str]
     return True
 
 
-def _can_be_in(item: Item, name: str, order: Order) -> bool:
+def _can_be_in(item: PlacedVariable, name: str, order: StepOrder) -> bool:
     apart = name in item.after or name in item.before
     return not apart and order.known.can_be_one_event(item, name)
 
 
-def late_check(check: Block, closure: Item, order: Order, find: Callable[[Order], list[Step]]) -> EachElement:
+def late_check(
+    check: Block, closure: PlacedVariable, order: StepOrder, find: Callable[[StepOrder], list[Step]]
+) -> PlannedEachElement:
     """The step that makes a check for each iteration of a list that is complete."""
     assert closure.loop is not None
     whens = (check.when, *(one.when for inner in check.all_blocks() for one in inner.items))
@@ -157,17 +169,17 @@ def late_check(check: Block, closure: Item, order: Order, find: Callable[[Order]
     pairs = zip(check.all_items(), made.all_items(), strict=True)
     of = {**order.roles.of, **{new: order.roles.of[old] for old, new in pairs if old.loop is None}}
     roles = replace(order.roles, of=of)
-    inner = Order(made, order.known, roles, around, order.chosen, iterating=iterating)
+    inner = StepOrder(made, order.known, roles, around, order.chosen, iterating=iterating)
     steps = tuple(
         replace(step, when=tuple(choice for choice in step.when if choice not in check.when))
         for step in with_picks(find(inner))
     )
-    kind = Present if check.wanted else Absent
+    kind = PlannedPresent if check.wanted else PlannedAbsent
     made_check = kind(steps, own, check.part)
-    return EachElement(closure.variable, closure.loop.names, (made_check,), 0, closure.when, marks)
+    return PlannedEachElement(closure.variable, closure.loop.names, (made_check,), 0, closure.when, marks)
 
 
-def _of_complete_list(block: Block, closure: Item) -> Block:
+def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:
     """The block of a check with the bounds that are known when the list is complete."""
     items = []
     for item in block.items:
@@ -178,7 +190,7 @@ def _of_complete_list(block: Block, closure: Item) -> Block:
     return replace(block, items=items, checks=checks)
 
 
-def _bounded(item: Item, closure: Item) -> Item:
+def _bounded(item: PlacedVariable, closure: PlacedVariable) -> PlacedVariable:
     """While a list grows, its last element is the one before, and of a window around it the first element
     and the iteration are known."""
     variable = closure.variable
@@ -188,7 +200,7 @@ def _bounded(item: Item, closure: Item) -> Item:
     return replace(item, after=after, before=(*item.before, following), within=within)
 
 
-def _around_all(window: Within, closure: Item) -> Within:
+def _around_all(window: Within, closure: PlacedVariable) -> Within:
     variable = closure.variable
     names: Sequence[str] = () if closure.loop is None else closure.loop.names
     if element(variable, FIRST) not in window.events:
@@ -200,7 +212,9 @@ def _around_all(window: Within, closure: Item) -> Within:
 # A closure as a step: what is judged while its list grows, and what waits until the list is complete.
 
 
-def repeat_step(order: Order, item: Item, find: Callable[[Order], list[Step]]) -> Repeat:
+def repeat_step(
+    order: StepOrder, item: PlacedVariable, find: Callable[[StepOrder], list[Step]]
+) -> PlannedRepeat:
     """The step that binds a list; `find` finds an iteration. The first iteration is its own `b[1]`, and
     conditions that look back hold for it by definition."""
     loop = item.loop
@@ -213,16 +227,16 @@ def repeat_step(order: Order, item: Item, find: Callable[[Order], list[Step]]) -
     following = [one for one in now if not _is_of_first(one, item.variable)]
     first = [_of_first(one, item.variable) for one in now if not looks_back(one.expression)]
 
-    def steps(conditions: list[Condition]) -> tuple[Step, ...]:
+    def steps(conditions: list[BlockCondition]) -> tuple[Step, ...]:
         checks = [check for check in loop.body.checks if check not in late]
         body = replace(loop.body, conditions=conditions, checks=checks)
         iterating = order.iterating | {item.variable}
-        iteration = Order(body, order.known, order.roles, around, order.chosen, iterating=iterating)
+        iteration = StepOrder(body, order.known, order.roles, around, order.chosen, iterating=iterating)
         return tuple(under(step, item.when) for step in find(iteration))
 
     bodies = steps(first), steps(following)
     early = tuple(_early(order, item)) if {*first} <= {*following} and len(loop.names) == 1 else ()
-    return Repeat(
+    return PlannedRepeat(
         item.variable, loop.names, *bodies, loop.least, loop.most, early, item.when, places=loop.places
     )
 
@@ -232,11 +246,11 @@ def under(step: Step, when: When) -> Step:
     return replace(step, when=tuple(choice for choice in step.when if choice not in when))
 
 
-def _is_early(condition: Condition, item: Item, body: Block, around: frozenset[str]) -> bool:
+def _is_early(condition: BlockCondition, item: PlacedVariable, body: Block, around: frozenset[str]) -> bool:
     """Whether a condition can be judged in an iteration. Which element is the last one, and what the whole
     list is, is not known then; nor are lists that are put together later."""
     variable = item.variable
-    if any(node == Each(Variable(variable)) for node in walk(condition.expression)):
+    if any(node == EveryElement(Variable(variable)) for node in walk(condition.expression)):
         return False
     known = around | {name for one in body.items for name in one.names}
     for name in condition.names - {variable}:
@@ -249,23 +263,23 @@ def _is_early(condition: Condition, item: Item, body: Block, around: frozenset[s
     return True
 
 
-def _early(order: Order, item: Item) -> Iterator[Expr]:
+def _early(order: StepOrder, item: PlacedVariable) -> Iterator[Expr]:
     """Conditions on the list that are false-value consistent (SASE++ 5.2)."""
     bound = order.bound(item.when) | {item.variable}
     for condition in open_conditions(order):
         fits = item.variable in condition.names <= bound and set(condition.when) == set(item.when)
         kind = consistency(without_names(condition.expression)).kind if fits else None
-        if kind in (Kind.FALSE, Kind.BOTH):
+        if kind in (ConsistencyKind.FALSE, ConsistencyKind.BOTH):
             yield condition.expression
 
 
-def _is_of_first(condition: Condition, variable: str) -> bool:
+def _is_of_first(condition: BlockCondition, variable: str) -> bool:
     """Whether a condition names the first element, and no other one by one."""
     first = any(name.startswith(element(variable, FIRST)) for name in condition.names)
     return first and variable not in ranges(condition.expression)
 
 
-def _of_first(condition: Condition, variable: str) -> Condition:
+def _of_first(condition: BlockCondition, variable: str) -> BlockCondition:
     """A condition as it is for the first iteration."""
     begins = {name for name in condition.names if name.startswith(element(variable, FIRST))}
     expression = condition.expression
@@ -277,7 +291,7 @@ def _of_first(condition: Condition, variable: str) -> Condition:
 
 def blocks_to_steps(
     block: Block,
-    known: Known,
+    known: BlockVariables,
     roles: EventRoles,
     shares: bool = True,
     postpones: bool = True,
@@ -286,10 +300,10 @@ def blocks_to_steps(
     """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
     it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
     is `around` is bound already."""
-    return tuple(_steps(Order(block, known, roles, around, shares=shares, postpones=postpones)))
+    return tuple(_steps(StepOrder(block, known, roles, around, shares=shares, postpones=postpones)))
 
 
-def _steps(order: Order) -> list[Step]:
+def _steps(order: StepOrder) -> list[Step]:
     block = order.block
     order.checks = [(check, _check(order, check)) for check in block.checks]
     judge(order)
@@ -313,12 +327,12 @@ def _steps(order: Order) -> list[Step]:
     return order.steps
 
 
-def _events(order: Order, variables: tuple[str, ...]) -> tuple[str, ...]:
+def _events(order: StepOrder, variables: tuple[str, ...]) -> tuple[str, ...]:
     """An event for each variable; a list that is not empty has a first one."""
     return tuple(element(name, FIRST) if order.known.is_list(name) else name for name in variables)
 
 
-def _in_order(items: list[Item], postpones: bool) -> list[Item]:
+def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariable]:
     """The order of the text, but what must lie around other events comes after them: they do not know of
     it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
     left = Counter(item.variable for item in items)
@@ -329,7 +343,7 @@ def _in_order(items: list[Item], postpones: bool) -> list[Item]:
             waiting.setdefault(name, []).append(place)
     free = [_rank(items, place, postpones) for place, names in enumerate(waits_for) if not names]
     heapify(free)
-    ordered = list[Item]()
+    ordered = list[PlacedVariable]()
     while free:
         item = items[heappop(free)[1]]
         ordered.append(item)
@@ -342,35 +356,35 @@ def _in_order(items: list[Item], postpones: bool) -> list[Item]:
     return ordered
 
 
-def _rank(items: list[Item], place: int, postpones: bool) -> tuple[bool, int]:
+def _rank(items: list[PlacedVariable], place: int, postpones: bool) -> tuple[bool, int]:
     return postpones and items[place].loop is not None, place
 
 
-def _looked_at(item: Item) -> Iterator[str]:
+def _looked_at(item: PlacedVariable) -> Iterator[str]:
     for window in item.within:
         if not window.member:
             yield from window.events
 
 
-def _take(order: Order, item: Item) -> Take:
+def _take(order: StepOrder, item: PlacedVariable) -> PlannedTake:
     """The step that binds an item, with all conditions that can be judged then and concern it."""
     bound = order.bound(item.when) - {item.variable}
     differs = differs_of(order, item, bound)
     where = [*agreements(item, bound, order.known), *conditions_at(order, item)]
     bounds = bounds_of(order, item, bound)
-    return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
+    return PlannedTake(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
 
 
-def _check(order: Order, check: Block) -> Step:
+def _check(order: StepOrder, check: Block) -> Step:
     if check.each is None:
         return check_step(order, check)
     return late_check(check, order.known.closure(check.each), order, _steps)
 
 
-def check_step(order: Order, check: Block) -> Absent | Present:
+def check_step(order: StepOrder, check: Block) -> PlannedAbsent | PlannedPresent:
     """The step of a check, as if all variables around it were bound."""
     around = order.around | order.own
-    inner = Order(check, order.known, order.roles, around, order.chosen, iterating=order.iterating)
+    inner = StepOrder(check, order.known, order.roles, around, order.chosen, iterating=order.iterating)
     steps = tuple(under(step, check.when) for step in with_picks(_steps(inner)))
-    kind = Present if check.wanted else Absent
+    kind = PlannedPresent if check.wanted else PlannedAbsent
     return kind(steps, check.when, check.part)

@@ -20,7 +20,7 @@ from neelc.ir.program import EventType, Match, Stream
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import plain
-from neelc.pattern.plan.blocks import Block, Condition, Item, implies
+from neelc.pattern.plan.blocks import Block, BlockCondition, PlacedVariable, implies
 from neelc.pattern.plan.lists import list_of
 from neelc.pattern.plan.steps import Role
 from neelc.scalar.type_of import type_of
@@ -33,20 +33,20 @@ class EventRoles:
     """The role of each item, by its variable and choices; and the conditions that roles have taken over."""
 
     roles: tuple[Role, ...]
-    of: Mapping[Item, str]
+    of: Mapping[PlacedVariable, str]
     absorbed: frozenset[int]
 
-    def is_absorbed(self, condition: Condition) -> bool:
+    def is_absorbed(self, condition: BlockCondition) -> bool:
         return id(condition) in self.absorbed
 
 
 def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
     """Every item gets a role; items that ask the same of their events share one."""
     roles: dict[object, Role] = {}
-    of: dict[Item, str] = {}
+    of: dict[PlacedVariable, str] = {}
     absorbed: set[int] = set()
     for inner in block.all_blocks():
-        alone: dict[str, list[Condition]] = {}
+        alone: dict[str, list[BlockCondition]] = {}
         for condition in inner.conditions:
             if len(condition.names) == 1:
                 alone.setdefault(next(iter(condition.names)), []).append(condition)
@@ -63,7 +63,7 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
     return EventRoles(tuple(roles.values()), of, frozenset(absorbed))
 
 
-def _not_null(item: Item, type: EventType) -> Iterator[Expr]:
+def _not_null(item: PlacedVariable, type: EventType) -> Iterator[Expr]:
     """ "`[id]` means: equal `id` on every event. NULL equals nothing." """
     for _, name in item.same:
         yield IsNull(attribute(item.variable, name, type), negated=True)
@@ -93,7 +93,7 @@ def _free(name: str, taken: Iterable[Role]) -> str:
 
 def without_key_equalities(block: Block, keys: tuple[Key, ...]) -> Block:
     """Events are partitioned by the keys, so that `a.id = b.id` asks no more than that neither is NULL."""
-    conditions: list[Condition] = []
+    conditions: list[BlockCondition] = []
     for condition in block.conditions:
         sides = _sides(condition.expression, keys)
         nots = [replace(condition, expression=IsNull(side, negated=True)) for side in sides]
@@ -103,7 +103,7 @@ def without_key_equalities(block: Block, keys: tuple[Key, ...]) -> Block:
     return replace(block, items=items, conditions=conditions, checks=checks)
 
 
-def _loop_without_key_equalities(item: Item, keys: tuple[Key, ...]) -> Item:
+def _loop_without_key_equalities(item: PlacedVariable, keys: tuple[Key, ...]) -> PlacedVariable:
     if item.loop is None:
         return item
     return replace(item, loop=replace(item.loop, body=without_key_equalities(item.loop.body, keys)))

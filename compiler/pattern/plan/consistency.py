@@ -32,7 +32,7 @@ from neelc.scalar.type_of import type_of
 # What of a Kleene closure a condition speaks of: that decides when a kernel can judge it.
 
 
-class Shape(Flag):
+class ListPlaces(Flag):
     """The places of lists that a condition mentions; a mixture has several."""
 
     NONE = 0
@@ -54,10 +54,10 @@ class Shape(Flag):
     """`[id]`: all events of the part it stands at."""
 
 
-PER_PAIR = Shape.ELEMENT | Shape.ADJACENT
+PER_PAIR = ListPlaces.ELEMENT | ListPlaces.ADJACENT
 
 
-def shapes(condition: e.Expr) -> tuple[tuple[str, Shape], ...]:
+def shapes(condition: e.Expr) -> tuple[tuple[str, ListPlaces], ...]:
     """Each list that a condition mentions, and which places of it, in the order of the text.
 
     >>> from neelc.pattern.rules.examples import query
@@ -65,11 +65,11 @@ def shapes(condition: e.Expr) -> tuple[tuple[str, Shape], ...]:
     >>> [(name, shape.name) for name, shape in shapes(pattern.where)]
     [('b', 'ELEMENT|ADJACENT'), ('c', 'FINAL')]
     """
-    found: dict[str, Shape] = {}
+    found: dict[str, ListPlaces] = {}
     for node in walk(condition):
-        if isinstance(node, e.At | e.Each):
+        if isinstance(node, e.ListElement | e.EveryElement):
             for name in names_in(node):
-                found[name] = found.get(name, Shape.NONE) | _shape(node)
+                found[name] = found.get(name, ListPlaces.NONE) | _shape(node)
     return tuple(found.items())
 
 
@@ -83,8 +83,8 @@ def singles(condition: e.Expr) -> tuple[str, ...]:
     return tuple(sorted(names_in(condition) - dict(shapes(condition)).keys()))
 
 
-def place_of(reference: e.At | e.Each) -> e.Index | None:
-    return reference.index if isinstance(reference, e.At) else reference.upper
+def place_of(reference: e.ListElement | e.EveryElement) -> e.Index | None:
+    return reference.index if isinstance(reference, e.ListElement) else reference.upper
 
 
 def running(condition: e.Expr) -> tuple[frozenset[e.EventRef], int]:
@@ -93,7 +93,9 @@ def running(condition: e.Expr) -> tuple[frozenset[e.EventRef], int]:
     places = [
         (node.base, place)
         for node in walk(condition)
-        if isinstance(node, e.At | e.Each) and (place := place_of(node)) and place.anchor == "CURRENT"
+        if isinstance(node, e.ListElement | e.EveryElement)
+        and (place := place_of(node))
+        and place.anchor == "CURRENT"
     ]
     return frozenset(base for base, _ in places), max((-place.offset for _, place in places), default=0)
 
@@ -101,26 +103,27 @@ def running(condition: e.Expr) -> tuple[frozenset[e.EventRef], int]:
 def is_current(node: Node) -> bool:
     """Whether a reference is `b[i]`: the same event in every part of the list that holds it.
 
-    >>> is_current(e.At(e.Variable("b"), e.Index("CURRENT"))), is_current(e.Each(e.Variable("b")))
+    >>> b = e.Variable("b")
+    >>> is_current(e.ListElement(b, e.Index("CURRENT"))), is_current(e.EveryElement(b))
     (True, False)
     """
     match node:
-        case e.At(e.Variable(), e.Index("CURRENT", 0)):
+        case e.ListElement(e.Variable(), e.Index("CURRENT", 0)):
             return True
     return False
 
 
-def _shape(node: e.At | e.Each) -> Shape:
+def _shape(node: e.ListElement | e.EveryElement) -> ListPlaces:
     match node:
-        case e.At(e.Variable(), e.Index("CURRENT", offset)):
-            return {0: Shape.ELEMENT, -1: Shape.ADJACENT}.get(offset, Shape.EARLIER)
-        case e.At(e.Variable(), e.Index("FIRST", 0)):
-            return Shape.FIRST
-        case e.Each(e.Variable(), e.Index("CURRENT")):
-            return Shape.RUNNING
-        case e.At(e.Variable()) | e.Each(e.Variable()):
-            return Shape.FINAL
-    return Shape.NESTED
+        case e.ListElement(e.Variable(), e.Index("CURRENT", offset)):
+            return {0: ListPlaces.ELEMENT, -1: ListPlaces.ADJACENT}.get(offset, ListPlaces.EARLIER)
+        case e.ListElement(e.Variable(), e.Index("FIRST", 0)):
+            return ListPlaces.FIRST
+        case e.EveryElement(e.Variable(), e.Index("CURRENT")):
+            return ListPlaces.RUNNING
+        case e.ListElement(e.Variable()) | e.EveryElement(e.Variable()):
+            return ListPlaces.FINAL
+    return ListPlaces.NESTED
 
 
 # Small facts about values: constants, signs, and casts that keep the order.
@@ -213,11 +216,13 @@ def over_list(expression: e.Expr) -> e.Expr:
 
     def widened(node: Node) -> Node | None:
         nonlocal has_list
-        has_list = has_list or isinstance(node, e.Each)
-        return e.Each(node.base) if isinstance(node, e.Each) and node.upper is not None else None
+        has_list = has_list or isinstance(node, e.EveryElement)
+        return (
+            e.EveryElement(node.base) if isinstance(node, e.EveryElement) and node.upper is not None else None
+        )
 
     def spread(node: Node) -> Node | None:
-        return e.Each(node.base) if isinstance(node, e.At) and is_current(node) else None
+        return e.EveryElement(node.base) if isinstance(node, e.ListElement) and is_current(node) else None
 
     found = transform(expression, widened)
     found = found if has_list else transform(found, spread)
@@ -231,7 +236,7 @@ STRICT = ("=", "<>", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
-class Known:
+class ElementFacts:
     """`filled` are lists that have an element wherever they are bound at all. `solid` is what is not NULL for
     any element, `positive` what is not negative, each written with `b[]`."""
 
@@ -239,14 +244,18 @@ class Known:
     solid: frozenset[e.Expr] = frozenset()
     positive: frozenset[e.Expr] = frozenset()
 
-    def __and__(self, other: Known) -> Known:
-        return Known(self.filled & other.filled, self.solid & other.solid, self.positive & other.positive)
+    def __and__(self, other: ElementFacts) -> ElementFacts:
+        return ElementFacts(
+            self.filled & other.filled, self.solid & other.solid, self.positive & other.positive
+        )
 
-    def __or__(self, other: Known) -> Known:
-        return Known(self.filled | other.filled, self.solid | other.solid, self.positive | other.positive)
+    def __or__(self, other: ElementFacts) -> ElementFacts:
+        return ElementFacts(
+            self.filled | other.filled, self.solid | other.solid, self.positive | other.positive
+        )
 
 
-def knowledge(pattern: p.Pattern) -> Known:
+def knowledge(pattern: p.Pattern) -> ElementFacts:
     """What the conditions on single elements, `b[i].x > 5`, and the operators say about the lists.
 
     These conditions are judged first, for each event alone: no list has an element for which one fails.
@@ -256,45 +265,45 @@ def knowledge(pattern: p.Pattern) -> Known:
     >>> sorted(found.filled), sorted(map(str, found.solid)), sorted(map(str, found.positive))
     (['b'], ['b[].x', 'c[].n'], ['b[].x'])
     """
-    found: dict[str, Known] = {}
+    found: dict[str, ElementFacts] = {}
     for name, known in _lists(pattern, ()):
         # Branches of an OR may share a list: then only what all of them say is known.
         found[name] = found[name] & known if name in found else known
-    whole = Known()
+    whole = ElementFacts()
     for known in found.values():
         whole |= known
     return whole
 
 
-def _lists(part: p.Pattern, around: tuple[e.Expr, ...]) -> Iterator[tuple[str, Known]]:
+def _lists(part: p.Pattern, around: tuple[e.Expr, ...]) -> Iterator[tuple[str, ElementFacts]]:
     """Each list with what the conditions on it and around it say of it."""
     around = (*around, *conjuncts(part.where))
     if isinstance(part, p.Repeat) and part.variable is not None:
-        known = Known(frozenset([part.variable] if part.least > 0 else []))
+        known = ElementFacts(frozenset([part.variable] if part.least > 0 else []))
         for conjunct in around:
-            if shapes(conjunct) == ((part.variable, Shape.ELEMENT),):
+            if shapes(conjunct) == ((part.variable, ListPlaces.ELEMENT),):
                 known |= _said(conjunct)
         yield part.variable, known
     for inner in inner_parts(part):
         yield from _lists(inner, around)
 
 
-def _said(condition: e.Expr) -> Known:
+def _said(condition: e.Expr) -> ElementFacts:
     """What is known of elements for which a condition is TRUE."""
     match condition:
         case e.Binary(op, left, right) if op in STRICT:
             solid = _strict(left, right)
             if op in (">", ">=", "=") and _is_not_negative(right):
-                return Known(solid=solid, positive=_uncast(left))
+                return ElementFacts(solid=solid, positive=_uncast(left))
             if op in ("<", "<=", "=") and _is_not_negative(left):
-                return Known(solid=solid, positive=_uncast(right))
-            return Known(solid=solid)
+                return ElementFacts(solid=solid, positive=_uncast(right))
+            return ElementFacts(solid=solid)
         case e.Between(operand, low, high, negated=False):
             positive = _uncast(operand) if _is_not_negative(low) else frozenset()
-            return Known(solid=_strict(operand, low, high), positive=positive)
+            return ElementFacts(solid=_strict(operand, low, high), positive=positive)
         case e.IsNull(operand, negated=True) | e.InList(operand):
-            return Known(solid=_strict(operand))
-    return Known()
+            return ElementFacts(solid=_strict(operand))
+    return ElementFacts()
 
 
 def _is_not_negative(expression: e.Expr) -> bool:
@@ -306,7 +315,7 @@ def _strict(*expressions: e.Expr) -> frozenset[e.Expr]:
     """What cannot be NULL if these expressions are not NULL, as far as it is about an element."""
     found: set[e.Expr] = set()
     for expression in expressions:
-        if any(isinstance(node, e.At) for node in walk(expression)):
+        if any(isinstance(node, e.ListElement) for node in walk(expression)):
             found.add(over_list(expression))
         match expression:
             case e.Cast(operand) | e.Unary(_, operand):
@@ -368,7 +377,7 @@ ANY = Trend(False, False, False, None)
 
 
 @dataclass(frozen=True)
-class Truths:
+class TruthClaims:
     """Of a condition: TRUE for L is TRUE for L'; the same of FALSE, of not TRUE and of not FALSE."""
 
     true: Claim
@@ -377,11 +386,11 @@ class Truths:
     not_false: Claim
 
 
-def truths(condition: e.Expr, known: Known) -> Truths:
+def truths(condition: e.Expr, known: ElementFacts) -> TruthClaims:
     """What stays of a condition's truth."""
     match condition:
-        case e.Same():  # equal values, none NULL: so are fewer of them
-            return Truths(SURE, None, None, None)
+        case e.SameAttributes():  # equal values, none NULL: so are fewer of them
+            return TruthClaims(SURE, None, None, None)
         case e.Conjunction(operands) | e.Disjunction(operands):
             return _all([truths(operand, known) for operand in operands])
         case e.Negation(operand):
@@ -403,10 +412,10 @@ def truths(condition: e.Expr, known: Known) -> Truths:
     return _compared(">=", value_trend(condition, known), FIXED)  # FALSE < TRUE
 
 
-def _all(parts: list[Truths]) -> Truths:
+def _all(parts: list[TruthClaims]) -> TruthClaims:
     """AND and OR alike: what stays of each operand stays of the whole, since both are monotone in TRUE, in
     FALSE and in what is neither."""
-    return Truths(
+    return TruthClaims(
         together(part.true for part in parts),
         together(part.false for part in parts),
         together(part.not_true for part in parts),
@@ -414,15 +423,15 @@ def _all(parts: list[Truths]) -> Truths:
     )
 
 
-def _opposite(found: Truths) -> Truths:
-    return Truths(found.false, found.true, found.not_false, found.not_true)
+def _opposite(found: TruthClaims) -> TruthClaims:
+    return TruthClaims(found.false, found.true, found.not_false, found.not_true)
 
 
-def _two_valued(true: Claim, false: Claim) -> Truths:
-    return Truths(true, false, false, true)
+def _two_valued(true: Claim, false: Claim) -> TruthClaims:
+    return TruthClaims(true, false, false, true)
 
 
-def _is_truth(found: Truths, value: bool | None) -> Truths:
+def _is_truth(found: TruthClaims, value: bool | None) -> TruthClaims:
     match value:
         case True:
             return _two_valued(found.true, found.not_true)
@@ -431,7 +440,7 @@ def _is_truth(found: Truths, value: bool | None) -> Truths:
     return _two_valued(together((found.not_true, found.not_false)), together((found.true, found.false)))
 
 
-def _compared(op: str, left: Trend, right: Trend) -> Truths:
+def _compared(op: str, left: Trend, right: Trend) -> TruthClaims:
     """`left > right` stays TRUE if left never falls and right never rises and neither becomes NULL; it
     stays not TRUE if left never rises and right never falls and NULL remains NULL. The rest is alike."""
     up, down = left.rises and right.falls, left.falls and right.rises
@@ -443,10 +452,10 @@ def _compared(op: str, left: Trend, right: Trend) -> Truths:
     known = together((left.stays_known, right.stays_known))
     if op == "<=>":
         nulls = known = together((nulls, known))
-    return Truths(only_if(up, known), only_if(down, known), only_if(down, nulls), only_if(up, nulls))
+    return TruthClaims(only_if(up, known), only_if(down, known), only_if(down, nulls), only_if(up, nulls))
 
 
-def value_trend(expression: e.Expr, known: Known) -> Trend:
+def value_trend(expression: e.Expr, known: ElementFacts) -> Trend:
     """How a value changes."""
     if is_fixed(expression):
         return FIXED
@@ -464,8 +473,8 @@ def value_trend(expression: e.Expr, known: Known) -> Trend:
 def is_fixed(expression: e.Expr) -> bool:
     """Whether a value does not depend on the list: it speaks of `b[i]` and of single variables only."""
     return not any(
-        isinstance(node, e.Aggregate | e.Each | e.Same | e.MatchProperty)
-        or (isinstance(node, e.At) and not is_current(node))
+        isinstance(node, e.Aggregate | e.EveryElement | e.SameAttributes | e.MatchProperty)
+        or (isinstance(node, e.ListElement) and not is_current(node))
         for node in walk(expression)
     )
 
@@ -485,7 +494,7 @@ def _keeps_order(op: str, operand: e.Expr, constant: e.Expr) -> bool:
     return False
 
 
-def _aggregate_trend(node: e.Aggregate, known: Known) -> Trend:
+def _aggregate_trend(node: e.Aggregate, known: ElementFacts) -> Trend:
     """A part of the list has less of everything: its greatest value is not greater, its least not less.
     An aggregate is NULL where no value is; so it stays NULL, and may become NULL."""
     each = _one_list(node)
@@ -506,14 +515,16 @@ def _aggregate_trend(node: e.Aggregate, known: Known) -> Trend:
     return Trend(direction < 0, direction > 0, _never_overflows(node.argument, node.type), solid)
 
 
-def _one_list(node: e.Aggregate) -> e.Each | None:
+def _one_list(node: e.Aggregate) -> e.EveryElement | None:
     """The list an aggregate ranges over, if a part of it is what the aggregate of a part ranges over.
 
     That is so for `b[]`, and for `b[..i-k]` and `b[..last-k]`: what has k elements after it in L' has k
     after it in L. It is not for `b[..2]`: another element moves up.
     """
-    ranges = [inner for inner in walk(node) if isinstance(inner, e.Each)]
-    others = (inner for inner in walk(node) if isinstance(inner, e.Aggregate | e.At) and inner is not node)
+    ranges = [inner for inner in walk(node) if isinstance(inner, e.EveryElement)]
+    others = (
+        inner for inner in walk(node) if isinstance(inner, e.Aggregate | e.ListElement) and inner is not node
+    )
     if len(set(ranges)) != 1 or not all(is_current(other) for other in others):
         return None
     each = ranges[0]
@@ -521,7 +532,7 @@ def _one_list(node: e.Aggregate) -> e.Each | None:
     return each if grows and isinstance(each.base, e.Variable) else None
 
 
-def _solid(argument: e.Expr, each: e.Each, known: Known) -> Claim:
+def _solid(argument: e.Expr, each: e.EveryElement, known: ElementFacts) -> Claim:
     """What must not be NULL so that the aggregate is not: for each element the argument, unless it is known
     to be none; and there must be an element. `b[..i-k]` has one where k elements are before."""
     assert isinstance(each.base, e.Variable)
@@ -530,7 +541,7 @@ def _solid(argument: e.Expr, each: e.Each, known: Known) -> Claim:
     if not is_running and not (is_whole and each.base.name in known.filled):
         return None
     match uncast(argument):
-        case e.EventTime(e.Each()) | e.Whole(e.Each()):
+        case e.EventTime(e.EveryElement()) | e.WholeEvent(e.EveryElement()):
             return SURE
         case e.Literal(value) if value is not None:
             return SURE
@@ -564,7 +575,7 @@ def is_adjacent(condition: e.Expr) -> bool:
     """Whether a condition relates elements to the ones before them, and mentions nothing else but single
     variables."""
     found = dict(shapes(condition)).values()
-    return len(found) == 1 and all(Shape.ADJACENT in shape and shape in PER_PAIR for shape in found)
+    return len(found) == 1 and all(ListPlaces.ADJACENT in shape and shape in PER_PAIR for shape in found)
 
 
 def is_transitive(condition: e.Expr) -> bool:
@@ -623,20 +634,29 @@ def _shifted(expression: e.Expr) -> Node:
 
     def change(node: Node) -> Node | None:
         match node:
-            case e.At(base) if is_current(node):
-                return e.At(base, e.Index("CURRENT", -1))
+            case e.ListElement(base) if is_current(node):
+                return e.ListElement(base, e.Index("CURRENT", -1))
         return None
 
     return transform(expression, change)
 
 
-__all__ = ["Claim", "Consistency", "Kind", "Known", "Shape", "consistency", "knowledge", "shapes"]
+__all__ = [
+    "Claim",
+    "Consistency",
+    "ConsistencyKind",
+    "ElementFacts",
+    "ListPlaces",
+    "consistency",
+    "knowledge",
+    "shapes",
+]
 
-NOTHING = Known()
-NO_TRUTHS = Truths(None, None, None, None)
+NOTHING = ElementFacts()
+NO_TRUTHS = TruthClaims(None, None, None, None)
 
 
-class Kind(Enum):
+class ConsistencyKind(Enum):
     """SASE++'s four classes."""
 
     BOTH = "true- and false-value consistent"
@@ -646,12 +666,18 @@ class Kind(Enum):
 
 
 MEANING = {
-    Kind.BOTH: "holds or fails for each part of a list as for the list; judged on the fly, SAFE or discarded",
-    Kind.TRUE: "what holds for a list holds for each part of it; judged on the fly, SAFE",
-    Kind.FALSE: "what fails for a list fails for each part of it; judged on the fly, discarded or kept",
-    Kind.INCONSISTENT: "what a list says of its parts is not known; postponed",
+    ConsistencyKind.BOTH: "holds or fails for each part of a list as for the list; "
+    "judged on the fly, SAFE or discarded",
+    ConsistencyKind.TRUE: "what holds for a list holds for each part of it; judged on the fly, SAFE",
+    ConsistencyKind.FALSE: "what fails for a list fails for each part of it; "
+    "judged on the fly, discarded or kept",
+    ConsistencyKind.INCONSISTENT: "what a list says of its parts is not known; postponed",
 }
-KINDS = {(True, True): Kind.BOTH, (True, False): Kind.TRUE, (False, True): Kind.FALSE}
+KINDS = {
+    (True, True): ConsistencyKind.BOTH,
+    (True, False): ConsistencyKind.TRUE,
+    (False, True): ConsistencyKind.FALSE,
+}
 
 
 @dataclass(frozen=True)
@@ -672,18 +698,18 @@ class Consistency:
     false: Claim
     false_later: Claim
     lag: int
-    shapes: tuple[tuple[str, Shape], ...]
+    shapes: tuple[tuple[str, ListPlaces], ...]
     singles: tuple[str, ...]
     is_adjacent: bool
     is_transitive: bool
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ConsistencyKind:
         """The class, whatever is NULL."""
         return _kind(self.true == frozenset(), self.false == frozenset())
 
     @property
-    def kind_without_nulls(self) -> Kind:
+    def kind_without_nulls(self) -> ConsistencyKind:
         """The class for lists for whose elements nothing in `provided` is NULL."""
         return _kind(self.true is not None, self.false is not None)
 
@@ -693,9 +719,9 @@ class Consistency:
         return (self.true or frozenset()) | (self.false or frozenset())
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> ListPlaces:
         """All places of all lists that the condition mentions."""
-        whole = Shape.SAME if isinstance(self.condition, e.Same) else Shape.NONE
+        whole = ListPlaces.SAME if isinstance(self.condition, e.SameAttributes) else ListPlaces.NONE
         for _, shape in self.shapes:
             whole |= shape
         return whole
@@ -729,7 +755,7 @@ class Consistency:
         return sentence
 
 
-def consistency(condition: e.Expr, known: Known = NOTHING) -> Consistency:
+def consistency(condition: e.Expr, known: ElementFacts = NOTHING) -> Consistency:
     """What is known of one conjunct; `known` is what the whole pattern says (`knowledge`).
 
     >>> from neelc.pattern.rules.examples import query
@@ -760,5 +786,5 @@ def consistency(condition: e.Expr, known: Known = NOTHING) -> Consistency:
     )
 
 
-def _kind(true: bool, false: bool) -> Kind:
-    return KINDS.get((true, false), Kind.INCONSISTENT)
+def _kind(true: bool, false: bool) -> ConsistencyKind:
+    return KINDS.get((true, false), ConsistencyKind.INCONSISTENT)

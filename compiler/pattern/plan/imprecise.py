@@ -11,19 +11,30 @@ from neelc.ir.patterns import inner_parts
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan import steps as s
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_plan import KernelPlan, key_column, outputs_of
 from neelc.pattern.plan.match_to_plan import match_to_plan, refuse
 from neelc.pattern.plan.plan_to_program import plan_to_steps
 from neelc.pattern.plan.steps import types_of_variables
 from neelc.pattern.rules.examples import query as query_of
-from neelc.runtime.program import ALL, Absent, Imprecise, Likely, Negation, Repeat, Step, Take, Weigh, When
+from neelc.runtime.program import (
+    ALL,
+    Absent,
+    ImpreciseProgram,
+    Likely,
+    RepeatStep,
+    Step,
+    Take,
+    Weigh,
+    WeighedNegation,
+    When,
+)
 from neelc.syntax.print_patterns import as_written
 
 
 def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
-    """The plan of a query some of whose events have imprecise times; raises `Unsupported`.
+    """The plan of a query some of whose events have imprecise times; raises `UnsupportedQuery`.
 
     >>> from neelc.pattern.plan.imprecise import query
     >>> found = imprecise_plan(query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE > 0.5"), (), "MILLISECOND")
@@ -36,12 +47,14 @@ def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan
     refuse(query, unit)
     plan = _relaxed(match_to_plan(_precise(query), keys, unit))
     if plan.unique:
-        raise Unsupported("matches that can be found in two ways, over imprecise times", query.pattern.span)
+        raise UnsupportedQuery(
+            "matches that can be found in two ways, over imprecise times", query.pattern.span
+        )
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
     outputs = outputs_of(query, plan, kernel.residual, columns)
-    program = Imprecise(
+    program = ImpreciseProgram(
         weighed(kernel.steps, _sequence(query.pattern), _asked(query, plan.reach)),
         outputs,
         tuple(role.name for role in plan.roles),
@@ -70,22 +83,22 @@ def _relaxed(plan: s.Plan) -> s.Plan:
 
 
 def _is_shortcut(step: s.Step) -> bool:
-    return isinstance(step, s.Present) and not step.part
+    return isinstance(step, s.PlannedPresent) and not step.part
 
 
 def _without_shortcuts(step: s.Step) -> s.Step:
     match step:
-        case s.Take():
+        case s.PlannedTake():
             return replace(step, pick=ALL)
-        case s.Absent(inner):
+        case s.PlannedAbsent(inner):
             return replace(step, steps=tuple(map(_without_shortcuts, inner)))
-        case s.Repeat():
+        case s.PlannedRepeat():
             return replace(step, early=())
     return step
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConfidenceRequirement:
     """What matches must be: within `width`, and with a confidence of `least`, or `strictly` more."""
 
     width: int | None
@@ -93,12 +106,12 @@ class Asked:
     strictly: bool
 
 
-def _asked(query: Match, width: int | None) -> Asked:
+def _asked(query: Match, width: int | None) -> ConfidenceRequirement:
     if query.confidence is None:
-        return Asked(width, 0.0, False)
+        return ConfidenceRequirement(width, 0.0, False)
     threshold = query.confidence.threshold
     assert isinstance(threshold, Literal) and isinstance(threshold.value, float), "a bound threshold"
-    return Asked(width, threshold.value, query.confidence.op == ">")
+    return ConfidenceRequirement(width, threshold.value, query.confidence.op == ">")
 
 
 def _sequence(pattern: p.Pattern) -> tuple[str, ...]:
@@ -116,12 +129,14 @@ def _sequence(pattern: p.Pattern) -> tuple[str, ...]:
     return tuple(name for part in inner_parts(pattern) for name in _sequence(part))
 
 
-def weighed(steps: tuple[Step, ...], sequence: tuple[str, ...], asked: Asked) -> tuple[Step, ...]:
+def weighed(
+    steps: tuple[Step, ...], sequence: tuple[str, ...], asked: ConfidenceRequirement
+) -> tuple[Step, ...]:
     """The steps with a look at the probability after each event, and negations as part of it."""
     names = tuple(name for name in sequence if not name.startswith("!"))
     found = _Weighing(names, asked)
     # One event alone is as likely as can be.
-    first = next(place for place, step in enumerate(steps) if isinstance(step, Take | Repeat))
+    first = next(place for place, step in enumerate(steps) if isinstance(step, Take | RepeatStep))
     found_first = steps[: first + 1] if isinstance(steps[first], Take) else steps[:first]
     kept = (*found_first, *(new for step in steps[len(found_first) :] for new in found.after(step)))
     negations = tuple(_negation(step, sequence) for step in steps if isinstance(step, Absent))
@@ -131,7 +146,7 @@ def weighed(steps: tuple[Step, ...], sequence: tuple[str, ...], asked: Asked) ->
 @dataclass(frozen=True)
 class _Weighing:
     names: tuple[str, ...]
-    asked: Asked
+    asked: ConfidenceRequirement
 
     def after(self, step: Step) -> Iterator[Step]:
         match step:
@@ -140,14 +155,14 @@ class _Weighing:
             case Take():
                 yield step
                 yield self._likely(self.names, step.when)
-            case Repeat():
+            case RepeatStep():
                 yield replace(
                     step, first=self._iteration(step, step.first), next=self._iteration(step, step.next)
                 )
             case _:
                 yield step
 
-    def _iteration(self, repeat: Repeat, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    def _iteration(self, repeat: RepeatStep, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """The steps of an iteration: the new element comes after those that the list has."""
         (current,) = repeat.names
         place = self.names.index(repeat.variable) + 1
@@ -162,12 +177,12 @@ class _Weighing:
         return Likely(names, self.asked.width, self.asked.least, when)
 
 
-def _negation(step: Absent, sequence: tuple[str, ...]) -> Negation:
+def _negation(step: Absent, sequence: tuple[str, ...]) -> WeighedNegation:
     takes = [inner for inner in step.steps if isinstance(inner, Take)]
     assert len(takes) == 1, "a negated event"
     before = sequence[: sequence.index(f"!{takes[0].variable}")]
     place = sum(not name.startswith("!") for name in before)
-    return Negation(step.steps, takes[0].variable, place, step.when)
+    return WeighedNegation(step.steps, takes[0].variable, place, step.when)
 
 
 # Queries over imprecise times, for docstrings and tests.

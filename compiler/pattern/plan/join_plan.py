@@ -13,17 +13,17 @@ from neelc.ir.program import Match
 from neelc.ir.types import BIGINT
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan import steps as s
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns, renamed
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.steps import (
-    Absent,
     AnyBound,
     Choose,
-    Present,
+    PlannedAbsent,
+    PlannedPresent,
+    PlannedTake,
     Step,
-    Take,
     When,
     repeats,
     takes,
@@ -73,16 +73,16 @@ class JoinPlan:
 
 
 def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
-    """The plan of a query for joins; raises `Unsupported`."""
+    """The plan of a query for joins; raises `UnsupportedQuery`."""
     plan = match_to_plan(query, keys, unit, contiguous)
     if plan.collapsed:
-        raise Unsupported("RETURN COLLAPSED")
+        raise UnsupportedQuery("RETURN COLLAPSED")
     if query.partial is not None:
-        raise Unsupported("WITH PARTIAL MATCHES")
+        raise UnsupportedQuery("WITH PARTIAL MATCHES")
     if any(repeats(plan.steps)):
-        raise Unsupported("Kleene closure")
+        raise UnsupportedQuery("Kleene closure")
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):
-        raise Unsupported("a window of EVENTS over events that last")
+        raise UnsupportedQuery("a window of EVENTS over events that last")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     used: dict[str, dict[str, None]] = {}
@@ -112,11 +112,11 @@ def renamed_to(steps: tuple[s.Step, ...]) -> Iterator[tuple[str, str]]:
 def _expressions(steps: tuple[s.Step, ...]) -> Iterator[Expr]:
     for step in steps:
         match step:
-            case s.Take(where=where):
+            case s.PlannedTake(where=where):
                 yield from where
-            case s.Filter(condition):
+            case s.PlannedFilter(condition):
                 yield condition
-            case s.Absent(inner) | s.Present(inner):
+            case s.PlannedAbsent(inner) | s.PlannedPresent(inner):
                 yield from _expressions(inner)
 
 
@@ -130,7 +130,8 @@ def alternatives(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
     """The lists of steps, none with a `when`; inside a check, choices made around it are settled, its own
     are not.
 
-    >>> steps = (Choose("m", 2), Take("a", "A", when=(("m", 0),)), Take("b", "B", when=(("m", 1),)))
+    >>> takes = (PlannedTake("a", "A", when=(("m", 0),)), PlannedTake("b", "B", when=(("m", 1),)))
+    >>> steps = (Choose("m", 2), *takes)
     >>> [[step.variable for step in way] for way in alternatives(steps)]
     [['a'], ['b']]
     """
@@ -140,7 +141,7 @@ def alternatives(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
         chosen = tuple(
             _settled(step, made) for step in steps if not isinstance(step, Choose) and _meets(step, made)
         )
-        bound = {step.variable for step in chosen if isinstance(step, Take)}
+        bound = {step.variable for step in chosen if isinstance(step, PlannedTake)}
         if all(bound & set(step.variables) for step in chosen if isinstance(step, AnyBound)):
             found.append(tuple(step for step in chosen if not isinstance(step, AnyBound)))
     return tuple(dict.fromkeys(found))
@@ -154,13 +155,13 @@ def _ways(steps: Sequence[Step]) -> Iterator[dict[str, int]]:
     for choice in choices:
         total *= choice.count
     if total > MOST * MOST:
-        raise Unsupported(f"a pattern with more than {MOST} combinations of branches")
+        raise UnsupportedQuery(f"a pattern with more than {MOST} combinations of branches")
     for numbers in product(*(range(choice.count) for choice in choices)):
         made = dict(zip((choice.mark for choice in choices), numbers, strict=True))
         asked = {c.mark: made[c.mark] for c in choices if all(made.get(m, n) == n for m, n in c.when)}
         ways[tuple(asked.items())] = None
     if len(ways) > MOST:
-        raise Unsupported(f"a pattern with more than {MOST} combinations of branches")
+        raise UnsupportedQuery(f"a pattern with more than {MOST} combinations of branches")
     return (dict(way) for way in ways)
 
 
@@ -172,7 +173,7 @@ def _meets(step: Step, made: dict[str, int]) -> bool:
 def _settled(step: Step, made: dict[str, int]) -> Step:
     """The step without choices that are made; in a check, without steps of other branches."""
     left: When = tuple(choice for choice in step.when if choice[0] not in made)
-    if isinstance(step, Absent | Present):
+    if isinstance(step, PlannedAbsent | PlannedPresent):
         own = {inner.mark for inner in step.steps if isinstance(inner, Choose)}
         inner = tuple(
             _settled(one, made)

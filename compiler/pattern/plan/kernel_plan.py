@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Variable, Whole
+from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Variable, WholeEvent
 from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, children, remembered
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
@@ -17,24 +17,24 @@ from neelc.pattern.analysis.keys import STRICT, Key
 from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.analysis.shortcuts import Shortcut
 from neelc.pattern.plan import steps as s
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns, renamed
 from neelc.pattern.plan.lists import variable_of
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.pattern_to_blocks import with_later_uses
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import Plan, Take, repeats, takes, types_of_variables
+from neelc.pattern.plan.steps import Plan, PlannedTake, repeats, takes, types_of_variables
 from neelc.runtime.program import (
     ANY,
     EARLIEST,
     Absent,
     Bounds,
-    Furthest,
-    Level,
-    Output,
-    Program,
+    FurthestMatch,
+    MatchLevel,
+    PatternProgram,
     Rename,
     Step,
+    VariableOutput,
     When,
 )
 from neelc.runtime.program import Take as ProgramTake
@@ -76,7 +76,7 @@ def _time_type(stream: Stream) -> DataType | None:
 
 def outputs_of(
     query: Match, plan: s.Plan, residual: tuple[Expr, ...], columns: EventColumns
-) -> tuple[Output, ...]:
+) -> tuple[VariableOutput, ...]:
     """A struct for each variable that results, or conditions that are left, look into; an array for lists."""
     bodies = closures_of(query.pattern)
     fields: dict[str, dict[str, str]] = {}
@@ -92,9 +92,9 @@ def outputs_of(
     lists = {repeat.variable for repeat in repeats(plan.steps)}
     names = struct_names(plan.variables)
 
-    def output(variable: str, name: str, of: str) -> Output:
+    def output(variable: str, name: str, of: str) -> VariableOutput:
         own = tuple(fields.get(of, {}).items())
-        return Output(variable, name if own else "", own, listed=variable in lists)
+        return VariableOutput(variable, name if own else "", own, listed=variable in lists)
 
     found = []
     for name in plan.variables:
@@ -167,9 +167,9 @@ def references(node: Node, bodies: Bodies) -> Iterator[tuple[str, Attribute | Ev
         case Attribute(event) | EventTime(event):
             variable = variable_of(event)
             yield variable, replace(node, event=Variable(variable))
-        case Aggregate("count", Whole(event), distinct=False):
+        case Aggregate("count", WholeEvent(event), distinct=False):
             yield variable_of(event), None
-        case Whole(event, Struct(fields)):
+        case WholeEvent(event, Struct(fields)):
             yield from _references_of_whole(variable_of(event), fields, bodies)
         case _:
             for child in children(node):
@@ -202,7 +202,7 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, B b, C c) WHERE a.x < c.x WITH PARTIAL MATCHES RETURN a.x, b.ts AS b, c.n")
     >>> plan = with_earliest(match_to_plan(match, (), "MILLISECOND"), match)
-    >>> [step.variable for step in plan.steps if isinstance(step, Take) and step.pick == EARLIEST]
+    >>> [step.variable for step in plan.steps if isinstance(step, PlannedTake) and step.pick == EARLIEST]
     ['b_2', 'b_3']
     """
     if query.partial is None or plan.lasting:
@@ -211,7 +211,7 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     fixed |= set(_told_apart(plan, query))
     steps = tuple(
         replace(step, pick=EARLIEST)
-        if isinstance(step, Take)
+        if isinstance(step, PlannedTake)
         and step.variable not in fixed
         and later[step.variable] <= {"after"}  # all that comes later only has to start after the event
         else step
@@ -232,21 +232,23 @@ def _told_apart(plan: Plan, query: Match) -> Iterator[str]:
 # WITH PARTIAL MATCHES, for the kernel: which match of each start is kept.
 
 
-def furthest_of(query: Match, outputs: Sequence[Output]) -> Furthest | None:
+def furthest_of(query: Match, outputs: Sequence[VariableOutput]) -> FurthestMatch | None:
     """What tells matches of one start apart: the levels of the query, and the values that it returns.
 
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, B b) WITH PARTIAL MATCHES RETURN b.x")
-    >>> furthest_of(match, [Output("a_1", ""), Output("b_2", "b_2", (("x", "x"), ("start", "start")))])
-    Furthest(levels=(Level(start='a_1', hints=()), Level(start='a_2', hints=())), compared=(('b_2', ('x',)),))
+    >>> columns = VariableOutput("b_2", "b_2", (("x", "x"), ("start", "start")))
+    >>> furthest_of(match, [VariableOutput("a_1", ""), columns])
+    FurthestMatch(levels=(MatchLevel(start='a_1', hints=()), MatchLevel(start='a_2', hints=())), \
+compared=(('b_2', ('x',)),))
     """
     if query.partial is None:
         return None
-    levels = tuple(Level(level.start, level.hints) for level in query.partial.levels)
-    return Furthest(levels, tuple(_compared(outputs)))
+    levels = tuple(MatchLevel(level.start, level.hints) for level in query.partial.levels)
+    return FurthestMatch(levels, tuple(_compared(outputs)))
 
 
-def _compared(outputs: Sequence[Output]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The columns of each variable. That of its start says nothing that its time has not said."""
     for output in outputs:
         for one in output.inner or (output,):
@@ -332,7 +334,7 @@ class KeyColumn:
 
 
 @dataclass(frozen=True)
-class Cut:
+class RoleCut:
     """Events lose the role `outer` if no event of the role `inner` has their value (NEEL+'s shortcuts).
     Both values are columns of events."""
 
@@ -350,13 +352,13 @@ class KernelPlan:
     value is."""
 
     plan: s.Plan
-    program: Program
+    program: PatternProgram
     columns: tuple[EventColumn, ...]
     keys: tuple[KeyColumn, ...]
     residual: tuple[Expr, ...]
     query: Match
     text: str = ""
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[RoleCut, ...] = ()
 
     def struct(self, variable: str) -> str:
         """The column of a variable's event."""
@@ -400,7 +402,7 @@ def kernel_plan(
     shortcuts: tuple[Shortcut, ...] = (),
     postpones: bool = True,
 ) -> KernelPlan:
-    """The plan of a query for the kernel; raises `Unsupported`. A baseline is a plan that is `changed`, or
+    """The plan of a query for the kernel; raises `UnsupportedQuery`. A baseline is a plan `changed`, or
     that puts lists together as it comes to them (SASE's cloning of runs) instead of last.
 
     >>> from neelc.pattern.rules.examples import query
@@ -409,27 +411,27 @@ def kernel_plan(
     (['x', 'user'], (('user', 'user'),))
     """
     if changed is not None and query.strategy != ANY_MATCH:
-        raise Unsupported(query.strategy)
+        raise UnsupportedQuery(query.strategy)
     plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True)
     plan = with_earliest(plan, query) if changed is None else changed(plan)
     by_key = plan.counted or (plan.everything and query.strategy != STRICT)
     if by_key and len(keys) < len(query.partition):
         what = "a window of EVENTS" if plan.counted else query.strategy
         why = "with RETURN COLLAPSED of lists alone" if query.collapsed else "whose values differ by type"
-        raise Unsupported(f"{what} in a partition {why}")
+        raise UnsupportedQuery(f"{what} in a partition {why}")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
     steps = kernel.steps if changed else until_negation(kernel.steps)
     if plan.collapsed and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
-        raise Unsupported(f"RETURN COLLAPSED with the condition `{conditions}`")
+        raise UnsupportedQuery(f"RETURN COLLAPSED with the condition `{conditions}`")
     if query.partial is not None and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
-        raise Unsupported(f"WITH PARTIAL MATCHES with the condition `{conditions}`")
+        raise UnsupportedQuery(f"WITH PARTIAL MATCHES with the condition `{conditions}`")
     outputs = outputs_of(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
-    program = Program(
+    program = PatternProgram(
         steps,
         outputs,
         tuple(role.name for role in plan.roles),
@@ -474,7 +476,7 @@ def key_column(key: Key, columns: EventColumns) -> KeyColumn:
     return KeyColumn(name, kind, tuple(shapes.items()))
 
 
-def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[Cut]:
+def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[RoleCut]:
     """What a shortcut takes from events. Only from those that no other variable could use; and a negation
     that has nothing to look for costs the kernel nothing anyway."""
     (outer,), (inner,) = names_in(shortcut.outer), names_in(shortcut.inner)
@@ -484,4 +486,4 @@ def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[Cu
     users = {take.variable for take in takes(plan.steps) if {take.role} == roles[outer]}
     if not shortcut.negative and users == {outer} and len(roles[inner]) == 1:
         one, two = columns.column(shortcut.outer, outer), columns.column(shortcut.inner, inner)
-        yield Cut(roles[outer].pop(), one.name, roles[inner].pop(), two.name)
+        yield RoleCut(roles[outer].pop(), one.name, roles[inner].pop(), two.name)

@@ -11,7 +11,17 @@ from datetime import timedelta
 
 from neelc.ir import expressions as e
 from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Aggregate, At, Each, Expr, Index, Inner, Variable, Whole, lists
+from neelc.ir.expressions import (
+    Aggregate,
+    EveryElement,
+    Expr,
+    Index,
+    InnerVariable,
+    ListElement,
+    Variable,
+    WholeEvent,
+    lists,
+)
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import (
     BIGINT,
@@ -33,9 +43,9 @@ from neelc.ir.types import (
 from neelc.pattern.analysis.absent import value_without as without
 from neelc.pattern.plan.columns import CODE, NUMBER, PLAIN, EventColumns
 from neelc.pattern.plan.lists import CURRENT, element
-from neelc.runtime.program import FOLDS, Apply, Column, Constant, Fold, Total, Value
+from neelc.runtime.program import FOLDS, Apply, ColumnValue, Constant, Fold, Total, Value
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context
+from neelc.runtime.reference.model import EvaluationContext
 from neelc.scalar.type_of import is_zoned, type_of
 
 # Aggregates over lists that the kernel computes while it puts lists together.
@@ -65,7 +75,7 @@ class ListFold:
 
 def has_lists(expression: Expr) -> bool:
     """Whether an expression looks into a list by more than names of its elements."""
-    return any(isinstance(node, At | Each | Aggregate) for node in walk(expression))
+    return any(isinstance(node, ListElement | EveryElement | Aggregate) for node in walk(expression))
 
 
 def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
@@ -79,7 +89,7 @@ def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
         raise NotInKernel(str(node))
     variable, running = each.base.name, each.upper is not None
     assert node.argument is not None
-    if isinstance(node.argument, Whole) and node.function is None:
+    if isinstance(node.argument, WholeEvent) and node.function is None:
         return ListFold(variable, Fold(str(node), node.name, variable), running)
     argument, named = _of_one_element(node.argument, each)
     if len(named) != 1 or (node.function is None and type_of(argument) not in NUMBERS):
@@ -103,22 +113,22 @@ def _types(node: Aggregate) -> Mapping[DataType, str]:
 def _is_column(argument: Expr, name: str, may_be_absent: bool) -> bool:
     """Whether what a user's function is given is a column of events: whole events are none; and where an
     iteration has no event, the function is given NULL."""
-    if any(isinstance(node, Whole) for node in walk(argument)):
+    if any(isinstance(node, WholeEvent) for node in walk(argument)):
         return False
-    return not may_be_absent or evaluate(argument, Context({name: None})) is None
+    return not may_be_absent or evaluate(argument, EvaluationContext({name: None})) is None
 
 
-def _of_one_element(argument: Expr, each: Each) -> tuple[Expr, set[str]]:
+def _of_one_element(argument: Expr, each: EveryElement) -> tuple[Expr, set[str]]:
     """The argument with the name of one element for the list, and this name."""
     assert isinstance(each.base, Variable)
     variable, names = each.base.name, set[str]()
 
     def change(node: Node) -> Node:
         match node:
-            case Inner(base, name) if base == each:
+            case InnerVariable(base, name) if base == each:
                 names.add(element(variable, CURRENT, name))
                 return Variable(element(variable, CURRENT, name))
-            case Each() if node == each:
+            case EveryElement() if node == each:
                 names.add(element(variable, CURRENT))
                 return Variable(element(variable, CURRENT))
             case Variable(name):
@@ -169,25 +179,25 @@ class KernelValues:
     def _constant(self, expression: e.Expr) -> Value:
         """The kernel is not told the session's time zone: what depends on it is a column, too."""
         if not is_zoned(expression):
-            return _constant(evaluate(expression, Context({})), expression)
+            return _constant(evaluate(expression, EvaluationContext({})), expression)
         if self.anchor is None or type_of(expression) not in (*NUMBERS, BOOLEAN, *TIMES):
             raise NotInKernel(str(expression))
         form = NUMBER if type_of(expression) in TIMES else PLAIN
-        return Column(self.anchor, self.columns.column(expression, self.anchor, form).name)
+        return ColumnValue(self.anchor, self.columns.column(expression, self.anchor, form).name)
 
     def _column(self, expression: e.Expr, variable: str) -> Value:
         form = NUMBER if type_of(expression) in TIMES else PLAIN
-        found = Column(variable, self.columns.column(expression, variable, form).name)
+        found = ColumnValue(variable, self.columns.column(expression, variable, form).name)
         if variable not in self.absent:
             return found
-        if evaluate(expression, Context({variable: None})) is None:
+        if evaluate(expression, EvaluationContext({variable: None})) is None:
             return found
         alone = without(expression, [variable])
         if alone is None:
             raise NotInKernel(str(expression))
         missing = self._constant(alone)
         there = self.columns.column(e.Literal(True, BOOLEAN), variable).name
-        return Apply("case", (Apply("isnotnull", (Column(variable, there),)), found, missing))
+        return Apply("case", (Apply("isnotnull", (ColumnValue(variable, there),)), found, missing))
 
     def _operation(self, node: e.Expr) -> Value:
         match node:
@@ -260,15 +270,15 @@ class KernelValues:
         self.coded.append(tuple(side.name for side in sides))
         return Apply(op, sides)
 
-    def _code(self, expression: e.Expr) -> Column:
+    def _code(self, expression: e.Expr) -> ColumnValue:
         """A column that is compared by the order of its values. One of an absent event is NULL."""
         names = names_in(expression)
         if len(names) != 1 or has_lists(expression):
             raise NotInKernel(str(expression))
         variable = next(iter(names))
-        if variable in self.absent and evaluate(expression, Context({variable: None})) is not None:
+        if variable in self.absent and evaluate(expression, EvaluationContext({variable: None})) is not None:
             raise NotInKernel(str(expression))
-        return Column(variable, self.columns.column(expression, variable, CODE).name)
+        return ColumnValue(variable, self.columns.column(expression, variable, CODE).name)
 
 
 def _not(value: Value) -> Value:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from neelc.ir.expressions import At, Each, EventRef, Expr, Index, Inner, Variable
+from neelc.ir.expressions import EventRef, EveryElement, Expr, Index, InnerVariable, ListElement, Variable
 from neelc.ir.node import Node, map_children, remembered, walk
-from neelc.runtime.program import Between, Bounds
+from neelc.runtime.program import BetweenGroups, Bounds
 
 FIRST, LAST, CURRENT, BEFORE = "1", "last", "i", "i-1"
 
@@ -79,14 +79,14 @@ def base_of(name: str) -> str:
 def variable_of(reference: EventRef) -> str:
     """The variable whose event, list or iteration is reached.
 
-    >>> last = At(Variable("k"), Index("LAST"))
-    >>> variable_of(Inner(last, "a")), variable_of(last)
+    >>> last = ListElement(Variable("k"), Index("LAST"))
+    >>> variable_of(InnerVariable(last, "a")), variable_of(last)
     ('a', 'k')
     """
     match reference:
-        case Variable(name) | Inner(_, name):
+        case Variable(name) | InnerVariable(_, name):
             return name
-        case At(base) | Each(base):
+        case ListElement(base) | EveryElement(base):
             return variable_of(base)
     raise AssertionError(f"{reference} reaches no variable")
 
@@ -136,9 +136,9 @@ def with_names(expression: Expr) -> Expr:
 
 def _named(node: Node) -> Node:
     match node:
-        case Inner(At(Variable(name), index), inner):
+        case InnerVariable(ListElement(Variable(name), index), inner):
             return Variable(element(name, _place(index), inner))
-        case At(Variable(name), index):
+        case ListElement(Variable(name), index):
             return Variable(element(name, _place(index)))
     return map_children(node, _named)
 
@@ -152,8 +152,8 @@ def without_names(expression: Expr) -> Expr:
 
 def _unnamed(node: Node) -> Node:
     if isinstance(node, Variable) and (found := _DERIVED.match(node.name)):
-        reference: EventRef = At(Variable(found[1]), _index(found[2]))
-        return Inner(reference, found[3]) if found[3] else reference
+        reference: EventRef = ListElement(Variable(found[1]), _index(found[2]))
+        return InnerVariable(reference, found[3]) if found[3] else reference
     return map_children(node, _unnamed)
 
 
@@ -179,7 +179,7 @@ def _lag(node: Node) -> int:
     match node:
         case Variable(name) if is_of_iteration(name):
             return -_index(place_of(name) or CURRENT).offset
-        case Each(_, Index("CURRENT", offset)) | At(_, Index("CURRENT", offset)):
+        case EveryElement(_, Index("CURRENT", offset)) | ListElement(_, Index("CURRENT", offset)):
             return -offset
     return 0
 
@@ -195,7 +195,7 @@ def _ranged(node: Node) -> str | None:
     match node:
         case Variable(name) if is_of_iteration(name):
             return list_of(name)
-        case At(base, Index("CURRENT")) | Each(base, Index("CURRENT")):
+        case ListElement(base, Index("CURRENT")) | EveryElement(base, Index("CURRENT")):
             return next((found.name for found in walk(base) if isinstance(found, Variable)), None)
     return None
 
@@ -219,7 +219,7 @@ def ends(bounds: Bounds, is_list: Callable[[str], bool]) -> Bounds:
         changed(bounds.before, FIRST),
         tuple(replace(within, events=changed(within.events, FIRST, LAST)) for within in bounds.within),
         tuple(
-            Between(changed(between.one, FIRST, LAST), changed(between.other, FIRST, LAST))
+            BetweenGroups(changed(between.one, FIRST, LAST), changed(between.other, FIRST, LAST))
             for between in bounds.between
         ),
     )

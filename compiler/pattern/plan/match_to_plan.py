@@ -13,14 +13,14 @@ from neelc.ir.node import remembered, walk
 from neelc.ir.patterns import all_parts, may_be_empty, targets
 from neelc.ir.program import Match, Stream
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.analysis.regions import ANY_MATCH, Facts
-from neelc.pattern.plan.blocks import Block, Unsupported, keyed_attributes, known
+from neelc.pattern.analysis.regions import ANY_MATCH, QueryFacts
+from neelc.pattern.plan.blocks import Block, UnsupportedQuery, keyed_attributes, known
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
 from neelc.pattern.plan.lists import base_of
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
-from neelc.pattern.plan.steps import Plan, Present, Repeat, Step, Take, names_of_step
+from neelc.pattern.plan.steps import Plan, PlannedPresent, PlannedRepeat, PlannedTake, Step, names_of_step
 from neelc.syntax.print_patterns import as_written
 
 # Queries over imprecise times that are not executed: what dynamic programming cannot weigh.
@@ -50,7 +50,7 @@ def is_certain_enough(query: Match) -> bool:
 def refuse(query: Match, unit: str) -> None:
     """Raise `Unsupported` if the query asks for more than can be weighed."""
     for what in _refusals(query, unit):
-        raise Unsupported(f"{what} over imprecise times", query.pattern.span)
+        raise UnsupportedQuery(f"{what} over imprecise times", query.pattern.span)
 
 
 def _refusals(query: Match, unit: str) -> Iterator[str]:
@@ -123,16 +123,16 @@ def collapsed(plan: Plan) -> Plan:
     """The plan for a query that collapses its matches. Unless one event starts all matches of a choice, they
     can begin far from one another: then time must not be cut."""
     for step in plan.steps:
-        if isinstance(step, Repeat) and step.names != (f"{step.variable}[i]",):
-            raise Unsupported("RETURN COLLAPSED with a closure of a composite")
+        if isinstance(step, PlannedRepeat) and step.names != (f"{step.variable}[i]",):
+            raise UnsupportedQuery("RETURN COLLAPSED with a closure of a composite")
     steps = tuple(
-        replace(step, most=1) if isinstance(step, Repeat) and one_is_enough(step, plan.steps) else step
+        replace(step, most=1) if isinstance(step, PlannedRepeat) and one_is_enough(step, plan.steps) else step
         for step in plan.steps
     )
     return replace(plan, steps=steps, reach=plan.reach if plan.leader else None, collapsed=True)
 
 
-def one_is_enough(step: Repeat, steps: tuple[Step, ...]) -> bool:
+def one_is_enough(step: PlannedRepeat, steps: tuple[Step, ...]) -> bool:
     """Whether an element of any list is also a list by itself.
 
     So it is if no condition is about the list as a whole or about its first element alone, and no negation
@@ -147,13 +147,13 @@ def one_is_enough(step: Repeat, steps: tuple[Step, ...]) -> bool:
 
 def _drops_early(step: Step) -> bool:
     """Whether a step only drops what cannot become a match: it has names of its own."""
-    return isinstance(step, Present) and not step.part
+    return isinstance(step, PlannedPresent) and not step.part
 
 
 def _conditions(steps: tuple[Step, ...]) -> Iterator[object]:
     for step in steps:
         match step:
-            case Take(where=where):
+            case PlannedTake(where=where):
                 yield from where
             case _:
                 yield step
@@ -161,10 +161,10 @@ def _conditions(steps: tuple[Step, ...]) -> Iterator[object]:
 
 def _named(step: Step) -> Iterator[str]:
     """What a step looks at; where the next list may begin is no matter."""
-    if isinstance(step, Repeat):
+    if isinstance(step, PlannedRepeat):
         for inner in (*step.first, *step.next):
             match inner:
-                case Take(where=where, differs=differs):
+                case PlannedTake(where=where, differs=differs):
                     yield from (name for condition in where for name in names_in(condition))
                     yield from differs
                 case _:
@@ -184,7 +184,7 @@ def match_to_plan(
     postpones: bool = True,
     follows: bool = False,
 ) -> Plan:
-    """The steps of a query whose events are partitioned by `keys`; raises `Unsupported`.
+    """The steps of a query whose events are partitioned by `keys`; raises `UnsupportedQuery`.
 
     A plan that is `contiguous` says nothing of that: who executes it must see to it. One that `postpones`
     puts lists together last. One that `follows` has runs for the strategies other than SKIP TILL ANY MATCH.
@@ -204,7 +204,7 @@ def _planned(
     _refuse(query, contiguous, follows)
     block, repeats = pattern_to_blocks(query, unit)
     block = without_key_equalities(block, keys)
-    facts = Facts(lambda: query)
+    facts = QueryFacts(lambda: query)
     roles = event_roles(
         judged_in_time(block) if follows else block, {type.name: type for type in query.types}
     )
@@ -238,11 +238,11 @@ def _planned(
 
 def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
     if not follows and query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
-        raise Unsupported(query.strategy)
+        raise UnsupportedQuery(query.strategy)
     if is_imprecise(query):
-        raise Unsupported("an imprecise timestamp")
+        raise UnsupportedQuery("an imprecise timestamp")
     if not is_certain_enough(query):
-        raise Unsupported("a confidence of more than 1")
+        raise UnsupportedQuery("a confidence of more than 1")
 
 
 def _leader(block: Block) -> str | None:

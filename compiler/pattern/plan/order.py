@@ -10,10 +10,10 @@ from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
 from neelc.pattern.plan.blocks import (
     Block,
-    Choice,
-    Condition,
-    Item,
-    Known,
+    BlockCondition,
+    BlockVariables,
+    BranchChoice,
+    PlacedVariable,
     exclude_each_other,
     in_bound,
     marks_of,
@@ -21,18 +21,18 @@ from neelc.pattern.plan.blocks import (
 )
 from neelc.pattern.plan.columns import EventRoles
 from neelc.pattern.plan.lists import CURRENT, ends, is_of_iteration, lag, list_of, place_of, ranges
+from neelc.pattern.plan.steps import Bounds as StepBounds
 from neelc.pattern.plan.steps import (
-    Absent,
     Choose,
-    EachElement,
-    Filter,
-    Present,
+    PlannedAbsent,
+    PlannedEachElement,
+    PlannedFilter,
+    PlannedPresent,
+    PlannedTake,
     Rename,
     Step,
-    Take,
     names_of_step,
 )
-from neelc.pattern.plan.steps import Bounds as StepBounds
 from neelc.runtime.program import Bounds, When, Within
 
 # What all branches of an OR begin with, end with or have in common: it is found once, for all of them.
@@ -42,14 +42,16 @@ from neelc.runtime.program import Bounds, When, Within
 # NEEL's prefix, suffix and middle sharing are one thing here: events can be taken in any order, so those
 # that the branches share are taken first, wherever they stand.
 
-Shared = tuple[Item, ...]
+Shared = tuple[PlacedVariable, ...]
 """The items, one of each branch, that ask for the same event."""
 
 
-def shared_items(block: Block, choice: Choice, role: Callable[[Item], str], known: Known) -> list[Shared]:
+def shared_items(
+    block: Block, choice: BranchChoice, role: Callable[[PlacedVariable], str], known: BlockVariables
+) -> list[Shared]:
     """The items that every branch of a choice has, in the order of the text; none where they are related in
     different ways."""
-    by_choices: dict[frozenset[tuple[str, int]], list[Item]] = {}
+    by_choices: dict[frozenset[tuple[str, int]], list[PlacedVariable]] = {}
     for item in block.items:
         if item.loop is None:
             by_choices.setdefault(frozenset(item.when), []).append(item)
@@ -93,7 +95,9 @@ def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return found[::-1]
 
 
-def _aligned(items: Sequence[Item], roles: Sequence[str], common: Sequence[str]) -> list[Item]:
+def _aligned(
+    items: Sequence[PlacedVariable], roles: Sequence[str], common: Sequence[str]
+) -> list[PlacedVariable]:
     found, place = [], 0
     for name in common:
         place = roles.index(name, place)
@@ -102,7 +106,9 @@ def _aligned(items: Sequence[Item], roles: Sequence[str], common: Sequence[str])
     return found
 
 
-def _relations(items: Sequence[Item], under_choices: frozenset[str], known: Known) -> list[object] | None:
+def _relations(
+    items: Sequence[PlacedVariable], under_choices: frozenset[str], known: BlockVariables
+) -> list[object] | None:
     """How the items of a branch are related to one another and to what stands around the choice, with
     numbers for their names; None if one depends on more than that."""
     names = {item.variable: f"#{number}" for number, item in enumerate(items)}
@@ -135,7 +141,7 @@ def _renamed(
 # events a check looks at, the sooner it can be made, and the more rows share its answer.
 
 
-def tight_bounds(item: Item, bound: frozenset[str], known: Known) -> Bounds:
+def tight_bounds(item: PlacedVariable, bound: frozenset[str], known: BlockVariables) -> Bounds:
     """The bounds of an item in terms of the variables in `bound`; those of other branches have no event."""
     if item.when:
         bound &= known.together(item.when)
@@ -151,23 +157,23 @@ def tight_bounds(item: Item, bound: frozenset[str], known: Known) -> Bounds:
     )
 
 
-def _latest(names: Iterable[str], others: Iterable[str], known: Known) -> tuple[str, ...]:
+def _latest(names: Iterable[str], others: Iterable[str], known: BlockVariables) -> tuple[str, ...]:
     """The names that lie before none of the others."""
     return tuple(name for name in names if known.later[name].isdisjoint(others))
 
 
-def _earliest(names: Iterable[str], others: Iterable[str], known: Known) -> tuple[str, ...]:
+def _earliest(names: Iterable[str], others: Iterable[str], known: BlockVariables) -> tuple[str, ...]:
     """The names that lie after none of the others."""
     return tuple(name for name in names if known.earlier[name].isdisjoint(others))
 
 
 def _tight_window(
     window: Within,
-    item: Item,
+    item: PlacedVariable,
     after: tuple[str, ...],
     before: tuple[str, ...],
     bound: frozenset[str],
-    known: Known,
+    known: BlockVariables,
 ) -> Within | None:
     """The window in terms of what is bound; None if it says nothing.
 
@@ -190,14 +196,14 @@ def _tight_window(
 
 
 @dataclass
-class Order:
+class StepOrder:
     """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
     `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
     `postpones`: lists are put together last. `iterating` are the lists whose `b[i]` is one event here; `late`
     are conditions and checks of their iterations that wait until the lists are complete."""
 
     block: Block
-    known: Known
+    known: BlockVariables
     roles: EventRoles
     around: frozenset[str] = frozenset()
     chosen: frozenset[str] = frozenset()
@@ -207,10 +213,10 @@ class Order:
     steps: list[Step] = field(default_factory=list)
     judged: set[int] = field(default_factory=set)
     checks: list[tuple[Block, Step]] = field(default_factory=list)
-    late: list[Condition] = field(default_factory=list)
-    taken: set[Item] = field(default_factory=set)
+    late: list[BlockCondition] = field(default_factory=list)
+    taken: set[PlacedVariable] = field(default_factory=set)
 
-    def take(self, item: Item) -> None:
+    def take(self, item: PlacedVariable) -> None:
         """Note that the events of an item are taken."""
         self.taken.add(item)
         self._settled.clear()
@@ -218,7 +224,7 @@ class Order:
             del self._waiting[item]
 
     @cached_property
-    def _waiting(self) -> dict[Item, None]:
+    def _waiting(self) -> dict[PlacedVariable, None]:
         """The items that are not taken."""
         return dict.fromkeys(item for item in self.block.items if item not in self.taken)
 
@@ -258,20 +264,20 @@ class Order:
             for name in names
         )
 
-    def judging(self, condition: Condition) -> Step:
+    def judging(self, condition: BlockCondition) -> Step:
         """The step that judges a condition; one about each element of a list is asked of each of them."""
-        step: Step = Filter(condition.expression, condition.when)
+        step: Step = PlannedFilter(condition.expression, condition.when)
         for name in sorted(ranges(condition.expression) - self.iterating):
             closure = self.known.closure(name)
             own = own_choices(closure, step.when)
             outer = tuple(choice for choice in step.when if choice not in own)
             names, marks = self.known.names_of(name), marks_of(closure, iter((own,)))
             skipped = lag(condition.expression, name)
-            step = EachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
+            step = PlannedEachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
         return step
 
 
-def open_conditions(order: Order) -> list[Condition]:
+def open_conditions(order: StepOrder) -> list[BlockCondition]:
     return [
         condition
         for condition in (*order.block.conditions, *order.late)
@@ -279,7 +285,7 @@ def open_conditions(order: Order) -> list[Condition]:
     ]
 
 
-def conditions_at(order: Order, item: Item) -> Iterator[Expr]:
+def conditions_at(order: StepOrder, item: PlacedVariable) -> Iterator[Expr]:
     """The conditions that can be judged when an item is taken, and concern it."""
     now = order.bound(item.when) | {item.variable}
     for condition in open_conditions(order):
@@ -290,7 +296,7 @@ def conditions_at(order: Order, item: Item) -> Iterator[Expr]:
             yield condition.expression
 
 
-def judge(order: Order) -> None:
+def judge(order: StepOrder) -> None:
     """Add each condition and each check that can be judged now."""
     own = order.own
     for condition in open_conditions(order):
@@ -312,12 +318,12 @@ def judge(order: Order) -> None:
 def _choices_in(step: Step) -> Iterator[tuple[str, int]]:
     """The choices that a check depends on, itself or in what it looks for: they are made before it."""
     yield from step.when
-    if isinstance(step, Absent | Present | EachElement):
+    if isinstance(step, PlannedAbsent | PlannedPresent | PlannedEachElement):
         for inner in step.steps:
             yield from _choices_in(inner)
 
 
-def choose(order: Order, when: When) -> None:
+def choose(order: StepOrder, when: When) -> None:
     """Make the choices that a step needs, those before which they are made first."""
     for mark, _ in when:
         choice = next((one for one in order.block.choices if one.mark == mark), None)
@@ -328,7 +334,7 @@ def choose(order: Order, when: When) -> None:
         order.chosen |= {mark}
 
 
-def share(order: Order, when: When) -> None:
+def share(order: StepOrder, when: When) -> None:
     """Before a choice is made: take what all its branches share, and give it the name of each."""
     for mark, _ in when:
         choice = next((one for one in order.block.choices if one.mark == mark), None)
@@ -341,7 +347,9 @@ def share(order: Order, when: When) -> None:
             first = items[0]
             bounds = bounds_of(order, replace(first, when=choice.when), before)
             differs = differs_of(order, first, before)
-            order.steps.append(Take(first.variable, order.roles.of[first], bounds, differs, when=choice.when))
+            order.steps.append(
+                PlannedTake(first.variable, order.roles.of[first], bounds, differs, when=choice.when)
+            )
             before |= {first.variable}
         if shared:
             choose(order, (*choice.when, (mark, 0)))
@@ -355,7 +363,7 @@ def share(order: Order, when: When) -> None:
             ]
 
 
-def differs_of(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ...]:
+def differs_of(order: StepOrder, item: PlacedVariable, bound: frozenset[str]) -> tuple[str, ...]:
     """The bound variables whose event an item could be, but must not be."""
     names = (
         name
@@ -367,16 +375,16 @@ def differs_of(order: Order, item: Item, bound: frozenset[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))
 
 
-def bounds_of(order: Order, item: Item, bound: frozenset[str]) -> StepBounds:
+def bounds_of(order: StepOrder, item: PlacedVariable, bound: frozenset[str]) -> StepBounds:
     return ends(tight_bounds(item, bound, order.known), order.known.is_list)
 
 
-def _can_choose(order: Order, when: When) -> bool:
+def _can_choose(order: StepOrder, when: When) -> bool:
     """Choices are made as late as possible: not for a check alone, while there are variables to take."""
     return not order.is_waiting or all(mark in order.chosen or not _is_own(order, mark) for mark, _ in when)
 
 
-def _is_own(order: Order, mark: str) -> bool:
+def _is_own(order: StepOrder, mark: str) -> bool:
     return any(choice.mark == mark for choice in order.block.choices)
 
 

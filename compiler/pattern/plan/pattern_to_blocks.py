@@ -13,18 +13,18 @@ from itertools import count
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Expr, Same, Variable
+from neelc.ir.expressions import Expr, SameAttributes, Variable
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import all_parts, may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import (
     Block,
-    Choice,
-    Condition,
-    Item,
+    BlockCondition,
+    BranchChoice,
     Loop,
+    PlacedVariable,
     SomeBound,
-    Unsupported,
+    UnsupportedQuery,
     exclude_each_other,
     implies,
 )
@@ -42,24 +42,24 @@ from neelc.pattern.plan.lists import (
     with_names,
 )
 from neelc.pattern.plan.steps import (
-    Absent,
     AnyBound,
-    EachElement,
-    Filter,
-    Present,
+    PlannedAbsent,
+    PlannedEachElement,
+    PlannedFilter,
+    PlannedPresent,
+    PlannedRepeat,
+    PlannedTake,
     Rename,
-    Repeat,
     Step,
-    Take,
 )
-from neelc.runtime.program import ALL, ANY, EARLIEST, LATEST, Between, When, Within
+from neelc.runtime.program import ALL, ANY, EARLIEST, LATEST, BetweenGroups, When, Within
 from neelc.syntax.print_patterns import as_written
 
 # Where a part of a pattern stands: what lies around it, and which blocks take what it asks for.
 
 
 @dataclass(frozen=True)
-class Window:
+class PartWindow:
     """A window around a part that binds `variables`."""
 
     variables: tuple[str, ...]
@@ -78,7 +78,7 @@ Scope = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class PartPlacement:
     """Where a part stands. `block` takes what a match binds; `dropped` are variables of an EXISTS, which go
     to `hidden`, as do negations there: they may look at what is dropped. `inner` has the variables of each
     EXISTS around it that are in no scope but its own. `in_loop`: it is a part of a closure's iterations."""
@@ -87,8 +87,8 @@ class Place:
     when: When = ()
     after: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    windows: tuple[Window, ...] = ()
-    between: tuple[Between, ...] = ()
+    windows: tuple[PartWindow, ...] = ()
+    between: tuple[BetweenGroups, ...] = ()
     scope: Scope = ()
     inner: tuple[tuple[frozenset[str], Scope], ...] = ()
     same: tuple[tuple[int, str], ...] = ()
@@ -124,7 +124,7 @@ class Place:
 
 
 @dataclass
-class Walk:
+class PatternWalk:
     """One walk over a pattern: it numbers marks and scopes. `repeats` is set where two ways through the
     choices can find the same match."""
 
@@ -142,10 +142,10 @@ class Walk:
 # "A closure of a composite is judged like a SEQ of its iterations": an iteration comes after the last event
 # of the one before, and what lies around the list lies around each of them.
 
-PlacePart = Callable[[Walk, p.Pattern, Place], None]
+PlacePart = Callable[[PatternWalk, p.Pattern, PartPlacement], None]
 
 
-def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> None:
+def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: PlacePart) -> None:
     """Add a closure to the blocks of its place; `place` adds the parts of its body."""
     _refuse(part)
     variable = part.variable or ""
@@ -171,17 +171,19 @@ def place_repeat(walk: Walk, part: p.Repeat, at: Place, place: PlacePart) -> Non
     within = tuple(window.around(variable) for window in at.windows)
     loop = Loop(part.least, part.most, names, block)
     kind = part.part.type if isinstance(part.part, p.Event) else ""
-    item = Item(variable, kind, at.when, at.after, at.before, within, at.between, scope, at.same, loop)
+    item = PlacedVariable(
+        variable, kind, at.when, at.after, at.before, within, at.between, scope, at.same, loop
+    )
     at.block_of([variable]).items.append(item)
 
 
 def _refuse(part: p.Repeat) -> None:
     for inner in all_parts(part.part):
         if isinstance(inner, p.Repeat):
-            raise Unsupported("a closure inside of a closure", inner.span)
+            raise UnsupportedQuery("a closure inside of a closure", inner.span)
 
 
-def _tell_hidden(part: p.Repeat, body: Block, at: Place) -> None:
+def _tell_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
     """What an iteration asks of what EXISTS drops is asked where that is looked for, for each iteration."""
     if at.hidden is None:
         return
@@ -227,7 +229,7 @@ def _renamed_body(part: p.Repeat, variable: str) -> tuple[p.Pattern, tuple[str, 
     return changed, targets(changed)
 
 
-def _seen_from_inside(window: Window, variable: str, names: tuple[str, ...]) -> Window:
+def _seen_from_inside(window: PartWindow, variable: str, names: tuple[str, ...]) -> PartWindow:
     """A window around the list is one around each of its events, and the first of them."""
     if variable not in window.variables:
         return window
@@ -238,7 +240,7 @@ def _seen_from_inside(window: Window, variable: str, names: tuple[str, ...]) -> 
 def distributed(block: Block) -> Block:
     """The block with each condition about the elements of a list in the block of its iterations; in all
     conditions elements have names."""
-    conditions: list[Condition] = []
+    conditions: list[BlockCondition] = []
     for condition in block.conditions:
         named = _named(condition)
         bodies = [item.loop.body for item in _closures_of(named, block) if item.loop is not None]
@@ -256,11 +258,11 @@ def distributed(block: Block) -> Block:
     return _without_needless_lists(changed) if block.wanted is not None else changed
 
 
-def _named(condition: Condition) -> Condition:
+def _named(condition: BlockCondition) -> BlockCondition:
     return replace(condition, expression=with_names(condition.expression))
 
 
-def note_places(block: Block, conditions: Iterable[Condition]) -> None:
+def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
     """Tell each closure which of its elements conditions name, other than the first and the last."""
     used: dict[str, dict[str, None]] = {}
     for name in (name for condition in conditions for name in sorted(condition.names)):
@@ -276,7 +278,7 @@ def note_places(block: Block, conditions: Iterable[Condition]) -> None:
         ]
 
 
-def _closures_of(condition: Condition, block: Block) -> list[Item]:
+def _closures_of(condition: BlockCondition, block: Block) -> list[PlacedVariable]:
     """The closures whose iterations a condition is about, or the first one alone. A list that is absent has
     no elements to be judged, but no first one either."""
     ranged, firsts = ranges(condition.expression), _only_first(condition.expression)
@@ -288,7 +290,7 @@ def _closures_of(condition: Condition, block: Block) -> list[Item]:
     return [item for item in block.items if item.variable in firsts and _is_sure(item, condition.when)]
 
 
-def _is_sure(item: Item, when: When) -> bool:
+def _is_sure(item: PlacedVariable, when: When) -> bool:
     """Whether a list has a first element in every row with these choices."""
     return item.loop is not None and item.loop.least > 0 and set(item.when) == set(when)
 
@@ -311,13 +313,13 @@ def _without_needless_lists(block: Block) -> Block:
         (inner,) = item.loop.body.items
         items[number] = replace(item, loop=None, type=inner.type)
         conditions += [
-            Condition(renamed(condition.expression, inner.variable, item.variable), condition.when)
+            BlockCondition(renamed(condition.expression, inner.variable, item.variable), condition.when)
             for condition in item.loop.body.conditions
         ]
     return replace(block, items=items, conditions=conditions)
 
 
-def _is_needless(item: Item, block: Block) -> bool:
+def _is_needless(item: PlacedVariable, block: Block) -> bool:
     loop = item.loop
     assert loop is not None
     body = loop.body
@@ -343,11 +345,11 @@ def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
     >>> [(item.variable, item.after, item.before) for item in block.all_items()]
     [('a', (), ('c',)), ('c', ('a',), ()), ('b', ('a',), ('c',))]
     """
-    where = Same(query.partition) if query.partition else None
+    where = SameAttributes(query.partition) if query.partition else None
     whole = p.And((query.pattern,), where=where, within=query.within)
     block = Block(part=str(as_written(query.pattern)))
-    walk = Walk(unit, count(1))
-    place(walk, whole, Place(block))
+    walk = PatternWalk(unit, count(1))
+    place(walk, whole, PartPlacement(block))
     if may_be_empty(whole):
         block.bound.append(SomeBound(targets(whole), ()))
     block = distributed(block)
@@ -360,9 +362,9 @@ def _tell_both(block: Block) -> None:
     """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
     drops is not named outside of it, but may be looked for together with what comes after it."""
     items = list(block.items)
-    of: dict[str, list[Item]] = {}
-    before: dict[str, list[Item]] = {}
-    after: dict[str, list[Item]] = {}
+    of: dict[str, list[PlacedVariable]] = {}
+    before: dict[str, list[PlacedVariable]] = {}
+    after: dict[str, list[PlacedVariable]] = {}
     for item in items:
         of.setdefault(item.variable, []).append(item)
         for name in item.before:
@@ -381,7 +383,9 @@ def _tell_both(block: Block) -> None:
         _tell_both(check)
 
 
-def _told(tellers: list[Item], item: Item, of: Mapping[str, list[Item]]) -> list[str]:
+def _told(
+    tellers: list[PlacedVariable], item: PlacedVariable, of: Mapping[str, list[PlacedVariable]]
+) -> list[str]:
     """The variables of those who say something of an item. Branches may share a variable: only what holds in
     all of them that can be there with the item is told."""
     known = {id(teller) for teller in tellers}
@@ -394,7 +398,7 @@ def _told(tellers: list[Item], item: Item, of: Mapping[str, list[Item]]) -> list
     ]
 
 
-def place(walk: Walk, part: p.Pattern, at: Place) -> None:
+def place(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> None:
     """Add what `part` asks for to the blocks of its place."""
     if isinstance(part, p.Optional):
         if not targets(part):
@@ -432,30 +436,30 @@ def _names(parts: Sequence[p.Pattern]) -> tuple[str, ...]:
     return tuple(name for part in parts for name in targets(part))
 
 
-def _inside(walk: Walk, part: p.Pattern, at: Place) -> Place:
+def _inside(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> PartPlacement:
     """The place of what is inside `part`: its conditions are noted, its window and its `[id]` go down."""
     inside = at
     if part.within is not None:
         width, counted = width_of(part.within, walk.unit)
-        inside = replace(inside, windows=(*inside.windows, Window(targets(part), width, counted)))
+        inside = replace(inside, windows=(*inside.windows, PartWindow(targets(part), width, counted)))
     for conjunct in conjuncts(part.where):
-        if isinstance(conjunct, Same):
+        if isinstance(conjunct, SameAttributes):
             number = next(walk.numbers)
             inside = replace(inside, same=inside.same + tuple((number, name) for name in conjunct.attributes))
         else:
             block = inside.block_of_condition(names_in(conjunct))
-            block.conditions.append(Condition(conjunct, inside.when, targets(part)))
+            block.conditions.append(BlockCondition(conjunct, inside.when, targets(part)))
     return inside
 
 
-def _place_event(type: str, variable: str, at: Place) -> None:
+def _place_event(type: str, variable: str, at: PartPlacement) -> None:
     within = tuple(window.around(variable) for window in at.windows)
     scope = at.scope_of(variable)
-    item = Item(variable, type, at.when, at.after, at.before, within, at.between, scope, at.same)
+    item = PlacedVariable(variable, type, at.when, at.after, at.before, within, at.between, scope, at.same)
     at.block_of([variable]).items.append(item)
 
 
-def _place_and_neg(walk: Walk, parts: tuple[p.Pattern, ...], at: Place) -> None:
+def _place_and_neg(walk: PatternWalk, parts: tuple[p.Pattern, ...], at: PartPlacement) -> None:
     for number, inner in enumerate(parts):
         if not isinstance(inner, p.Not):
             place(walk, inner, at)
@@ -463,15 +467,15 @@ def _place_and_neg(walk: Walk, parts: tuple[p.Pattern, ...], at: Place) -> None:
         left = next((other for other in reversed(parts[:number]) if not isinstance(other, p.Not)), None)
         right = next((other for other in parts[number + 1 :] if not isinstance(other, p.Not)), None)
         if left is not None and right is not None:  # else there is no room for a hit
-            between = Between(targets(left), targets(right))
+            between = BetweenGroups(targets(left), targets(right))
             place(walk, inner, replace(at, between=(*at.between, between)))
 
 
-def _place_or(walk: Walk, part: p.Or, at: Place) -> None:
+def _place_or(walk: PatternWalk, part: p.Or, at: PartPlacement) -> None:
     names, parts = targets(part), grouped(part.parts)
     block = at.block_of(names)
     mark = walk.mark()
-    block.choices.append(Choice(mark, len(parts), at.when))
+    block.choices.append(BranchChoice(mark, len(parts), at.when))
     _note_repeats(walk, part.parts, block, at)
     for number, inner in enumerate(parts):
         place(walk, inner, replace(at, when=(*at.when, (mark, number))))
@@ -502,7 +506,7 @@ def _first_type(part: p.Pattern) -> str | None:
     return None
 
 
-def _note_repeats(walk: Walk, parts: Sequence[p.Pattern], block: Block, at: Place) -> None:
+def _note_repeats(walk: PatternWalk, parts: Sequence[p.Pattern], block: Block, at: PartPlacement) -> None:
     """Branches that bind the same variables can find the same match; so can those that bind nothing, and
     those that differ in what is dropped afterwards."""
     bound = [frozenset(targets(part)) - at.dropped for part in parts]
@@ -512,19 +516,19 @@ def _note_repeats(walk: Walk, parts: Sequence[p.Pattern], block: Block, at: Plac
         walk.repeats = True
 
 
-def _if_present(walk: Walk, part: p.Optional, at: Place) -> Place:
+def _if_present(walk: PatternWalk, part: p.Optional, at: PartPlacement) -> PartPlacement:
     """The place of an optional part: all that it asks for is asked only if it is there."""
     names = targets(part)
     block = at.block_of(names)
     mark = walk.mark()
-    block.choices.append(Choice(mark, 2, at.when))
+    block.choices.append(BranchChoice(mark, 2, at.when))
     when = (*at.when, (mark, 1))
     if may_be_empty(part.part):
         block.bound.append(SomeBound(names, when))
     return replace(at, when=when)
 
 
-def _place_not(walk: Walk, inner: p.Pattern, at: Place) -> None:
+def _place_not(walk: PatternWalk, inner: p.Pattern, at: PartPlacement) -> None:
     twice = isinstance(inner, p.Not)
     part = inner.part if isinstance(inner, p.Not) else inner
     if isinstance(part, p.Not):  # `!!!q` is `!q`
@@ -539,7 +543,9 @@ def _place_not(walk: Walk, inner: p.Pattern, at: Place) -> None:
     at.checks.checks.append(check)
 
 
-def _place_exists(walk: Walk, part: p.Pattern, names: frozenset[str], inner: p.Pattern, at: Place) -> None:
+def _place_exists(
+    walk: PatternWalk, part: p.Pattern, names: frozenset[str], inner: p.Pattern, at: PartPlacement
+) -> None:
     inner_scope = (names, (*at.innermost, next(walk.numbers)))
     at = replace(at, inner=(*at.inner, inner_scope))
     if (at.block.wanted is not None and not at.in_loop) or at.hidden is not None:
@@ -565,13 +571,13 @@ def with_picks(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps of a check, each taking no more events than matter.
 
     >>> from neelc.runtime.program import Bounds
-    >>> chain = (Take("b", "B"), Take("c", "C", Bounds(after=("b",))))
+    >>> chain = (PlannedTake("b", "B"), PlannedTake("c", "C", Bounds(after=("b",))))
     >>> [step.pick for step in with_picks(chain)]
     ['EARLIEST', 'ANY']
     """
     return tuple(
         replace(step, pick=_PICKS.get(frozenset(later.get(step.variable, ())), ALL))
-        if isinstance(step, Take)
+        if isinstance(step, PlannedTake)
         else step
         for step, later in with_later_uses(steps)
     )
@@ -586,7 +592,7 @@ def with_later_uses(steps: Sequence[Step]) -> list[tuple[Step, Uses]]:
     found: list[tuple[Step, Uses]] = []
     later: dict[str, set[str]] = {}
     for step in reversed(steps):
-        bound = [step.variable] if isinstance(step, Take) else []
+        bound = [step.variable] if isinstance(step, PlannedTake) else []
         found.append((step, {name: frozenset(later.get(name, ())) for name in bound}))
         for name, use in uses(step):
             later.setdefault(name, set()).add(use)
@@ -596,7 +602,7 @@ def with_later_uses(steps: Sequence[Step]) -> list[tuple[Step, Uses]]:
 def uses(step: Step) -> Iterator[tuple[str, str]]:
     """The variables that a step looks at, and how."""
     match step:
-        case Take(bounds=bounds, differs=differs, where=where):
+        case PlannedTake(bounds=bounds, differs=differs, where=where):
             yield from ((name, "after") for name in bounds.after)
             yield from ((name, "before") for name in bounds.before)
             named = {name for window in bounds.within for name in window.events}
@@ -605,11 +611,11 @@ def uses(step: Step) -> Iterator[tuple[str, str]]:
             yield from ((name, "other") for name in named)
         case Rename(variable):
             yield variable, "other"
-        case Filter(condition):
+        case PlannedFilter(condition):
             yield from ((name, "other") for name in names_in(condition))
-        case Absent(steps) | Present(steps) | EachElement(steps=steps):
+        case PlannedAbsent(steps) | PlannedPresent(steps) | PlannedEachElement(steps=steps):
             yield from ((name, "other") for inner in steps for name, _ in uses(inner))
-        case Repeat(first=first, next=following):
+        case PlannedRepeat(first=first, next=following):
             yield from ((name, "other") for inner in (*first, *following) for name, _ in uses(inner))
         case AnyBound():
             return  # it asks whether there is an event, not which

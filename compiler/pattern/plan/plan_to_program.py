@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Expr
 from neelc.pattern.plan import steps as s
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns, renamed
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.pattern.plan.lists import BEFORE, CURRENT, FIRST, LAST, element, ranges, without_names
@@ -28,14 +28,14 @@ def running_folds(variable: str, steps: tuple[r.Step, ...], values: KernelValues
 def _totals(steps: tuple[r.Step, ...]) -> Iterator[str]:
     for step in steps:
         match step:
-            case r.Filter(condition):
+            case r.FilterStep(condition):
                 yield from _totals_in(condition)
             case r.Take(where=where):
                 for condition in where:
                     yield from _totals_in(condition)
             case r.Absent(inner) | r.Present(inner) | r.EachElement(steps=inner):
                 yield from _totals(inner)
-            case r.Repeat(first=first, next=following):
+            case r.RepeatStep(first=first, next=following):
                 yield from _totals((*first, *following))
 
 
@@ -59,7 +59,7 @@ class KernelSteps:
 
 
 def plan_to_steps(plan: s.Plan, columns: EventColumns) -> KernelSteps:
-    """The plan's steps for the kernel; raises `Unsupported` if a check needs what the kernel cannot
+    """The plan's steps for the kernel; raises `UnsupportedQuery` if a check needs what the kernel cannot
     compute."""
     values = KernelValues(columns, frozenset(may_be_absent(plan.steps)))
     residual: list[Expr] = []
@@ -72,13 +72,13 @@ def plan_to_steps(plan: s.Plan, columns: EventColumns) -> KernelSteps:
 def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
     for step in steps:
         match step:
-            case s.Take(variable=variable, when=when) if when:
+            case s.PlannedTake(variable=variable, when=when) if when:
                 yield variable
             case s.Rename(variable, new):
                 yield from (variable, new)
-            case s.Absent(inner) | s.Present(inner) | s.EachElement(steps=inner):
+            case s.PlannedAbsent(inner) | s.PlannedPresent(inner) | s.PlannedEachElement(steps=inner):
                 yield from may_be_absent(inner)
-            case s.Repeat(variable, names, first, when=when):
+            case s.PlannedRepeat(variable, names, first, when=when):
                 if when:
                     yield variable
                 # The first iteration has none before it, and an empty list has no element.
@@ -86,21 +86,21 @@ def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
                 for place in (FIRST, LAST, BEFORE, *step.places):
                     yield from (element(variable, place) + rest for rest in inner_names)
                 yield from may_be_absent(first)
-            case s.Follow():
+            case s.PlannedFollow():
                 yield from absent_in_runs(step)
 
 
 def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | None:
     """A step of the match itself: what the kernel cannot compute is judged on complete matches."""
     match step:
-        case s.Take(where=where, when=()):
+        case s.PlannedTake(where=where, when=()):
             return _take(replace(step, where=tuple(_computable(where, values, residual))), values)
-        case s.Filter(condition, ()):
+        case s.PlannedFilter(condition, ()):
             left = tuple(_computable((condition,), values, residual))
-            return r.Filter(values.value(left[0])) if left else None
-        case s.Repeat(when=()):
+            return r.FilterStep(values.value(left[0])) if left else None
+        case s.PlannedRepeat(when=()):
             return _repeat(step, values, residual)
-        case s.EachElement(steps=(s.Filter(when=()) as inner,), when=()):
+        case s.PlannedEachElement(steps=(s.PlannedFilter(when=()) as inner,), when=()):
             try:
                 return _inner_each(step, values)
             except NotInKernel:
@@ -108,12 +108,12 @@ def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | N
                     raise
                 residual.append(inner.condition)
                 return None
-        case s.Follow():
+        case s.PlannedFollow():
             return follow_to_program(step, values, lambda one: _judging(one, values))
     return _inner(step, values)
 
 
-def _repeat(step: s.Repeat, values: KernelValues, residual: list[Expr]) -> r.Repeat:
+def _repeat(step: s.PlannedRepeat, values: KernelValues, residual: list[Expr]) -> r.RepeatStep:
     """What the kernel cannot judge of elements is judged on complete lists: those of the first element, as
     they are for it, where they are not for all."""
     later: list[Expr] = []
@@ -130,9 +130,9 @@ def _repeat(step: s.Repeat, values: KernelValues, residual: list[Expr]) -> r.Rep
 
 
 def _list(
-    step: s.Repeat, first: tuple[r.Step, ...], following: tuple[r.Step, ...], values: KernelValues
-) -> r.Repeat:
-    return r.Repeat(
+    step: s.PlannedRepeat, first: tuple[r.Step, ...], following: tuple[r.Step, ...], values: KernelValues
+) -> r.RepeatStep:
+    return r.RepeatStep(
         step.variable,
         step.names,
         first,
@@ -145,7 +145,7 @@ def _list(
     )
 
 
-def _early(step: s.Repeat, values: KernelValues) -> Iterator[r.Value]:
+def _early(step: s.PlannedRepeat, values: KernelValues) -> Iterator[r.Value]:
     for condition in step.early:
         try:
             yield values.value(condition)
@@ -161,7 +161,7 @@ def _body(steps: tuple[s.Step, ...], values: KernelValues, residual: list[Expr])
 def _with_folds(step: r.Step, values: KernelValues) -> r.Step:
     """The step with the folds that are asked of its list, by itself or by other steps."""
     match step:
-        case r.Repeat():
+        case r.RepeatStep():
             mine = [found for found in values.folds.values() if found.variable == step.variable]
             return replace(
                 step,
@@ -194,19 +194,19 @@ def _computable(conditions: Sequence[Expr], values: KernelValues, residual: list
 def _inner(step: s.Step, values: KernelValues) -> r.Step:
     try:
         match step:
-            case s.Take():
+            case s.PlannedTake():
                 return _take(step, values)
-            case s.Filter(condition, when):
-                return r.Filter(values.value(condition), when)
-            case s.Absent(steps, when):
+            case s.PlannedFilter(condition, when):
+                return r.FilterStep(values.value(condition), when)
+            case s.PlannedAbsent(steps, when):
                 return r.Absent(tuple(_inner(inner, values) for inner in steps), when)
-            case s.Present(steps, when):
+            case s.PlannedPresent(steps, when):
                 return r.Present(tuple(_inner(inner, values) for inner in steps), when)
-            case s.EachElement():
+            case s.PlannedEachElement():
                 return _inner_each(step, values)
-            case s.Follow():
+            case s.PlannedFollow():
                 return follow_to_program(step, values, lambda one: _judging(one, values))
-            case s.Repeat():
+            case s.PlannedRepeat():
                 first, following = (
                     tuple(_inner(inner, values) for inner in steps) for steps in (step.first, step.next)
                 )
@@ -214,10 +214,10 @@ def _inner(step: s.Step, values: KernelValues) -> r.Step:
             case _:
                 return step
     except NotInKernel as condition:
-        raise Unsupported(f"the condition `{condition}` in a part that is only looked for") from None
+        raise UnsupportedQuery(f"the condition `{condition}` in a part that is only looked for") from None
 
 
-def _inner_each(step: s.EachElement, values: KernelValues) -> r.EachElement:
+def _inner_each(step: s.PlannedEachElement, values: KernelValues) -> r.EachElement:
     """Raises `NotInKernel`."""
     steps = tuple(_judging(inner, values) for inner in step.steps)
     return r.EachElement(
@@ -228,13 +228,13 @@ def _inner_each(step: s.EachElement, values: KernelValues) -> r.EachElement:
 def _judging(step: s.Step, values: KernelValues) -> r.Step:
     """Raises `NotInKernel`."""
     match step:
-        case s.Filter(condition, when):
-            return r.Filter(values.value(condition), when)
-        case s.EachElement():
+        case s.PlannedFilter(condition, when):
+            return r.FilterStep(values.value(condition), when)
+        case s.PlannedEachElement():
             return _inner_each(step, values)
     return _inner(step, values)
 
 
-def _take(step: s.Take, values: KernelValues) -> r.Take:
+def _take(step: s.PlannedTake, values: KernelValues) -> r.Take:
     where = tuple(values.value(condition) for condition in step.where)
     return r.Take(step.variable, step.role, step.bounds, step.differs, where, step.pick, step.when)

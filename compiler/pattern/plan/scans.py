@@ -21,7 +21,7 @@ from neelc.ir.program import EventType, Match, Member, Stream
 
 
 @dataclass(frozen=True)
-class Component:
+class ScanComponent:
     """A component of a pattern and the type of its events.
 
     `around` are the parts it stands in, innermost first, itself included. `list` names the closure that it
@@ -63,9 +63,9 @@ class Component:
         match event:
             case e.Variable(name):
                 return name == self.variable and not self.is_element
-            case e.At(e.Variable(name), e.Index("CURRENT", 0)):
+            case e.ListElement(e.Variable(name), e.Index("CURRENT", 0)):
                 return name == self.variable and self.is_element
-            case e.Inner(e.At(e.Variable(name), e.Index("CURRENT", 0)), inner):
+            case e.InnerVariable(e.ListElement(e.Variable(name), e.Index("CURRENT", 0)), inner):
                 return inner == self.variable and name == self.list
         return False
 
@@ -77,15 +77,15 @@ def _events_named(node: Node) -> tuple[e.EventRef, ...]:
     return tuple(event for child in children(node) for event in _events_named(child))
 
 
-def components(query: Match) -> tuple[Component, ...]:
+def components(query: Match) -> tuple[ScanComponent, ...]:
     """All components of a query, in the order they are written."""
     types = {known.name: known for known in query.types}
 
-    def below(part: p.Pattern, above: tuple[p.Pattern, ...], inside: str | None) -> Iterator[Component]:
+    def below(part: p.Pattern, above: tuple[p.Pattern, ...], inside: str | None) -> Iterator[ScanComponent]:
         around = (part, *above)
         match part:
             case p.Event(kind, variable):
-                yield Component(part, types[kind], variable or inside or "", around, inside)
+                yield ScanComponent(part, types[kind], variable or inside or "", around, inside)
             case p.Repeat(inner, variable=variable):
                 yield from below(inner, around, variable)
             case _:
@@ -138,13 +138,13 @@ def _uses(query: Match) -> Iterator[tuple[str | None, str | None]]:
 
 def _uses_in(node: Node) -> Iterator[tuple[str | None, str | None]]:
     match node:
-        case e.Aggregate("count", e.Whole()):
+        case e.Aggregate("count", e.WholeEvent()):
             return  # events are counted, not looked into
-        case e.Same(attributes):
+        case e.SameAttributes(attributes):
             yield from ((None, name) for name in attributes)
         case e.Attribute(event, name):
             yield from ((variable, name) for variable in _variables(event))
-        case e.Whole(event):
+        case e.WholeEvent(event):
             yield from ((variable, None) for variable in _variables(event))
         case _:
             for child in children(node):
@@ -153,13 +153,13 @@ def _uses_in(node: Node) -> Iterator[tuple[str | None, str | None]]:
 
 def _variables(event: e.EventRef) -> tuple[str, ...]:
     """The variable whose event is meant: the inner one of an iteration."""
-    if isinstance(event, e.Inner):
+    if isinstance(event, e.InnerVariable):
         return (event.name,)
     return tuple(node.name for node in walk(event) if isinstance(node, e.Variable))
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ComponentFilter:
     """The events that one component can use: their types, and conditions that each of them must meet."""
 
     component: str
@@ -177,7 +177,7 @@ class Scan:
 
     stream: Stream
     types: tuple[str, ...]
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[ComponentFilter, ...]
     columns: tuple[str, ...]
     width: int
     everything: str | None = None
@@ -208,7 +208,7 @@ def _scan(query: Match, stream: Stream, everything: str | None) -> Scan:
         if own:
             members += own
             types = tuple(_value(member) for member in own if member.value is not None)
-            wanted.append(Wanted(component.text, types, tuple(single_conditions(component))))
+            wanted.append(ComponentFilter(component.text, types, tuple(single_conditions(component))))
     all_types = everything or any(member.value is None for member in members)
     types = () if all_types else tuple(dict.fromkeys(_value(member) for member in members))
     columns = columns_of(query, stream)
@@ -229,14 +229,14 @@ def _reason_for_everything(query: Match) -> str | None:
     return None
 
 
-def single_conditions(component: Component) -> Iterator[str]:
+def single_conditions(component: ScanComponent) -> Iterator[str]:
     """What every event bound to the component must meet, whatever else is in the match.
 
     Conditions of all the parts around it count, whether it is optional or not: where it is bound, they must
     hold. A condition around a negative part cannot name it, one inside must hold for it to be a hit.
     """
     for conjunct in (conjunct for part in component.around for conjunct in conjuncts(part.where)):
-        if isinstance(conjunct, e.Same):
+        if isinstance(conjunct, e.SameAttributes):
             known = [column.name for column in component.type.columns]
             names = [name for name in conjunct.attributes if find(name, map(written, known))]
             yield from (f"{component.element}.{name} IS NOT NULL" for name in names)

@@ -26,7 +26,7 @@ from neelc.runtime.program import (
     ALL,
     EVERYWHERE,
     AnyBound,
-    Between,
+    BetweenGroups,
     Bounds,
     Choose,
     Closure,
@@ -38,9 +38,9 @@ from neelc.runtime.program import (
 )
 
 __all__ = [
-    "Absent", "AnyBound", "Between", "Bounds", "Choose", "Closure", "EachElement", "Filter", "Follow",
-    "Judged", "Move", "Plan", "Present", "Rename", "Repeat", "Role", "State", "Step", "Take", "When",
-    "Within",
+    "AnyBound", "BetweenGroups", "Bounds", "Choose", "Closure", "Plan", "PlannedAbsent",
+    "PlannedEachElement", "PlannedFilter", "PlannedFollow", "PlannedMove", "PlannedMoveCondition",
+    "PlannedPresent", "PlannedRepeat", "PlannedTake", "Rename", "Role", "State", "Step", "When", "Within",
 ]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Take:
+class PlannedTake:
     """Bind `variable` to each event of `role` that lies within `bounds`, differs from `differs` and meets
     `where`."""
 
@@ -73,7 +73,7 @@ class Take:
 
 
 @dataclass(frozen=True)
-class Filter:
+class PlannedFilter:
     """Keep the rows for which the condition is true."""
 
     condition: Expr
@@ -81,7 +81,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Absent:
+class PlannedAbsent:
     """Keep the rows that `steps` cannot extend. `part` is the negative part, as written."""
 
     steps: tuple[Step, ...]
@@ -90,7 +90,7 @@ class Absent:
 
 
 @dataclass(frozen=True)
-class Present:
+class PlannedPresent:
     """Keep the rows that `steps` can extend, each once. Without a `part` it is not asked for by the
     pattern: it drops early what cannot become a match."""
 
@@ -100,7 +100,7 @@ class Present:
 
 
 @dataclass(frozen=True)
-class Repeat:
+class PlannedRepeat:
     """Bind a list: see `runtime.program.Repeat`."""
 
     variable: str
@@ -115,7 +115,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class EachElement:
+class PlannedEachElement:
     """Judge each element of a list: see `runtime.elements.EachElement`."""
 
     variable: str
@@ -128,7 +128,7 @@ class EachElement:
 
 
 @dataclass(frozen=True)
-class Judged:
+class PlannedMoveCondition:
     """A condition of a move: see `runtime.moves.Judged`."""
 
     condition: Expr
@@ -138,33 +138,44 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Move:
+class PlannedMove:
     """How a run goes on: see `runtime.moves.Move`."""
 
     source: int
     target: int
-    take: Take
+    take: PlannedTake
     least: int = 0
     most: int | None = None
     iteration: str = "FIRST"
     renames: tuple[tuple[str, str], ...] = ()
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[PlannedMoveCondition, ...] = ()
     checks: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
-class Follow:
+class PlannedFollow:
     """Bind all variables of a SEQ, event by event: see `runtime.program.Follow`."""
 
     states: tuple[State, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[PlannedMove, ...]
     closures: tuple[Closure, ...] = ()
     contiguous: bool = False
     marks: tuple[tuple[str, str], ...] = ()
     when: When = ()
 
 
-Step = Choose | Take | Rename | Filter | AnyBound | Absent | Present | Repeat | EachElement | Follow
+Step = (
+    Choose
+    | PlannedTake
+    | Rename
+    | PlannedFilter
+    | AnyBound
+    | PlannedAbsent
+    | PlannedPresent
+    | PlannedRepeat
+    | PlannedEachElement
+    | PlannedFollow
+)
 
 
 @dataclass(frozen=True)
@@ -208,7 +219,9 @@ def types_of_variables(plan: Plan) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-def _types_of_elements(repeat: Repeat, types: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _types_of_elements(
+    repeat: PlannedRepeat, types: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
     """The types of the names that a list's events have: those of their elements."""
     found: dict[str, tuple[str, ...]] = {}
     for name in repeat.names:
@@ -220,29 +233,30 @@ def _types_of_elements(repeat: Repeat, types: dict[str, tuple[str, ...]]) -> dic
     return found
 
 
-def takes(steps: tuple[Step, ...]) -> Iterator[Take]:
+def takes(steps: tuple[Step, ...]) -> Iterator[PlannedTake]:
     for step in steps:
         match step:
-            case Take():
+            case PlannedTake():
                 yield step
-            case Absent(inner) | Present(inner) | EachElement(steps=inner):
+            case PlannedAbsent(inner) | PlannedPresent(inner) | PlannedEachElement(steps=inner):
                 yield from takes(inner)
-            case Repeat(first=first, next=following):
+            case PlannedRepeat(first=first, next=following):
                 yield from takes((*first, *following))
-            case Follow(moves=moves):
+            case PlannedFollow(moves=moves):
                 yield from (move.take for move in moves)
 
 
-def repeats(steps: tuple[Step, ...]) -> Iterator[Repeat]:
+def repeats(steps: tuple[Step, ...]) -> Iterator[PlannedRepeat]:
     for step in steps:
         match step:
-            case Repeat():
+            case PlannedRepeat():
                 yield step
-            case Follow(closures=closures):
+            case PlannedFollow(closures=closures):
                 yield from (
-                    Repeat(one.variable, one.names, (), (), 0, None, places=one.places) for one in closures
+                    PlannedRepeat(one.variable, one.names, (), (), 0, None, places=one.places)
+                    for one in closures
                 )
-            case Absent(inner) | Present(inner) | EachElement(steps=inner):
+            case PlannedAbsent(inner) | PlannedPresent(inner) | PlannedEachElement(steps=inner):
                 yield from repeats(inner)
 
 
@@ -261,24 +275,24 @@ def names_of_bounds(bounds: Bounds) -> Iterator[str]:
 def names_of_step(step: Step) -> Iterator[str]:
     """Every variable that a step names but does not bind itself; an inner step's own ones are among them."""
     match step:
-        case Take(bounds=bounds, differs=differs, where=where, variable=variable):
+        case PlannedTake(bounds=bounds, differs=differs, where=where, variable=variable):
             yield from names_of_bounds(bounds)
             yield from differs
             yield from (name for condition in where for name in names_in(condition) if name != variable)
         case Rename(variable):
             yield variable
-        case Filter(condition):
+        case PlannedFilter(condition):
             yield from names_in(condition)
         case AnyBound(variables):
             yield from variables
-        case Absent(steps) | Present(steps):
+        case PlannedAbsent(steps) | PlannedPresent(steps):
             for inner in steps:
                 yield from names_of_step(inner)
-        case EachElement(variable, names, steps):
+        case PlannedEachElement(variable, names, steps):
             yield from lists_of(variable, names)
             for name in (name for inner in steps for name in names_of_step(inner)):
                 if not is_of_iteration(name) or list_of(name) != variable:
                     yield name
-        case Repeat(variable, first=first, next=following):
+        case PlannedRepeat(variable, first=first, next=following):
             inner_names = (name for inner in (*first, *following) for name in names_of_step(inner))
             yield from (name for name in inner_names if list_of(name) != variable)

@@ -9,8 +9,8 @@ from neelc.ir.conditions import conjuncts
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
-from neelc.pattern.analysis.equalities import Known, Place, missing
-from neelc.pattern.analysis.regions import NEXT_MATCH, TOGETHER, Roles, spots, with_condition
+from neelc.pattern.analysis.equalities import EqualityScope, RegionEqualities, missing
+from neelc.pattern.analysis.regions import NEXT_MATCH, TOGETHER, QueryRoles, spots, with_condition
 
 
 def close_equalities(query: Match) -> Match | None:
@@ -50,14 +50,14 @@ def close_equalities(query: Match) -> Match | None:
 
     >>> close_equalities(query("SEQ(A a, B b, C c) WHERE a.x = c.x AND b.x = c.x USING SKIP TILL NEXT MATCH"))
     """
-    known = Known.around(Roles(query))
+    known = RegionEqualities.around(QueryRoles(query))
     visible = frozenset(targets(query.pattern))
     timed = query.strategy == NEXT_MATCH
-    pattern = _closed(query.pattern, known, Place(visible, visible, visible), timed)
+    pattern = _closed(query.pattern, known, EqualityScope(visible, visible, visible), timed)
     return None if pattern is query.pattern else replace(query, pattern=pattern)
 
 
-def _closed(part: p.Pattern, known: Known, place: Place, timed: bool) -> p.Pattern:
+def _closed(part: p.Pattern, known: RegionEqualities, place: EqualityScope, timed: bool) -> p.Pattern:
     """`part`, the root of a region, with what follows from what is known."""
     known = known.and_of(part)
     place = replace(place, sure=_sure(part) & place.own, visible=place.visible | set(targets(part)))
@@ -72,7 +72,9 @@ def _sure(part: p.Pattern) -> frozenset[str]:
     return frozenset(event.variable for event in events if isinstance(event, p.Event) and event.variable)
 
 
-def _with_regions(part: p.Pattern, known: Known, visible: frozenset[str], timed: bool) -> p.Pattern:
+def _with_regions(
+    part: p.Pattern, known: RegionEqualities, visible: frozenset[str], timed: bool
+) -> p.Pattern:
     """`part` with the regions inside it closed."""
 
     def change(child: Node) -> Node:
@@ -80,7 +82,7 @@ def _with_regions(part: p.Pattern, known: Known, visible: frozenset[str], timed:
             return child
         if isinstance(part, TOGETHER):
             return _with_regions(child, known, visible, timed)
-        place = Place(frozenset(targets(child)), frozenset(), visible)
+        place = EqualityScope(frozenset(targets(child)), frozenset(), visible)
         match part:
             case p.Exists(variables):
                 place = replace(place, own=frozenset(variables), lifts=True)

@@ -9,10 +9,10 @@ from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import targets
 from neelc.pattern.analysis.equalities import Equality, classes, equalities, equality
-from neelc.pattern.analysis.regions import Facts, Spot, filtered, region_conjuncts, with_condition
+from neelc.pattern.analysis.regions import QueryFacts, RegionPart, filtered, region_conjuncts, with_condition
 
 
-def decorrelate_negation(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def decorrelate_negation(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """In a negation, an equality between two of its events becomes two with the same value outside.
 
     So each negated event is compared with the match alone, and no condition ties them together: what
@@ -49,7 +49,7 @@ def decorrelate_negation(part: p.Pattern, facts: Facts) -> p.Pattern | None:
     if not ties:
         return None
 
-    def stays(conjunct: Expr, spot: Spot) -> bool:
+    def stays(conjunct: Expr, spot: RegionPart) -> bool:
         return equality(conjunct) not in ties
 
     loose = dict.fromkeys(side for equal in known if equal in ties for side in equal.sides)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from neelc.ir.patterns import And, AndNeg, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import distributed
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def distribute_conjunction(part: Pattern, facts: Facts) -> Pattern | Refused | None:
+def distribute_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """An AND with an OR in it is an OR of ANDs, one for each branch; so is an AND_NEG.
 
     A match takes one branch, and the variables of the others are NULL. The scope of a part is the AND's; in

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from neelc.ir.patterns import Exists, Or, Pattern, targets
 from neelc.pattern.analysis.absent import without
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import branches_of
 
 
-def distribute_exists(part: Pattern, facts: Facts) -> Pattern | None:
+def distribute_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """There is a p or a q: there is a p, or there is a q.
 
     What is asked of the EXISTS does not name the dropped variables, and is asked of the new OR. What is asked

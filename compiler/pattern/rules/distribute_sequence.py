@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from neelc.ir.patterns import Pattern, Seq
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import distributed
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def distribute_sequence(part: Pattern, facts: Facts) -> Pattern | Refused | None:
+def distribute_sequence(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """A SEQ with an OR in it is an OR of SEQs, one for each branch (NEEL, table III).
 
     A match takes one branch, the variables of the others are NULL, and the extent of the OR is that of the

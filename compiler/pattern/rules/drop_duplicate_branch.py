@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from neelc.ir.node import walk
 from neelc.ir.patterns import Exists, Not, Or, Pattern, targets
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import renamed
 
 
-def drop_duplicate_branch(part: Pattern, facts: Facts) -> Pattern | None:
+def drop_duplicate_branch(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """A branch of an OR that says what an earlier branch says adds no match: the result is a set.
 
     In a query no two branches are equal, because all variables differ; pushing negations down and
@@ -21,16 +21,16 @@ def drop_duplicate_branch(part: Pattern, facts: Facts) -> Pattern | None:
     >>> from neelc.pattern.rules.examples import query
     >>> text = "OR(SEQ(A a, !B b, C c), SEQ(A a_2, !(B b_2 : b_2.x > a_2.x), C c_2))"
     >>> branches = renamed(query(text).pattern, {"a_2": "a", "c_2": "c"})
-    >>> print(drop_duplicate_branch(branches, Facts(lambda: query(text))))
+    >>> print(drop_duplicate_branch(branches, QueryFacts(lambda: query(text))))
     None
     >>> text = "OR(SEQ(A a, !B b, C c), SEQ(A a_2, !B b_2, C c_2), EXISTS d : SEQ(A a_3, C c_3, D d))"
     >>> branches = renamed(query(text).pattern, {"a_2": "a", "c_2": "c", "a_3": "a", "c_3": "c"})
-    >>> print(drop_duplicate_branch(branches, Facts(lambda: query(text))))
+    >>> print(drop_duplicate_branch(branches, QueryFacts(lambda: query(text))))
     OR(SEQ(A a, !B b, C c), EXISTS d : SEQ(A a, C c, D d))
 
     Not when the branches bind different variables: these are NULL in turn.
 
-    >>> drop_duplicate_branch(query("OR(A a, A b)").pattern, Facts(lambda: query("OR(A a, A b)")))
+    >>> drop_duplicate_branch(query("OR(A a, A b)").pattern, QueryFacts(lambda: query("OR(A a, A b)")))
     """
     if not isinstance(part, Or):
         return None

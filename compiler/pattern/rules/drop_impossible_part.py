@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.pattern.analysis.absent import impossible, is_impossible
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 
-def drop_impossible_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def drop_impossible_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """What needs an impossible part is impossible, and what must not have one goes.
 
     A list needs all its positive parts, an OR one of its branches, an EXISTS its body, and a repetition its

@@ -39,13 +39,13 @@ def drop_wider_window(query: Match) -> Match | None:
     >>> print(drop_wider_window(query("EXISTS b : AND(B b, SEQ(C c, D d) WITHIN 9) WITHIN 9")).pattern)
     EXISTS b : AND(B b, SEQ(C c, D d))
     """
-    around = () if query.within is None else (Around(query.within),)
+    around = () if query.within is None else (OuterWindow(query.within),)
     pattern = _narrowed(query.pattern, around)
     return None if pattern is query.pattern else replace(query, pattern=pattern)
 
 
 @dataclass(frozen=True)
-class Around:
+class OuterWindow:
     """A window around a part; variables in `hidden` do not count in it."""
 
     window: p.Window
@@ -58,12 +58,12 @@ class Around:
         return is_enough and not self.hidden.intersection(targets(part))
 
 
-def _narrowed(part: p.Pattern, around: tuple[Around, ...]) -> p.Pattern:
+def _narrowed(part: p.Pattern, around: tuple[OuterWindow, ...]) -> p.Pattern:
     own = part.within
     if own is not None and any(window.bounds(part) for window in around):
         part = replace(part, within=None)
     elif own is not None:
-        around = (*around, Around(own))
+        around = (*around, OuterWindow(own))
     match part:
         case p.Not():
             around = ()
@@ -78,10 +78,10 @@ def _narrowed(part: p.Pattern, around: tuple[Around, ...]) -> p.Pattern:
     return map_children(part, change)
 
 
-def _hiding(around: tuple[Around, ...], names: Iterable[str]) -> tuple[Around, ...]:
+def _hiding(around: tuple[OuterWindow, ...], names: Iterable[str]) -> tuple[OuterWindow, ...]:
     return tuple(replace(window, hidden=window.hidden.union(names)) for window in around)
 
 
-def _in_closure(window: Around, variable: str | None, inner: p.Pattern) -> Around:
+def _in_closure(window: OuterWindow, variable: str | None, inner: p.Pattern) -> OuterWindow:
     """Where a list is hidden, so are the events of its iterations."""
     return replace(window, hidden=window.hidden | declared(inner)) if variable in window.hidden else window

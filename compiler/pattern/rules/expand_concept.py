@@ -12,10 +12,10 @@ from neelc.ir.patterns import all_parts
 from neelc.ir.program import EventType, Match, Member
 from neelc.pattern.analysis.branches import branches, too_many
 from neelc.pattern.analysis.regions import ANY_MATCH
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def expand_concept(query: Match) -> Match | Refused | None:
+def expand_concept(query: Match) -> Match | RefusalReason | None:
     """An event of a type with several members is one of one of them: an OR with one event for each.
 
     A choice, not a simplification: each member can then be scanned, ordered and shared by itself, and the
@@ -45,7 +45,7 @@ def expand_concept(query: Match) -> Match | Refused | None:
     if counted is query.pattern:
         return None
     if reason := too_many(max(map(branches, _regions(counted)))):
-        return Refused(reason)
+        return RefusalReason(reason)
     members = {
         concept.name: tuple(_alone(member, concept, known).name for member in concept.members)
         for concept in concepts

@@ -10,11 +10,11 @@ from neelc.ir.expressions import Expr, Variable
 from neelc.ir.node import Node, map_children
 from neelc.pattern.analysis.absent import impossible, is_impossible
 from neelc.pattern.analysis.contradictions import contradict, times_in_order
-from neelc.pattern.analysis.regions import TOGETHER, Facts, is_member, range_of, region_conjuncts, spots
+from neelc.pattern.analysis.regions import TOGETHER, QueryFacts, is_member, range_of, region_conjuncts, spots
 from neelc.scalar.evaluate_constants import FALSE
 
 
-def find_contradiction(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def find_contradiction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """Conditions that cannot be TRUE together leave their part no match: its condition becomes FALSE.
 
     All conditions of a region are judged on the same binding (`regions.py`), and those of a branch, of an
@@ -60,7 +60,7 @@ class _Search:
     elements they have at least."""
 
     root: p.Pattern
-    facts: Facts
+    facts: QueryFacts
     known: tuple[Expr, ...] = ()
     least: Mapping[str, int] = field(default_factory=dict)
 

@@ -8,12 +8,12 @@ from neelc.ir.program import Match, Stream
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.absent import impossible
 from neelc.pattern.analysis.contradictions import least_events, least_sequence
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 TICKS: dict[DataType, str] = {DATE: "DAY", TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND"}
 
 
-def find_impossible_window(part: Pattern, facts: Facts) -> Pattern | None:
+def find_impossible_window(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """A window too small for the events that must lie in it leaves its part no match.
 
     All events of a part are among those that `WITHIN n EVENTS` counts, and no two are the same. Of events

@@ -7,10 +7,10 @@ from typing import TypeGuard
 
 from neelc.ir.conditions import conjoin, has_same
 from neelc.ir.patterns import And, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 
-def flatten_conjunction(part: Pattern, facts: Facts) -> Pattern | None:
+def flatten_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """An AND directly inside an AND asks for nothing more: splice it in.
 
     Each part of an AND is judged in the AND's own scope, negative ones too, and the scope of the inner AND is

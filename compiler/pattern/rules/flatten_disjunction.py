@@ -6,11 +6,11 @@ from dataclasses import replace
 from operator import is_
 
 from neelc.ir.patterns import Or, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import branches_of
 
 
-def flatten_disjunction(part: Pattern, facts: Facts) -> Pattern | None:
+def flatten_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """One of several, one of which is one of several: one of all of them.
 
     The condition and the window of the inner OR go to each of its branches: they are judged when one of those

@@ -7,10 +7,10 @@ from typing import TypeGuard
 
 from neelc.ir.conditions import conjoin, has_same
 from neelc.ir.patterns import Pattern, Seq
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 
-def flatten_sequence(part: Pattern, facts: Facts) -> Pattern | None:
+def flatten_sequence(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """A SEQ directly inside a SEQ adds no order of its own: splice it in (NEEL, table II).
 
     The scope of a part runs from the end of the positive part before it to the start of the one after it. At

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.patterns import Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.scalar.evaluate_constants import folded
 
 
-def fold_constants(part: Pattern, facts: Facts) -> Pattern | None:
+def fold_constants(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """What speaks of no event is computed once, now.
 
     The value is the reference interpreter's own, and has the same type, so that what stands around it means

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.patterns import Pattern, targets
-from neelc.pattern.analysis.regions import TOGETHER, Facts, Spot, filtered, is_timed, with_condition
+from neelc.pattern.analysis.regions import (
+    TOGETHER,
+    QueryFacts,
+    RegionPart,
+    filtered,
+    is_timed,
+    with_condition,
+)
 
 
-def lift_condition(part: Pattern, facts: Facts) -> Pattern | None:
+def lift_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """A condition on a part that speaks of other parts too stands at the list that binds them all.
 
     NEEL+, 4.1 (predicate relocation): there a condition waits at the component that is reached last; here it
@@ -46,10 +53,10 @@ def lift_condition(part: Pattern, facts: Facts) -> Pattern | None:
     bound = frozenset(targets(part))
     lifted: list[Expr] = []
 
-    def stays(conjunct: Expr, spot: Spot) -> bool:
+    def stays(conjunct: Expr, spot: RegionPart) -> bool:
         own = frozenset(targets(spot.part))
         names = names_in(conjunct)
-        if isinstance(conjunct, Same) or not spot.sees(conjunct) or names & bound <= own:
+        if isinstance(conjunct, SameAttributes) or not spot.sees(conjunct) or names & bound <= own:
             return True
         if not names & own and is_timed(part, facts):
             return True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.patterns import Exists, Pattern, Seq, targets
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.negations import is_closed
 from neelc.pattern.rules.rebuilding import constrained
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def lift_exists(part: Pattern, facts: Facts) -> Pattern | Refused | None:
+def lift_exists(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """`SEQ(p, EXISTS x : q, r)` is `EXISTS x : SEQ(p, q, r)`, if p and r do not look at where x lies.
 
     >>> from neelc.pattern.rules.examples import after
@@ -58,7 +58,7 @@ def lift_exists(part: Pattern, facts: Facts) -> Pattern | Refused | None:
         if not isinstance(inner, Exists):
             continue
         if reason := _obstacle(part, place, inner):
-            refused = Refused(reason, inner)
+            refused = RefusalReason(reason, inner)
         elif body := constrained(inner.part, inner.where):
             parts[-1] = body
             dropped += inner.variables

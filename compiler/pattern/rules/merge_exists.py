@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.patterns import Exists, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained
 
 
-def merge_exists(part: Pattern, facts: Facts) -> Pattern | None:
+def merge_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """There is an x for which there is a y: there are an x and a y. An EXISTS that drops nothing is its part.
 
     Either way x and y lie in the scope, and differ from each other and from all events of the match. What is

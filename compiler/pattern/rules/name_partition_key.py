@@ -7,33 +7,33 @@ from dataclasses import replace
 from neelc.ir import patterns as p
 from neelc.ir.expressions import (
     COMPARISONS,
-    At,
     Attribute,
     Binary,
     EventRef,
     Expr,
     Index,
     IsNull,
-    Same,
+    ListElement,
+    SameAttributes,
     Variable,
 )
 from neelc.ir.names import bare, same
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Match
 from neelc.ir.types import FLOAT
-from neelc.pattern.analysis.equalities import Known, same_at
-from neelc.pattern.analysis.keys import Loose, cover, is_alike, sure_roles
+from neelc.pattern.analysis.equalities import RegionEqualities, same_at
+from neelc.pattern.analysis.keys import LooseRole, cover, is_alike, sure_roles
 from neelc.pattern.analysis.regions import (
     NEXT_MATCH,
-    Roles,
-    Spot,
+    QueryRoles,
+    RegionPart,
     filtered,
     plain,
     region_conjuncts,
     spots,
     with_condition,
 )
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 # Equalities that an `[id]` at the root of a pattern makes needless.
 
@@ -52,7 +52,7 @@ def without_implied(part: p.Pattern, name: str, sure: frozenset[str] = frozenset
     """
     sure = sure.union(*(_bound(spot.part) for spot in spots(part)))
 
-    def stays(conjunct: Expr, spot: Spot) -> bool:
+    def stays(conjunct: Expr, spot: RegionPart) -> bool:
         return not _is_implied(conjunct, name, sure)
 
     return _inside(filtered(part, stays), name, sure)
@@ -94,14 +94,14 @@ def _is_bound(event: EventRef, sure: frozenset[str]) -> bool:
     match event:
         case Variable(variable):
             return variable in sure
-        case At(Variable(), Index("CURRENT")):
+        case ListElement(Variable(), Index("CURRENT")):
             return True
-        case At(Variable(variable), Index("FIRST" | "LAST", 0)):
+        case ListElement(Variable(variable), Index("FIRST" | "LAST", 0)):
             return variable in sure
     return False
 
 
-def name_partition_key(query: Match) -> Match | Refused | None:
+def name_partition_key(query: Match) -> Match | RefusalReason | None:
     """Equalities that give all events the same value of an attribute are an `[id]`.
 
     >>> from neelc.pattern.rules.examples import query
@@ -128,19 +128,19 @@ def name_partition_key(query: Match) -> Match | Refused | None:
     >>> print(name_partition_key(query("SEQ(A a, !(B b : b.id = a.id)) WITHIN 5")).reason)
     a may have no id
     """
-    roles = Roles(query)
-    refused: Refused | None = None
+    roles = QueryRoles(query)
+    refused: RefusalReason | None = None
     for name in _compared(query.pattern):
         named = any(same(name, known) for known in (*query.partition, *same_at(query.pattern)))
         if _is_rounded(name, roles):
             continue
-        reason = None if named else _loose_end(query.pattern, name, Known.around(roles))
+        reason = None if named else _loose_end(query.pattern, name, RegionEqualities.around(roles))
         if reason is not None:
-            refused = refused or Refused(reason)
+            refused = refused or RefusalReason(reason)
             continue
         pattern = without_implied(query.pattern, name)
         if not named:
-            pattern = with_condition(pattern, Same((name,)))
+            pattern = with_condition(pattern, SameAttributes((name,)))
         if pattern is not query.pattern:
             return replace(query, pattern=pattern)
     return refused
@@ -158,13 +158,13 @@ def _compared(pattern: p.Pattern) -> dict[str, None]:
     return found
 
 
-def _is_rounded(name: str, roles: Roles) -> bool:
+def _is_rounded(name: str, roles: QueryRoles) -> bool:
     """Whether a comparison rounds the attribute: `[id]` asks for the same value, whatever the type."""
     terms = (role.term(name) for role in roles.all)
     return any(term is not None and term.type == FLOAT for term in terms)
 
 
-def _loose_end(part: p.Pattern, name: str, known: Known) -> str | None:
+def _loose_end(part: p.Pattern, name: str, known: RegionEqualities) -> str | None:
     """Why the events of a match of `part` need not have the same value; nothing around it speaks of them."""
     first = next(sure_roles(part, known.roles), None)
     if first is None and isinstance(part, p.Or):
@@ -175,7 +175,7 @@ def _loose_end(part: p.Pattern, name: str, known: Known) -> str | None:
     if first is None or seed is None:
         return f"no event is in every match, to compare the {bare(name)} of others with"
     found = cover(part, (seed,), known, known.roles.query.strategy == NEXT_MATCH)
-    if isinstance(found, Loose):
+    if isinstance(found, LooseRole):
         return f"{found.variable} may have another {bare(name)}"
     for role, term in found.items():
         if not is_alike(term, seed):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.conditions import conjoin, conjuncts
-from neelc.ir.expressions import At, Each, Expr, Index, Variable
+from neelc.ir.expressions import EveryElement, Expr, Index, ListElement, Variable
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Event, Not, Pattern, Repeat, Window, all_parts
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import renamed
 
 
-def negated_closure_to_event(part: Pattern, facts: Facts) -> Pattern | None:
+def negated_closure_to_event(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """No list of Bs: no B. `!B+ b[]` is `!B b`, and so are `!B* b[]` and `!B{1,3} b[]`.
 
     Of a list that satisfies all conditions, the first element alone does too, if the conditions look no
@@ -49,24 +49,24 @@ def negated_closure_to_event(part: Pattern, facts: Facts) -> Pattern | None:
     return None
 
 
-def _name(name: str, facts: Facts) -> str:
+def _name(name: str, facts: QueryFacts) -> str:
     """The name of the list, unless lists in other branches have it too: a name is an event's or a list's."""
     lists = [node for node in all_parts(facts.query.pattern) if isinstance(node, Repeat)]
     return name if sum(node.variable == name for node in lists) == 1 else facts.fresh(name)
 
 
-def _holds_for_one(window: Window | None, event: Event, facts: Facts) -> bool:
+def _holds_for_one(window: Window | None, event: Event, facts: QueryFacts) -> bool:
     return window is None or (window.unit != "EVENT" and not facts.may_last(event.type))
 
 
 def _is_later(condition: Expr, name: str) -> bool:
     """Whether the condition is asked of later elements only: it holds `b[i-1]` or `b[..i-1]`."""
-    references = (node for node in walk(condition) if isinstance(node, At | Each))
+    references = (node for node in walk(condition) if isinstance(node, ListElement | EveryElement))
     return any(node.base == Variable(name) and _lags(node) for node in references)
 
 
-def _lags(reference: At | Each) -> bool:
-    index = reference.index if isinstance(reference, At) else reference.upper
+def _lags(reference: ListElement | EveryElement) -> bool:
+    index = reference.index if isinstance(reference, ListElement) else reference.upper
     return index is not None and index.anchor == "CURRENT" and index.offset < 0
 
 
@@ -75,11 +75,11 @@ def _of_one(condition: Expr, name: str) -> Expr | None:
 
     def change(node: Node) -> Node | None:
         match node:
-            case At(Variable(base) as event, Index("CURRENT" | "FIRST", 0)) if base == name:
+            case ListElement(Variable(base) as event, Index("CURRENT" | "FIRST", 0)) if base == name:
                 return event
         return None
 
-    elements = [At(Variable(name), Index(anchor)) for anchor in ("CURRENT", "FIRST")]
+    elements = [ListElement(Variable(name), Index(anchor)) for anchor in ("CURRENT", "FIRST")]
     nodes = list(walk(condition))
     if nodes.count(Variable(name)) > sum(map(nodes.count, elements)):
         return None

@@ -13,7 +13,7 @@ from neelc.ir.conditions import conjuncts, has_same, names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import all_parts, declared, may_be_empty, satisfiable_by_nothing
 from neelc.pattern.analysis.branches import branches, region, too_many
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 # Parts that do not care how far their scope reaches beyond their own events.
 
@@ -66,7 +66,7 @@ def _is_edge_closed(parts: tuple[p.Pattern, ...], at_end: bool, dropped: frozens
     return True
 
 
-def obstacle_to_sequence(inner: p.Seq, facts: Facts) -> str | None:
+def obstacle_to_sequence(inner: p.Seq, facts: QueryFacts) -> str | None:
     """Why the latest candidates of a negated SEQ do not decide whether it occurs."""
     if not facts.any_match:
         return f"EXISTS has no meaning under {facts.query.strategy}"
@@ -83,7 +83,7 @@ def obstacle_to_sequence(inner: p.Seq, facts: Facts) -> str | None:
     return _tie(inner)
 
 
-def obstacle_to_conjunction(inner: p.And, facts: Facts) -> str | None:
+def obstacle_to_conjunction(inner: p.And, facts: QueryFacts) -> str | None:
     """Why the parts of a negated AND cannot be looked for one by one."""
     for part in inner.parts:
         if satisfiable_by_nothing(part):
@@ -94,7 +94,7 @@ def obstacle_to_conjunction(inner: p.And, facts: Facts) -> str | None:
     return _tie(inner)
 
 
-def _shared_types(left: p.Pattern, right: p.Pattern, facts: Facts) -> Iterator[tuple[p.Event, p.Event]]:
+def _shared_types(left: p.Pattern, right: p.Pattern, facts: QueryFacts) -> Iterator[tuple[p.Event, p.Event]]:
     pairs = product(_events(left), _events(right))
     return ((one, two) for one, two in pairs if facts.may_overlap(one.type, two.type))
 
@@ -127,7 +127,7 @@ def own_conditions(inner: p.Seq | p.And, part: p.Pattern) -> list[Expr]:
     return [c for c in conjuncts(inner.where) if names_in(c) & own <= declared(part)]
 
 
-def loose_same(part: p.Pattern, facts: Facts) -> str | None:
+def loose_same(part: p.Pattern, facts: QueryFacts) -> str | None:
     """Why an `[id]` around the list `part` may tie what a negation in it rejects, instead of comparing it
     with the match: there is no event of the match to compare with."""
     if not may_be_empty(part):
@@ -138,7 +138,7 @@ def loose_same(part: p.Pattern, facts: Facts) -> str | None:
     return "an [id] ties the negated events together where the part around them binds none"
 
 
-def cases(negative: p.Not, facts: Facts) -> int:
+def cases(negative: p.Not, facts: QueryFacts) -> int:
     """How many branches a negation becomes when it is pushed down as far as it can be."""
     match negative.part:
         case p.Seq(parts) as inner if len(parts) > 1 and obstacle_to_sequence(inner, facts) is None:
@@ -150,7 +150,7 @@ def cases(negative: p.Not, facts: Facts) -> int:
     return 1
 
 
-def too_many_cases(part: p.Pattern, facts: Facts) -> str | None:
+def too_many_cases(part: p.Pattern, facts: QueryFacts) -> str | None:
     """Why negations around `part` are not pushed down: there would be too many branches in the end."""
     whole = region(facts.query.pattern, part)
     return too_many(_all_cases(_Asked(whole, facts)))
@@ -161,7 +161,7 @@ class _Asked:
     """A pattern to count in. Equal only to the same object: a rule asks again for each part of it."""
 
     pattern: p.Pattern
-    facts: Facts
+    facts: QueryFacts
 
     def __eq__(self, other: object) -> bool:
         query = self.facts.query

@@ -10,11 +10,11 @@ from neelc.ir.expressions import Binary, Disjunction, EventTime, Expr, Variable
 from neelc.ir.patterns import And, Event, Or, Pattern, Seq
 from neelc.ir.program import Clock
 from neelc.pattern.analysis.branches import branches, put, region, too_many
-from neelc.pattern.analysis.regions import Facts
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.analysis.regions import QueryFacts
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def order_conjunction(part: Pattern, facts: Facts) -> Pattern | Refused | None:
+def order_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """Events in any order: in one of the orders there are, or two of them at the same time.
 
     A choice, not a simplification: n events make n! sequences and one AND for ties. If no two of the events
@@ -41,23 +41,23 @@ def order_conjunction(part: Pattern, facts: Facts) -> Pattern | Refused | None:
     if len(events) < len(part.parts):
         return None
     if lasting := next((event for event in events if facts.may_last(event.type)), None):
-        return Refused(f"{lasting.type} events may last, and need not come one after the other")
+        return RefusalReason(f"{lasting.type} events may last, and need not come one after the other")
     clocks = {clock for event in events for clock in _clocks(event, facts)}
     if len(clocks) > 1:
-        return Refused("its events come from streams that write their times in different ways")
+        return RefusalReason("its events come from streams that write their times in different ways")
     tie = _tie(events, clocks.pop())
     if tie in conjuncts(part.where):
         return None
     if reason := too_many(factorial(len(events)) + 1):
-        return Refused(reason)
+        return RefusalReason(reason)
     orders = [Seq(order) for order in permutations(events)]
     changed = Or((*orders, And(events, where=tie)), where=part.where, within=part.within, span=part.span)
     whole = region(facts.query.pattern, part)
     reason = too_many(branches(put(whole, part, changed)))
-    return Refused(reason) if reason else changed
+    return RefusalReason(reason) if reason else changed
 
 
-def _clocks(event: Event, facts: Facts) -> set[Clock]:
+def _clocks(event: Event, facts: QueryFacts) -> set[Clock]:
     """How the streams of a type write their times."""
     names = {member.stream for member in facts.type(event.type).members}
     streams = [stream for stream in facts.query.streams if stream.name in names]

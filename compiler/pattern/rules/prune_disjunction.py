@@ -11,12 +11,12 @@ from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import targets
 from neelc.pattern.analysis.absent import conjunct_without
-from neelc.pattern.analysis.regions import TOGETHER, Facts
+from neelc.pattern.analysis.regions import TOGETHER, QueryFacts
 from neelc.pattern.rules.rebuilding import replaced
 from neelc.scalar.evaluate_constants import TRUE
 
 
-def prune_disjunction(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def prune_disjunction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A condition about variables of an OR is judged in its branches, where the others' variables are NULL.
 
     A condition on the OR, or on a list around it in the same region, is judged on the binding that one

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.node import remembered
 from neelc.ir.patterns import inner_parts, targets
-from neelc.pattern.analysis.regions import TOGETHER, Facts, is_member, with_condition
+from neelc.pattern.analysis.regions import TOGETHER, QueryFacts, is_member, with_condition
 
 
-def push_condition(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def push_condition(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A condition stands at the innermost part that binds the variables it names.
 
     NEEL+, 4.1 (predicate push-in), and JEPC's filter push-down (19.2.2): what concerns one event is judged
@@ -68,7 +68,7 @@ def push_condition(part: p.Pattern, facts: Facts) -> p.Pattern | None:
 
 def _home(conjunct: Expr, part: p.Pattern) -> p.Pattern | None:
     """The part directly below `part` that binds all variables of `part` that a condition names."""
-    if isinstance(conjunct, Same):
+    if isinstance(conjunct, SameAttributes):
         return None
     if isinstance(part, p.Optional):
         return part.part

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from neelc.ir.conditions import conjoin
 from neelc.ir.patterns import LISTS, And, Not, Or, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.negations import loose_same, obstacle_to_conjunction, own_conditions, too_many_cases
 from neelc.pattern.rules.rebuilding import constrained, each_choice
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def push_negation_into_conjunction(part: Pattern, facts: Facts) -> Pattern | Refused | None:
+def push_negation_into_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """Not both B and C: there is no B, or there is no C.
 
     The parts of an AND have one scope, that of the negation. If nothing else ties them to each other, there
@@ -53,13 +53,13 @@ def push_negation_into_conjunction(part: Pattern, facts: Facts) -> Pattern | Ref
             case Not(And(parts) as inner) if len(parts) > 1:
                 reason = obstacle_to_conjunction(inner, facts) or loose_same(part, facts)
                 if reason := reason or _misplaced(part, facts) or too_many_cases(part, facts):
-                    refused = Refused(reason, negative)
+                    refused = RefusalReason(reason, negative)
                 else:
                     choices[-1] = list(_cases(inner))
     return each_choice(part, choices) if any(len(cases) > 1 for cases in choices) else refused
 
 
-def _misplaced(part: Pattern, facts: Facts) -> str | None:
+def _misplaced(part: Pattern, facts: QueryFacts) -> str | None:
     if facts.any_match or any(part is branch for branch in _branches(facts.query.pattern)):
         return None
     return f"OR has no meaning inside other parts under {facts.query.strategy}"

@@ -7,13 +7,13 @@ from itertools import repeat
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.negations import loose_same, obstacle_to_sequence, own_conditions, too_many_cases
 from neelc.pattern.rules.rebuilding import constrained, each_choice, renamed
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.rules.rule import RefusalReason
 
 
-def push_negation_into_sequence(part: p.Pattern, facts: Facts) -> p.Pattern | Refused | None:
+def push_negation_into_sequence(part: p.Pattern, facts: QueryFacts) -> p.Pattern | RefusalReason | None:
     """No B, C in order: there is no C; or there is a C, and before the latest one there is no B.
 
     NEEL's table IV, made sound. There the second case reads "there is a C with no B before it", which also
@@ -67,7 +67,7 @@ def push_negation_into_sequence(part: p.Pattern, facts: Facts) -> p.Pattern | Re
     return _pushed(part, facts) if isinstance(part, p.Seq | p.And) else None
 
 
-def _pushed(part: p.Seq | p.And, facts: Facts) -> p.Pattern | Refused | None:
+def _pushed(part: p.Seq | p.And, facts: QueryFacts) -> p.Pattern | RefusalReason | None:
     """One branch for each way in which all negated SEQs of the list can fail to occur."""
     refused = None
     taken: set[str] = set()
@@ -78,13 +78,13 @@ def _pushed(part: p.Seq | p.And, facts: Facts) -> p.Pattern | Refused | None:
             case p.Not(p.Seq(parts) as inner) if len(parts) > 1:
                 reason = obstacle_to_sequence(inner, facts) or loose_same(part, facts)
                 if reason := reason or too_many_cases(part, facts):
-                    refused = Refused(reason, negative)
+                    refused = RefusalReason(reason, negative)
                 else:
                     choices[-1] = list(_cases(inner, facts, taken))
     return each_choice(part, choices) if any(len(cases) > 1 for cases in choices) else refused
 
 
-def _cases(inner: p.Seq, facts: Facts, taken: set[str]) -> Iterator[p.Pattern]:
+def _cases(inner: p.Seq, facts: QueryFacts, taken: set[str]) -> Iterator[p.Pattern]:
     """How a negated SEQ can fail to occur: the case k is that the k-th component is missing. New names are
     put into `taken`."""
     later: list[p.Pattern] = []

@@ -8,13 +8,13 @@ from itertools import product
 from typing import TypeVar
 
 from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import Expr, Inner, Literal, Variable
+from neelc.ir.expressions import Expr, InnerVariable, Literal, Variable
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Event, Exists, Listing, Not, Optional, Or, Pattern, Repeat, Window
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.branches import branches, region, too_many
-from neelc.pattern.analysis.regions import Facts
-from neelc.pattern.rules.rule import Refused
+from neelc.pattern.analysis.regions import QueryFacts
+from neelc.pattern.rules.rule import RefusalReason
 
 
 def constrained(part: Pattern, where: Expr | None, within: Window | None = None) -> Pattern | None:
@@ -100,7 +100,7 @@ def renamed(node: N, names: Mapping[str, str]) -> N:
                 return replace(part, variables=tuple(names.get(name, name) for name in variables))
             case Variable(name) if name in names:
                 return replace(part, name=names[name])
-            case Inner(_, name) if name in names:
+            case InnerVariable(_, name) if name in names:
                 return replace(part, name=names[name])
         return None
 
@@ -119,7 +119,7 @@ def each_choice(part: Listing, choices: Sequence[Sequence[Pattern]]) -> Or:
     return Or(lists, where=part.where, within=part.within, span=part.span)
 
 
-def distributed(part: Listing, facts: Facts) -> Pattern | Refused | None:
+def distributed(part: Listing, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """The list once for each choice of branches of the ORs directly inside it.
 
     The number of branches that the pattern has in the end does not depend on the order of such steps; it
@@ -131,7 +131,7 @@ def distributed(part: Listing, facts: Facts) -> Pattern | Refused | None:
     if not all(choices):
         return None
     reason = too_many(branches(region(facts.query.pattern, part)))
-    return Refused(reason) if reason else each_choice(part, choices)
+    return RefusalReason(reason) if reason else each_choice(part, choices)
 
 
 def branches_of(part: Pattern) -> tuple[Pattern, ...]:

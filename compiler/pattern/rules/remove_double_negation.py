@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.patterns import And, Exists, Not, Pattern, Seq, satisfiable_by_nothing, targets
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 
-def remove_double_negation(part: Pattern, facts: Facts) -> Pattern | None:
+def remove_double_negation(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """Not no q: there is a q. That is an EXISTS over all variables of q, in the same scope (decision 0009).
 
     Neither `!!q` nor such an EXISTS binds an event, so neither takes room in a SEQ.
@@ -35,7 +35,7 @@ def remove_double_negation(part: Pattern, facts: Facts) -> Pattern | None:
     return None if changed == part.parts else replace(part, parts=changed)
 
 
-def _positive(part: Pattern, facts: Facts) -> Pattern:
+def _positive(part: Pattern, facts: QueryFacts) -> Pattern:
     match part:
         case Not(Not(Not() as inner)):
             return inner

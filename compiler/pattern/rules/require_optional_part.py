@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.patterns import may_be_empty, targets
 from neelc.pattern.analysis.absent import conjunct_without
-from neelc.pattern.analysis.regions import NEXT_MATCH, Facts, range_of
+from neelc.pattern.analysis.regions import NEXT_MATCH, QueryFacts, range_of
 from neelc.pattern.analysis.truth import as_condition, simpler
 from neelc.pattern.rules.rebuilding import constrained
 from neelc.scalar.evaluate_constants import FALSE
 
 
-def require_optional_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def require_optional_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """An optional part that a condition of its list cannot do without is not optional.
 
     If the condition is not TRUE where the variables of the part are NULL, every match has the part.
@@ -45,7 +45,7 @@ def require_optional_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
 
 def _is_judged(conjunct: Expr) -> bool:
     """Whether a condition is judged in every match: one with `i` is not, if the list is empty."""
-    return not isinstance(conjunct, Same) and range_of(conjunct)[0] is None
+    return not isinstance(conjunct, SameAttributes) and range_of(conjunct)[0] is None
 
 
 def _required(part: p.Pattern, wanted: list[Expr]) -> p.Pattern:

@@ -1,7 +1,7 @@
 """What a rule is, and what it leaves behind.
 
 A rule looks at one part of a pattern, or at a whole query. It gives the new part or query; None when it has
-nothing to say; or `Refused` when it would have had something to do but must not: the reason is shown by
+nothing to say; or `RefusalReason` when it would have had something to do but must not: the reason is shown by
 `neelc explain`.
 """
 
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 
 from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusalReason:
     """A rule that must not fire: why, as the end of the sentence "not done: ...", and what it looked at."""
 
     reason: str
     part: Pattern | None = None
 
 
-PartRule = Callable[[Pattern, Facts], "Pattern | Refused | None"]
-QueryRule = Callable[[Match], "Match | Refused | None"]
+PartRule = Callable[[Pattern, QueryFacts], "Pattern | RefusalReason | None"]
+QueryRule = Callable[[Match], "Match | RefusalReason | None"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Step:
+class RuleStep:
     """A rule that fired: the part it changed, before and after, and the whole query after it.
 
     `before` and `after` are None for a rule on the whole query.
@@ -69,5 +69,5 @@ class Rewriting:
     """A query, the steps that led to it, and what was refused on the way and still stands in it."""
 
     query: Match
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RuleStep, ...] = ()
     refusals: tuple[Refusal, ...] = ()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.conditions import conjoin, conjuncts
-from neelc.ir.expressions import Expr, Same
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.patterns import Pattern
-from neelc.pattern.analysis.regions import Facts, is_avoidable, is_judged_alike, is_timed, range_of
+from neelc.pattern.analysis.regions import QueryFacts, is_avoidable, is_judged_alike, is_timed, range_of
 from neelc.pattern.analysis.truth import as_condition, simpler
 from neelc.scalar.evaluate_constants import FALSE, TRUE
 
 
-def simplify_condition(part: Pattern, facts: Facts) -> Pattern | None:
+def simplify_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """A condition need only be TRUE for the same events: what adds nothing goes, NOT moves inward.
 
     Below NOT and inside comparisons the value is kept, UNKNOWN included; at the top UNKNOWN is as good as
@@ -53,9 +53,9 @@ def simplify_condition(part: Pattern, facts: Facts) -> Pattern | None:
     return None if where == part.where else replace(part, where=where)
 
 
-def _simplified(conjunct: Expr, part: Pattern, facts: Facts, timed: bool) -> tuple[Expr, ...]:
+def _simplified(conjunct: Expr, part: Pattern, facts: QueryFacts, timed: bool) -> tuple[Expr, ...]:
     """The conjuncts that may stand for one; itself when there are no simpler ones."""
-    if isinstance(conjunct, Same):
+    if isinstance(conjunct, SameAttributes):
         return (conjunct,)
     found = conjuncts(as_condition(simpler(conjunct)))
     if all(is_judged_alike(conjunct, new, timed) for new in found):

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from neelc.ir.patterns import LISTS, Not, Or, Pattern, declared
 from neelc.pattern.analysis.absent import without
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained, renamed
 
 
-def split_negated_disjunction(part: Pattern, facts: Facts) -> Pattern | None:
+def split_negated_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """Not one of p and q: no p, and no q. `!OR(p, q)` is `!p, !q`, two parts side by side in one scope.
 
     Negative parts take no room in a list. The condition and the window of the OR go to each branch, and
@@ -36,7 +36,7 @@ def split_negated_disjunction(part: Pattern, facts: Facts) -> Pattern | None:
     return replace(part, parts=tuple(parts)) if len(parts) > len(part.parts) else None
 
 
-def _split(part: Pattern, facts: Facts) -> list[Pattern]:
+def _split(part: Pattern, facts: QueryFacts) -> list[Pattern]:
     """A negated OR as one negation for each branch; whatever else it is, itself."""
     if not isinstance(part, Not) or not isinstance(part.part, Or):
         return [part]
@@ -53,7 +53,7 @@ def _split(part: Pattern, facts: Facts) -> list[Pattern]:
     return found
 
 
-def _with_own_names(branch: Pattern, taken: set[str], facts: Facts) -> Pattern:
+def _with_own_names(branch: Pattern, taken: set[str], facts: QueryFacts) -> Pattern:
     """Branches of an OR may share names, parts of a list may not."""
     names: dict[str, str] = {}
     for name in sorted(declared(branch) & taken):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.patterns import Exists, Not, Pattern
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained
 
 
-def unwrap_negated_exists(part: Pattern, facts: Facts) -> Pattern | None:
+def unwrap_negated_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """There is no q with an x to it: there are no q and x. `!EXISTS x : q` is `!q`.
 
     Either way a hit is a choice of events for all variables of q, x among them. They lie in the same scope

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.patterns import Exists, Not, Optional, Pattern, all_parts, may_be_empty
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained
 
 
-def unwrap_negated_optional(part: Pattern, facts: Facts) -> Pattern | None:
+def unwrap_negated_optional(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """`!(q?)` is `!q`: what a negation rejects must bind an event, so q must be there (decision 0008).
 
     >>> from neelc.pattern.rules.examples import after

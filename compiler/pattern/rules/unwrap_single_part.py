@@ -5,11 +5,11 @@ from __future__ import annotations
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
 from neelc.ir.patterns import LISTS
-from neelc.pattern.analysis.regions import Facts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained
 
 
-def unwrap_single_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
+def unwrap_single_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A list of one part is that part, with the conditions and windows of both.
 
     The list has the events of its part, so its window, its conditions and its `[id]` say of the part what
@@ -40,5 +40,5 @@ def unwrap_single_part(part: p.Pattern, facts: Facts) -> p.Pattern | None:
     return constrained(inner, part.where, part.within)
 
 
-def _is_repeated(part: p.Pattern, facts: Facts) -> bool:
+def _is_repeated(part: p.Pattern, facts: QueryFacts) -> bool:
     return any(isinstance(node, p.Repeat) and node.part is part for node in walk(facts.query.pattern))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.catalog.streams import Relation
+from neelc.catalog.streams import ColumnSource
 from neelc.findings import Findings, did_you_mean, variable_meant
 from neelc.ir import expressions as e
 from neelc.ir.expressions import BY_ORDER, BY_VALUE, ROW
@@ -22,10 +22,10 @@ from neelc.scalar.typing import typed, typed_condition
 
 
 @dataclass(frozen=True)
-class RowColumns:
+class InputColumns:
     """The columns of the input, which may be called by its name: `trades.price`."""
 
-    source: Relation
+    source: ColumnSource
     findings: Findings
 
     def named(self, name: str) -> Column | None:
@@ -162,7 +162,7 @@ class RowNames:
     by their names as they are written; `announced` are the names of all.
     """
 
-    columns: RowColumns
+    columns: InputColumns
     variables: Mapping[str, tuple[str, ...]]
     findings: Findings
     may_be_final: bool
@@ -181,7 +181,7 @@ class RowNames:
                 return self._placed(node, False)
             case e.Call() if is_row_aggregate(node):
                 return self._aggregate(node, False)
-            case e.Filtered():
+            case e.FilteredCall():
                 return self._filtered(node, False)
             case e.NestedQuery():
                 found = self.nested(node)
@@ -199,7 +199,7 @@ class RowNames:
                 if self.is_esper_index(base):
                     return self.esper_index(base, node)
                 return self._item(self.bound(base), self.bound(index), node)
-            case e.Member(base, name):
+            case e.MemberAccess(base, name):
                 return self.columns.field(self.bound(base), name, node)
         return map_children(node, self._child)
 
@@ -227,7 +227,7 @@ class RowNames:
 
     def _given(self, column: e.Attribute) -> e.Expr:
         """What is the same at all rows: in DEFINE of the current one, in MEASURES of the match."""
-        return (e.Given if self.may_be_final else e.AtRow)(column.type, column)
+        return (e.ConstantRowValue if self.may_be_final else e.AtRow)(column.type, column)
 
     def _in_query(self, node: e.InQuery) -> e.Expr:
         """`A.x IN (SELECT ...)` is judged at one row, as A.x is."""
@@ -249,7 +249,7 @@ class RowNames:
                 return self._placed(operand, final)
             case e.Call() if is_row_aggregate(operand):
                 return self._aggregate(operand, final)
-            case e.Filtered():
+            case e.FilteredCall():
                 return self._filtered(operand, final)
         return self.wrong(
             f"{kind} stands before FIRST, LAST or an aggregate", node, f"for example {kind} LAST(A.price)"
@@ -338,7 +338,7 @@ class RowNames:
         message = f"one row is meant here, but this names columns of {names}"
         self.wrong(message, place, _one_row_hint(qualifiers))
 
-    def _filtered(self, node: e.Filtered, final: bool) -> e.Expr:
+    def _filtered(self, node: e.FilteredCall, final: bool) -> e.Expr:
         """An aggregate over the rows that meet a condition."""
         if isinstance(node.call, e.Call) and is_row_aggregate(node.call) and not _is_placed(node.call):
             return self._aggregate(node.call, final, node.condition)
@@ -409,12 +409,12 @@ class RowNames:
         for test in reversed(tests):
             condition = typed_condition(test, "FILTER", self.findings.report)
             if len(self.findings.diagnostics) == before:
-                value = typed(e.Case(None, (e.When(condition, value),), None), self.findings.report)[0]
+                value = typed(e.Case(None, (e.CaseBranch(condition, value),), None), self.findings.report)[0]
         return value
 
     def _item(self, base: e.Expr, index: e.Expr, node: e.Expr) -> e.Expr:
         kind = _element(typed(base, self.findings.report)[1])
-        return e.Item(base, index, kind, span=node.span)
+        return e.ElementAccess(base, index, kind, span=node.span)
 
     def variable(self, name: str, node: e.Expr) -> tuple[str, ...] | None:
         """The variables that a name stands for; None, and a report, if it is none of this pattern."""
@@ -494,7 +494,7 @@ class _Argument:
                 return self._classifier(arguments, node)
             case e.Call(name, ()) if name.lower() == "match_number":
                 return e.MatchNumber()
-            case e.Filtered(call):
+            case e.FilteredCall(call):
                 return self.read(call)
             case e.NestedQuery():
                 found = self.names.nested(node)
@@ -514,8 +514,8 @@ class _Argument:
             case e.Subscript(base, index):
                 read = self.read(base)
                 kind = _element(typed(read, self.names.findings.report)[1])
-                return e.Item(read, self.read(index), kind, span=node.span)
-            case e.Member(base, name):
+                return e.ElementAccess(read, self.read(index), kind, span=node.span)
+            case e.MemberAccess(base, name):
                 return self.names.columns.field(self.read(base), name, node)
         return map_children(node, self._child)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from neelc.catalog.catalog import clock_of
-from neelc.catalog.streams import Names, Relation
+from neelc.catalog.streams import ColumnSource, SelectNames
 from neelc.errors import NeelError
 from neelc.findings import Findings, variable_meant
 from neelc.ir import row_patterns as r
@@ -15,26 +15,26 @@ from neelc.ir.expressions import Attribute, Call, Expr, Name, RunningFinal, Star
 from neelc.ir.names import bare, find, find_variable, meant, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, OutputColumn
-from neelc.ir.row_patterns import Absent, Instants, MatchRecognize, MatchTemporal
+from neelc.ir.row_patterns import AbsentSymbol, Instants, MatchRecognize, MatchTemporal
 from neelc.ir.script import Matcher
 from neelc.ir.types import TIMESTAMP, DataType
 from neelc.pattern.bind.outputs import output_name
 from neelc.pattern.bind.windows import bind_window
-from neelc.rows.bind.expressions import FORMS, RowColumns, RowNames, RowQueries
+from neelc.rows.bind.expressions import FORMS, InputColumns, RowNames, RowQueries
 from neelc.scalar.functions import is_row_aggregate
 from neelc.scalar.operators import is_orderable
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span
 from neelc.syntax import row_match
-from neelc.syntax.host_tokens import Clause
+from neelc.syntax.host_tokens import HostClause
 
 Variables = Mapping[str, tuple[str, ...]]
 
 
 def bind_recognize(
     clause: r.MatchRecognize,
-    source: Relation,
+    source: ColumnSource,
     clock: Clock | None,
     findings: Findings,
     queries: Mapping[str, tuple[Column, ...]] | None = None,
@@ -45,7 +45,7 @@ def bind_recognize(
     `row_patterns.py` has checked the variables; what it reported is not reported again.
     """
     before = len(findings.diagnostics)
-    columns = RowColumns(source, findings)
+    columns = InputColumns(source, findings)
     variables = variables_of(clause)
     announced = tuple(one.alias for one in clause.measures if one.alias is not None)
     taken = tuple(one.name for one in source.columns or ())
@@ -121,7 +121,7 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
     )
 
 
-def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> str | OutputColumn:
+def _partition_column(item: Expr, columns: InputColumns, findings: Findings) -> str | OutputColumn:
     """The name of a column, or one that is computed."""
     if _is_of_a_match(item):
         message = f"`{item}` belongs to a match, and PARTITION BY divides the rows before there is one"
@@ -144,7 +144,7 @@ def _partition_column(item: Expr, columns: RowColumns, findings: Findings) -> st
 
 
 def _computed(
-    item: Expr, value: Expr, kind: DataType, columns: RowColumns, findings: Findings
+    item: Expr, value: Expr, kind: DataType, columns: InputColumns, findings: Findings
 ) -> OutputColumn:
     """The result calls it as Spark would: by the name of a field, or by the text."""
     name = bare(item.parts[-1]) if isinstance(item, Name) else output_name(item)
@@ -165,7 +165,7 @@ def _check_computed(computed: Sequence[OutputColumn], clause: r.MatchRecognize, 
             return
 
 
-def _sort_item(item: r.SortItem, columns: RowColumns, findings: Findings) -> r.SortItem:
+def _sort_item(item: r.SortItem, columns: InputColumns, findings: Findings) -> r.SortItem:
     if _is_of_a_match(item.expression):
         message = f"`{item.expression}` belongs to a match, and ORDER BY sorts the rows before there is one"
         hint = "to sort matches, ORDER BY a measure behind the clause"
@@ -209,7 +209,7 @@ def _skip(skip: r.Skip | None, variables: Variables) -> RowSkip:
 # The MATCH_RECOGNIZE clauses: their variables, definitions and measures, checked against their input.
 
 
-def matched_columns(matcher: Matcher, source: Relation, findings: Findings) -> tuple[Column, ...] | None:
+def matched_columns(matcher: Matcher, source: ColumnSource, findings: Findings) -> tuple[Column, ...] | None:
     """The columns that the clause makes of its input; None when they cannot be known."""
     variables = pattern_variables(matcher)
     _check_definitions(matcher, variables, findings)
@@ -217,19 +217,19 @@ def matched_columns(matcher: Matcher, source: Relation, findings: Findings) -> t
     if isinstance(matcher, r.MatchRecognize):
         _check_standard(matcher, variables, findings)
     symbols = tuple(
-        Relation(name, source.columns)
+        ColumnSource(name, source.columns)
         for name in (*variables, *(s.name for s in subsets), *(d.name for d in matcher.definitions))
     )
-    plain = Names((source,), findings)
+    plain = SelectNames((source,), findings)
     partition = [(str(x), typed(plain.resolved(x), findings.report)[1]) for x in matcher.partition_by]
     if isinstance(matcher, r.MatchRecognize):
         for item in matcher.order_by:
             typed(plain.resolved(item.expression), findings.report)
-    inside = Names((source,), findings, symbols, in_row_pattern=True)
+    inside = SelectNames((source,), findings, symbols, in_row_pattern=True)
     measures = _bound_measures(matcher.measures, inside, findings)
     if not isinstance(matcher, r.MatchRecognize):
         # JEPC binds variables in MEASURES; conditions may use them.
-        inside = replace(inside, plain=(source, Relation("MEASURES", measures)))
+        inside = replace(inside, plain=(source, ColumnSource("MEASURES", measures)))
     for definition in matcher.definitions:
         typed_condition(inside.resolved(definition.condition), f"`{definition.name}`", findings.report)
     if source.columns is None:
@@ -247,7 +247,7 @@ def pattern_variables(matcher: Matcher) -> list[str]:
     found: list[str] = []
     for node in (inner for part in whole for inner in walk(part)):
         match node:
-            case r.RowVariable(name) | Absent(name):
+            case r.RowVariable(name) | AbsentSymbol(name):
                 found.append(name)
             case Instants(names):
                 found.extend(names)
@@ -276,7 +276,7 @@ def _check_measure(item: r.Output, findings: Findings) -> None:
         findings.report("NEEL3204", message, item.span, hint)
 
 
-def _bound_measures(items: Sequence[r.Output], names: Names, findings: Findings) -> tuple[Column, ...]:
+def _bound_measures(items: Sequence[r.Output], names: SelectNames, findings: Findings) -> tuple[Column, ...]:
     columns: list[Column] = []
     for item in items:
         _check_measure(item, findings)
@@ -329,7 +329,7 @@ def _report_foreign(name: str, variables: list[str], place: Span, findings: Find
 
 
 def read_clause(
-    source: Source, clause: Clause, arguments: Mapping[str, object], findings: Findings
+    source: Source, clause: HostClause, arguments: Mapping[str, object], findings: Findings
 ) -> MatchRecognize | None:
     """The clause as it is written, with the values of its parameters; None, and reports, if it is unreadable.
     What is wrong with its names is reported: it can still be bound, to find what else is wrong."""
@@ -359,7 +359,7 @@ def bound_clause(
 ) -> Recognize | None:
     """The clause over rows with `columns`; None, and reports, if it is wrong. `queries` has the columns of
     those inside of it, by their texts."""
-    relation = Relation(name, columns)
+    relation = ColumnSource(name, columns)
     before = len(findings.diagnostics)
     clock = _clock(parsed, columns, unit, findings)
     found = bind_recognize(parsed, relation, clock, findings, queries)

@@ -17,8 +17,14 @@ from neelc.ir.types import BOOLEAN, STRING
 from neelc.pattern.plan.columns import NUMBER, PLAIN, EventColumn, EventColumns
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.runtime.kernels.rows import program as p
-from neelc.runtime.kernels.rows.program import Argument, At, Machine, Nearby, is_first_row
-from neelc.runtime.program import Column, Value
+from neelc.runtime.kernels.rows.program import (
+    Machine,
+    NearbyCondition,
+    RowArgument,
+    RowLocation,
+    is_first_row,
+)
+from neelc.runtime.program import ColumnValue, Value
 from neelc.scalar.type_of import type_of
 
 # The columns of rows that a row pattern needs: each an expression over one row, computed by Spark.
@@ -99,8 +105,8 @@ class Conditions:
     columns: RowColumns
     machine: Machine
     bits: list[list[e.Expr]] = field(default_factory=list)
-    nearby: list[Nearby] = field(default_factory=list)
-    starting: list[Nearby] = field(default_factory=list)
+    nearby: list[NearbyCondition] = field(default_factory=list)
+    starting: list[NearbyCondition] = field(default_factory=list)
     coded: list[tuple[str, ...]] = field(default_factory=list)
     path: dict[str, e.Expr] = field(default_factory=dict)
 
@@ -120,13 +126,13 @@ class Conditions:
         if rest is not None:
             self.path[variable] = rest
 
-    def _nearby(self, variable: int, conjunct: e.Expr, conditions: list[Nearby]) -> bool:
+    def _nearby(self, variable: int, conjunct: e.Expr, conditions: list[NearbyCondition]) -> bool:
         """Adds what the kernel judges of rows at distances; False if it cannot."""
         at = _AtDistances(self.columns)
         absent = frozenset(str(distance) for distance in distances(conjunct) - {0})
         values = KernelValues(at, absent)
         try:
-            found = Nearby(variable, values.value(at.leaves(conjunct)))
+            found = NearbyCondition(variable, values.value(at.leaves(conjunct)))
         except NotInKernel:
             return False
         conditions.append(found)
@@ -149,7 +155,9 @@ class Conditions:
             def value(node: Node) -> Node | None:
                 return node.argument if isinstance(node, e.AtRow) else None
 
-            self.starting.append(Nearby(variable, Column("0", self.columns.column(changed(of_row, value)))))
+            self.starting.append(
+                NearbyCondition(variable, ColumnValue("0", self.columns.column(changed(of_row, value))))
+            )
             return True
         return self._nearby(variable, of_row, self.starting)
 
@@ -160,7 +168,7 @@ class Conditions:
     def _is_first_row(self, node: e.AtRow) -> bool:
         asked = node.variables or self.names
         mask = sum(1 << self.names.index(name) for name in asked)
-        at = At(mask, node.anchor == "LAST", node.place, node.shift)
+        at = RowLocation(mask, node.anchor == "LAST", node.place, node.shift)
         return not depends_on_match(node.argument) and is_first_row(at, self.machine)
 
     def keep_columns(self) -> None:
@@ -255,11 +263,11 @@ def without_decimals(expression: e.Expr) -> e.Expr:
 
 # Conditions that depend on the path of a match, as operations on values that are looked up as it grows.
 
-Look = Callable[[e.RowValue, RowColumns], p.Looked]
+Look = Callable[[e.RowValue, RowColumns], p.ConditionValue]
 """How a value is looked up; it may ask for columns."""
 
 
-def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: Look) -> p.Condition:
+def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: Look) -> p.RowCondition:
     """A condition as operations, or as an expression that the reference interpreter evaluates where there are
     none for it."""
     tried = RowColumns(dict(columns.columns), set(columns.numbers))
@@ -272,7 +280,7 @@ def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: 
         judged = values.plain(without_decimals(condition))
     columns.columns.update(tried.columns)
     columns.numbers.update(tried.numbers)
-    return p.Condition(variable, judged, tuple(values.looked), tuple(values.looked.values()))
+    return p.RowCondition(variable, judged, tuple(values.looked), tuple(values.looked.values()))
 
 
 class _Looked(EventColumns):
@@ -283,7 +291,7 @@ class _Looked(EventColumns):
         super().__init__({})
         self.rows, self.look = columns, look
         self.values: dict[str, e.RowValue] = {}
-        self.looked: dict[str, p.Looked] = {}
+        self.looked: dict[str, p.ConditionValue] = {}
 
     def leaves(self, condition: e.Expr) -> e.Expr:
         def change(node: Node) -> Node | None:
@@ -319,9 +327,11 @@ class _Looked(EventColumns):
         argument = value.argument
         plain = changed(expression, lambda node: argument if isinstance(node, e.Attribute) else None)
         at = self.look(value, self.rows).at
-        return EventColumn(self._named(p.Looked(at, self.rows.column(plain, form == NUMBER))), plain, form)
+        return EventColumn(
+            self._named(p.ConditionValue(at, self.rows.column(plain, form == NUMBER))), plain, form
+        )
 
-    def _named(self, looked: p.Looked) -> str:
+    def _named(self, looked: p.ConditionValue) -> str:
         for name, known in self.looked.items():
             if known == looked:
                 return name
@@ -379,7 +389,7 @@ def columns_over_rows(argument: e.Expr) -> list[e.Expr | None]:
     return [*(node for node in walk(argument) if isinstance(node, e.Attribute)), None]
 
 
-def row_argument(argument: e.Expr, columns: RowColumns) -> str | Argument | None:
+def row_argument(argument: e.Expr, columns: RowColumns) -> str | RowArgument | None:
     """An argument for the kernel: a column, the variable (None), or an expression. All that does not depend
     on the match Spark computes.
 
@@ -407,7 +417,7 @@ def row_argument(argument: e.Expr, columns: RowColumns) -> str | Argument | None
                 return e.Attribute(e.Variable(ROW), name, type_of(node))
         return None
 
-    return Argument(without_decimals(changed(argument, change)), tuple(used))
+    return RowArgument(without_decimals(changed(argument, change)), tuple(used))
 
 
 def _has_columns(node: Node) -> bool:

@@ -14,7 +14,7 @@ from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.row_patterns import RowExclusion, RowVariable
 from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import width_of
 from neelc.rows.plan.conditions import (
     Conditions,
@@ -41,7 +41,7 @@ MOST_STEPS = 20 * MOST_PLACES
 
 
 @dataclass(eq=False)
-class Take:
+class RowTake:
     """A row of a variable."""
 
     variable: str
@@ -70,7 +70,7 @@ class Accept:
     """The end of the pattern."""
 
 
-Step = Take | Anchor | Split | Accept
+Step = RowTake | Anchor | Split | Accept
 
 
 def machine_of(pattern: r.RowPattern, names: tuple[str, ...]) -> Machine:
@@ -85,7 +85,7 @@ def machine_of(pattern: r.RowPattern, names: tuple[str, ...]) -> Machine:
         end = Accept()
         entry = _Builder().built(pattern, end, end, False)
     except RecursionError:
-        raise Unsupported("a row pattern that is nested too deeply", pattern.span) from None
+        raise UnsupportedQuery("a row pattern that is nested too deeply", pattern.span) from None
     places = _places(entry)
     if len(places) > MOST_PLACES:
         raise _too_large(pattern)
@@ -100,19 +100,21 @@ def machine_of(pattern: r.RowPattern, names: tuple[str, ...]) -> Machine:
     )
 
 
-def _edges(places: Sequence[Take], pattern: r.RowPattern) -> Iterator[Choices]:
+def _edges(places: Sequence[RowTake], pattern: r.RowPattern) -> Iterator[Choices]:
     """What may come after each place; many parts in a row that may be empty have very many edges."""
     number = 0
     for place in places:
         found = _choices(place.then)
         number += len(found)
         if number > MOST_EDGES:
-            raise Unsupported(f"a row pattern with more than {MOST_EDGES} ways from row to row", pattern.span)
+            raise UnsupportedQuery(
+                f"a row pattern with more than {MOST_EDGES} ways from row to row", pattern.span
+            )
         yield found
 
 
-def _too_large(pattern: r.RowPattern) -> Unsupported:
-    return Unsupported(f"a row pattern with more than {MOST_PLACES} places", pattern.span)
+def _too_large(pattern: r.RowPattern) -> UnsupportedQuery:
+    return UnsupportedQuery(f"a row pattern with more than {MOST_PLACES} places", pattern.span)
 
 
 class _Builder:
@@ -129,7 +131,7 @@ class _Builder:
                 self.places += 1
                 if self.places > MOST_PLACES:
                     raise _too_large(pattern)
-                return Take(name, excluded, taken)
+                return RowTake(name, excluded, taken)
             case r.RowSequence(parts):
                 return self._sequence(parts, taken, empty, excluded)
             case r.RowAlternation(parts):
@@ -217,9 +219,9 @@ def can_be_empty(pattern: r.RowPattern) -> bool:
     return True
 
 
-def _places(entry: Step) -> list[Take]:
+def _places(entry: Step) -> list[RowTake]:
     """The places that can be reached, numbered in the order of the pattern."""
-    found: list[Take] = []
+    found: list[RowTake] = []
     seen: set[int] = set()
     waiting = [entry]
     while waiting:
@@ -228,7 +230,7 @@ def _places(entry: Step) -> list[Take]:
             continue
         seen.add(id(step))
         match step:
-            case Take(then=then):
+            case RowTake(then=then):
                 step.number = len(found)
                 found.append(step)
                 waiting.append(then)
@@ -257,7 +259,7 @@ def _ways(step: Step, at_first: bool, at_end: bool, seen: set[int]) -> Iterator[
             continue
         seen.add(id(one))
         match one:
-            case Take(number=number):
+            case RowTake(number=number):
                 if not at_end:
                     yield number
             case Accept():
@@ -311,7 +313,7 @@ class _Planner:
         self.names = tuple(dict.fromkeys(found))
         if len(self.names) > MOST_VARIABLES:
             what = f"a row pattern with more than {MOST_VARIABLES} variables"
-            raise Unsupported(what, self.query.pattern.span)
+            raise UnsupportedQuery(what, self.query.pattern.span)
 
     def plan(self) -> RowPlan:
         query = self.query
@@ -334,7 +336,7 @@ class _Planner:
         if query.all_rows:
             self._for_all_rows()
         if not (keys or own or self.outputs):
-            self.output(p.Property("", "ROW"))  # a batch without any column has no rows
+            self.output(p.PropertyOutput("", "ROW"))  # a batch without any column has no rows
         reach, rows = self._window()
         program = p.RowProgram(
             machine,
@@ -373,20 +375,22 @@ class _Planner:
             return (1 << len(self.names)) - 1
         return sum(1 << self.names.index(one) for one in variables)
 
-    def _looked(self, value: e.RowValue, columns: RowColumns) -> p.Looked:
+    def _looked(self, value: e.RowValue, columns: RowColumns) -> p.ConditionValue:
         match value:
             case e.AtRow(_, argument):
-                return p.Looked(self.at(value), row_argument(argument, columns))
+                return p.ConditionValue(self.at(value), row_argument(argument, columns))
             case e.OverRows(_, name, None, variables):
-                return p.Looked(name="rows", variables=self.mask(variables))
+                return p.ConditionValue(name="rows", variables=self.mask(variables))
             case e.OverRows(type, name, argument, variables, _, distinct):
                 assert argument is not None
                 column = row_argument(argument, columns)
-                return p.Looked(None, column, name, self.mask(variables), type, distinct)
-        return p.Looked()
+                return p.ConditionValue(None, column, name, self.mask(variables), type, distinct)
+        return p.ConditionValue()
 
-    def at(self, value: e.AtRow) -> p.At:
-        return p.At(self.mask(value.variables), value.anchor == "LAST", value.place, value.shift, value.final)
+    def at(self, value: e.AtRow) -> p.RowLocation:
+        return p.RowLocation(
+            self.mask(value.variables), value.anchor == "LAST", value.place, value.shift, value.final
+        )
 
     def _measure(self, expression: e.Expr) -> None:
         for node in walk(expression):
@@ -394,38 +398,38 @@ class _Planner:
                 case e.AtRow(_, argument):
                     self._value(node, argument)
                 case e.OverRows(_, _, None, variables, final):
-                    self.output(p.Number("", self.mask(variables), final))
+                    self.output(p.CountOutput("", self.mask(variables), final))
                 case e.OverRows(_, _, argument, variables):
                     assert argument is not None
                     self._aggregate(argument, self.mask(variables))
                 case e.MatchNumber():
-                    self.output(p.Property("", "MATCH_NUMBER"))
-                case e.Given(_, argument):
+                    self.output(p.PropertyOutput("", "MATCH_NUMBER"))
+                case e.ConstantRowValue(_, argument):
                     self.given.setdefault(self.columns.column(argument))
 
     def _value(self, node: e.AtRow, argument: e.Expr) -> None:
         at = self.at(node)
         for column in columns_at_row(argument):
-            self.output(p.Value("", at, None if column is None else self.columns.column(column)))
+            self.output(p.ValueOutput("", at, None if column is None else self.columns.column(column)))
 
     def _aggregate(self, argument: e.Expr, mask: int) -> None:
         if self.query.all_rows is None:
             for column in columns_over_rows(argument):
-                self.output(p.Values("", mask, None if column is None else self.columns.column(column)))
+                self.output(p.ValuesOutput("", mask, None if column is None else self.columns.column(column)))
         else:
-            self.output(p.Member("", mask))
+            self.output(p.MembershipOutput("", mask))
             self._value(e.AtRow(type_of(argument), argument), argument)
 
     def _for_all_rows(self) -> None:
         """What windows over the rows of a match need, and what is left out at the end."""
         measured = (node for measure in self.query.measures for node in walk(measure))
         if any(isinstance(node, e.OverRows) and node.argument is not None for node in measured):
-            self.output(p.Property("", "MATCH_NUMBER"))
-            self.output(p.Property("", "ROW"))
+            self.output(p.PropertyOutput("", "MATCH_NUMBER"))
+            self.output(p.PropertyOutput("", "ROW"))
         if self.query.all_rows == UNMATCHED:
-            self.output(p.Property("", "MATCH_NUMBER"))
+            self.output(p.PropertyOutput("", "MATCH_NUMBER"))
         if _has_exclusion(self.query):
-            self.output(p.Property("", "EXCLUDED"))
+            self.output(p.PropertyOutput("", "EXCLUDED"))
 
     def output(self, output: p.Output) -> str:
         """The name of the program's output for this."""

@@ -45,7 +45,7 @@ from neelc.scalar.spark.trees import (
     MICROSECOND,
     NTZ_EPOCH,
     Sql,
-    Written,
+    TypedSql,
     at,
     call,
     constant,
@@ -72,7 +72,7 @@ from neelc.scalar.type_of import INTERVALS, type_of
 _LARGEST_SUMMAND = 28
 
 
-def grouped(name: str, argument: Written | None, distinct: bool) -> Sql:
+def grouped(name: str, argument: TypedSql | None, distinct: bool) -> Sql:
     """`name([DISTINCT] argument)`, with NULL for a sum that does not fit its type."""
     if argument is None:
         return call(name, exp.Star())
@@ -84,7 +84,7 @@ def grouped(name: str, argument: Written | None, distinct: bool) -> Sql:
 _TRIED = {"sum": "sum", "avg": "avg", "mean": "avg"}
 
 
-def _can_overflow(argument: Written) -> bool:
+def _can_overflow(argument: TypedSql) -> bool:
     match argument.type:
         case Decimal(precision):
             return precision > _LARGEST_SUMMAND
@@ -102,7 +102,7 @@ _READERS: dict[DataType, Callable[[str], object]] = {
 _PLAIN_SCALE = 6
 
 
-def cast(operand: Written, target: DataType, implicit: bool = False) -> Sql:
+def cast(operand: TypedSql, target: DataType, implicit: bool = False) -> Sql:
     """The operand as a value of `target`, NULL where it cannot be one."""
     source = operand.type
     if source == target and not (operand.is_integer and operand.value is not None):
@@ -114,12 +114,12 @@ def cast(operand: Written, target: DataType, implicit: bool = False) -> Sql:
     return (plain_cast if is_safe(source, target) else try_cast)(sql, spark_type(target))
 
 
-def widest(operand: Written) -> Sql:
+def widest(operand: TypedSql) -> Sql:
     """An interval of all fields of its kind: others have other texts, other numbers and fewer fields."""
     return plain_cast(operand.sql, spark_type(operand.type))
 
 
-def _folded(operand: Written, target: DataType, implicit: bool) -> Sql | None:
+def _folded(operand: TypedSql, target: DataType, implicit: bool) -> Sql | None:
     """A constant of the target's type, where the operand is one that Spark has a literal for.
 
     Not of an integer that the user casts: beside a DECIMAL, a literal has as many digits as it shows.
@@ -302,19 +302,19 @@ def sql(expression: e.Expr, refs: Refs) -> str:
 class _Writer:
     refs: Refs
 
-    def operand(self, node: e.Expr) -> Written:
+    def operand(self, node: e.Expr) -> TypedSql:
         """What the operators and functions need to know of a part."""
         match node:
             case e.Literal(value, type):
-                return Written(self.sql(node), type, value)
+                return TypedSql(self.sql(node), type, value)
             case e.Cast(e.Literal(int(value)), type, implicit=True) if _holds(type, value):
-                return Written(self.sql(node), type, value)
+                return TypedSql(self.sql(node), type, value)
             case e.Interval():
-                return Written(self.sql(node), type_of(node), interval_value(node))
+                return TypedSql(self.sql(node), type_of(node), interval_value(node))
             case e.Unary("-" | "+" as op, (e.Literal() | e.Interval()) as inside):
                 known = self.operand(inside).value
-                return Written(self.sql(node), type_of(node), negative(known) if op == "-" else known)
-        return Written(self.sql(node), type_of(node))
+                return TypedSql(self.sql(node), type_of(node), negative(known) if op == "-" else known)
+        return TypedSql(self.sql(node), type_of(node))
 
     def sql(self, node: e.Expr) -> Sql:
         known = self.refs(node)
@@ -327,7 +327,7 @@ class _Writer:
                 return interval(interval_value(node))
             case e.Field(base, name):
                 return raw(field(text(self.sql(base)), bare(name)))
-            case e.Item(base, index):
+            case e.ElementAccess(base, index):
                 return self.item(base, index)
             case e.Unary(op, operand):
                 return unary(op, self.operand(operand))
@@ -363,7 +363,7 @@ class _Writer:
             moment = widest(written)
         return exp.Extract(this=raw(part), expression=moment)
 
-    def case(self, subject: e.Expr | None, whens: tuple[e.When, ...], otherwise: e.Expr | None) -> Sql:
+    def case(self, subject: e.Expr | None, whens: tuple[e.CaseBranch, ...], otherwise: e.Expr | None) -> Sql:
         branches = ((self.sql(when.condition), self.sql(when.result)) for when in whens)
         last = None if otherwise is None else self.sql(otherwise)
         return syntax.when(*branches, otherwise=last, subject=None if subject is None else self.sql(subject))

@@ -34,7 +34,7 @@ from neelc.scalar.spark.trees import (
     UNARY,
     Constant,
     Sql,
-    Written,
+    TypedSql,
     at,
     binary,
     call,
@@ -119,7 +119,7 @@ _COUNT = r"[*+?]|\{\d{1,3}(?:,\d{0,3})?\}"
 _TAKEN = re.compile(rf"(?:(?:{_CHARACTER}|{_CLASS})(?:{_COUNT})?|\||\((?:\?:)?(?![?*+{{])|\)[*+?]?)*\Z")
 
 
-def like(operand: Written, pattern: Written, kind: str, escape: str | None) -> Sql:
+def like(operand: TypedSql, pattern: TypedSql, kind: str, escape: str | None) -> Sql:
     """`operand LIKE | ILIKE | RLIKE pattern [ESCAPE escape]`."""
     if kind not in _LIKES:
         return _matches(operand, pattern)
@@ -141,7 +141,7 @@ def _well_formed(mark: str) -> str:
     return rf"(?s)\A(?:[^{escape}]|{re.escape(mark)}[_%{escape}])*\z".replace(r"\z", r"(?!.)")
 
 
-def _matches(operand: Written, pattern: Written) -> Sql:
+def _matches(operand: TypedSql, pattern: TypedSql) -> Sql:
     if _is_taken(pattern):
         return exp.RegexpLike(this=at(operand.sql, BIT_OR), expression=at(pattern.sql, BIT_OR))
     # Not RLIKE: it compiles a constant pattern before any CASE can keep it from failing.
@@ -149,7 +149,7 @@ def _matches(operand: Written, pattern: Written) -> Sql:
     return when((_means_something(pattern), found))
 
 
-def _is_taken(pattern: Written) -> bool:
+def _is_taken(pattern: TypedSql) -> bool:
     """Whether the pattern is written down and surely well formed."""
     value = pattern.value
     if not isinstance(value, str) or _TAKEN.match(value) is None:
@@ -161,7 +161,7 @@ def _is_taken(pattern: Written) -> bool:
     return True
 
 
-def _means_something(pattern: Written) -> Sql:
+def _means_something(pattern: TypedSql) -> Sql:
     # try_to_binary is the one function that makes NULL of any failure inside its argument.
     return is_not_null(_attempt(cast(call("regexp_instr", string(""), pattern.sql), "STRING")))
 
@@ -170,7 +170,7 @@ def _attempt(sql: Sql) -> Sql:
     return call("try_to_binary", sql, string("utf-8"))
 
 
-def regexp_replace(operand: Written, pattern: Written, by: Written, *start: Written) -> Sql:
+def regexp_replace(operand: TypedSql, pattern: TypedSql, by: TypedSql, *start: TypedSql) -> Sql:
     """`start` is where to begin; Spark takes it only as a constant."""
     if start and not isinstance(start[0].value, int):
         return _replaced_from(operand, pattern, by, start[0].sql)
@@ -181,7 +181,7 @@ def regexp_replace(operand: Written, pattern: Written, by: Written, *start: Writ
     return cast(_attempt(plain), "STRING")
 
 
-def _replaced_from(operand: Written, pattern: Written, by: Written, start: Sql) -> Sql:
+def _replaced_from(operand: TypedSql, pattern: TypedSql, by: TypedSql, start: Sql) -> Sql:
     rest = replace(operand, sql=call("substring", operand.sql, start), value=None)
     changed = call(
         "concat", call("left", operand.sql, binary("-", start, raw("1"))), regexp_replace(rest, pattern, by)
@@ -191,7 +191,7 @@ def _replaced_from(operand: Written, pattern: Written, by: Written, start: Sql) 
     return when((junction(exp.And, [beyond, *known]), operand.sql), (binary(">", start, raw("0")), changed))
 
 
-def split(operand: Written, pattern: Written, *limit: Written) -> Sql:
+def split(operand: TypedSql, pattern: TypedSql, *limit: TypedSql) -> Sql:
     plain = call("split", operand.sql, pattern.sql, *(one.sql for one in limit))
     return plain if _is_taken(pattern) else when((_means_something(pattern), plain))
 
@@ -204,7 +204,7 @@ INTEGER_NAMES = tuple(_BITS)
 MAX_PRECISION = 38
 
 
-def unary(op: str, operand: Written) -> Sql:
+def unary(op: str, operand: TypedSql) -> Sql:
     """`-`, `+` or `~`; the least integer has no negative."""
     if op == "+":
         return operand.sql
@@ -230,7 +230,7 @@ def negative(value: Constant) -> Constant:
     return -value
 
 
-def _is_least(operand: Written) -> bool:
+def _is_least(operand: TypedSql) -> bool:
     return operand.is_integer and operand.value == least(operand.type)
 
 
@@ -245,7 +245,7 @@ def _zero(type: DataType) -> Sql:
     return constant(0, type)
 
 
-def arithmetic(op: str, left: Written, right: Written, type: DataType) -> Sql:
+def arithmetic(op: str, left: TypedSql, right: TypedSql, type: DataType) -> Sql:
     """`left op right` of that type, NULL where it cannot be computed."""
     if op in BITWISE or op == "||":
         return binary(op, left.sql, right.sql)
@@ -260,18 +260,18 @@ def arithmetic(op: str, left: Written, right: Written, type: DataType) -> Sql:
     return _operation(op, left, right, can_fail=type not in (FLOAT, DOUBLE, STRING))
 
 
-def _operation(op: str, left: Written, right: Written, can_fail: bool) -> Sql:
+def _operation(op: str, left: TypedSql, right: TypedSql, can_fail: bool) -> Sql:
     return call(TRY[op], left.sql, right.sql) if can_fail else binary(op, left.sql, right.sql)
 
 
-def is_nonzero(divisor: Written) -> bool:
+def is_nonzero(divisor: TypedSql) -> bool:
     """Whether the divisor is a constant other than 0."""
     if isinstance(divisor.value, datetime.timedelta | Months):
         return divisor.value not in (datetime.timedelta(0), Months(0))
     return isinstance(divisor.value, int | float | decimal.Decimal) and divisor.value != 0
 
 
-def _may_not_fit(op: str, left: Written, right: Written) -> bool:
+def _may_not_fit(op: str, left: TypedSql, right: TypedSql) -> bool:
     """Whether a decimal operation may fail: the divisor be 0, or the result have more than 38 digits."""
     one, other = left.as_decimal, right.as_decimal
     whole = max(one.precision - one.scale, other.precision - other.scale)
@@ -286,7 +286,7 @@ def _may_not_fit(op: str, left: Written, right: Written) -> bool:
     return not is_nonzero(right) or digits > MAX_PRECISION
 
 
-def _quotient(left: Written, right: Written) -> Sql:
+def _quotient(left: TypedSql, right: TypedSql) -> Sql:
     """DIV, for which Spark has no try_ function."""
     if left.is_decimal or right.is_decimal:
         return _decimal_quotient(left, right)
@@ -299,7 +299,7 @@ def _quotient(left: Written, right: Written) -> Sql:
     return when((junction(exp.And, too_large), constant(None, BIGINT)), otherwise=plain)
 
 
-def _decimal_quotient(left: Written, right: Written) -> Sql:
+def _decimal_quotient(left: TypedSql, right: TypedSql) -> Sql:
     one, other = left.as_decimal, right.as_decimal
     divisor = right.sql if is_nonzero(right) else call("nullif", right.sql, raw("0"))
     if one.precision - one.scale + other.scale <= 18:
@@ -311,7 +311,7 @@ def _decimal_quotient(left: Written, right: Written) -> Sql:
     return try_cast(whole, "BIGINT")
 
 
-def _times(op: str, left: Written, right: Written) -> Sql:
+def _times(op: str, left: TypedSql, right: TypedSql) -> Sql:
     """Dates and timestamps: what lies between two, and what comes a while after or before one."""
     if left.type in DATETIMES and right.type in DATETIMES:
         return _difference(left, right)
@@ -324,14 +324,14 @@ def _times(op: str, left: Written, right: Written) -> Sql:
     return call(TRY[op], moment.sql, span.sql)
 
 
-def _difference(left: Written, right: Written) -> Sql:
+def _difference(left: TypedSql, right: TypedSql) -> Sql:
     """Of two TIMESTAMPs it is one of clocks, an hour more or less where summer time begins or ends."""
     if DATE in (left.type, right.type):
         return binary("-", left.sql, right.sql)
     return call("try_subtract", left.sql, right.sql)
 
 
-Arguments = tuple[Written, ...]
+Arguments = tuple[TypedSql, ...]
 
 
 def function(name: str, arguments: Arguments, type: DataType) -> Sql:

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from neelc.ir.expressions import Literal, Value
 from neelc.ir.names import bare, quote
-from neelc.ir.types import BIGINT, INT, SMALLINT, TINYINT, Array, DataType, Decimal, Map, Simple, Struct
+from neelc.ir.types import BIGINT, INT, SMALLINT, TINYINT, Array, DataType, Decimal, Map, SimpleType, Struct
 from neelc.ir.types import Decimal as DecimalType
 from neelc.scalar import decimals
 from neelc.scalar.times import (
@@ -189,7 +189,7 @@ INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
 
 
 @dataclass(frozen=True)
-class Written:
+class TypedSql:
     """`value` is None where it is not known, or NULL."""
 
     sql: Sql
@@ -310,7 +310,7 @@ def spark_type(type: DataType) -> str:
     'STRUCT<`x y`: INT, z: ARRAY<DECIMAL(5, 2)>>'
     """
     match type:
-        case Simple(name):
+        case SimpleType(name):
             return name
         case DecimalType(precision, scale):
             return f"DECIMAL({precision}, {scale})"
@@ -340,7 +340,7 @@ def constant(value: object, type: DataType) -> Sql:
     """A constant as a tree."""
     match value:
         case None:
-            return exp.Null() if type == Simple("VOID") else cast(exp.Null(), spark_type(type))
+            return exp.Null() if type == SimpleType("VOID") else cast(exp.Null(), spark_type(type))
         case decimal.Decimal():
             return _decimal(value, type)
         case bytes() | bool():
@@ -349,7 +349,7 @@ def constant(value: object, type: DataType) -> Sql:
             return _number(Literal(value, type))
         case datetime.timedelta() | Months():
             return interval(value)
-        case str() if type == Simple("STRING"):
+        case str() if type == SimpleType("STRING"):
             return string(value)
     return _moment(value, type)
 
@@ -369,7 +369,7 @@ def _decimal(value: decimal.Decimal, type: DataType) -> Sql:
 def _moment(value: object, type: DataType) -> Sql:
     """A date or a timestamp, given as one or as the text of one. An instant is written in UTC; a text
     without a zone stays without, so that it is read in that of the session that runs the query."""
-    assert isinstance(type, Simple), type
+    assert isinstance(type, SimpleType), type
     match type.name, value:
         case "DATE", _:
             date = date_of(value) if isinstance(value, str) else value
@@ -422,7 +422,7 @@ Tree = Any
 
 
 @dataclass(frozen=True)
-class Statement:
+class SparkStatement:
     """A text that was understood: `kind` is QUERY, or the word for another statement; `tables` are the names,
     part by part, that no WITH of the text defines; `does_more` if a query writes or starts a program."""
 
@@ -435,11 +435,11 @@ class Statement:
         return self.kind == QUERY
 
 
-def read_statement(text: str) -> Statement | None:
+def read_statement(text: str) -> SparkStatement | None:
     """The one statement of a text; None if sqlglot does not understand it.
 
     >>> read_statement("WITH c AS (SELECT * FROM t) FROM c SELECT x")
-    Statement(kind='QUERY', tables=(('t',),), does_more=None)
+    SparkStatement(kind='QUERY', tables=(('t',),), does_more=None)
     >>> read_statement("FROM t INSERT INTO u SELECT *").kind
     'INSERT'
     >>> read_statement("SELECT 1; SELECT 2") is read_statement("SELECT FROM FROM") is None
@@ -458,7 +458,7 @@ def read_statement(text: str) -> Statement | None:
     return _statement(found[0])
 
 
-def _statement(tree: Tree) -> Statement | None:
+def _statement(tree: Tree) -> SparkStatement | None:
     kind = _kind(tree)
     if kind is None:
         return None
@@ -466,7 +466,7 @@ def _statement(tree: Tree) -> Statement | None:
     script = tree.find(exp.QueryTransform)
     more = "INTO" if into is not None else "TRANSFORM" if script is not None else None
     tables = tuple(_parts(one) for one in tree.find_all(exp.Table) if _is_read(one))
-    return Statement(kind, tables, more)
+    return SparkStatement(kind, tables, more)
 
 
 def _kind(tree: Tree) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neelc.tools.cases.file import Case, CaseError, load
-from neelc.tools.cases.run import Outcome, run_case, update
+from neelc.tools.cases.file import CaseError, CaseFile, load
+from neelc.tools.cases.run import CaseOutcome, run_case, update
 
-__all__ = ["Case", "CaseError", "Outcome", "load", "run_case", "update"]
+__all__ = ["CaseFile", "CaseError", "CaseOutcome", "load", "run_case", "update"]

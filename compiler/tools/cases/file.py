@@ -33,8 +33,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neelc import syntax
-from neelc.arguments import Agent, Aggregate, argument, defined_in, line_of_source
-from neelc.catalog.inputs import UNITS, Given, is_quoted, split, unit_of
+from neelc.arguments import UserAgent, UserAggregate, argument, defined_in, line_of_source
+from neelc.catalog.inputs import UNITS, GivenStream, is_quoted, split, unit_of
 from neelc.catalog.inputs import parse as parse_cell
 from neelc.catalog.readers.table import Table, position
 from neelc.catalog.readers.text import Cell, CellTable
@@ -68,7 +68,7 @@ OPTIONS = ("timestamp", "end", "latest", "type", "unit")
 
 
 @dataclass(frozen=True)
-class Events:
+class CaseStream:
     """A stream of a case."""
 
     name: str
@@ -76,12 +76,12 @@ class Events:
     table: CellTable
     line: int
 
-    def given(self, script: Script, backwards: bool = False) -> Given:
+    def given(self, script: Script, backwards: bool = False) -> GivenStream:
         """The stream as the binder is given it; the order of its rows must not matter."""
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
         options = self.options if find(written(self.name), declared) else self._with_defaults()
         kind = options.get("type")
-        return Given(
+        return GivenStream(
             self.name,
             lambda schema_only: [_reversed(self.table) if backwards else self.table],
             timestamp=options.get("timestamp"),
@@ -103,7 +103,7 @@ def _reversed(table: CellTable) -> Table:
     return CellTable(table.source, table.names, table.records[::-1], table.convert, declared=table.declared)
 
 
-def events_of(head: str, body: Sequence[str], line: int, path: Path) -> Events:
+def events_of(head: str, body: Sequence[str], line: int, path: Path) -> CaseStream:
     """The stream of a section."""
     _, name, *words = head.split()
     options = dict(zip(words[::2], words[1::2], strict=False))
@@ -121,7 +121,7 @@ def events_of(head: str, body: Sequence[str], line: int, path: Path) -> Events:
         column = options.get(role, "none")
         if column != "none" and position(column, table.names) is None:
             raise CaseError(path, line, f"no column `{column}`; columns: {', '.join(table.names)}")
-    return Events(name, options, table, line)
+    return CaseStream(name, options, table, line)
 
 
 @dataclass
@@ -200,7 +200,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Matches:
+class ExpectedRows:
     """The rows expected, as cells of text. Without a header there are none."""
 
     header: tuple[str, ...] = ()
@@ -208,24 +208,24 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseFile:
     """One case file. `expected` is matches, the text of errors, or None when the file does not say yet;
     `fires` and `silent` are names of rules, each with the line it stands in; `warnings` is the text of all
     warnings, None when the file does not say."""
 
     path: Path
     title: str
-    events: tuple[Events, ...]
+    events: tuple[CaseStream, ...]
     query: Source
     arguments: Mapping[str, object]
-    expected: Matches | str | None
+    expected: ExpectedRows | str | None
     sections: tuple[Section, ...]
     text: str
     fires: tuple[tuple[str, int], ...] = ()
     silent: tuple[tuple[str, int], ...] = ()
     warnings: str | None = None
-    aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
-    agents: Mapping[str, Agent] = field(default_factory=dict)
+    aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
+    agents: Mapping[str, UserAgent] = field(default_factory=dict)
     untrusted: bool = False
     timezone: str | None = None
 
@@ -239,18 +239,18 @@ class Case:
         return next((section.line for section in self.sections if section.word == word), 1)
 
 
-def load(path: Path | str, untrusted: bool = False) -> Case:
+def load(path: Path | str, untrusted: bool = False) -> CaseFile:
     """The case in a file; `CaseError` with file and line when the file is malformed."""
     path = Path(path)
     return parse(decode(read_bytes(path, str(path)), str(path)), path, untrusted)
 
 
-def parse(text: str, path: Path, untrusted: bool = False) -> Case:
+def parse(text: str, path: Path, untrusted: bool = False) -> CaseFile:
     r"""The case of a text. If it is `untrusted`, its Python is not run.
 
     >>> case = parse("# Why\nquery\nPATTERN A a\n\nmatches\na\n1\n", Path("x.case"))
     >>> case.query.text, case.expected
-    ('PATTERN A a', Matches(header=('a',), rows=(('1',),)))
+    ('PATTERN A a', ExpectedRows(header=('a',), rows=(('1',),)))
     """
     text = text.replace("\r\n", "\n")
     lines = text.split("\n")
@@ -272,7 +272,7 @@ def parse(text: str, path: Path, untrusted: bool = False) -> Case:
             path, code[0].line, f"{code[0].word} are Python, which is not run: the case is not trusted"
         )
     aggregates, agents = _defined(code, path)
-    return Case(
+    return CaseFile(
         path,
         comments[0] if comments else "",
         events,
@@ -337,9 +337,11 @@ def _arguments(sections: Sequence[Section], path: Path) -> dict[str, object]:
     return given
 
 
-def _defined(sections: Sequence[Section], path: Path) -> tuple[dict[str, Aggregate], dict[str, Agent]]:
-    aggregates: dict[str, Aggregate] = {}
-    agents: dict[str, Agent] = {}
+def _defined(
+    sections: Sequence[Section], path: Path
+) -> tuple[dict[str, UserAggregate], dict[str, UserAgent]]:
+    aggregates: dict[str, UserAggregate] = {}
+    agents: dict[str, UserAgent] = {}
     for section in sections:
         # Lines before the section, so that messages of Python's have the numbers of the file.
         text = "\n" * section.line + "\n".join(section.body)
@@ -361,7 +363,7 @@ def _words(sections: Sequence[Section]) -> Iterator[tuple[str, int]]:
             yield from ((word, number) for word in line.partition("#")[0].split())
 
 
-def _expected(sections: Sequence[Section], path: Path) -> Matches | str | None:
+def _expected(sections: Sequence[Section], path: Path) -> ExpectedRows | str | None:
     found = [section for section in sections if section.word in ("matches", "error")]
     if len(found) > 1:
         raise CaseError(path, found[1].line, "a case has one `matches` or one `error` section, not both")
@@ -374,7 +376,7 @@ def _expected(sections: Sequence[Section], path: Path) -> Matches | str | None:
     if section.head.endswith("none"):
         if body:
             raise CaseError(path, section.line + 1, "`matches none` is followed by rows")
-        return Matches()
+        return ExpectedRows()
     return _matches(body, section, path)
 
 
@@ -404,7 +406,7 @@ def _timezone(sections: Sequence[Section], path: Path) -> str | None:
     return name
 
 
-def _matches(body: Sequence[str], section: Section, path: Path) -> Matches | None:
+def _matches(body: Sequence[str], section: Section, path: Path) -> ExpectedRows | None:
     rows = [(section.line + at, tuple(cell for _, cell in split(line))) for at, line in enumerate(body, 1)]
     rows = [(number, cells) for number, cells in rows if cells]
     if not rows:
@@ -413,4 +415,4 @@ def _matches(body: Sequence[str], section: Section, path: Path) -> Matches | Non
     for number, cells in rows[1:]:
         if len(cells) != len(header):
             raise CaseError(path, number, f"cells in this row: {len(cells)}, in the header: {len(header)}")
-    return Matches(header, tuple(cells for _, cells in rows[1:]))
+    return ExpectedRows(header, tuple(cells for _, cells in rows[1:]))

@@ -14,7 +14,7 @@ from neelc.algebra.rules.optimise import RULES, optimise
 from neelc.catalog import inputs
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned, in_order
-from neelc.catalog.readers.table import Misfit
+from neelc.catalog.readers.table import TypeMismatch
 from neelc.engines.host.inputs import HostInputs, declarations, host_inputs
 from neelc.engines.host.untrusted import refuse_files_and_agents
 from neelc.engines.reference import Tables, execute
@@ -32,7 +32,7 @@ from neelc.runtime.reference import Result
 from neelc.runtime.reference.snapshots import differences, snapshots_equal
 from neelc.scalar.times import in_zone
 from neelc.syntax.host import host_script
-from neelc.tools.cases.file import Case, CaseError, Matches, load
+from neelc.tools.cases.file import CaseError, CaseFile, ExpectedRows, load
 from neelc.tools.cases.file import parse as parse_case
 from neelc.tools.lints import lints
 
@@ -44,7 +44,7 @@ Cells = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """What a case expected and what came out, as text; `diff` is empty when it passed."""
 
     passed: bool
@@ -53,25 +53,25 @@ class Outcome:
     diff: str
 
 
-def compare(expected: Matches | str | None, actual: Result | str) -> Outcome:
+def compare(expected: ExpectedRows | str | None, actual: Result | str) -> CaseOutcome:
     """`actual` is a result or the text of diagnostics. Rows are compared as a multiset: without order;
     those of a SELECT as snapshots."""
     wanted = _text(expected)
     if isinstance(actual, str):
         passed = actual == expected
-        return Outcome(passed, wanted, actual, "" if passed else _line_diff(wanted, actual))
+        return CaseOutcome(passed, wanted, actual, "" if passed else _line_diff(wanted, actual))
     rendered = rows_of(actual)
     found = "\n".join(aligned([names_of(actual), *rendered])) if rendered else NO_MATCHES
-    if not isinstance(expected, Matches):
-        return Outcome(False, wanted, found, _line_diff(wanted, found))
+    if not isinstance(expected, ExpectedRows):
+        return CaseOutcome(False, wanted, found, _line_diff(wanted, found))
     rows = [_normal(row, actual.columns) for row in expected.rows]
     judge = _snapshot_diff if actual.has_valid_time else _row_diff
     diff = _header_diff(expected.header, actual.columns)
     diff = diff or ("" if rows == rendered else judge(names_of(actual), rows, rendered, actual))
-    return Outcome(not diff, wanted, found, diff)
+    return CaseOutcome(not diff, wanted, found, diff)
 
 
-def _text(expected: Matches | str | None) -> str:
+def _text(expected: ExpectedRows | str | None) -> str:
     match expected:
         case None:
             return "(the case says neither `matches` nor `error`)"
@@ -102,7 +102,7 @@ def _normal(row: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
 def _normal_cell(text: str, type: DataType) -> str:
     try:
         return cells.render(cells.parse(text, type), type)
-    except Misfit:
+    except TypeMismatch:
         return text
 
 
@@ -132,7 +132,7 @@ def _snapshot_diff(
     """Rows that differ, if the two are not equal as snapshots."""
     try:
         rows = [_values(row, result.columns) for row in expected]
-    except Misfit:
+    except TypeMismatch:
         return _row_diff(names, expected, actual, result)
     if snapshots_equal(rows, result.rows):
         return ""
@@ -158,7 +158,7 @@ def _row_diff(names: Sequence[str], expected: Sequence[Cells], actual: Sequence[
 # Cases whose query is Spark's, around MATCH_RECOGNIZE: the reference interpreter runs the simple ones.
 
 
-def host_prepared(case: Case, backwards: bool = False) -> HostInputs | None:
+def host_prepared(case: CaseFile, backwards: bool = False) -> HostInputs | None:
     """What is run; None if the query is ours. Raises `NeelError` if a declaration is wrong."""
     script = host_script(case.query)
     if script is None or not script.is_last:
@@ -181,7 +181,7 @@ def rule_names() -> tuple[str, ...]:
     return tuple(sorted(names | {rule.__name__ for rule in RULES}))
 
 
-def check_rule_names(case: Case) -> None:
+def check_rule_names(case: CaseFile) -> None:
     """`CaseError` for the first name in `fires` or `silent` that no rule has."""
     known = rule_names()
     for name, line in (*case.fires, *case.silent):
@@ -222,7 +222,7 @@ def programs(program: Program, found: Forms) -> Iterator[tuple[str, Program]]:
         yield "networks rewritten", replace(program, queries=networks)
 
 
-def problems(case: Case, program: Program, found: Forms) -> Iterator[str]:
+def problems(case: CaseFile, program: Program, found: Forms) -> Iterator[str]:
     """What a case says about rules and is not so."""
     changes = _changes(program, found)
     for name, _ in case.fires:
@@ -266,13 +266,13 @@ def _why_not(rule: str, program: Program) -> str:
 NO_WARNINGS = "no warnings"
 
 
-def warnings_of(case: Case, program: Program) -> str:
+def warnings_of(case: CaseFile, program: Program) -> str:
     """The full text of all warnings; spaces at the end of a line would be lost in a file."""
     text = render_all(lints(program, case.query), case.query)
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def warning_problems(case: Case, program: Program) -> Iterator[str]:
+def warning_problems(case: CaseFile, program: Program) -> Iterator[str]:
     """What a case says about warnings and is not so. Without a `warnings` section it says nothing."""
     if case.warnings is None:
         return
@@ -289,7 +289,7 @@ def warnings_section(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Ready:
+class PreparedCase:
     """A case whose script is bound and whose events are read."""
 
     found: inputs.Inputs
@@ -297,17 +297,17 @@ class Ready:
     tables: Tables
 
 
-def run_case(case: Case) -> Outcome:
+def run_case(case: CaseFile) -> CaseOutcome:
     """Run a case on the reference interpreter: as written; with its events in reverse, as order never
     matters; and rewritten in every form. All must find what the case expects, by the rules that it names."""
     with in_zone(case.zone):
         return _run(case)
 
 
-def _run(case: Case) -> Outcome:
+def _run(case: CaseFile) -> CaseOutcome:
     check_rule_names(case)
     ready = prepared(case)
-    program = ready.program if isinstance(ready, Ready) else Program((), ())
+    program = ready.program if isinstance(ready, PreparedCase) else Program((), ())
     forms = forms_of(program)
     outcome = compare(case.expected, _actual(ready))
     if not outcome.passed:
@@ -321,17 +321,17 @@ def _run(case: Case) -> Outcome:
 
 
 def _other_ways(
-    case: Case, ready: Ready | HostInputs | str, forms: Forms
+    case: CaseFile, ready: PreparedCase | HostInputs | str, forms: Forms
 ) -> Iterator[tuple[str, Result | str]]:
     """How else a case is run, and the result."""
     yield "with the events in reverse order", _actual(prepared(case, backwards=True))
-    if isinstance(ready, Ready):
+    if isinstance(ready, PreparedCase):
         for name, program in programs(ready.program, forms):
             patterns = "\n".join(str(query.match.pattern) for query in program.pattern_queries)
             yield f"rewritten ({name}) to\n{patterns}\n", _actual(replace(ready, program=program))
 
 
-def prepared(case: Case, backwards: bool = False) -> Ready | HostInputs | str:
+def prepared(case: CaseFile, backwards: bool = False) -> PreparedCase | HostInputs | str:
     """What is run, or the text of all diagnostics."""
     try:
         hosted = host_prepared(case, backwards)
@@ -346,14 +346,14 @@ def prepared(case: Case, backwards: bool = False) -> Ready | HostInputs | str:
         if not program.queries:
             raise CaseError(case.path, case.line_of("query"), "the script has no query to run")
         tables, failures = inputs.read(found, program)
-        return _error_text(*failures) if failures else Ready(found, program, tables)
+        return _error_text(*failures) if failures else PreparedCase(found, program, tables)
     except NeelError as error:
         return _error_text(error)
     except CallError as error:
         raise CaseError(case.path, case.line_of("query"), str(error)) from None
 
 
-def _actual(ready: Ready | HostInputs | str) -> Result | str:
+def _actual(ready: PreparedCase | HostInputs | str) -> Result | str:
     """The rows of the last query, or the text of all diagnostics."""
     if isinstance(ready, str):
         return ready
@@ -379,13 +379,13 @@ def update(path: Path | str, untrusted: bool = False) -> bool:
         return _update(case)
 
 
-def _update(case: Case) -> bool:
+def _update(case: CaseFile) -> bool:
     ready = prepared(case)
     actual = _actual(ready)
     text = case.text
     if not compare(case.expected, actual).passed:
         text = _with_section(case, ("matches", "error"), _section(actual, case.expected))
-    found = warnings_of(case, ready.program) if isinstance(ready, Ready) else ""
+    found = warnings_of(case, ready.program) if isinstance(ready, PreparedCase) else ""
     if case.warnings not in (None, found):
         again = parse_case(text, case.path, case.untrusted)
         text = _with_section(again, ("warnings",), warnings_section(found))
@@ -394,7 +394,7 @@ def _update(case: Case) -> bool:
     return text != case.text
 
 
-def _with_section(case: Case, words: Sequence[str], new: Sequence[str]) -> str:
+def _with_section(case: CaseFile, words: Sequence[str], new: Sequence[str]) -> str:
     """The text of a case with these lines instead of the section that begins with one of the words."""
     lines = case.text.rstrip().split("\n")
     section = next((s for s in case.sections if s.word in words), None)
@@ -403,12 +403,12 @@ def _with_section(case: Case, words: Sequence[str], new: Sequence[str]) -> str:
     return "\n".join([*before, *new, *(["", *after] if after else [])]) + "\n"
 
 
-def _section(actual: Result | str, expected: Matches | str | None) -> list[str]:
+def _section(actual: Result | str, expected: ExpectedRows | str | None) -> list[str]:
     if isinstance(actual, str):
         return ["error", *actual.split("\n")]
     if not actual.rows:
         return ["matches none"]
-    header = expected.header if isinstance(expected, Matches) else ()
+    header = expected.header if isinstance(expected, ExpectedRows) else ()
     # A header that tells a column's type goes on telling it.
     typed = [any(cell.startswith(f"{column.name}:") for cell in header) for column in actual.columns]
     names = [

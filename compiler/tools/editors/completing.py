@@ -13,12 +13,12 @@ from neelc.ir.program import Column
 from neelc.ir.script import STRATEGIES, CreateStream, PatternQuery
 from neelc.rows.bind.expressions import FORMS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
-from neelc.syntax.following import Following, following
+from neelc.syntax.following import Continuations, following
 from neelc.syntax.parser import COMMENT, STRAY, STRING, WORD, Lexeme
 from neelc.tools.editors.colours import TYPES, UNITS
 from neelc.tools.editors.document import Document
 from neelc.tools.editors.hovering import keyword_help, of_function, of_type, of_variable
-from neelc.tools.editors.names import Known, Spot, chain_before, fields, followed
+from neelc.tools.editors.names import AttributeOwner, DocumentCursor, chain_before, fields, followed
 
 # The names that a rule of the grammar could wait for: types, variables, attributes, functions, units.
 #
@@ -29,7 +29,7 @@ FORMATS = ("csv", "json", "parquet")
 
 
 @dataclass(frozen=True)
-class Offer:
+class CompletionOffer:
     """A text to write; `kind` says what it is, `detail` its type, `documentation` more, in Markdown."""
 
     label: str
@@ -38,10 +38,10 @@ class Offer:
     documentation: str = ""
 
 
-Offers = Callable[[Spot, list[Lexeme]], Iterator[Offer]]
+Offers = Callable[[DocumentCursor, list[Lexeme]], Iterator[CompletionOffer]]
 
 
-def types(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def types(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """Types of events: streams, queries, concepts, and what the script uses as values of type columns."""
     catalog = spot.catalog
     used = [leaf for concept in catalog.concepts.values() for leaf in concept.members]
@@ -51,65 +51,69 @@ def types(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
         entry = catalog.entry(name)
         described = of_type(name, catalog)
         if described is not None and (entry is None or entry.relation is None):
-            yield Offer(name, "type", kind or "type", described)
+            yield CompletionOffer(name, "type", kind or "type", described)
 
 
-def streams(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def streams(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """What can stand in FROM."""
     for entry in spot.catalog.entries.values():
         name = written(entry.name)
-        yield Offer(name, "stream", entry.kind, of_type(name, spot.catalog) or "")
-    yield from (Offer(name, "function", "agent") for name in spot.document.outside.agents)
+        yield CompletionOffer(name, "stream", entry.kind, of_type(name, spot.catalog) or "")
+    yield from (CompletionOffer(name, "function", "agent") for name in spot.document.outside.agents)
 
 
-def variables(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def variables(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """Variables, and in a SELECT also columns without the name of their source."""
     for one in spot.names:
         if one.is_visible:
-            yield Offer(one.name, "variable", one.title.replace("`", ""), of_variable(one))
+            yield CompletionOffer(one.name, "variable", one.title.replace("`", ""), of_variable(one))
     if not isinstance(spot.query, PatternQuery):
         yield from columns(column for one in spot.names for column in one.columns)
 
 
-def values(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def values(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """What an expression can begin with. A bracket holds attributes, `[id]`, or an index, `b[i]`."""
     if before and before[-1].says("[") and not (len(before) > 1 and before[-2].is_name):
         yield from shared(spot, before)
         return
     if before and before[-1].says("["):
-        yield from (Offer(index, "keyword") for index in ("i", "i-1", "last"))
+        yield from (CompletionOffer(index, "keyword") for index in ("i", "i-1", "last"))
     yield from variables(spot, before)
     is_pattern = isinstance(spot.query, PatternQuery)
     if is_pattern and any(one.says("RETURN") for one in before):
-        yield from (Offer(name, "attribute", "time of the match") for name in ("match_start", "match_end"))
-    yield from (Offer(name, "function", "registered") for name in spot.document.outside.aggregates)
+        yield from (
+            CompletionOffer(name, "attribute", "time of the match") for name in ("match_start", "match_end")
+        )
+    yield from (CompletionOffer(name, "function", "registered") for name in spot.document.outside.aggregates)
     of_rows = () if is_pattern else (*FORMS, *ROW_AGGREGATE_SIGNATURES)
     for name in sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *of_rows}):
-        yield Offer(name, "function", "", of_function(name) or "")
+        yield CompletionOffer(name, "function", "", of_function(name) or "")
 
 
-def attributes(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def attributes(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """What can follow a dot."""
     chain = chain_before(before, len(before) - 1) if before else []
     match followed(chain, spot.names) if chain else None:
-        case Known() as found:
-            yield from (Offer(one.name, "variable", one.title.replace("`", "")) for one in found.inner)
+        case AttributeOwner() as found:
+            yield from (
+                CompletionOffer(one.name, "variable", one.title.replace("`", "")) for one in found.inner
+            )
             yield from columns(found.columns)
         case Column(type=kind):
             yield from columns(fields(kind))
 
 
-def columns(several: Iterable[Column]) -> Iterator[Offer]:
+def columns(several: Iterable[Column]) -> Iterator[CompletionOffer]:
     for column in several:
-        yield Offer(written(column.name), "attribute", str(column.type))
+        yield CompletionOffer(written(column.name), "attribute", str(column.type))
 
 
-def shared(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def shared(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """Attributes without a variable."""
     yield from columns(column for one in spot.names for column in one.columns)
 
 
-def in_clause(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def in_clause(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """The names in FROM, PARTITION BY and USING of a pattern query."""
     words = [one.text.upper() for one in before]
     last = next((word for word in reversed(words) if word in ("FROM", "BY", "USING")), "")
@@ -122,20 +126,20 @@ def in_clause(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
         for strategy in STRATEGIES:
             rest = strategy.split()
             if rest[: len(said)] == said and rest[len(said) :]:
-                yield Offer(" ".join(rest[len(said) :]), "keyword", "selection strategy")
+                yield CompletionOffer(" ".join(rest[len(said) :]), "keyword", "selection strategy")
 
 
-def in_stream(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def in_stream(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """The names in the clauses of CREATE STREAM."""
     if before and before[-1].says("UNIT"):
         yield from units(spot, before)
     elif before and before[-1].says("FORMAT"):
-        yield from (Offer(name, "keyword", "format") for name in FORMATS)
+        yield from (CompletionOffer(name, "keyword", "format") for name in FORMATS)
     else:
         yield from own_columns(spot, before)
 
 
-def own_columns(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def own_columns(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """The columns of the statement that is being written."""
     for statement in spot.document.script.statements:
         if isinstance(statement, CreateStream) and statement.span and statement.span.start == spot.start:
@@ -144,25 +148,25 @@ def own_columns(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
     inside = before[: next((at for at, one in enumerate(before) if one.says(")")), 0)]
     for name, kind in pairwise(inside):
         if name.is_name and kind.text.upper() in TYPES:
-            yield Offer(name.text, "attribute", kind.text.upper())
+            yield CompletionOffer(name.text, "attribute", kind.text.upper())
 
 
-def units(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
-    yield from (Offer(unit, "keyword", "unit") for unit in UNITS if unit.endswith("S"))
+def units(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
+    yield from (CompletionOffer(unit, "keyword", "unit") for unit in UNITS if unit.endswith("S"))
     if before and not before[-1].says("UNIT"):
-        yield Offer("EVENTS", "keyword", "unit")
+        yield CompletionOffer("EVENTS", "keyword", "unit")
 
 
-def data_types(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
-    yield from (Offer(name, "type", "type") for name in TYPES)
+def data_types(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
+    yield from (CompletionOffer(name, "type", "type") for name in TYPES)
 
 
-def parameters(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def parameters(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """Those that have a value, and those that stand elsewhere in the text."""
     pairs = pairwise(spot.document.lexemes)
     used = [two.text for one, two in pairs if one.says(":") and two.is_name and one.end == two.start]
     names = dict.fromkeys([*spot.document.outside.arguments, *used])
-    yield from (Offer(name, "variable", "parameter") for name in names)
+    yield from (CompletionOffer(name, "variable", "parameter") for name in names)
 
 
 OFFERS: dict[str, Offers] = {
@@ -194,7 +198,7 @@ _CLAUSES = {
 _BEGINNINGS = {"PATTERN": "PATTERN x ", "SELECT": "SELECT x FROM x "}
 
 
-def complete(document: Document, cursor: int) -> tuple[Offer, ...]:
+def complete(document: Document, cursor: int) -> tuple[CompletionOffer, ...]:
     """All that could stand at the cursor, in place of the word that ends there; names before words.
 
     >>> [offer.label for offer in complete(Document("CREATE "), 7)]
@@ -204,18 +208,18 @@ def complete(document: Document, cursor: int) -> tuple[Offer, ...]:
     """
     if _is_text(document, cursor):
         return ()
-    spot = Spot(document, cursor)
+    spot = DocumentCursor(document, cursor)
     before = _before(spot.statement, cursor)
     start = before[-1].end if before else spot.start
     waiting = _waiting(document.text, spot.start, start, before)
     if before and before[-1].says(":") and not waiting.words and "primary" in waiting.names:
         return tuple(parameters(spot, before))
     offers = [offer for rule in sorted(waiting.names) for offer in OFFERS.get(rule, _nothing)(spot, before)]
-    offers += [Offer(word, "keyword", "", keyword_help(word) or "") for word in waiting.words]
+    offers += [CompletionOffer(word, "keyword", "", keyword_help(word) or "") for word in waiting.words]
     return tuple({offer.label: offer for offer in reversed(offers)}.values())[::-1]
 
 
-def _nothing(spot: Spot, before: list[Lexeme]) -> Iterator[Offer]:
+def _nothing(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     yield from ()
 
 
@@ -236,15 +240,15 @@ def _before(statement: tuple[Lexeme, ...], cursor: int) -> list[Lexeme]:
     return found
 
 
-def _waiting(text: str, start: int, end: int, before: list[Lexeme]) -> Following:
+def _waiting(text: str, start: int, end: int, before: list[Lexeme]) -> Continuations:
     """What the grammar waits for; if it understands nothing, what it would in the last clause alone."""
     waiting = following(text[start:end])
-    if waiting != Following() or not before:
+    if waiting != Continuations() or not before:
         return waiting
     kind = "SELECT" if any(one.says("SELECT") for one in before) else "PATTERN"
     for lexeme in reversed(before):
         if lexeme.says(*_CLAUSES[kind]):
             waiting = following(_BEGINNINGS[kind] + text[lexeme.start : end])
-            if waiting != Following():
+            if waiting != Continuations():
                 return waiting
     return waiting

@@ -10,14 +10,22 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from neelc import syntax as parse
-from neelc.arguments import Agent, Aggregate
+from neelc.arguments import UserAgent, UserAggregate
 from neelc.catalog.catalog import Catalog
-from neelc.catalog.inputs import Given, complete
+from neelc.catalog.inputs import GivenStream, complete
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import same, written
-from neelc.ir.script import CreateQuery, CreateStream, Query, RunQuery, Script, Statement, Unread
-from neelc.program import Bound, examine
+from neelc.ir.script import (
+    CreateQuery,
+    CreateStream,
+    RunQuery,
+    Script,
+    ScriptQuery,
+    Statement,
+    UnreadStatement,
+)
+from neelc.program import BindingResult, examine
 from neelc.source import Source
 from neelc.syntax.following import statement_or_none
 from neelc.syntax.host import HostScript, host_script
@@ -29,14 +37,14 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True)
-class Places:
+class TextPositions:
     r"""The places of a text, in `units` of UTF-16 unless the editor wants others.
 
-    >>> places = Places("SELECT '\U0001f40d' AS snake\r\nFROM zoo")
+    >>> places = TextPositions("SELECT '\U0001f40d' AS snake\r\nFROM zoo")
     >>> places.place(10), places.place(21), places.offset(0, 11), places.offset(1, 5)
     ((0, 11), (1, 0), 10, 26)
 
-    >>> Places("'\U0001f40d'", "utf-8").place(2), Places("'\U0001f40d'", "utf-32").place(2)
+    >>> TextPositions("'\U0001f40d'", "utf-8").place(2), TextPositions("'\U0001f40d'", "utf-32").place(2)
     ((0, 5), (0, 2))
 
     Beyond the end of a line or of the text is its end:
@@ -82,19 +90,19 @@ Stamp = tuple[CreateStream, Path, int, int]
 
 
 @dataclass(frozen=True)
-class Outside:
+class CallInputs:
     """The streams, arguments, aggregates and agents that a call gives. Columns that were read from a file
     are remembered in `known` until the file changes: a script is judged at every key. `untrusted`: scripts
     may name no files and no agents."""
 
-    given: Sequence[Given] = ()
+    given: Sequence[GivenStream] = ()
     arguments: Mapping[str, object] = field(default_factory=dict)
-    aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
-    agents: Mapping[str, Agent] = field(default_factory=dict)
+    aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
+    agents: Mapping[str, UserAgent] = field(default_factory=dict)
     untrusted: bool = False
     known: dict[Stamp, CreateStream] = field(default_factory=dict)
 
-    def bound(self, script: Script, source: Source, directory: Path) -> Bound:
+    def bound(self, script: Script, source: Source, directory: Path) -> BindingResult:
         """The script with its names resolved; raises `NeelError` if a file that is needed cannot be read."""
         if self.untrusted:
             from neelc.engines.host.untrusted import refuse_files_and_agents
@@ -124,7 +132,7 @@ class Outside:
         return replace(statement, columns=columns, timestamp=statement.timestamp or found.timestamp)
 
 
-def remembered(given: Given) -> Given:
+def remembered(given: GivenStream) -> GivenStream:
     """The stream, whose file is read once only."""
     return replace(given, open=cache(given.open))
 
@@ -137,7 +145,7 @@ class Document:
     text: str
     name: str = "script"
     directory: Path = field(default_factory=Path)
-    outside: Outside = field(default_factory=Outside)
+    outside: CallInputs = field(default_factory=CallInputs)
     units: str = "utf-16"
 
     @cached_property
@@ -145,8 +153,8 @@ class Document:
         return Source(self.text, self.name)
 
     @cached_property
-    def places(self) -> Places:
-        return Places(self.text, self.units)
+    def places(self) -> TextPositions:
+        return TextPositions(self.text, self.units)
 
     @cached_property
     def hosts(self) -> HostScript | None:
@@ -190,7 +198,7 @@ class Document:
     def declared_before(self, offset: int) -> Catalog:
         """What the statements before a place declare."""
         before = tuple(s for s in self.script.statements if s.span is not None and s.span.end <= offset)
-        known = tuple(s for s in before if not (isinstance(s, Unread) and s.declares is None))
+        known = tuple(s for s in before if not (isinstance(s, UnreadStatement) and s.declares is None))
         try:
             return self._bound(known)
         except (NeelError, CallError):
@@ -211,7 +219,7 @@ STAND_IN = "neelc_cursor"
 """The name of what is to come."""
 
 
-def query_at(text: str, statement: Sequence[Lexeme], cursor: int) -> Query | None:
+def query_at(text: str, statement: Sequence[Lexeme], cursor: int) -> ScriptQuery | None:
     """The query that a statement most likely will be; None if nothing of it can be read.
 
     Places of what stands before the cursor are those in the text.
@@ -233,7 +241,7 @@ def query_at(text: str, statement: Sequence[Lexeme], cursor: int) -> Query | Non
     return None
 
 
-def _query(statement: Statement | None) -> Query | None:
+def _query(statement: Statement | None) -> ScriptQuery | None:
     return statement.query if isinstance(statement, CreateQuery | RunQuery) else None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from neelc.catalog.catalog import Catalog, Entry, KnownType, resolve_type
+from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, resolve_type
 from neelc.findings import Findings
 from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column
@@ -14,10 +14,18 @@ from neelc.ir.script import CreateStream
 from neelc.rows.bind.expressions import FORMS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SAID, SCALAR_SIGNATURES
 from neelc.source import Source, Span
-from neelc.syntax.following import Following, following
+from neelc.syntax.following import Continuations, following
 from neelc.syntax.parser import SOFT, WORD, Lexeme
 from neelc.tools.editors.document import Document
-from neelc.tools.editors.names import Known, Spot, attributes, chain_before, entry_columns, followed, known_by
+from neelc.tools.editors.names import (
+    AttributeOwner,
+    DocumentCursor,
+    attributes,
+    chain_before,
+    entry_columns,
+    followed,
+    known_by,
+)
 
 # What an editor shows of a thing, in Markdown.
 
@@ -34,7 +42,7 @@ def of_columns(columns: Sequence[Column]) -> str:
     return f"```neel\n{lines}\n```" if columns else ""
 
 
-def of_variable(known: Known) -> str:
+def of_variable(known: AttributeOwner) -> str:
     """A variable, or a source of a SELECT."""
     inner = [f"`{one.name}`: {one.title}" for one in known.inner]
     return paragraphs(
@@ -92,12 +100,12 @@ def known_type(name: str, catalog: Catalog) -> KnownType | None:
     return resolve_type(name, catalog, list(catalog.entries.values()), False, Span(0, 0), silent)
 
 
-def _where(entry: Entry, name: str) -> str:
+def _where(entry: CatalogEntry, name: str) -> str:
     column = entry.stream.type_column if entry.stream is not None else None
     return f"events of `{entry.name}` where `{column}` is '{bare(name)}'"
 
 
-def of_entry(entry: Entry) -> str:
+def of_entry(entry: CatalogEntry) -> str:
     """A stream, a relation or a named query."""
     title = f"{entry.kind} `{entry.name}`"
     stream = entry.stream
@@ -112,7 +120,7 @@ def of_entry(entry: Entry) -> str:
     return paragraphs(title, _listed(notes), of_columns(entry_columns(entry)))
 
 
-def of_shared(name: str, several: Iterable[Known]) -> str | None:
+def of_shared(name: str, several: Iterable[AttributeOwner]) -> str | None:
     """A column that is named without its owner: the types it has."""
     lines = [
         of_attribute(column, one.name)
@@ -273,12 +281,12 @@ def hover(document: Document, cursor: int) -> Hover | None:
     lexeme = document.lexeme_at(cursor)
     if lexeme is None or not (lexeme.is_name or lexeme.kind == WORD):
         return None
-    spot = Spot(document, lexeme.end)
+    spot = DocumentCursor(document, lexeme.end)
     text = _word(spot, lexeme)
     return None if text is None else Hover(text, lexeme.span)
 
 
-def _word(spot: Spot, lexeme: Lexeme) -> str | None:
+def _word(spot: DocumentCursor, lexeme: Lexeme) -> str | None:
     if lexeme.kind == WORD:
         return _keyword(lexeme)
     at = next((i for i, one in enumerate(spot.statement) if one.start == lexeme.start), 0)
@@ -292,7 +300,7 @@ def _word(spot: Spot, lexeme: Lexeme) -> str | None:
     return _name(spot, lexeme, follows, waiting) or (_keyword(lexeme) if lexeme.kind == SOFT else None)
 
 
-def _name(spot: Spot, lexeme: Lexeme, follows: str, waiting: Following) -> str | None:
+def _name(spot: DocumentCursor, lexeme: Lexeme, follows: str, waiting: Continuations) -> str | None:
     """A name that stands alone, or before a dot or a parenthesis."""
     if follows == "(" and (described := of_function(lexeme.text)) is not None:
         return described
@@ -309,7 +317,7 @@ def _name(spot: Spot, lexeme: Lexeme, follows: str, waiting: Following) -> str |
     return _declared_column(spot, lexeme) or of_shared(lexeme.text, spot.names)
 
 
-def _declared_column(spot: Spot, lexeme: Lexeme) -> str | None:
+def _declared_column(spot: DocumentCursor, lexeme: Lexeme) -> str | None:
     """A column in the statement that declares it."""
     for statement in spot.document.script.statements:
         if isinstance(statement, CreateStream) and statement.span and statement.span.start == spot.start:
@@ -319,9 +327,9 @@ def _declared_column(spot: Spot, lexeme: Lexeme) -> str | None:
     return None
 
 
-def _behind_dot(chain: list[str], lexeme: Lexeme, spot: Spot) -> str | None:
+def _behind_dot(chain: list[str], lexeme: Lexeme, spot: DocumentCursor) -> str | None:
     match followed([*chain, lexeme.text], spot.names):
-        case Known() as variable:
+        case AttributeOwner() as variable:
             return of_variable(variable)
         case Column() as column:
             return of_attribute(column, ".".join(chain))

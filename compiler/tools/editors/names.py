@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from neelc.algebra.bind.select import query_columns
-from neelc.catalog.catalog import Catalog, Entry, KnownType
+from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType
 from neelc.findings import Findings
 from neelc.ir.expressions import Star
 from neelc.ir.names import bare, find, written
@@ -16,10 +16,19 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import Not, Pattern, Repeat, Seq
 from neelc.ir.program import Column
 from neelc.ir.row_patterns import MatchRecognize, Output, RowVariable
-from neelc.ir.script import FromItem, FromQuery, FromStream, Matcher, PatternQuery, Query, Select
+from neelc.ir.script import FromItem, FromQuery, FromStream, Matcher, PatternQuery, ScriptQuery, Select
 from neelc.ir.types import DataType, Struct
 from neelc.pattern.bind.components import named, paths, sources_of
-from neelc.pattern.bind.scopes import CLOSURE, EVENT, Declared, Path, Place, Scopes, scopes_of, visible
+from neelc.pattern.bind.scopes import (
+    CLOSURE,
+    EVENT,
+    DeclaredVariable,
+    ExpressionScope,
+    Path,
+    Scopes,
+    scopes_of,
+    visible,
+)
 from neelc.source import Source, Span
 from neelc.syntax.parser import Lexeme
 from neelc.tools.editors.document import STAND_IN, Document, query_at
@@ -28,7 +37,7 @@ from neelc.tools.editors.document import STAND_IN, Document, query_at
 
 
 @dataclass(frozen=True)
-class Known:
+class AttributeOwner:
     """A name with attributes: a variable of a pattern, or a source of a SELECT.
 
     `name` is in source form; `title` says what it is, `scope` where it lives, in sentences. A closure of a
@@ -40,24 +49,24 @@ class Known:
     title: str
     columns: tuple[Column, ...] = ()
     scope: tuple[str, ...] = ()
-    inner: tuple[Known, ...] = ()
+    inner: tuple[AttributeOwner, ...] = ()
     is_list: bool = False
     is_visible: bool = True
     declared: Span | None = None
 
 
-def known_by(name: str, several: Iterable[Known]) -> Known | None:
+def known_by(name: str, several: Iterable[AttributeOwner]) -> AttributeOwner | None:
     """The one of that name."""
     listed = tuple(several)
     found = find(name, [one.name for one in listed])
     return next((one for one in listed if one.name == found), None)
 
 
-def followed(chain: Sequence[str], several: Sequence[Known]) -> Known | Column | None:
+def followed(chain: Sequence[str], several: Sequence[AttributeOwner]) -> AttributeOwner | Column | None:
     """What `a.b.c` leads to: a variable, or a column; None if it leads nowhere.
 
     >>> from neelc.ir.types import INT
-    >>> a = Known("a", "an event", (Column("x", INT),))
+    >>> a = AttributeOwner("a", "an event", (Column("x", INT),))
     >>> followed(["a"], [a]) is a, followed(["a", "X"], [a]).name, followed(["a", "y"], [a])
     (True, 'x', None)
     """
@@ -92,7 +101,7 @@ def fields(kind: DataType) -> tuple[Column, ...]:
 _LONGEST = 40
 
 
-def scope_sentences(v: Declared, scopes: Scopes, query: PatternQuery) -> tuple[str, ...]:
+def scope_sentences(v: DeclaredVariable, scopes: Scopes, query: PatternQuery) -> tuple[str, ...]:
     """What negations, closures, choices and EXISTS around a variable mean for it."""
     parts = dict(paths(scopes.pattern))
     found = []
@@ -146,7 +155,9 @@ def _short(part: Pattern) -> str:
 # The variables of a PATTERN query, with the attributes of their events and the scopes they live in.
 
 
-def pattern_names(query: PatternQuery, catalog: Catalog, text: str, cursor: int) -> tuple[Known, ...]:
+def pattern_names(
+    query: PatternQuery, catalog: Catalog, text: str, cursor: int
+) -> tuple[AttributeOwner, ...]:
     """All variables of the pattern, in the order of the text.
 
     >>> from neelc.syntax import script
@@ -163,18 +174,20 @@ def pattern_names(query: PatternQuery, catalog: Catalog, text: str, cursor: int)
     scopes = scopes_of(given)
     in_return = query.pattern.span is not None and _returns_before(query, cursor)
     at = _innermost(given.pattern, cursor)
-    place = Place(scopes, sources.types, sources.clock, findings, at, in_return)
+    place = ExpressionScope(scopes, sources.types, sources.clock, findings, at, in_return)
     seen = {v.path for v in visible(place)}
     return tuple(_known(v, place, query, v.path in seen) for v in scopes.variables)
 
 
-def _known(v: Declared, place: Place, query: PatternQuery, is_visible: bool) -> Known:
+def _known(
+    v: DeclaredVariable, place: ExpressionScope, query: PatternQuery, is_visible: bool
+) -> AttributeOwner:
     node = _node(place.scopes, v.path)
     inner = place.scopes.iteration(v) if v.kind == CLOSURE else []
     columns = attributes(place.types.get(v.type or "")) if v.type is not None else ()
     explicit = v.name in place.scopes.explicit
     declared = place.findings.word(v.name, node, nth=-1) if explicit and node.span is not None else None
-    return Known(
+    return AttributeOwner(
         v.name,
         _title(v),
         columns,
@@ -186,7 +199,7 @@ def _known(v: Declared, place: Place, query: PatternQuery, is_visible: bool) -> 
     )
 
 
-def _title(v: Declared) -> str:
+def _title(v: DeclaredVariable) -> str:
     if v.kind == CLOSURE:
         return "a list of iterations"
     return f"one event of type `{v.type}`" if v.kind == EVENT else f"a list of events of type `{v.type}`"
@@ -224,7 +237,7 @@ def _node(scopes: Scopes, path: Path) -> Pattern:
 # The sources of a SELECT and the variables of its row patterns, with their columns.
 
 
-def select_names(query: Query, catalog: Catalog, text: str) -> tuple[Known, ...]:
+def select_names(query: ScriptQuery, catalog: Catalog, text: str) -> tuple[AttributeOwner, ...]:
     """All that the SELECT and its subqueries can name.
 
     >>> from neelc.syntax import script
@@ -243,7 +256,7 @@ def select_names(query: Query, catalog: Catalog, text: str) -> tuple[Known, ...]
     return tuple(found)
 
 
-def entry_columns(entry: Entry | None) -> tuple[Column, ...]:
+def entry_columns(entry: CatalogEntry | None) -> tuple[Column, ...]:
     """The columns of a stream, a relation or a query, with the times of its events."""
     if entry is None:
         return ()
@@ -256,32 +269,33 @@ def entry_columns(entry: Entry | None) -> tuple[Column, ...]:
     return (*stream.columns, *times)
 
 
-def mentioned(statement: Sequence[Lexeme], catalog: Catalog) -> tuple[Known, ...]:
+def mentioned(statement: Sequence[Lexeme], catalog: Catalog) -> tuple[AttributeOwner, ...]:
     """The streams that a query mentions: all that can be said of one that is Spark's. What else stands
     before a dot, a variable of a row pattern or an alias, may have the columns of any of them."""
     words = [one.text for one in statement if one.is_name]
     streams = [entry for entry in catalog.entries.values() if find(written(entry.name), words) is not None]
     found = [
-        Known(written(entry.name), f"{entry.kind} `{entry.name}`", entry_columns(entry)) for entry in streams
+        AttributeOwner(written(entry.name), f"{entry.kind} `{entry.name}`", entry_columns(entry))
+        for entry in streams
     ]
     columns = tuple(dict.fromkeys(column for one in found for column in one.columns))
     title = "rows of " + ", ".join(f"`{entry.name}`" for entry in streams)
     owners = dict.fromkeys(one.text for one, dot in pairwise(statement) if one.is_name and dot.says("."))
     others = [name for name in owners if streams and find(name, [one.name for one in found]) is None]
-    return (*found, *(Known(name, title, columns) for name in others))
+    return (*found, *(AttributeOwner(name, title, columns) for name in others))
 
 
-def _names(item: FromItem, catalog: Catalog, findings: Findings) -> Iterator[Known]:
+def _names(item: FromItem, catalog: Catalog, findings: Findings) -> Iterator[AttributeOwner]:
     own, title = _own(item, catalog, findings)
     name = item.name if isinstance(item, FromStream) else ""
     if item.matcher is None:
-        yield Known(item.alias or name, title, own)
+        yield AttributeOwner(item.alias or name, title, own)
         return
     for variable in dict.fromkeys(_variables(item.matcher)):
-        yield Known(variable, f"rows of {title}", own, declared=None)
+        yield AttributeOwner(variable, f"rows of {title}", own, declared=None)
     alias = item.matcher_alias or item.alias or name
     every = Select((Output(Star()),), (item,))
-    yield Known(alias, f"matches over {title}", query_columns(every, catalog, findings) or ())
+    yield AttributeOwner(alias, f"matches over {title}", query_columns(every, catalog, findings) or ())
 
 
 def _own(item: FromItem, catalog: Catalog, findings: Findings) -> tuple[tuple[Column, ...], str]:
@@ -290,7 +304,7 @@ def _own(item: FromItem, catalog: Catalog, findings: Findings) -> tuple[tuple[Co
             entry = catalog.entry(name)
             kind = "stream" if entry is None else entry.kind
             return entry_columns(entry), f"{kind} `{name}`"
-        case FromQuery(query=Query() as query):
+        case FromQuery(query=ScriptQuery() as query):
             return query_columns(query, catalog, findings) or (), "a subquery"
     return (), "a source"
 
@@ -303,7 +317,7 @@ def _variables(matcher: Matcher) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Spot:
+class DocumentCursor:
     """A place of a document: the cursor is behind what is being asked about."""
 
     document: Document
@@ -328,15 +342,15 @@ class Spot:
         return self.document.declared_before(self.start)
 
     @cached_property
-    def query(self) -> Query | None:
+    def query(self) -> ScriptQuery | None:
         return query_at(self.document.text, self.statement, self.cursor) if self.statement else None
 
     @cached_property
-    def names(self) -> tuple[Known, ...]:
+    def names(self) -> tuple[AttributeOwner, ...]:
         """Variables and sources that can be named here."""
         return tuple(one for one in self._names() if one.name != STAND_IN)
 
-    def _names(self) -> tuple[Known, ...]:
+    def _names(self) -> tuple[AttributeOwner, ...]:
         if isinstance(self.query, PatternQuery):
             return pattern_names(self.query, self.catalog, self.document.text, self.cursor)
         if self.query is not None:

@@ -11,10 +11,10 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.findings import Findings
 from neelc.ir.names import bare, same, written
-from neelc.ir.script import CreateQuery, CreateStream, CreateType, RunQuery, Statement, Unread
+from neelc.ir.script import CreateQuery, CreateStream, CreateType, RunQuery, Statement, UnreadStatement
 from neelc.source import Span
 from neelc.tools.editors.document import Document
-from neelc.tools.editors.names import Known, Spot, chain_before, followed, known_by
+from neelc.tools.editors.names import AttributeOwner, DocumentCursor, chain_before, followed, known_by
 from neelc.tools.lints import lints
 
 ERROR, WARNING, INFORMATION = "error", "warning", "information"
@@ -26,14 +26,14 @@ _WITHOUT_VALUES = ("NEEL2006",)
 
 
 @dataclass(frozen=True)
-class Problem:
+class EditorProblem:
     """A diagnostic, as severe as the editor shows it."""
 
     diagnostic: Diagnostic
     severity: str
 
 
-def problems(document: Document) -> tuple[Problem, ...]:
+def problems(document: Document) -> tuple[EditorProblem, ...]:
     """All problems, in the order of the text.
 
     >>> [(one.severity, one.diagnostic.message) for one in problems(Document("PATTERN SEQ(A a"))]
@@ -47,11 +47,11 @@ def problems(document: Document) -> tuple[Problem, ...]:
         logging.getLogger("neelc").exception("a bug in neelc")
         found = {Diagnostic("NEEL9001", f"a bug in neelc: {type(error).__name__}: {error}", Span(0, 1)): None}
     in_order = sorted(found, key=lambda one: (one.span, one.code, one.message))
-    return tuple(Problem(one, _severity(one, document)) for one in in_order)
+    return tuple(EditorProblem(one, _severity(one, document)) for one in in_order)
 
 
 def _severity(diagnostic: Diagnostic, document: Document) -> str:
-    declares = any(isinstance(s, CreateStream | Unread) for s in document.script.statements)
+    declares = any(isinstance(s, CreateStream | UnreadStatement) for s in document.script.statements)
     if diagnostic.code in _WITHOUT_STREAMS and not declares and not document.outside.given:
         return INFORMATION
     if diagnostic.code in _WITHOUT_VALUES and not document.outside.arguments:
@@ -68,7 +68,9 @@ def _of_own(document: Document) -> Iterator[Diagnostic]:
         bound = document.outside.bound(script, document.own, document.directory)
     except NeelError as error:
         yield from error.diagnostics
-        yield from (problem for s in script.statements if isinstance(s, Unread) for problem in s.problems)
+        yield from (
+            problem for s in script.statements if isinstance(s, UnreadStatement) for problem in s.problems
+        )
         return
     except CallError as error:
         yield Diagnostic("NEEL5001", str(error), Span(0, 1))
@@ -114,7 +116,7 @@ class Fix:
 
     text: str
     span: Span
-    problem: Problem
+    problem: EditorProblem
 
     @property
     def title(self) -> str:
@@ -139,7 +141,7 @@ def fixes(document: Document, asked: Span) -> tuple[Fix, ...]:
     )
 
 
-def _errors(found: tuple[Problem, ...]) -> int:
+def _errors(found: tuple[EditorProblem, ...]) -> int:
     return sum(problem.severity == ERROR for problem in found)
 
 
@@ -148,7 +150,7 @@ def _changed(document: Document, fix: Fix) -> Document:
     return replace(document, text=text)
 
 
-def _proposed(problem: Problem) -> Iterator[Fix]:
+def _proposed(problem: EditorProblem) -> Iterator[Fix]:
     hint = problem.diagnostic.hint or ""
     span = problem.diagnostic.span
     if meant := _MEANT.match(hint):
@@ -164,7 +166,7 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True)
-class Symbol:
+class StatementSymbol:
     """A statement: what it is called, its `kind`, all of it, and its name alone."""
 
     name: str
@@ -173,7 +175,7 @@ class Symbol:
     name_at: Span
 
 
-def symbols(document: Document) -> tuple[Symbol, ...]:
+def symbols(document: Document) -> tuple[StatementSymbol, ...]:
     """The statements in the order of the text.
 
     >>> text = "CREATE TYPE T AS (A, B); PATTERN SEQ(T a, B b); PATTERN A a AS Q"
@@ -182,13 +184,13 @@ def symbols(document: Document) -> tuple[Symbol, ...]:
     """
     own = [_symbol(s, document) for s in document.script.statements]
     hosts = [
-        Symbol(one.name or _beginning(document.text, one.span), "query", one.whole, one.span)
+        StatementSymbol(one.name or _beginning(document.text, one.span), "query", one.whole, one.span)
         for one in (document.hosts.statements if document.hosts is not None else ())
     ]
     return tuple(sorted((one for one in (*own, *hosts) if one is not None), key=lambda one: one.whole))
 
 
-def _symbol(statement: Statement, document: Document) -> Symbol | None:
+def _symbol(statement: Statement, document: Document) -> StatementSymbol | None:
     span = statement.span
     if span is None:
         return None
@@ -199,16 +201,16 @@ def _symbol(statement: Statement, document: Document) -> Symbol | None:
             kind = "type"
         case CreateQuery(name=name):
             kind = "query"
-        case Unread(declares=str(name)) if name:
+        case UnreadStatement(declares=str(name)) if name:
             kind = "query"
-        case RunQuery() | Unread():
-            return Symbol(_beginning(document.text, span), "query", span, span)
+        case RunQuery() | UnreadStatement():
+            return StatementSymbol(_beginning(document.text, span), "query", span, span)
         case _:
             return None
     # `PATTERN ... AS name` has its name at the end.
     is_last = isinstance(statement, CreateQuery) and not _says(document.text, span, "CREATE")
     at = Findings(document.source).word(name, statement, nth=-1 if is_last else 1)
-    return Symbol(bare(name), kind, span, at)
+    return StatementSymbol(bare(name), kind, span, at)
 
 
 def _says(text: str, span: Span, word: str) -> bool:
@@ -230,11 +232,11 @@ def definition(document: Document, cursor: int) -> Span | None:
     lexeme = document.lexeme_at(cursor)
     if lexeme is None or not lexeme.is_name:
         return None
-    spot = Spot(document, lexeme.end)
+    spot = DocumentCursor(document, lexeme.end)
     at = next((i for i, one in enumerate(spot.statement) if one.start == lexeme.start), 0)
     chain = chain_before(spot.statement, at - 1) if at > 0 else []
     found = followed([*chain, lexeme.text], spot.names) if chain else known_by(lexeme.text, spot.names)
-    if isinstance(found, Known) and found.declared is not None:
+    if isinstance(found, AttributeOwner) and found.declared is not None:
         return found.declared
     declared = [one for one in symbols(document) if one.whole != one.name_at and not chain]
     return next((one.name_at for one in declared if same(lexeme.text, one.name)), None)

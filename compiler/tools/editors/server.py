@@ -23,16 +23,16 @@ from pygls.uris import to_fs_path
 from neelc.errors import NeelError
 from neelc.source import Span
 from neelc.syntax.formatter import canonical
-from neelc.tools.editors.completing import Offer, complete
-from neelc.tools.editors.document import Document, Outside
+from neelc.tools.editors.completing import CompletionOffer, complete
+from neelc.tools.editors.document import CallInputs, Document
 from neelc.tools.editors.hovering import Hover, hover
 from neelc.tools.editors.problems import (
     ERROR,
     INFORMATION,
     WARNING,
+    EditorProblem,
     Fix,
-    Problem,
-    Symbol,
+    StatementSymbol,
     definition,
     fixes,
     problems,
@@ -77,7 +77,7 @@ def as_range(span: Span, document: Document) -> lsp.Range:
     return lsp.Range(start, end)
 
 
-def as_diagnostic(problem: Problem, document: Document) -> lsp.Diagnostic:
+def as_diagnostic(problem: EditorProblem, document: Document) -> lsp.Diagnostic:
     found = problem.diagnostic
     message = found.message + (f"\nhint: {found.hint}" if found.hint else "")
     severity = _SEVERITIES[problem.severity]
@@ -94,7 +94,7 @@ def as_hover(found: Hover, document: Document) -> lsp.Hover:
     return lsp.Hover(_markdown(found.text), as_range(found.span, document))
 
 
-def as_item(offer: Offer, place: int) -> lsp.CompletionItem:
+def as_item(offer: CompletionOffer, place: int) -> lsp.CompletionItem:
     """`place` is that among all offers, which an editor would put into another order."""
     return lsp.CompletionItem(
         offer.label,
@@ -105,7 +105,7 @@ def as_item(offer: Offer, place: int) -> lsp.CompletionItem:
     )
 
 
-def as_symbol(symbol: Symbol, document: Document) -> lsp.DocumentSymbol:
+def as_symbol(symbol: StatementSymbol, document: Document) -> lsp.DocumentSymbol:
     whole, name = as_range(symbol.whole, document), as_range(symbol.name_at, document)
     return lsp.DocumentSymbol(symbol.name, _SYMBOLS[symbol.kind], whole, name)
 
@@ -128,15 +128,15 @@ MAX_HEADER = 2**16
 _LENGTH = re.compile(rb"Content-Length:[ \t]*([^\r\n]*?)[ \t]*\r?\n\Z", re.IGNORECASE)
 
 
-def serve(outside: Outside, version: str) -> None:
+def serve(outside: CallInputs, version: str) -> None:
     """Answer until the client says that it is enough."""
     output = sys.stdout.buffer
     # What anything prints would be taken for an answer.
     sys.stdout = sys.stderr
-    NeelServer(outside, version).start_io(cast(BinaryIO, Messages(sys.stdin.buffer)), output)
+    NeelServer(outside, version).start_io(cast(BinaryIO, ClientMessages(sys.stdin.buffer)), output)
 
 
-class Messages:
+class ClientMessages:
     """What a client sends, as pygls reads it: headers line by line, and bodies.
 
     pygls takes every length for true: one that no memory has ends it, and so does one that is no number of
@@ -178,7 +178,7 @@ class AnsweringProtocol(LanguageServerProtocol):
 class NeelServer(LanguageServer):
     """The server, and what was found out about documents that have not changed since."""
 
-    def __init__(self, outside: Outside, version: str) -> None:
+    def __init__(self, outside: CallInputs, version: str) -> None:
         whole = lsp.TextDocumentSyncKind.Full
         super().__init__("neelc", version, whole, protocol_cls=AnsweringProtocol)
         self.outside = outside

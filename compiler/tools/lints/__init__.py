@@ -11,7 +11,7 @@ from neelc.tools.lints.condition_against_order import condition_against_order
 from neelc.tools.lints.condition_always_true import condition_always_true
 from neelc.tools.lints.conditions_never_true import conditions_never_true
 from neelc.tools.lints.leading_variable_matches_everything import leading_variable_matches_everything
-from neelc.tools.lints.lint import Asked, Lint
+from neelc.tools.lints.lint import Lint, LintedQuery
 from neelc.tools.lints.negation_after_a_list import negation_after_a_list
 from neelc.tools.lints.nothing_lasts import nothing_lasts
 from neelc.tools.lints.window_missing import window_missing
@@ -38,6 +38,6 @@ def query_lints(query: Match | Algebra, source: Source) -> tuple[Diagnostic, ...
     """All warnings about one query, in the order of the text."""
     if isinstance(query, Algebra):
         return tuple(nothing_lasts(query))  # NEEL6006
-    asked = Asked(query.whole, source)
+    asked = LintedQuery(query.whole, source)
     found = dict.fromkeys(warning for lint in LINTS for warning in lint(asked))
     return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

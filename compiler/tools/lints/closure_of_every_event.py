@@ -13,13 +13,13 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
 from neelc.pattern.bind.windows import check_strategy
-from neelc.tools.lints.lint import Asked
+from neelc.tools.lints.lint import LintedQuery
 
 FEW_EVENTS = 10
 """A window of so few events leaves so few lists that nobody need be warned: 2^10 is a thousand."""
 
 
-def closure_of_every_event(asked: Asked) -> Iterator[Diagnostic]:
+def closure_of_every_event(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A list without a limit that any events of its type fit in has as many matches as there are lists.
 
     >>> from neelc.tools.lints.examples import told
@@ -79,11 +79,11 @@ def _allows_few(window: p.Window | None) -> bool:
     return False
 
 
-def _is_restricted(closure: p.Repeat, name: str, asked: Asked) -> bool:
+def _is_restricted(closure: p.Repeat, name: str, asked: LintedQuery) -> bool:
     """Whether a condition leaves out lists or elements. One that speaks of one place in the list, such as
     `b[1]`, leaves all others free."""
     inside = [conjunct for part in all_parts(closure.part) for conjunct in conjuncts(part.where)]
-    if any(not isinstance(conjunct, e.Same) for conjunct in inside):
+    if any(not isinstance(conjunct, e.SameAttributes) for conjunct in inside):
         return True
     about = [(conjunct, part) for conjunct, part in asked.conditions if name in names_in(conjunct)]
     return any(
@@ -94,14 +94,16 @@ def _is_restricted(closure: p.Repeat, name: str, asked: Asked) -> bool:
 
 def _is_about_one_place(conjunct: e.Expr, name: str) -> bool:
     places = {
-        node.index for node in walk(conjunct) if isinstance(node, e.At) and node.base == e.Variable(name)
+        node.index
+        for node in walk(conjunct)
+        if isinstance(node, e.ListElement) and node.base == e.Variable(name)
     }
     uses = sum(node == e.Variable(name) for node in walk(conjunct))
-    at = sum(isinstance(node, e.At) and node.base == e.Variable(name) for node in walk(conjunct))
+    at = sum(isinstance(node, e.ListElement) and node.base == e.Variable(name) for node in walk(conjunct))
     return uses == at and len(places) == 1 and all(place.anchor != "CURRENT" for place in places)
 
 
-def _is_left_out(name: str, asked: Asked) -> bool:
+def _is_left_out(name: str, asked: LintedQuery) -> bool:
     """Whether the result is the same for all lists: it does not name them, and does not count matches."""
     match = asked.match
     if any(name in names_in(output.expression) for output in match.outputs):
@@ -113,7 +115,7 @@ def _is_left_out(name: str, asked: Asked) -> bool:
     return match.distinct or (match.aggregated and not counts)
 
 
-def _hint(closure: p.Repeat, name: str, asked: Asked) -> str:
+def _hint(closure: p.Repeat, name: str, asked: LintedQuery) -> str:
     """The ways out that this query has."""
     ways = []
     findings = Findings(asked.source)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.pattern.analysis.truth import AtMost
-from neelc.tools.lints.lint import Asked, consequence
+from neelc.tools.lints.lint import LintedQuery, consequence
 
 
-def condition_against_order(asked: Asked) -> Iterator[Diagnostic]:
+def condition_against_order(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A SEQ that conditions on the times of its events ask for in another order.
 
     >>> from neelc.tools.lints.examples import told

@@ -8,12 +8,12 @@ from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir.node import walk
 from neelc.pattern.analysis.contradictions import contradict, untrue
-from neelc.pattern.analysis.truth import Present, simpler
+from neelc.pattern.analysis.truth import NotNull, simpler
 from neelc.scalar.evaluate_constants import TRUE, folded
-from neelc.tools.lints.lint import Asked, times_in
+from neelc.tools.lints.lint import LintedQuery, times_in
 
 
-def condition_always_true(asked: Asked) -> Iterator[Diagnostic]:
+def condition_always_true(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A condition that excludes nothing, or nothing but NULL.
 
     >>> from neelc.tools.lints.examples import told
@@ -61,7 +61,7 @@ def _is_on_purpose(conjunct: e.Expr) -> bool:
 def _is_true_unless_null(conjunct: e.Expr) -> bool:
     """Whether a condition is TRUE wherever the attributes it names are not NULL."""
     condition = simpler(folded(conjunct))
-    return contradict([untrue(condition)], [Present(term) for term in _terms(condition)])
+    return contradict([untrue(condition)], [NotNull(term) for term in _terms(condition)])
 
 
 def _terms(condition: e.Expr) -> tuple[e.Expr, ...]:

@@ -8,10 +8,10 @@ from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir.node import walk
 from neelc.scalar.evaluate_constants import is_constant
-from neelc.tools.lints.lint import Asked, Clash, consequence
+from neelc.tools.lints.lint import Clash, LintedQuery, consequence
 
 
-def conditions_never_true(asked: Asked) -> Iterator[Diagnostic]:
+def conditions_never_true(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A condition that no event meets, or conditions that no event meets together.
 
     >>> from neelc.tools.lints.examples import told
@@ -34,7 +34,7 @@ def conditions_never_true(asked: Asked) -> Iterator[Diagnostic]:
             yield _warning(clash, asked)
 
 
-def _warning(clash: Clash, asked: Asked) -> Diagnostic:
+def _warning(clash: Clash, asked: LintedQuery) -> Diagnostic:
     *others, last = clash.conditions
     result = consequence(clash.region, asked)
     if not others:
@@ -45,12 +45,12 @@ def _warning(clash: Clash, asked: Asked) -> Diagnostic:
     return asked.warning("NEEL6004", message, last)
 
 
-def _is_switch(clash: Clash, asked: Asked) -> bool:
+def _is_switch(clash: Clash, asked: LintedQuery) -> bool:
     """Whether a condition is given from outside altogether, to turn a part of the query off."""
     return all(is_constant(one) and asked.has_parameter(one) for one in clash.conditions)
 
 
-def _hint(condition: e.Expr, asked: Asked) -> str | None:
+def _hint(condition: e.Expr, asked: LintedQuery) -> str | None:
     """A comparison with NULL is UNKNOWN, and IS NULL is what was meant."""
     for node in walk(condition):
         match node:

@@ -9,13 +9,13 @@ from neelc.pattern.rules.examples import STREAM
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script
-from neelc.tools.lints.lint import Asked, Lint
+from neelc.tools.lints.lint import Lint, LintedQuery
 
 
-def asked(text: str, head: str = STREAM, arguments: Mapping[str, object] | None = None) -> Asked:
+def asked(text: str, head: str = STREAM, arguments: Mapping[str, object] | None = None) -> LintedQuery:
     """The query `PATTERN text` over the stream S of `head`."""
     source = Source(f"{head}PATTERN {text};")
-    return Asked(bind(script(source), source, arguments=arguments).queries[-1].match, source)
+    return LintedQuery(bind(script(source), source, arguments=arguments).queries[-1].match, source)
 
 
 def told(lint: Lint, text: str, head: str = STREAM) -> str | None:

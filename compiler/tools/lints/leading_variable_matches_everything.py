@@ -12,10 +12,10 @@ from neelc.ir.conditions import has_same, names_in
 from neelc.ir.patterns import all_parts, inner_parts, may_be_empty
 from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
 from neelc.pattern.rules.close_equalities import close_equalities
-from neelc.tools.lints.lint import Asked
+from neelc.tools.lints.lint import LintedQuery
 
 
-def leading_variable_matches_everything(asked: Asked) -> Iterator[Diagnostic]:
+def leading_variable_matches_everything(asked: LintedQuery) -> Iterator[Diagnostic]:
     """The first event of a SEQ can be any event of all streams: a match may start everywhere.
 
     >>> from neelc.tools.lints.examples import told
@@ -82,7 +82,7 @@ def _leading(part: p.Pattern) -> Iterator[Component]:
                         yield from _leading(begin)
 
 
-def _is_any_event(part: Component, asked: Asked) -> bool:
+def _is_any_event(part: Component, asked: LintedQuery) -> bool:
     """Whether the type is that of all events, and no condition says more than that some are equal. A named
     query has chosen its events."""
     event = part if isinstance(part, p.Event) else part.part
@@ -105,7 +105,7 @@ def _is_key(conjunct: e.Expr) -> bool:
     return False
 
 
-def _is_repetition(leading: Component, asked: Asked) -> bool:
+def _is_repetition(leading: Component, asked: LintedQuery) -> bool:
     """Whether the pattern asks for several events of any kind that have something in common."""
     pattern = asked.match.pattern
     keys = [conjunct for conjunct, _ in asked.conditions if _is_key(conjunct)]

@@ -21,7 +21,7 @@ from neelc.ir.node import Node, walk
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match, Stream
 from neelc.pattern.analysis.contradictions import always, contradict, times_in_order
-from neelc.pattern.analysis.regions import TOGETHER, Facts, is_member, range_of, region_conjuncts, spots
+from neelc.pattern.analysis.regions import TOGETHER, QueryFacts, is_member, range_of, region_conjuncts, spots
 from neelc.pattern.analysis.truth import AtMost, simpler
 from neelc.scalar.evaluate_constants import folded
 from neelc.source import Source, Span
@@ -82,7 +82,7 @@ def clashes(query: Match) -> Iterator[Clash]:
     c.n = NULL
     a.x > 5, a.x < 3
     """
-    return _Search(query, Facts(lambda: query)).region(query.pattern)
+    return _Search(query, QueryFacts(lambda: query)).region(query.pattern)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _Search:
     """What is known around a part: conditions, and for lists how many elements they have at least."""
 
     query: Match
-    facts: Facts
+    facts: QueryFacts
     known: tuple[Expr, ...] = ()
     least: Mapping[str, int] = field(default_factory=dict)
 
@@ -168,15 +168,15 @@ MAX_TEXT = 60
 
 
 @dataclass(frozen=True)
-class Asked:
+class LintedQuery:
     """A bound query, and the text it was written in."""
 
     match: Match
     source: Source
 
     @cached_property
-    def facts(self) -> Facts:
-        return Facts(lambda: self.match)
+    def facts(self) -> QueryFacts:
+        return QueryFacts(lambda: self.match)
 
     @cached_property
     def conditions(self) -> tuple[tuple[e.Expr, p.Pattern], ...]:
@@ -185,7 +185,7 @@ class Asked:
             (conjunct, part)
             for part in all_parts(self.match.pattern)
             for conjunct in conjuncts(part.where)
-            if not isinstance(conjunct, e.Same)
+            if not isinstance(conjunct, e.SameAttributes)
         )
 
     @cached_property
@@ -216,13 +216,13 @@ class Asked:
         return any(self.source.text[span.start : span.start + 1] == ":" for span in spans if span)
 
 
-Lint = Callable[[Asked], Iterator[Diagnostic]]
+Lint = Callable[[LintedQuery], Iterator[Diagnostic]]
 
 
 # What it means for a query that a part of it has no match.
 
 
-def consequence(part: p.Pattern, asked: Asked) -> str:
+def consequence(part: p.Pattern, asked: LintedQuery) -> str:
     """What becomes of a query, if nothing satisfies one of its parts.
 
     >>> from neelc.tools.lints.examples import asked

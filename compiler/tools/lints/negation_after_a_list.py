@@ -9,13 +9,13 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
-from neelc.tools.lints.lint import MAX_TEXT, Asked
+from neelc.tools.lints.lint import MAX_TEXT, LintedQuery
 
 NAMES = ("k", "list", "all_of_them")
 """What the closure of the hint may be called."""
 
 
-def negation_after_a_list(asked: Asked) -> Iterator[Diagnostic]:
+def negation_after_a_list(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A negation between a list and what follows it looks at the time after the last element only: an event
     between two elements is not excluded.
 
@@ -83,7 +83,7 @@ def _is_doubtful(closure: p.Repeat, negation: p.Not) -> bool:
     return not listed & denied and closure.variable not in named
 
 
-def _hint(closure: p.Repeat, negation: p.Not, asked: Asked) -> str:
+def _hint(closure: p.Repeat, negation: p.Not, asked: LintedQuery) -> str:
     """How to write that there is none between the elements either: the negation follows each of them."""
     assert isinstance(closure.part, p.Event)
     name = closure.variable or ""

@@ -38,4 +38,4 @@ def nothing_lasts(query: a.Algebra) -> Iterator[Diagnostic]:
 
 
 def _is_of_points(input: a.Operator) -> bool:
-    return not isinstance(input, a.Relation) and has_only_points(input)
+    return not isinstance(input, a.RelationSource) and has_only_points(input)

@@ -10,10 +10,10 @@ from neelc.ir import patterns as p
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import inner_parts
 from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
-from neelc.tools.lints.lint import Asked, times_in
+from neelc.tools.lints.lint import LintedQuery, times_in
 
 
-def window_missing(asked: Asked) -> Iterator[Diagnostic]:
+def window_missing(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A pattern of several events that no window bounds: each event waits for others without an end.
 
     >>> from neelc.tools.lints.examples import told
@@ -62,7 +62,7 @@ def _is_bounded(part: p.Pattern) -> bool:
     return len(inner) == 1 and _is_bounded(inner[0])
 
 
-def _is_about_time(conjunct: e.Expr, part: p.Pattern, asked: Asked) -> bool:
+def _is_about_time(conjunct: e.Expr, part: p.Pattern, asked: LintedQuery) -> bool:
     """Whether a conjunct might bound how far events lie apart: it compares a time, or speaks of two."""
     times = times_in(conjunct, asked.match.streams)
     events = {time.event for time in times}

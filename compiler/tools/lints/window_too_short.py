@@ -8,10 +8,10 @@ from neelc.errors import Diagnostic
 from neelc.ir.patterns import Pattern, Window, all_parts
 from neelc.pattern.analysis.contradictions import least_events, least_sequence
 from neelc.pattern.rules.find_impossible_window import finest_unit, is_too_small
-from neelc.tools.lints.lint import Asked, consequence
+from neelc.tools.lints.lint import LintedQuery, consequence
 
 
-def window_too_short(asked: Asked) -> Iterator[Diagnostic]:
+def window_too_short(asked: LintedQuery) -> Iterator[Diagnostic]:
     """A window that the events of its part do not fit in, whatever their times are.
 
     >>> from neelc.tools.lints.examples import told
@@ -41,14 +41,14 @@ def window_too_short(asked: Asked) -> Iterator[Diagnostic]:
             yield asked.warning("NEEL6005", message, window, None if counted else _hint(count, asked))
 
 
-def _hint(count: int, asked: Asked) -> str:
+def _hint(count: int, asked: LintedQuery) -> str:
     """How long the events take, and what takes less."""
     unit = finest_unit(asked.match)
     least = f"{count - 1} {unit}{'S' if count > 2 else ''}"
     return f"times are whole {unit}S, so that they take {least} at least; AND(...) allows simultaneous events"
 
 
-def _windows(asked: Asked) -> Iterator[tuple[Window, Pattern]]:
+def _windows(asked: LintedQuery) -> Iterator[tuple[Window, Pattern]]:
     if asked.match.within is not None:
         yield asked.match.within, asked.match.pattern
     for part in all_parts(asked.match.pattern):

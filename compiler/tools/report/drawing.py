@@ -19,7 +19,7 @@ from neelc.ir.script import STRATEGIES
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import PARTITIONED
 from neelc.pattern.bind.windows import check_strategy
-from neelc.runtime.reference import Event, LimitReached, Tables, events_read, run
+from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, run
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members
 from neelc.runtime.reference.model import attribute, bound_events, comparable, nanoseconds
@@ -30,14 +30,14 @@ from neelc.source import Source
 from neelc.tools.report.picture import (
     MOST_EVENTS,
     MOST_MATCHES,
-    Found,
+    DrawnMatch,
     Keys,
     Lane,
-    Note,
     Panel,
     Picture,
     Remark,
-    Shown,
+    ShownEvents,
+    StartNote,
     binding_parts,
     hashable,
     lane_keys,
@@ -51,7 +51,7 @@ from neelc.tools.report.picture import (
 
 
 @dataclass(frozen=True)
-class Subject:
+class DrawnQuery:
     """What is drawn: a query, its name, its text and the file it stands in; `wanted` are the columns of the
     lanes, if somebody has said them. `is_partial`: it has matches that are not complete, too."""
 
@@ -92,7 +92,7 @@ def _groups(query: Algebra) -> Iterator[str]:
         yield from (bare(name) for name in groups if find(name, result) is not None)
 
 
-def first_matches(found: Iterable[Found], keys: Mapping[str, Sequence[str]]) -> dict[Lane, int]:
+def first_matches(found: Iterable[DrawnMatch], keys: Mapping[str, Sequence[str]]) -> dict[Lane, int]:
     """When the first match of each lane starts, that has one."""
     starts: dict[Lane, int] = {}
     for one in found:
@@ -102,7 +102,7 @@ def first_matches(found: Iterable[Found], keys: Mapping[str, Sequence[str]]) -> 
     return starts
 
 
-def panel(title: str, query: Match, found: Sequence[Found], total: int, shown: Shown) -> Panel:
+def panel(title: str, query: Match, found: Sequence[DrawnMatch], total: int, shown: ShownEvents) -> Panel:
     """The first matches all of whose events are drawn, with the scopes of their negations."""
     drawn = frozenset(shown.events)
     whole = (one for one in found if all(event in drawn for event in bound_events(one.binding)))
@@ -112,7 +112,9 @@ def panel(title: str, query: Match, found: Sequence[Found], total: int, shown: S
     return Panel(title, own_columns(query), kept, total, scopes)
 
 
-def picture(subject: Subject, shown: Shown, panels: Sequence[Panel], notes: Iterable[Note] = ()) -> Picture:
+def picture(
+    subject: DrawnQuery, shown: ShownEvents, panels: Sequence[Panel], notes: Iterable[StartNote] = ()
+) -> Picture:
     query = subject.query
     columns = {stream.name: stream.columns for stream in query.streams if not stream.is_relation}
     unit = query.clock.unit or "MILLISECOND"
@@ -141,7 +143,7 @@ def _types(query: Match | Algebra) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.casefold() for name in found))
 
 
-def _remark(note: Note, unit: str) -> Remark:
+def _remark(note: StartNote, unit: str) -> Remark:
     lane = note.key if isinstance(note.key, tuple) else (note.key,)
     return Remark(lane, nanoseconds(note.time, unit) or 0, note.text)
 
@@ -150,7 +152,7 @@ def _remark(note: Note, unit: str) -> Remark:
 
 
 @dataclass(frozen=True)
-class Way:
+class StrategyVariant:
     """A query under a strategy, or why it cannot be."""
 
     strategy: str
@@ -158,7 +160,7 @@ class Way:
     problem: str | None = None
 
 
-def ways(match: Match, compare: bool) -> tuple[Way, ...]:
+def ways(match: Match, compare: bool) -> tuple[StrategyVariant, ...]:
     """The query as it is, or with `compare` under all four strategies.
 
     >>> from neelc.pattern.rules.examples import query
@@ -169,16 +171,16 @@ def ways(match: Match, compare: bool) -> tuple[Way, ...]:
     STRICT CONTIGUITY - None
     PARTITION CONTIGUITY - it requires a partition: PARTITION BY id, or a condition [id]
     """
-    return tuple(_all_ways(match)) if compare else (Way(match.strategy, match),)
+    return tuple(_all_ways(match)) if compare else (StrategyVariant(match.strategy, match),)
 
 
-def _all_ways(match: Match) -> Iterator[Way]:
+def _all_ways(match: Match) -> Iterator[StrategyVariant]:
     for strategy in STRATEGIES:
         partition = match.partition
         if strategy == PARTITIONED and not partition:
             partition = tuple(same_at(match.pattern))
         query = replace(match, strategy=strategy, partition=partition)
-        yield Way(strategy, query, _problem(query))
+        yield StrategyVariant(strategy, query, _problem(query))
 
 
 def _problem(query: Match) -> str | None:
@@ -195,12 +197,12 @@ def _problem(query: Match) -> str | None:
 
 
 def reference_picture(
-    subject: Subject,
+    subject: DrawnQuery,
     program: Program,
     place: int,
     tables: Tables,
     compare: bool = False,
-    notes: Iterable[Note] = (),
+    notes: Iterable[StartNote] = (),
     most: int = MOST_EVENTS,
 ) -> Picture:
     """The query at a place of the script, with all its matches, found anew."""
@@ -217,7 +219,7 @@ def reference_picture(
     )
 
 
-def _found(way: Way, events: Sequence[Event]) -> list[Found] | str:
+def _found(way: StrategyVariant, events: Sequence[ReferenceEvent]) -> list[DrawnMatch] | str:
     """The matches in order of time, or why there are none."""
     if way.problem is not None:
         return way.problem
@@ -227,11 +229,11 @@ def _found(way: Way, events: Sequence[Event]) -> list[Found] | str:
         return str(limit)
     contexts = (context(one, way.query.clock) for one in matches)
     outputs = own_outputs(way.query)
-    found = [Found(c.binding, tuple(evaluate(o.expression, c) for o in outputs)) for c in contexts]
+    found = [DrawnMatch(c.binding, tuple(evaluate(o.expression, c) for o in outputs)) for c in contexts]
     return sorted(found, key=lambda one: [(event.start, event.end) for event in bound_events(one.binding)])
 
 
-def _panel(way: Way, found: list[Found] | str, shown: Shown) -> Panel:
+def _panel(way: StrategyVariant, found: list[DrawnMatch] | str, shown: ShownEvents) -> Panel:
     if isinstance(found, str):
         return Panel(way.strategy, problem=found)
     return panel(way.strategy, way.query, found, len(found), shown)
@@ -247,7 +249,8 @@ def rows_panel(query: Algebra, rows: Sequence[Sequence[object]], total: int | No
     """Rows whose last two values are `ts` and `te`; one without an end lasts."""
     unit = query.clock.unit or "MILLISECOND"
     found = [
-        Found({}, tuple(row[:-2]), nanoseconds(row[-2], unit), nanoseconds(row[-1], unit)) for row in rows
+        DrawnMatch({}, tuple(row[:-2]), nanoseconds(row[-2], unit), nanoseconds(row[-1], unit))
+        for row in rows
     ]
     found.sort(key=lambda one: one.start or 0)
     kept = tuple(found[:MOST_MATCHES])
@@ -306,16 +309,16 @@ def _lane(struct: Mapping[str, Any], type: EventType, keys: Mapping[str, Sequenc
 class Recovery:
     """Finds events by what they hold: of two that are equal in everything, either will do."""
 
-    def __init__(self, match: Match, events: Sequence[Event]) -> None:
+    def __init__(self, match: Match, events: Sequence[ReferenceEvent]) -> None:
         self.parts = binding_parts(match.pattern)
         self.types = {type.name: type for type in match.types}
-        self.events: dict[tuple[str, object], list[Event]] = {}
+        self.events: dict[tuple[str, object], list[ReferenceEvent]] = {}
         for type, found in members(match.types, events).items():
             for event in found:
                 values = [attribute(event, column.name) for column in self.types[type].columns]
                 self.events.setdefault((type, comparable(values)), []).append(event)
 
-    def found(self, row: Row) -> Found | None:
+    def found(self, row: Row) -> DrawnMatch | None:
         """The match of a row; None if one of its events is not drawn."""
         binding: dict[str, object] = {}
         try:
@@ -323,9 +326,9 @@ class Recovery:
                 binding[part.variable or ""] = self._bound(part, value, frozenset(bound_events(binding)))
         except NotDrawn:
             return None
-        return Found(binding, tuple(row[len(self.parts) + 1 :]))
+        return DrawnMatch(binding, tuple(row[len(self.parts) + 1 :]))
 
-    def _bound(self, part: p.Pattern, value: Any, taken: frozenset[Event]) -> object:
+    def _bound(self, part: p.Pattern, value: Any, taken: frozenset[ReferenceEvent]) -> object:
         if value is None:
             return None
         if isinstance(part, p.Event):
@@ -337,7 +340,7 @@ class Recovery:
             elements.append(self._element(part.part, element, held))
         return tuple(elements)
 
-    def _element(self, body: p.Pattern, value: Any, taken: frozenset[Event]) -> object:
+    def _element(self, body: p.Pattern, value: Any, taken: frozenset[ReferenceEvent]) -> object:
         if isinstance(body, p.Event):
             return self._event(body.type, value, taken)
         bound: dict[str, object] = {}
@@ -346,7 +349,9 @@ class Recovery:
             bound[name] = self._bound(part, value[bare(name)], taken | frozenset(bound_events(bound)))
         return bound
 
-    def _event(self, type: str, struct: Mapping[str, Any], taken: frozenset[Event]) -> Event:
+    def _event(
+        self, type: str, struct: Mapping[str, Any], taken: frozenset[ReferenceEvent]
+    ) -> ReferenceEvent:
         values = [struct[column.name] for column in self.types[type].columns]
         for event in self.events.get((type, comparable(values)), ()):
             if event not in taken:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from neelc.files import CallError
 from neelc.ir import patterns as p
-from neelc.ir.expressions import Attribute, Each, MatchProperty, Variable, Whole
+from neelc.ir.expressions import Attribute, EveryElement, MatchProperty, Variable, WholeEvent
 from neelc.ir.names import bare, find, written
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Clock, Column, Match, OutputColumn, Stream
@@ -19,11 +19,11 @@ from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import plain
 from neelc.runtime.reference.events import in_order
-from neelc.runtime.reference.model import Binding, Event, comparable
+from neelc.runtime.reference.model import Binding, ReferenceEvent, comparable
 from neelc.runtime.reference.question import (
     ELEMENT,
     EVERYWHERE,
-    Question,
+    ReferenceQuery,
     Scope,
     between,
     extent,
@@ -32,7 +32,7 @@ from neelc.runtime.reference.question import (
     room,
 )
 from neelc.runtime.reference.results import is_over_matches
-from neelc.runtime.reference.satisfy import View, is_absent
+from neelc.runtime.reference.satisfy import PartContext, is_absent
 from neelc.scalar.times import session_zone
 
 MOST_EVENTS = 50_000
@@ -46,7 +46,7 @@ Lane = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class DrawnMatch:
     """A match: what its variables are bound to, and the values of the query's own columns.
 
     A row of a SELECT binds nothing and has a time of its own, from `start` to `end`, in nanoseconds.
@@ -76,7 +76,7 @@ class Panel:
 
     title: str
     columns: tuple[Column, ...] = ()
-    found: tuple[Found, ...] = ()
+    found: tuple[DrawnMatch, ...] = ()
     total: int = 0
     shades: tuple[tuple[Shade, ...], ...] = ()
     problem: str | None = None
@@ -93,7 +93,7 @@ class Panel:
         return f"{self.total:,} {one if self.total == 1 else many}"
 
 
-class Note(Protocol):
+class StartNote(Protocol):
     """What somebody has to say about a start event, such as why it led to no match: its key and its time as
     the stream has them, and a text."""
 
@@ -117,13 +117,13 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownEvents:
     """The events that are drawn, out of how many, and which lanes they are in, out of how many.
 
     `since` and `until` tell which part of the time is drawn, in nanoseconds, where it is not all of it.
     """
 
-    events: tuple[Event, ...]
+    events: tuple[ReferenceEvent, ...]
     total: int
     lanes: int | None = None
     since: int | None = None
@@ -143,21 +143,21 @@ class Picture:
     columns: Mapping[str, tuple[Column, ...]]
     keys: Mapping[str, tuple[str, ...]]
     types: tuple[str, ...]
-    shown: Shown
+    shown: ShownEvents
     panels: tuple[Panel, ...]
     remarks: tuple[Remark, ...] = ()
     is_partial: bool = False
     zone: datetime.tzinfo = field(default_factory=session_zone)
     """The time zone of the session, whose clock the page shows."""
 
-    def lane(self, event: Event) -> Lane:
+    def lane(self, event: ReferenceEvent) -> Lane:
         return lane_of(event, self.keys)
 
 
-def lane_of(event: Event, keys: Mapping[str, Sequence[str]]) -> Lane:
+def lane_of(event: ReferenceEvent, keys: Mapping[str, Sequence[str]]) -> Lane:
     """The lane of an event: the values of its key, or its type where there is no key.
 
-    >>> trade = Event("Trades", 0, "DELL", 1, 1, {"id": 7}, (1, 1))
+    >>> trade = ReferenceEvent("Trades", 0, "DELL", 1, 1, {"id": 7}, (1, 1))
     >>> lane_of(trade, {"Trades": ("id",)}), lane_of(trade, {})
     ((7,), ('DELL',))
     """
@@ -170,7 +170,7 @@ def lane_of(event: Event, keys: Mapping[str, Sequence[str]]) -> Lane:
 
 
 @dataclass(frozen=True)
-class Part:
+class DrawnLanes:
     """The events to draw: those of some lanes; of a single lane too large for the picture, those that start
     at `since` or later."""
 
@@ -178,7 +178,7 @@ class Part:
     since: int | None = None
 
 
-def chosen_part(counts: Mapping[Lane, int], matched: Mapping[Lane, int], most: int) -> Part:
+def chosen_part(counts: Mapping[Lane, int], matched: Mapping[Lane, int], most: int) -> DrawnLanes:
     """The lanes to draw, those with matches first, as many as fit; the first one in part if it does not.
 
     `counts` has the events of each lane, `matched` when the first match of a lane starts.
@@ -186,7 +186,7 @@ def chosen_part(counts: Mapping[Lane, int], matched: Mapping[Lane, int], most: i
     >>> chosen_part({("a",): 5, ("b",): 9, ("c",): 4}, {("c",): 0}, 10).lanes
     (('c',), ('a',))
     >>> chosen_part({("a",): 5, ("b",): 90}, {("b",): 7}, 10)
-    Part(lanes=(('b',),), since=7)
+    DrawnLanes(lanes=(('b',),), since=7)
     """
     order = sorted(counts, key=lambda lane: (lane not in matched, str(lane)))
     chosen: list[Lane] = []
@@ -196,34 +196,41 @@ def chosen_part(counts: Mapping[Lane, int], matched: Mapping[Lane, int], most: i
             chosen.append(lane)
             left -= counts[lane]
         elif not chosen:
-            return Part((lane,), matched.get(lane))
-    return Part(tuple(chosen))
+            return DrawnLanes((lane,), matched.get(lane))
+    return DrawnLanes(tuple(chosen))
 
 
 def shown_events(
-    events: Iterable[Event], keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int
-) -> Shown:
+    events: Iterable[ReferenceEvent],
+    keys: Mapping[str, Sequence[str]],
+    matched: Mapping[Lane, int],
+    most: int,
+) -> ShownEvents:
     """Of all events those that are drawn."""
     ordered = in_order(events)
-    lanes: dict[Lane, list[Event]] = {}
+    lanes: dict[Lane, list[ReferenceEvent]] = {}
     for event in ordered:
         lanes.setdefault(hashable(lane_of(event, keys)), []).append(event)
     if len(ordered) <= most:
-        return Shown(ordered, len(ordered), len(lanes))
+        return ShownEvents(ordered, len(ordered), len(lanes))
     if not keys:
         return cut(ordered, len(ordered), len(lanes), min(matched.values(), default=None), most)
     part = chosen_part({lane: len(found) for lane, found in lanes.items()}, matched, most)
     kept = in_order(event for lane in part.lanes for event in lanes[lane])
     if len(kept) <= most:
-        return Shown(kept, len(ordered), len(lanes))
+        return ShownEvents(kept, len(ordered), len(lanes))
     return cut(kept, len(ordered), len(lanes), part.since, most)
 
 
-def cut(events: Sequence[Event], total: int, lanes: int | None, since: int | None, most: int) -> Shown:
+def cut(
+    events: Sequence[ReferenceEvent], total: int, lanes: int | None, since: int | None, most: int
+) -> ShownEvents:
     """The first events that start at `since` or later, in order of time."""
     kept = [event for event in events if since is None or event.start >= since][:most]
     return (
-        Shown(tuple(kept), total, lanes, kept[0].start, kept[-1].start) if kept else Shown((), total, lanes)
+        ShownEvents(tuple(kept), total, lanes, kept[0].start, kept[-1].start)
+        if kept
+        else ShownEvents((), total, lanes)
     )
 
 
@@ -312,23 +319,24 @@ def _events(pattern: p.Pattern) -> Iterator[tuple[str, str]]:
 # What `neelc.runtime.reference.satisfy` judges, told of a match that is known to be one.
 
 
-def shades(question: Question, binding: Binding) -> tuple[Shade, ...]:
+def shades(question: ReferenceQuery, binding: Binding) -> tuple[Shade, ...]:
     """The scopes of all negations, outside of EXISTS, that a match has passed.
 
     >>> from neelc.pattern.rules.examples import query
-    >>> from neelc.runtime.reference.model import Event
+    >>> from neelc.runtime.reference.model import ReferenceEvent
     >>> from neelc.runtime.reference.question import question
-    >>> a, c = (Event("S", t, kind, t * 10**6, t * 10**6, {}, (t, t)) for t, kind in ((2, "A"), (9, "C")))
+    >>> at = 10**6
+    >>> a, c = (ReferenceEvent("S", t, kind, t * at, t * at, {}, (t, t)) for t, kind in ((2, "A"), (9, "C")))
     >>> asked = question(query("SEQ(A a, !B b, C c, !D d) WITHIN 10"), [a, c])
     >>> for shade in shades(asked, {"a": a, "c": c}):
     ...     print(shade.part, shade.low, shade.high)
     !B b 2000001 8999999
     !D d 9000001 12000000
     """
-    return tuple(_shades(question, question.whole, View(binding)))
+    return tuple(_shades(question, question.whole, PartContext(binding)))
 
 
-def _shades(question: Question, part: p.Pattern, view: View) -> Iterator[Shade]:
+def _shades(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> Iterator[Shade]:
     if isinstance(part, p.Not):
         yield Shade(str(part), _instant(view.scope.low), _instant(view.scope.high))
         return
@@ -342,7 +350,7 @@ def _shades(question: Question, part: p.Pattern, view: View) -> Iterator[Shade]:
 
 
 def _inside(
-    question: Question, part: p.Pattern, binding: Binding, scope: Scope
+    question: ReferenceQuery, part: p.Pattern, binding: Binding, scope: Scope
 ) -> Iterator[tuple[p.Pattern, Binding, Scope]]:
     """The parts of a part, each with its scope."""
     match part:
@@ -364,14 +372,14 @@ def _inside(
 
 
 def _in_sequence(
-    question: Question, parts: Sequence[tuple[p.Pattern, Binding]], scope: Scope
+    question: ReferenceQuery, parts: Sequence[tuple[p.Pattern, Binding]], scope: Scope
 ) -> Iterator[tuple[p.Pattern, Binding, Scope]]:
     extents = [extent(question.events_in(part, binding)) for part, binding in parts]
     for place, (part, binding) in enumerate(parts):
         yield part, binding, room(extents, place, scope)
 
 
-def _neighbours(question: Question, part: p.AndNeg, binding: Binding, place: int) -> Scope:
+def _neighbours(question: ReferenceQuery, part: p.AndNeg, binding: Binding, place: int) -> Scope:
     """Between the positive parts on both sides."""
     positive = [at for at, inner in enumerate(part.parts) if not isinstance(inner, p.Not)]
     before = max((at for at in positive if at < place), default=None)
@@ -422,16 +430,16 @@ def own_columns(match: Match) -> tuple[Column, ...]:
     return tuple(Column(output.name, output.type) for output in own_outputs(match))
 
 
-def bound_values(match: Match) -> Iterator[Whole]:
+def bound_values(match: Match) -> Iterator[WholeEvent]:
     """What the positive variables stand for, in order, as values."""
     for part in binding_parts(match.pattern):
         variable = Variable(part.variable or "")
         of_one = struct(part, match)
-        yield Whole(variable if isinstance(part, p.Event) else Each(variable), of_one)
+        yield WholeEvent(variable if isinstance(part, p.Event) else EveryElement(variable), of_one)
 
 
-def type_of_value(value: Whole) -> DataType:
-    return Array(value.type) if isinstance(value.event, Each) else value.type
+def type_of_value(value: WholeEvent) -> DataType:
+    return Array(value.type) if isinstance(value.event, EveryElement) else value.type
 
 
 def binding_parts(part: p.Pattern) -> list[p.Event | p.Repeat]:

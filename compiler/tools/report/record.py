@@ -11,10 +11,10 @@ from neelc.ir.algebra import instant
 from neelc.ir.names import bare
 from neelc.ir.program import Clock
 from neelc.ir.types import DATE, TIMESTAMP, DataType
-from neelc.runtime.reference.model import EPOCH, MICROSECOND, Event, moment
+from neelc.runtime.reference.model import EPOCH, MICROSECOND, ReferenceEvent, moment
 from neelc.runtime.reference.results import ENDLESS
 from neelc.scalar.times import UTC, offsets
-from neelc.tools.report.picture import Found, Lane, Panel, Picture, Shade, hashable
+from neelc.tools.report.picture import DrawnMatch, Lane, Panel, Picture, Shade, hashable
 
 # Values and sentences as a reader of a picture sees them.
 
@@ -93,10 +93,10 @@ class Ticks:
         return since // self.length if since % self.length == 0 else since / self.length
 
 
-class Names:
+class TextNumbers:
     """Texts by their places, in the order in which they come.
 
-    >>> names = Names(["a"])
+    >>> names = TextNumbers(["a"])
     >>> [names.place(text) for text in ("b", "a", "b")], list(names.places)
     ([1, 0, 1], ['a', 'b'])
     """
@@ -138,16 +138,16 @@ RESULTS: Lane = (object(),)
 
 
 @dataclass(frozen=True)
-class Around:
+class PanelContext:
     """What the panels of a picture have in common: its clock, its lanes, and the numbers of its events."""
 
     picture: Picture
     ticks: Ticks
     lanes: LaneNumbers
-    events: Mapping[Event, int]
+    events: Mapping[ReferenceEvent, int]
 
 
-def panel_record(panel: Panel, around: Around) -> dict[str, Any]:
+def panel_record(panel: Panel, around: PanelContext) -> dict[str, Any]:
     recording = _Recording(panel, around)
     shades = panel.shades or [()] * len(panel.found)
     matches = [recording.match(one, near) for one, near in zip(panel.found, shades, strict=True)]
@@ -164,11 +164,11 @@ def panel_record(panel: Panel, around: Around) -> dict[str, Any]:
 
 
 class _Recording:
-    def __init__(self, panel: Panel, around: Around) -> None:
+    def __init__(self, panel: Panel, around: PanelContext) -> None:
         self.panel, self.around = panel, around
-        self.variables, self.parts = Names(), Names()
+        self.variables, self.parts = TextNumbers(), TextNumbers()
 
-    def match(self, one: Found, shades: Sequence[Shade]) -> list[Any]:
+    def match(self, one: DrawnMatch, shades: Sequence[Shade]) -> list[Any]:
         """Its events and their variables, the scopes of its negations, its values; without events, its time
         and its lane."""
         ticks, events = self.around.ticks, self.around.events
@@ -182,7 +182,7 @@ class _Recording:
         ]
         return drawn if found else [*drawn, ticks.of(one.start), ticks.of(one.end), self._lane(one)]
 
-    def _lane(self, one: Found) -> int:
+    def _lane(self, one: DrawnMatch) -> int:
         """A row of a SELECT stands in the lane of its key, if its columns tell it."""
         names = next(iter(self.around.picture.keys.values()), ())
         columns = (column.name.casefold() for column in self.panel.columns)
@@ -193,14 +193,14 @@ class _Recording:
         return self.around.lanes.place(tuple(values[name.casefold()] for name in names))
 
 
-def bound_variables(value: object, name: str = "") -> Iterable[tuple[str, Event]]:
+def bound_variables(value: object, name: str = "") -> Iterable[tuple[str, ReferenceEvent]]:
     """The events of a binding, each with its variable.
 
-    >>> a, b = (Event("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
+    >>> a, b = (ReferenceEvent("S", row, "A", row, row, {}, (row, row)) for row in (1, 2))
     >>> [name for name, _ in bound_variables({"a": a, "b": (b,), "k": ({"c": a, "d": None},)})]
     ['a', 'b[1]', 'k[1].c']
     """
-    if isinstance(value, Event):
+    if isinstance(value, ReferenceEvent):
         yield name, value
     elif isinstance(value, Mapping):
         for inner, bound in value.items():
@@ -217,7 +217,7 @@ def record(picture: Picture) -> dict[str, Any]:
     times += [one.start for panel in picture.panels for one in panel.found if one.start is not None]
     ticks = Ticks(picture.clock, min(times, default=0))
     lanes = LaneNumbers(_lanes(picture))
-    around = Around(picture, ticks, lanes, {event: number for number, event in enumerate(events)})
+    around = PanelContext(picture, ticks, lanes, {event: number for number, event in enumerate(events)})
     return {
         "clock": {
             "kind": ticks.kind,
@@ -262,7 +262,7 @@ def _order(lane: Lane) -> list[tuple[bool, int, str]]:
 
 def _events(picture: Picture, ticks: Ticks, lanes: LaneNumbers) -> dict[str, Any]:
     events = picture.shown.events
-    streams, types = Names(picture.columns), Names()
+    streams, types = TextNumbers(picture.columns), TextNumbers()
     lasts = any(event.end != event.start for event in events)
     # What has no end lasts until the last thing that has one.
     last = max((event.end for event in events if event.end < ENDLESS), default=0)
@@ -279,6 +279,6 @@ def _events(picture: Picture, ticks: Ticks, lanes: LaneNumbers) -> dict[str, Any
     return found | {"types": rank}
 
 
-def _values(event: Event, picture: Picture) -> list[str]:
+def _values(event: ReferenceEvent, picture: Picture) -> list[str]:
     columns = picture.columns[event.stream]
     return [text_of(event.attributes[column.name], column.type) for column in columns]

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Field, Item, Same
+from neelc.ir.expressions import Aggregate, Attribute, ElementAccess, EventTime, Expr, Field, SameAttributes
 from neelc.ir.node import Node, children, transform
 from neelc.ir.patterns import declared, inner_parts, may_be_empty
 from neelc.ir.program import Match
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Binding, Context, Event, attribute, bound_events
+from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, attribute, bound_events
 from neelc.runtime.reference.question import (
     ELEMENT,
-    Question,
+    ReferenceQuery,
     condition,
     extent,
     holds_at,
@@ -212,13 +212,16 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
     >>> from neelc.pattern.rules.examples import query
     >>> from neelc.tools.why.requirements import requirements
     >>> asked = query("SEQ(A a, B+ b[]) WHERE b[i].x > a.x")
-    >>> a, b, c = (Event("S", n, "A", n, n, {"x": float(x)}, (n, n)) for n, x in enumerate([5, 6, 3]))
+    >>> numbers = enumerate([5.0, 6.0, 3.0])
+    >>> a, b, c = (ReferenceEvent("S", n, "A", n, n, {"x": x}, (n, n)) for n, x in numbers)
     >>> values(asked, requirements(asked)[0], {"a": a, "b": (b, c)})
     (('i', '2'), ('b[i].x', '3.0'), ('a.x', '5.0'))
     """
     pattern, path = match.pattern, requirement.path or ()
     if requirement.kind in ("same", "partition"):
-        names = requirement.expression.attributes if isinstance(requirement.expression, Same) else ()
+        names = (
+            requirement.expression.attributes if isinstance(requirement.expression, SameAttributes) else ()
+        )
         events = [event for view in views(pattern, path, binding) for event in bound_events(view)]
         return _values_of_attributes(names or match.partition, events)
     assert requirement.expression is not None, "a condition has an expression"
@@ -228,17 +231,17 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
     telling = [(view, place) for view, place in found if place is None or place >= judged.lag]
     for view, place in (failing or telling or found)[:1]:
         index = () if place is None else (("i", str(place + 1)),)
-        return (*index, *dict.fromkeys(_values_in(requirement.expression, Context(view, place))))
+        return (*index, *dict.fromkeys(_values_in(requirement.expression, EvaluationContext(view, place))))
     return ()
 
 
-def _values_of_attributes(names: Sequence[str], events: Sequence[Event]) -> Values:
+def _values_of_attributes(names: Sequence[str], events: Sequence[ReferenceEvent]) -> Values:
     texts = {name: dict.fromkeys(shown(attribute(event, name)) for event in events) for name in names}
     return tuple((name, " and ".join(found)) for name, found in texts.items())
 
 
-def _values_in(expression: Expr, context: Context) -> Iterator[tuple[str, str]]:
-    if isinstance(expression, Attribute | EventTime | Field | Item | Aggregate):
+def _values_in(expression: Expr, context: EvaluationContext) -> Iterator[tuple[str, str]]:
+    if isinstance(expression, Attribute | EventTime | Field | ElementAccess | Aggregate):
         yield str(expression), shown(evaluate(expression, context), type_of(expression))
         return
     for child in children(expression):
@@ -246,7 +249,7 @@ def _values_in(expression: Expr, context: Context) -> Iterator[tuple[str, str]]:
             yield from _values_in(child, context)
 
 
-def size(asked: Question, requirement: Requirement, binding: Binding) -> int:
+def size(asked: ReferenceQuery, requirement: Requirement, binding: Binding) -> int:
     """How large the window of a requirement would have to be: nanoseconds, or a number of events."""
     assert requirement.window is not None, "a window"
     if requirement.path is None:
@@ -259,7 +262,7 @@ def size(asked: Question, requirement: Requirement, binding: Binding) -> int:
     return max((_size(asked, requirement.window, events) for events in parts if events), default=0)
 
 
-def _size(asked: Question, window: p.Window, events: Sequence[Event]) -> int:
+def _size(asked: ReferenceQuery, window: p.Window, events: Sequence[ReferenceEvent]) -> int:
     bounds = extent(events)
     assert bounds is not None, "a part that is not absent"
     if window.unit != "EVENT":

@@ -9,12 +9,12 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.ir.names import bare
 from neelc.ir.program import Match, NamedQuery
 from neelc.runtime.reference import Tables, events_read
-from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key
 from neelc.source import Source, Span
 from neelc.tools.why.courses import Course, courses, starters
-from neelc.tools.why.model import Explanation, Why
-from neelc.tools.why.questions import Asker
-from neelc.tools.why.reading import Asked, Group, groups
+from neelc.tools.why.model import StartExplanation, Why
+from neelc.tools.why.questions import AnswerCache
+from neelc.tools.why.reading import KeyEvents, WhyRequest, groups
 from neelc.tools.why.stopping import (
     NO_EVENT,
     TOO_MANY,
@@ -29,22 +29,22 @@ from neelc.tools.why.stopping import (
 
 
 @dataclass(frozen=True, eq=False)
-class Explaining:
+class StartExplainer:
     """A query and the events it is asked of: those of one key, where there are keys."""
 
     match: Match
-    asker: Asker
+    asker: AnswerCache
 
-    def starts(self) -> list[Event]:
+    def starts(self) -> list[ReferenceEvent]:
         """The events that a match could start with, by their types."""
         asked = self.asker.question(self.match)
         types = {type for type, _ in starters(self.match.pattern)}
         return [event for event in asked.events if any(asked.is_of_type(event, type) for type in types)]
 
-    def explanation(self, start: Event, key: Mapping[str, str]) -> Explanation:
+    def explanation(self, start: ReferenceEvent, key: Mapping[str, str]) -> StartExplanation:
         """Why there are matches that start with an event, or why there are none."""
         concerned = [course for course in courses(self.match) if self.variable(course, start)]
-        known = Explanation(key, told(start, self.variable(concerned[0], start) or ""), None)
+        known = StartExplanation(key, told(start, self.variable(concerned[0], start) or ""), None)
         try:
             for course in concerned:
                 found = self.asker.first(course.match, start, course.first())
@@ -54,15 +54,20 @@ class Explaining:
         except LimitReached as limit:
             return replace(known, notes=(str(limit),))
 
-    def variable(self, course: Course, start: Event) -> str | None:
+    def variable(self, course: Course, start: ReferenceEvent) -> str | None:
         """The variable that the event is bound to if a match of the course starts with it; None if none
         does, by its type."""
         asked = self.asker.question(self.match)
         return next((bare(name) for type, name in course.starters() if asked.is_of_type(start, type)), None)
 
     def matching(
-        self, course: Course, found: Binding, concerned: Sequence[Course], start: Event, known: Explanation
-    ) -> Explanation:
+        self,
+        course: Course,
+        found: Binding,
+        concerned: Sequence[Course],
+        start: ReferenceEvent,
+        known: StartExplanation,
+    ) -> StartExplanation:
         """A start with matches: the first of them, what it fulfils, and how many there are."""
         count, notes = self.counted(concerned, start)
         return replace(
@@ -78,7 +83,7 @@ class Explaining:
             notes=notes,
         )
 
-    def counted(self, concerned: Sequence[Course], start: Event) -> tuple[int, tuple[str, ...]]:
+    def counted(self, concerned: Sequence[Course], start: ReferenceEvent) -> tuple[int, tuple[str, ...]]:
         """How many matches start with an event, and whether these are all."""
         seen = set()
         try:
@@ -91,7 +96,9 @@ class Explaining:
             return len(seen), (f"there may be more matches: {TOO_MANY}",)
         return len(seen), ()
 
-    def missing(self, concerned: Sequence[Course], start: Event, known: Explanation) -> Explanation:
+    def missing(
+        self, concerned: Sequence[Course], start: ReferenceEvent, known: StartExplanation
+    ) -> StartExplanation:
         """A start without a match: the furthest run, what stopped it, and what would match."""
         runs = [furthest(self.asker, course, start) for course in concerned]
         best = max(runs, key=lambda run: run.share)
@@ -129,7 +136,7 @@ MAX_STARTS = 1_000
 FEWER = "ask for one key, or for less time: --key and --between"
 
 
-def why(asked: Asked, tables: Tables, source: Source) -> Why:
+def why(asked: WhyRequest, tables: Tables, source: Source) -> Why:
     """The explanations of a query's start events; `NeelError` if there is more to look at than is allowed."""
     try:
         events = _events(asked, tables)
@@ -149,14 +156,14 @@ def why(asked: Asked, tables: Tables, source: Source) -> Why:
     )
 
 
-def _events(asked: Asked, tables: Tables) -> list[Event]:
+def _events(asked: WhyRequest, tables: Tables) -> list[ReferenceEvent]:
     """The events of the query's streams that can matter."""
     needed, span = asked.needed(), asked.range()
     events = events_read(needed, len(needed.queries) - 1, tables)
     return [event for event in events if span is None or span[0] <= event.start <= span[1]]
 
 
-def rows_looked_at(asked: Asked, tables: Tables) -> Tables:
+def rows_looked_at(asked: WhyRequest, tables: Tables) -> Tables:
     """The rows of the streams without those of other keys and times."""
     found = groups(asked.match, _events(asked, tables), asked.keys)
     kept = {(event.stream, event.row) for group in found for event in group.events}
@@ -167,13 +174,13 @@ def rows_looked_at(asked: Asked, tables: Tables) -> Tables:
     }
 
 
-def _starts(asked: Asked, group: Group) -> list[Event]:
-    explaining = Explaining(asked.match, Asker(group.events))
+def _starts(asked: WhyRequest, group: KeyEvents) -> list[ReferenceEvent]:
+    explaining = StartExplainer(asked.match, AnswerCache(group.events))
     return [event for event in explaining.starts() if asked.starts(event)]
 
 
-def _explained(match: Match, group: Group, starts: list[Event]) -> list[Explanation]:
-    explaining = Explaining(match, Asker(group.events))
+def _explained(match: Match, group: KeyEvents, starts: list[ReferenceEvent]) -> list[StartExplanation]:
+    explaining = StartExplainer(match, AnswerCache(group.events))
     return [
         replace(
             explaining.explanation(start, group.key),
@@ -183,13 +190,13 @@ def _explained(match: Match, group: Group, starts: list[Event]) -> list[Explanat
     ]
 
 
-def too_many(asked: Asked, source: Source, count: int | None = None) -> NeelError:
+def too_many(asked: WhyRequest, source: Source, count: int | None = None) -> NeelError:
     """More events than may be looked at."""
     there = "too many events" if count is None else f"{count:,} events"
     return limited(asked, source, f"{there} to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}")
 
 
-def limited(asked: Asked, source: Source, message: str) -> NeelError:
+def limited(asked: WhyRequest, source: Source, message: str) -> NeelError:
     """A limit is reached."""
     place = span_of(asked.program.queries[asked.place])
     return NeelError([Diagnostic("NEEL5007", message, place, FEWER)], source)

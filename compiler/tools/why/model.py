@@ -15,12 +15,12 @@ from neelc.ir.expressions import Literal
 from neelc.ir.patterns import Window
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, INT, LENGTHS, VOID, DataType
-from neelc.runtime.reference.model import Event
+from neelc.runtime.reference.model import ReferenceEvent
 from neelc.runtime.reference.question import length, size
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedEvent:
     """An event of a match or of a run: which variable it is bound to, or would be; its type and its time.
 
     `clock` is the time of day, if the start is on the same day, else the time; `after` is how long after
@@ -36,7 +36,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Judged:
+class CheckedRequirement:
     """A requirement of the query, and what it was judged with.
 
     `kind` is condition, same, partition, window, negation, strategy or confidence. `detail` says in words
@@ -47,11 +47,11 @@ class Judged:
     text: str
     detail: str
     values: Mapping[str, str] = field(default_factory=dict)
-    events: tuple[Told, ...] = ()
+    events: tuple[ReportedEvent, ...] = ()
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopReason:
     """Why a run did not come to the next step: what failed there, and the events it failed with.
 
     `step` is empty if all steps were reached, and negations reject the match. `is_missing`: there was no
@@ -59,8 +59,8 @@ class Stop:
     """
 
     step: str
-    failed: tuple[Judged, ...]
-    events: tuple[Told, ...] = ()
+    failed: tuple[CheckedRequirement, ...]
+    events: tuple[ReportedEvent, ...] = ()
     is_missing: bool = False
 
 
@@ -69,7 +69,7 @@ class OtherRun:
     """A run that did not come further than the one that is told in full: the steps reached, the events."""
 
     reached: int
-    events: tuple[Told, ...]
+    events: tuple[ReportedEvent, ...]
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Proposal:
     """
 
     texts: tuple[str, ...]
-    changes: tuple[Judged, ...]
-    events: tuple[Told, ...]
+    changes: tuple[CheckedRequirement, ...]
+    events: tuple[ReportedEvent, ...]
     query: Match = field(repr=False)
 
     @property
@@ -99,7 +99,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Note:
+class ExplanationNote:
     """An explanation as pictures of matches take it: the key and the time of the start as the stream has
     them, and a text."""
 
@@ -109,7 +109,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class StartExplanation:
     """Why a start event has a match, or has none.
 
     `matches` is None where that could not be found out: `notes` says why. `count` is the number of matches
@@ -119,24 +119,24 @@ class Explanation:
     """
 
     key: Mapping[str, str]
-    start: Told
+    start: ReportedEvent
     matches: bool | None
     steps: int = 0
     reached: int = 0
     count: int = 0
     branch: str | None = None
-    events: tuple[Told, ...] = ()
-    held: tuple[Judged, ...] = ()
-    stopped: tuple[Stop, ...] = ()
+    events: tuple[ReportedEvent, ...] = ()
+    held: tuple[CheckedRequirement, ...] = ()
+    stopped: tuple[StopReason, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()
     others: tuple[OtherRun, ...] = ()
     place: tuple[tuple[object, ...], object] = field(default=((), None), repr=False)
 
     @property
-    def note(self) -> Note:
+    def note(self) -> ExplanationNote:
         """The explanation for a picture."""
-        return Note(*self.place, "\n".join(self.lines))
+        return ExplanationNote(*self.place, "\n".join(self.lines))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ class Why:
     """The explanations of all start events that were asked for, in order of key and time."""
 
     query: str
-    explanations: tuple[Explanation, ...]
+    explanations: tuple[StartExplanation, ...]
 
     @property
     def text(self) -> str:
@@ -172,7 +172,7 @@ class Why:
         return self.text
 
     @property
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[ExplanationNote, ...]:
         """All explanations for a picture: `neelc.timeline(..., why=neelc.why(...).notes)`."""
         return tuple(one.note for one in self.explanations)
 
@@ -201,7 +201,7 @@ MAX_EVENTS_SHOWN = 12
 MAX_RUNS_SHOWN = 5
 
 
-class Line(NamedTuple):
+class ReportLine(NamedTuple):
     """A line of text, and what it is: key, good, bad, open, proposal, note or empty for all else."""
 
     text: str
@@ -213,14 +213,14 @@ def whole(why: Why) -> str:
     return "".join(f"{line.text}\n" for line in marked(why))
 
 
-def marked(why: Why) -> Iterator[Line]:
+def marked(why: Why) -> Iterator[ReportLine]:
     """All lines, each with its kind."""
     for key, explanations in groupby(why.explanations, key=lambda one: one.key):
         if key:
-            yield from (Line(key_text(key), "key"), Line(""))
+            yield from (ReportLine(key_text(key), "key"), ReportLine(""))
         for one in explanations:
-            yield from (*lines_of(one), Line(""))
-    yield Line(summary(why))
+            yield from (*lines_of(one), ReportLine(""))
+    yield ReportLine(summary(why))
 
 
 def key_text(key: Mapping[str, str]) -> str:
@@ -240,18 +240,18 @@ def summary(why: Why) -> str:
     return f"{len(found)} start event{'' if len(found) == 1 else 's'}: {', '.join(parts)}"
 
 
-def lines(explanation: Explanation) -> Iterator[str]:
+def lines(explanation: StartExplanation) -> Iterator[str]:
     return (line.text for line in lines_of(explanation))
 
 
-def lines_of(one: Explanation) -> Iterator[Line]:
+def lines_of(one: StartExplanation) -> Iterator[ReportLine]:
     """What is told of one start."""
     named = one.start.variable not in ("", one.start.type)
     start = f"{one.start.type} {one.start.variable}" if named else one.start.type
     verdict, kind = _verdict(one)
-    yield Line(f"{start} at {one.start.time}: {verdict}", kind)
+    yield ReportLine(f"{start} at {one.start.time}: {verdict}", kind)
     if one.branch is not None:
-        yield Line(f"  in {one.branch}")
+        yield ReportLine(f"  in {one.branch}")
     yield from _indented(_events(one.events))
     yield from _indented(_judged(one.held, "holds"))
     for place, stop in enumerate(one.stopped):
@@ -259,10 +259,10 @@ def lines_of(one: Explanation) -> Iterator[Line]:
     yield from _indented(_others(one))
     for proposal in one.proposals:
         yield from _proposal(proposal, one.stopped)
-    yield from (Line(f"  note: {note}", "note") for note in one.notes)
+    yield from (ReportLine(f"  note: {note}", "note") for note in one.notes)
 
 
-def _verdict(one: Explanation) -> tuple[str, str]:
+def _verdict(one: StartExplanation) -> tuple[str, str]:
     if one.matches is None:
         return "undecided", "open"
     if one.matches:
@@ -273,7 +273,7 @@ def _verdict(one: Explanation) -> tuple[str, str]:
     return f"no match, {one.reached} of {one.steps} step{'' if one.steps == 1 else 's'}", "bad"
 
 
-def _events(events: Sequence[Told]) -> Iterator[str]:
+def _events(events: Sequence[ReportedEvent]) -> Iterator[str]:
     rows = [[event.variable, event.type, event.clock, event.after] for event in events]
     shown = rows if len(rows) <= MAX_EVENTS_SHOWN else rows[: MAX_EVENTS_SHOWN - 1]
     yield from (line.rstrip() for line in aligned(shown))
@@ -281,7 +281,7 @@ def _events(events: Sequence[Told]) -> Iterator[str]:
         yield f"and {len(rows) - len(shown):,} more"
 
 
-def _others(one: Explanation) -> Iterator[str]:
+def _others(one: StartExplanation) -> Iterator[str]:
     """How far the other runs came: a line for each, with the last event that it bound."""
     if one.others:
         yield f"{len(one.others):,} other run{'' if len(one.others) == 1 else 's'}:"
@@ -295,40 +295,40 @@ def _others(one: Explanation) -> Iterator[str]:
         yield f"  and {len(one.others) - MAX_RUNS_SHOWN:,} more"
 
 
-def _judged(judged: Iterable[Judged], word: str) -> Iterator[str]:
+def _judged(judged: Iterable[CheckedRequirement], word: str) -> Iterator[str]:
     rows = [[word, one.text, one.detail] for one in judged]
     yield from (line.rstrip() for line in aligned(rows))
 
 
-def _stop(stop: Stop, one: Explanation, is_first: bool) -> Iterator[Line]:
+def _stop(stop: StopReason, one: StartExplanation, is_first: bool) -> Iterator[ReportLine]:
     if stop.is_missing:
-        yield Line(f"  stopped at {stop.step}: {_nothing(one)}")
+        yield ReportLine(f"  stopped at {stop.step}: {_nothing(one)}")
     elif stop.step:
         what = "" if stop.failed else " what fails there cannot be told in detail"
-        yield Line(f"  {'stopped at' if is_first else 'or at'} {stop.step}:{what}")
+        yield ReportLine(f"  {'stopped at' if is_first else 'or at'} {stop.step}:{what}")
         yield from _indented(_events(stop.events), 4)
         yield from _indented(_judged(stop.failed, "fails"), 4)
     for negation in () if stop.step else stop.failed:
-        yield Line(f"  stopped by {negation.text}{', which is hit by:' if negation.events else ''}")
+        yield ReportLine(f"  stopped by {negation.text}{', which is hit by:' if negation.events else ''}")
         rows = [[event.type, event.clock, event.after] for event in negation.events]
         yield from _indented(aligned(rows), 4)
 
 
-def _nothing(one: Explanation) -> str:
+def _nothing(one: StartExplanation) -> str:
     """There is no event for the next step."""
     return f"there is none after {one.events[-1].clock}" if one.events else "there is none"
 
 
-def _proposal(proposal: Proposal, stops: Sequence[Stop]) -> Iterator[Line]:
+def _proposal(proposal: Proposal, stops: Sequence[StopReason]) -> Iterator[ReportLine]:
     """A change in each line, and what it is made for, where that was not said before."""
     said = {(one.text, one.detail) for stop in stops for one in stop.failed}
     for place, (change, one) in enumerate(zip(proposal.texts, proposal.changes, strict=True)):
         reason = f"  ({one.detail})" if one.detail and (one.text, one.detail) not in said else ""
-        yield Line(f"  {'and' if place else 'would match':>11} {change}{reason}", "proposal")
+        yield ReportLine(f"  {'and' if place else 'would match':>11} {change}{reason}", "proposal")
 
 
-def _indented(lines: Iterable[str], by: int = 2) -> Iterator[Line]:
-    return (Line(" " * by + line) for line in lines)
+def _indented(lines: Iterable[str], by: int = 2) -> Iterator[ReportLine]:
+    return (ReportLine(" " * by + line) for line in lines)
 
 
 # Values, times and lengths of time as people read them.
@@ -351,11 +351,11 @@ def shown(value: object, type: DataType = VOID) -> str:
     return cells.render(value, type)
 
 
-def time_of(event: Event, beside: Event | None = None) -> str:
+def time_of(event: ReferenceEvent, beside: ReferenceEvent | None = None) -> str:
     """When an event was; with `beside`, on the day of that event, the time of day alone.
 
     >>> one, two = (datetime.datetime(2024, 3, 1, hour) for hour in (8, 9))
-    >>> first, second = (Event("S", n, "A", n, n, {}, (t, t)) for n, t in enumerate([one, two]))
+    >>> first, second = (ReferenceEvent("S", n, "A", n, n, {}, (t, t)) for n, t in enumerate([one, two]))
     >>> time_of(first), time_of(second, first)
     ('2024-03-01 08:00:00', '09:00:00')
     """
@@ -363,7 +363,7 @@ def time_of(event: Event, beside: Event | None = None) -> str:
     return starts if starts == ends else f"{starts} to {ends}"
 
 
-def _time(value: object, beside: Event | None) -> str:
+def _time(value: object, beside: ReferenceEvent | None) -> str:
     text = shown(value)
     other = beside.times[0] if beside is not None else None
     if isinstance(value, datetime.datetime) and isinstance(other, datetime.datetime):

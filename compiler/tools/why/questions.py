@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from neelc.ir.program import Match
-from neelc.runtime.reference.candidates import Search, extend
-from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
-from neelc.runtime.reference.partial import Partial
-from neelc.runtime.reference.question import Question, Scope, question
+from neelc.runtime.reference.candidates import BindingSearch, extend
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
+from neelc.runtime.reference.partial import PartialMatch
+from neelc.runtime.reference.question import ReferenceQuery, Scope, question
 from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
-from neelc.runtime.reference.worlds import Found, find_matches
+from neelc.runtime.reference.worlds import WeighedMatch, find_matches
 from neelc.tools.why.courses import starters
 from neelc.tools.why.requirements import ANY
 
@@ -27,14 +27,14 @@ MAX_CANDIDATES_PER_START = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Asker:
+class AnswerCache:
     """The events of a key, and what was asked of them before."""
 
-    events: tuple[Event, ...]
-    questions: dict[Match, Question] = field(default_factory=dict)
-    worlds: dict[Match, list[Found]] = field(default_factory=dict)
+    events: tuple[ReferenceEvent, ...]
+    questions: dict[Match, ReferenceQuery] = field(default_factory=dict)
+    worlds: dict[Match, list[WeighedMatch]] = field(default_factory=dict)
 
-    def question(self, match: Match) -> Question:
+    def question(self, match: Match) -> ReferenceQuery:
         if match not in self.questions:
             known = next(iter(self.questions.values()), None)
             # Which events are of which type is the same for all forms of a query: it is looked at once.
@@ -46,7 +46,11 @@ class Asker:
         return self.questions[match]
 
     def matches(
-        self, match: Match, start: Event, first: str | None = None, steps: Iterator[int] | None = None
+        self,
+        match: Match,
+        start: ReferenceEvent,
+        first: str | None = None,
+        steps: Iterator[int] | None = None,
     ) -> Iterator[Binding]:
         """The matches that start with an event, each once; `first` is the variable it must be bound to, if
         that is known. `LimitReached` when there is more to look at than `steps` allow."""
@@ -56,7 +60,7 @@ class Asker:
             return
         asked = self.question(match)
         seen = set()
-        for binding in offered(asked, start, first, steps or Steps(MAX_CANDIDATES_PER_START)):
+        for binding in offered(asked, start, first, steps or StepLimit(MAX_CANDIDATES_PER_START)):
             key = binding_key(binding)
             if key not in seen and begins(binding, start):
                 seen.add(key)
@@ -64,12 +68,16 @@ class Asker:
                     yield binding
 
     def first(
-        self, match: Match, start: Event, first: str | None = None, steps: Iterator[int] | None = None
+        self,
+        match: Match,
+        start: ReferenceEvent,
+        first: str | None = None,
+        steps: Iterator[int] | None = None,
     ) -> Binding | None:
         """One of the matches that start with an event, None when there is none."""
         return next(self.matches(match, start, first, steps), None)
 
-    def found(self, match: Match) -> list[Found]:
+    def found(self, match: Match) -> list[WeighedMatch]:
         """All matches, where times are imprecise: whether there is one depends on all possible worlds."""
         if match not in self.worlds:
             self.worlds[match] = find_matches(match, self.events)
@@ -80,21 +88,23 @@ class Asker:
         return next(one.confidence for one in self.found(match) if binding_key(one.binding) == key)
 
 
-def offered(asked: Question, start: Event, first: str | None, steps: Iterator[int]) -> Iterator[Binding]:
+def offered(
+    asked: ReferenceQuery, start: ReferenceEvent, first: str | None, steps: Iterator[int]
+) -> Iterator[Binding]:
     """What the reference's search proposes from `start` on."""
-    search = Search(asked, steps=steps)
+    search = BindingSearch(asked, steps=steps)
     if asked.match.strategy != ANY:
         yield from runs(asked, [start], search)
         return
     bound: Mapping[str, object] = {first: start} if first is not None else {}
-    for partial in extend(search, asked.whole, Partial(bound), Scope(start.start, math.inf)):
+    for partial in extend(search, asked.whole, PartialMatch(bound), Scope(start.start, math.inf)):
         yield partial.binding
 
 
-class Steps:
+class StepLimit:
     """Counts the steps of searches, and ends them all when there were too many.
 
-    >>> steps = Steps(2)
+    >>> steps = StepLimit(2)
     >>> next(steps), next(steps)
     (1, 2)
     """
@@ -113,13 +123,13 @@ class Steps:
         return self.taken
 
 
-def begins(binding: Binding, start: Event) -> bool:
+def begins(binding: Binding, start: ReferenceEvent) -> bool:
     """Whether a match starts with an event: it is bound in it, and no other bound event is earlier."""
     events = list(bound_events(binding))
     return start in events and all(start.start <= event.start for event in events)
 
 
-def leads(binding: Binding, start: Event, names: Collection[str]) -> bool:
+def leads(binding: Binding, start: ReferenceEvent, names: Collection[str]) -> bool:
     """Where times are imprecise, there is no earliest event: a match starts with what stands first in the
     pattern."""
     bound = (binding.get(name) for name in names)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from neelc.catalog.readers.table import Misfit, from_text
+from neelc.catalog.readers.table import TypeMismatch, from_text
 from neelc.files import CallError
 from neelc.ir import patterns as p
 from neelc.ir.conditions import names_in
@@ -24,18 +24,26 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members
 from neelc.runtime.reference.model import (
     Binding,
-    Context,
-    Event,
+    EvaluationContext,
     LimitReached,
+    ReferenceEvent,
     attribute,
     comparable,
     nanoseconds,
 )
-from neelc.runtime.reference.question import Question, length
+from neelc.runtime.reference.question import ReferenceQuery, length
 from neelc.tools.why.courses import size
 from neelc.tools.why.model import shown, window_of, window_size
-from neelc.tools.why.questions import Asker, Steps, is_imprecise
-from neelc.tools.why.requirements import ANY, NEXT, Change, Requirement, changed, requirements, without
+from neelc.tools.why.questions import AnswerCache, StepLimit, is_imprecise
+from neelc.tools.why.requirements import (
+    ANY,
+    NEXT,
+    Requirement,
+    RequirementChange,
+    changed,
+    requirements,
+    without,
+)
 
 # The keys of a query: whose events are asked for, and which events belong together.
 #
@@ -48,12 +56,12 @@ Wanted = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Group:
+class KeyEvents:
     """The events of one key, in order of time. `key` has its values as texts; it is empty without keys.
     `values` are those of PARTITION BY or `[id]`, else of the first key: by these pictures have lanes."""
 
     key: Mapping[str, str]
-    events: tuple[Event, ...]
+    events: tuple[ReferenceEvent, ...]
     values: tuple[object, ...] = ()
 
 
@@ -98,12 +106,12 @@ def wanted_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]
     return found
 
 
-def groups(match: Match, events: Sequence[Event], asked: Wanted) -> list[Group]:
+def groups(match: Match, events: Sequence[ReferenceEvent], asked: Wanted) -> list[KeyEvents]:
     """The events that can matter, by their keys; of the keys that are asked for, if some are."""
     keys = partition_keys(match)
     if not keys:
-        return [Group({}, in_order(events))]
-    found: dict[object, list[Event]] = {}
+        return [KeyEvents({}, in_order(events))]
+    found: dict[object, list[ReferenceEvent]] = {}
     values: dict[object, tuple[object, ...]] = {}
     for event, of_event in _keys_of_events(match, keys, events):
         place = tuple(comparable(value) for value in of_event)
@@ -111,7 +119,7 @@ def groups(match: Match, events: Sequence[Event], asked: Wanted) -> list[Group]:
         values[place] = of_event
     names = [key.name for key in keys]
     chosen = [
-        Group(
+        KeyEvents(
             dict(zip(names, map(shown, values[place]), strict=True)),
             in_order(found[place]),
             values[place][: len(match.partition or tuple(same_at(match.pattern))) or 1],
@@ -132,12 +140,12 @@ def is_wanted(texts: Mapping[str, str], asked: Wanted) -> bool:
 
 
 def _keys_of_events(
-    match: Match, keys: Sequence[Key], events: Sequence[Event]
-) -> Iterator[tuple[Event, tuple[object, ...]]]:
+    match: Match, keys: Sequence[Key], events: Sequence[ReferenceEvent]
+) -> Iterator[tuple[ReferenceEvent, tuple[object, ...]]]:
     """Each event that can matter, with its values of the keys. No event has two (`partition_keys`)."""
     of_type = members(match.types, events)
     types = variable_types(match)
-    found: dict[Event, list[object]] = {}
+    found: dict[ReferenceEvent, list[object]] = {}
     for name, type in types.items():
         for event in of_type[type]:
             if event not in found:
@@ -149,8 +157,8 @@ def _keys_of_events(
             yield event, tuple(attribute(event, written(key.name)) for key in keys)
 
 
-def _value(term: Expr, variable: str, event: Event) -> object:
-    return evaluate(term, Context({variable: event}))
+def _value(term: Expr, variable: str, event: ReferenceEvent) -> object:
+    return evaluate(term, EvaluationContext({variable: event}))
 
 
 def variable_types(match: Match) -> dict[str, str]:
@@ -217,7 +225,7 @@ class Relaxation:
     """
 
     requirements: tuple[Requirement, ...]
-    change: Change
+    change: RequirementChange
     match: Match
     relaxed: Match
     binding: Binding
@@ -234,14 +242,14 @@ class Relaxations:
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxing:
+class RelaxationSearch:
     """A query, a start from which it has no match, and the variable that the start is bound to."""
 
-    asker: Asker
+    asker: AnswerCache
     match: Match
-    start: Event
+    start: ReferenceEvent
     first: str | None
-    steps: Steps = field(default_factory=lambda: Steps(MAX_CANDIDATES_OF_RELAXATIONS))
+    steps: StepLimit = field(default_factory=lambda: StepLimit(MAX_CANDIDATES_OF_RELAXATIONS))
 
     def smallest(self) -> Relaxations:
         """The relaxations with the fewest changes."""
@@ -291,15 +299,15 @@ class Relaxing:
                     return [Relaxation(chosen, change, self.match, relaxed, binding)]
         return []
 
-    def changes(self, chosen: tuple[Requirement, ...], strategy: str) -> Iterator[Change]:
+    def changes(self, chosen: tuple[Requirement, ...], strategy: str) -> Iterator[RequirementChange]:
         """Ways to relax the requirements, the narrowest windows first."""
         windows = [one for one in chosen if one.window is not None]
         dropped = frozenset(chosen)
         if not windows:
-            yield Change(dropped, strategy=strategy)
+            yield RequirementChange(dropped, strategy=strategy)
         for sizes in self.sizes(windows, dropped, strategy) if windows else ():
             pairs = zip(windows, sizes, strict=True)
-            yield Change(
+            yield RequirementChange(
                 dropped, {one: window_of(wide, one.window) for one, wide in pairs if one.window}, strategy
             )
 
@@ -316,7 +324,7 @@ class Relaxing:
         asked = self.asker.question(self.match)
         tried = {tuple(window_size(one.window) for one in windows if one.window)}
         for wide in self.widenings(windows, dropped | negations, strategy):
-            positive = changed(self.match, Change(dropped | negations, wide, strategy))
+            positive = changed(self.match, RequirementChange(dropped | negations, wide, strategy))
             bindings = self.asker.matches(positive, self.start, self.first, self.steps)
             found = {tuple(self.needed(asked, one, binding) for one in windows) for binding in bindings}
             yield from sorted(found - tried)
@@ -325,7 +333,7 @@ class Relaxing:
                 # The events that EXISTS drops must be in the window too, but are in no binding.
                 yield tuple(window_size(wide[one]) for one in windows)
 
-    def needed(self, asked: Question, one: Requirement, binding: Binding) -> int:
+    def needed(self, asked: ReferenceQuery, one: Requirement, binding: Binding) -> int:
         """How large a window must be for a match: not smaller than it is, which would be no relaxation."""
         assert one.window is not None, "a window"
         return max(size(asked, one, binding), window_size(one.window))
@@ -342,7 +350,7 @@ class Relaxing:
 
     def furthest(self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: str) -> int:
         """How many times as large windows have to be for one of the matches that there are without them."""
-        open_ended = changed(self.match, Change(dropped, strategy=strategy))
+        open_ended = changed(self.match, RequirementChange(dropped, strategy=strategy))
         found = self.asker.first(open_ended, self.start, self.first, self.steps)
         if found is None:
             return 0
@@ -385,7 +393,7 @@ def _strategies(match: Match, chosen: Sequence[Requirement]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WhyRequest:
     """A query of a script, the keys that are asked for, and the times between which matches start."""
 
     program: Program
@@ -448,18 +456,18 @@ class Asked:
         low, high = self.between
         return low - length(within), high + MAX_WIDENING * length(within)
 
-    def starts(self, event: Event) -> bool:
+    def starts(self, event: ReferenceEvent) -> bool:
         """Whether a start event is asked for."""
         return self.between is None or self.between[0] <= event.start <= self.between[1]
 
 
 def asked(
     program: Program, place: int, key: Sequence[str] = (), between: Sequence[object] | None = None
-) -> Asked:
+) -> WhyRequest:
     """What a caller asks for; `CallError` if that cannot be."""
     match = program.queries[place].match.whole
     starts = None if between is None else times(match, between)
-    return Asked(program, place, wanted(match, key), starts)
+    return WhyRequest(program, place, wanted(match, key), starts)
 
 
 def times(match: Match, between: Sequence[object]) -> tuple[int, int]:
@@ -477,7 +485,7 @@ def _time(match: Match, value: object) -> int:
     try:
         read = from_text(value, clock.type) if isinstance(value, str) else value
         found = nanoseconds(read, clock.unit or "NANOSECOND", clock)
-    except (Misfit, TypeError):
+    except (TypeMismatch, TypeError):
         found = None
     if found is None or (isinstance(value, int) and clock.unit is None):
         example = 42 if clock.unit else datetime.datetime(2024, 3, 1, 8)

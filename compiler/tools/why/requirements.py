@@ -12,7 +12,7 @@ from itertools import count
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Conjunction, Expr, Same
+from neelc.ir.expressions import Conjunction, Expr, SameAttributes
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import LISTS, inner_parts
 from neelc.ir.program import Match
@@ -72,7 +72,7 @@ def _of_part(part: p.Pattern, path: Path) -> Iterator[Requirement]:
     if part.within is not None:
         yield Requirement("window", f"WITHIN {show_window(part.within)}", path, window=part.within)
     for place, conjunct in enumerate(conjuncts(part.where)):
-        kind = "same" if isinstance(conjunct, Same) else "condition"
+        kind = "same" if isinstance(conjunct, SameAttributes) else "condition"
         yield Requirement(kind, str(conjunct), path, place, conjunct)
     for place, inner in enumerate(inner_parts(part)):
         if not isinstance(inner, p.Not):
@@ -85,7 +85,7 @@ def _of_part(part: p.Pattern, path: Path) -> Iterator[Requirement]:
 
 
 @dataclass(frozen=True)
-class Change:
+class RequirementChange:
     """What is required less: `dropped` requirements, and other `windows` in the place of some."""
 
     dropped: frozenset[Requirement] = frozenset()
@@ -103,10 +103,10 @@ def without(match: Match, dropped: Iterable[Requirement]) -> Match:
     >>> print(without(asked, [first, negation]).pattern)
     SEQ(A a, C c WHERE [id] AND c.x < 5)
     """
-    return changed(match, Change(frozenset(dropped)))
+    return changed(match, RequirementChange(frozenset(dropped)))
 
 
-def changed(match: Match, change: Change) -> Match:
+def changed(match: Match, change: RequirementChange) -> Match:
     """The query with a change."""
     of_query = {one.kind: one for one in change.dropped if one.path is None}
     windows = {one.path: window for one, window in change.windows.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.catalog.readers.table import Misfit, from_text
+from neelc.catalog.readers.table import TypeMismatch, from_text
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.ir.bound_rows import Recognize
@@ -16,13 +16,13 @@ from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import ROW, Expr, RowValue
 from neelc.ir.node import children
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context, Event, LimitReached
+from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent
 from neelc.runtime.reference.recognize import (
-    Found,
-    Parser,
     Parsing,
+    RecognizedMatch,
     Row,
-    Seen,
+    RowContext,
+    RowParser,
     in_partitions,
     is_within,
     matches,
@@ -33,8 +33,8 @@ from neelc.scalar.type_of import type_of
 from neelc.source import Source, Span
 from neelc.syntax.print_patterns import show_window
 from neelc.tools.why.explaining import FEWER, MAX_EVENTS
-from neelc.tools.why.model import Explanation, Judged, Stop, Told, Why, shown
-from neelc.tools.why.questions import MAX_CANDIDATES_PER_START, Steps
+from neelc.tools.why.model import CheckedRequirement, ReportedEvent, StartExplanation, StopReason, Why, shown
+from neelc.tools.why.questions import MAX_CANDIDATES_PER_START, StepLimit
 from neelc.tools.why.reading import is_wanted, no_such_key, text_of, wanted_of
 
 PASSED_OVER = "it would match, but AFTER MATCH SKIP leads past it: the match before starts with {}"
@@ -42,13 +42,13 @@ EMPTY = "the match is empty: the pattern needs no row"
 
 
 @dataclass
-class Reading:
+class ParserTrace:
     """What the parser asks from one row on: the longest list of rows that fit, and what failed after it."""
 
     query: Recognize
     rows: Sequence[Row]
     number: int
-    steps: Steps = field(default_factory=lambda: Steps(MAX_CANDIDATES_PER_START))
+    steps: StepLimit = field(default_factory=lambda: StepLimit(MAX_CANDIDATES_PER_START))
     longest: Parsing = ()
     failed: list[Parsing] = field(default_factory=list)
 
@@ -69,16 +69,18 @@ class Reading:
         found = (one.condition for one in self.query.definitions if one.variable == parsing[-1].variable)
         return conjuncts(next(found, None))
 
-    def seen(self, parsing: Parsing) -> Seen:
-        return Seen(self.rows, parsing, parsing, self.number)
+    def seen(self, parsing: Parsing) -> RowContext:
+        return RowContext(self.rows, parsing, parsing, self.number)
 
 
-def explained_rows(query: Recognize, rows: Sequence[Row], key: Mapping[str, str]) -> Iterator[Explanation]:
+def explained_rows(
+    query: Recognize, rows: Sequence[Row], key: Mapping[str, str]
+) -> Iterator[StartExplanation]:
     """An explanation of each row of a partition: a match could start with any."""
     found = [one for one in matches(query, rows) if one.number is not None]
     starts = {one.start: one for one in found}
     for start in range(len(rows)):
-        known = Explanation(key, told(query, rows, start, ""), None)
+        known = StartExplanation(key, told(query, rows, start, ""), None)
         if start in starts:
             yield _matching(query, rows, starts[start], known)
             continue
@@ -88,22 +90,24 @@ def explained_rows(query: Recognize, rows: Sequence[Row], key: Mapping[str, str]
             yield replace(known, notes=(str(limit),))
 
 
-def told(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> Told:
+def told(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> ReportedEvent:
     """A row: its number in the partition, and what it is ordered by."""
-    of_row = Context({ROW: Event("", 0, None, 0, 0, rows[row], (None, None))})
+    of_row = EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, rows[row], (None, None))})
     found = [(item.expression, evaluate(item.expression, of_row)) for item in query.order]
     time = ", ".join(shown(value, type_of(expression)) for expression, value in found)
     attributes = {name: shown(value) for name, value in rows[row].items()}
-    return Told(variable, f"row {row + 1}", time, time, "", attributes)
+    return ReportedEvent(variable, f"row {row + 1}", time, time, "", attributes)
 
 
-def _told(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> tuple[Told, ...]:
+def _told(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> tuple[ReportedEvent, ...]:
     return tuple(told(query, rows, one.row, one.variable) for one in parsing)
 
 
-def _matching(query: Recognize, rows: Sequence[Row], found: Found, known: Explanation) -> Explanation:
+def _matching(
+    query: Recognize, rows: Sequence[Row], found: RecognizedMatch, known: StartExplanation
+) -> StartExplanation:
     """The match of a row, and for the first row of each variable what it fulfils."""
-    reading = Reading(query, rows, found.number or 1)
+    reading = ParserTrace(query, rows, found.number or 1)
     firsts = {one.variable: found.rows[: place + 1] for place, one in reversed([*enumerate(found.rows)])}
     held = tuple(one for parsing in reversed(firsts.values()) for one, _ in judged(reading, parsing))
     events, notes = _told(query, rows, found.rows), () if found.rows else (EMPTY,)
@@ -112,11 +116,15 @@ def _matching(query: Recognize, rows: Sequence[Row], found: Found, known: Explan
 
 
 def _missing(
-    query: Recognize, rows: Sequence[Row], start: int, found: Sequence[Found], known: Explanation
-) -> Explanation:
+    query: Recognize,
+    rows: Sequence[Row],
+    start: int,
+    found: Sequence[RecognizedMatch],
+    known: StartExplanation,
+) -> StartExplanation:
     """The rows that fit from a row on, and why the next one does not."""
-    reading = Reading(query, rows, 1 + sum(one.start < start for one in found))
-    parsing = next(Parser(start, len(rows), reading.judge).parsings(query.pattern), None)
+    reading = ParserTrace(query, rows, 1 + sum(one.start < start for one in found))
+    parsing = next(RowParser(start, len(rows), reading.judge).parsings(query.pattern), None)
     if parsing:
         over = next(one for one in reversed(found) if one.start < start)
         first = told(query, rows, over.start, "")
@@ -132,30 +140,35 @@ def _missing(
     )
 
 
-def _stops(reading: Reading, start: int) -> Iterator[Stop]:
+def _stops(reading: ParserTrace, start: int) -> Iterator[StopReason]:
     """What each variable that the next row could be mapped to requires of it in vain."""
     if start + len(reading.longest) == len(reading.rows):
-        yield Stop("the next row", (), is_missing=True)
+        yield StopReason("the next row", (), is_missing=True)
     for parsing in {one[-1].variable: one for one in reversed(reading.failed)}.values():
         wrong = tuple(one for one, holds in judged(reading, parsing) if not holds)
         row = told(reading.query, reading.rows, parsing[-1].row, parsing[-1].variable)
-        yield Stop(parsing[-1].variable, wrong, (row,))
+        yield StopReason(parsing[-1].variable, wrong, (row,))
 
 
-def judged(reading: Reading, parsing: Parsing) -> Iterator[tuple[Judged, bool]]:
+def judged(reading: ParserTrace, parsing: Parsing) -> Iterator[tuple[CheckedRequirement, bool]]:
     """What is required of the last row of a parsing, with its values, and whether it holds."""
     seen = reading.seen(parsing)
     within = reading.query.within
     if within is not None:
         holds = is_within(reading.query, reading.rows, parsing)
-        yield Judged("window", f"WITHIN {show_window(within)}", "" if holds else "the row is too late"), holds
+        yield (
+            CheckedRequirement(
+                "window", f"WITHIN {show_window(within)}", "" if holds else "the row is too late"
+            ),
+            holds,
+        )
     for condition in reading.conditions(parsing):
         found = dict(_values(condition, seen))
         text = ", ".join(f"{name} = {value}" for name, value in found.items())
-        yield Judged("condition", str(condition), text, found), value_at(condition, seen) is True
+        yield CheckedRequirement("condition", str(condition), text, found), value_at(condition, seen) is True
 
 
-def _values(expression: Expr, seen: Seen) -> Iterator[tuple[str, str]]:
+def _values(expression: Expr, seen: RowContext) -> Iterator[tuple[str, str]]:
     """The values of rows that an expression speaks of."""
     if isinstance(expression, RowValue):
         yield str(expression), shown(value_at(expression, seen), expression.type)
@@ -201,7 +214,7 @@ def _key(query: Recognize, partition: Sequence[Row]) -> dict[str, str]:
 
 def _explained(
     query: Recognize, rows: Sequence[Row], bounds: Sequence[object] | None
-) -> Iterator[Explanation]:
+) -> Iterator[StartExplanation]:
     key = {name: shown(rows[0][name]) for name in query.partition}
     for row, one in zip(rows, explained_rows(query, rows, key), strict=True):
         if bounds is None or _is_between(query, row, bounds):
@@ -209,7 +222,10 @@ def _explained(
 
 
 def _is_between(query: Recognize, row: Row, bounds: Sequence[object]) -> bool:
-    value = evaluate(query.order[0].expression, Context({ROW: Event("", 0, None, 0, 0, row, (None, None))}))
+    value = evaluate(
+        query.order[0].expression,
+        EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))}),
+    )
     low, high = bounds
     return value is not None and order(low, value) <= 0 <= order(high, value)
 
@@ -221,5 +237,5 @@ def _bounds(query: Recognize, between: Sequence[str]) -> list[object]:
     type = type_of(query.order[0].expression)
     try:
         return [from_text(text, type) for text in between]
-    except Misfit:
+    except TypeMismatch:
         raise CallError(f"between {' '.join(between)}: not values of type {type}") from None

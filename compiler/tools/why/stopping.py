@@ -11,26 +11,26 @@ from neelc.ir import patterns as p
 from neelc.ir.names import bare
 from neelc.ir.patterns import all_parts, declared
 from neelc.ir.program import Match
-from neelc.runtime.reference.model import Binding, Event, LimitReached, binding_key, bound_events
-from neelc.runtime.reference.question import Question
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
+from neelc.runtime.reference.question import ReferenceQuery
 from neelc.runtime.reference.satisfy import is_absent, is_match
 from neelc.syntax.print_patterns import as_written, show_window
 from neelc.tools.why.courses import Course, part_at, size, values, views
 from neelc.tools.why.model import (
-    Judged,
+    CheckedRequirement,
     OtherRun,
     Proposal,
-    Stop,
-    Told,
+    ReportedEvent,
+    StopReason,
     length_text,
     shown,
     size_text,
     time_of,
     window_size,
 )
-from neelc.tools.why.questions import Asker, is_imprecise
-from neelc.tools.why.reading import Relaxation, Relaxations, Relaxing
-from neelc.tools.why.requirements import ANY, NEXT, Change, Requirement, changed, requirements
+from neelc.tools.why.questions import AnswerCache, is_imprecise
+from neelc.tools.why.reading import Relaxation, Relaxations, RelaxationSearch
+from neelc.tools.why.requirements import ANY, NEXT, Requirement, RequirementChange, changed, requirements
 
 # Which events hit a negation: found by leaving events out until the reference says that nothing is hit.
 
@@ -39,11 +39,11 @@ from neelc.tools.why.requirements import ANY, NEXT, Change, Requirement, changed
 class _Rejection:
     """A binding that a negation rejects. `among` are the events that the negation may look at."""
 
-    asked: Question
+    asked: ReferenceQuery
     binding: Binding
-    among: Sequence[Event]
+    among: Sequence[ReferenceEvent]
 
-    def holds_with(self, kept: Sequence[Event]) -> bool:
+    def holds_with(self, kept: Sequence[ReferenceEvent]) -> bool:
         """Whether the binding is still rejected when, of `among`, only the events `kept` are there."""
         gone = set(self.among).difference(kept)
         members = {
@@ -51,11 +51,13 @@ class _Rejection:
             for type, events in self.asked.members.items()
         }
         # Windows of events go on counting all of them: only what negations can find is less.
-        fewer = Question(self.asked.whole, self.asked.match, self.asked.events, members, self.asked.known)
+        fewer = ReferenceQuery(
+            self.asked.whole, self.asked.match, self.asked.events, members, self.asked.known
+        )
         return not is_match(fewer, self.binding)
 
 
-def hits(asker: Asker, found: Relaxation, negation: Requirement) -> tuple[Event, ...] | None:
+def hits(asker: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[ReferenceEvent, ...] | None:
     """The events that hit a negation which a relaxation drops: of those that do, a small choice.
 
     None if the negation does not reject the match that the relaxation has found. Empty if it does so without
@@ -65,7 +67,9 @@ def hits(asker: Asker, found: Relaxation, negation: Requirement) -> tuple[Event,
     if is_imprecise(found.match):
         return ()
     kept = found.change.dropped - {negation}
-    asked = asker.question(changed(found.match, Change(kept, found.change.windows, found.change.strategy)))
+    asked = asker.question(
+        changed(found.match, RequirementChange(kept, found.change.windows, found.change.strategy))
+    )
     part = part_at(found.match.pattern, negation.path)
     types = {one.type for one in all_parts(part) if isinstance(one, p.Event)}
     bound = set(bound_events(found.binding))
@@ -75,7 +79,7 @@ def hits(asker: Asker, found: Relaxation, negation: Requirement) -> tuple[Event,
     return tuple(smallest(_Rejection(asked, found.binding, among)))
 
 
-def smallest(rejection: _Rejection) -> list[Event]:
+def smallest(rejection: _Rejection) -> list[ReferenceEvent]:
     """Events of which none can be left out, early ones if possible: the later half is left out first, then
     quarters, and at last single events."""
     kept = list(rejection.among)
@@ -95,12 +99,12 @@ def smallest(rejection: _Rejection) -> list[Event]:
 # Bindings and requirements as the values that are told.
 
 
-def told(event: Event, variable: str, start: Event | None = None) -> Told:
+def told(event: ReferenceEvent, variable: str, start: ReferenceEvent | None = None) -> ReportedEvent:
     """An event of a match or of a run that begins with `start`."""
     after = "" if start is None or event == start else _after(event.start - start.start)
     attributes = {name: shown(value) for name, value in event.attributes.items()}
     type = "NULL" if event.type is None else str(event.type)
-    return Told(variable, type, time_of(event), time_of(event, start), after, attributes)
+    return ReportedEvent(variable, type, time_of(event), time_of(event, start), after, attributes)
 
 
 def _after(nanoseconds: int) -> str:
@@ -111,17 +115,19 @@ def _after(nanoseconds: int) -> str:
     return f"{'-' if nanoseconds < 0 else '+'}{length_text(abs(nanoseconds))}"
 
 
-def told_binding(binding: Binding, start: Event, beside: Iterable[Event] = ()) -> tuple[Told, ...]:
+def told_binding(
+    binding: Binding, start: ReferenceEvent, beside: Iterable[ReferenceEvent] = ()
+) -> tuple[ReportedEvent, ...]:
     """The events of a match, in order of time, those left out that stand `beside` it already."""
     left_out = set(beside)
     found = sorted(_bound(binding, ""), key=lambda pair: (pair[1].start, pair[1].end))
     return tuple(told(event, name, start) for name, event in found if event not in left_out)
 
 
-def _bound(value: object, name: str) -> Iterator[tuple[str, Event]]:
+def _bound(value: object, name: str) -> Iterator[tuple[str, ReferenceEvent]]:
     """Each event with the name it is bound to: `a`, `b[2]`, `k[1].c`."""
     match value:
-        case Event():
+        case ReferenceEvent():
             yield name, value
         case Mapping():
             for inner, bound in value.items():
@@ -131,7 +137,7 @@ def _bound(value: object, name: str) -> Iterator[tuple[str, Event]]:
                 yield from _bound(bound, f"{name}[{place}]")
 
 
-def held(asker: Asker, match: Match, binding: Binding) -> tuple[Judged, ...]:
+def held(asker: AnswerCache, match: Match, binding: Binding) -> tuple[CheckedRequirement, ...]:
     """What a match fulfils, with the values that it was judged with."""
     return tuple(
         _held(asker, match, one, binding)
@@ -140,7 +146,7 @@ def held(asker: Asker, match: Match, binding: Binding) -> tuple[Judged, ...]:
     )
 
 
-def is_present(asked: Question, one: Requirement, binding: Binding) -> bool:
+def is_present(asked: ReferenceQuery, one: Requirement, binding: Binding) -> bool:
     """Whether the part that a requirement is said of binds events: else nothing is required."""
     if one.path is None:
         return True
@@ -149,58 +155,64 @@ def is_present(asked: Question, one: Requirement, binding: Binding) -> bool:
     return any(not is_absent(asked, part, view) for view in views(pattern, one.path, binding))
 
 
-def _held(asker: Asker, match: Match, one: Requirement, binding: Binding) -> Judged:
+def _held(asker: AnswerCache, match: Match, one: Requirement, binding: Binding) -> CheckedRequirement:
     if one.window is not None:
         amount = size(asker.question(match), one, binding)
-        return Judged(one.kind, one.text, size_text(amount, one.window))
+        return CheckedRequirement(one.kind, one.text, size_text(amount, one.window))
     if one.kind == "negation":
-        return Judged(one.kind, one.text, "none found")
+        return CheckedRequirement(one.kind, one.text, "none found")
     if one.kind == "confidence":
-        return Judged(one.kind, one.text, confidence_text(asker.confidence(match, binding)))
+        return CheckedRequirement(one.kind, one.text, confidence_text(asker.confidence(match, binding)))
     if one.kind == "strategy":
-        return Judged(one.kind, one.text, "")
+        return CheckedRequirement(one.kind, one.text, "")
     return _with_values(match, one, binding)
 
 
-def _with_values(match: Match, one: Requirement, binding: Binding) -> Judged:
+def _with_values(match: Match, one: Requirement, binding: Binding) -> CheckedRequirement:
     found = values(match, one, binding)
-    return Judged(one.kind, one.text, ", ".join(f"{name} = {text}" for name, text in found), dict(found))
+    return CheckedRequirement(
+        one.kind, one.text, ", ".join(f"{name} = {text}" for name, text in found), dict(found)
+    )
 
 
-def failed(asker: Asker, found: Relaxation, one: Requirement, start: Event) -> Judged:
+def failed(
+    asker: AnswerCache, found: Relaxation, one: Requirement, start: ReferenceEvent
+) -> CheckedRequirement:
     """A requirement that a relaxation drops or widens, with what it failed with."""
     if one.window is not None:
         amount = size(asker.question(found.match), one, found.binding)
         over = amount - window_size(one.window)
         if over <= 0:  # the events that EXISTS drops are in no binding, but must be in the window
-            return Judged(one.kind, one.text, "too short for what EXISTS looks for")
+            return CheckedRequirement(one.kind, one.text, "too short for what EXISTS looks for")
         much = f"{over:,} too many" if one.window.unit == "EVENT" else f"{length_text(over)} too long"
-        return Judged(one.kind, one.text, f"{size_text(amount, one.window)}, {much}")
+        return CheckedRequirement(one.kind, one.text, f"{size_text(amount, one.window)}, {much}")
     if one.kind == "negation":
         return hit(one, hits(asker, found, one) or (), start)
     if one.kind == "confidence":
-        return Judged(one.kind, one.text, confidence_text(asker.confidence(found.relaxed, found.binding)))
+        return CheckedRequirement(
+            one.kind, one.text, confidence_text(asker.confidence(found.relaxed, found.binding))
+        )
     if one.kind == "strategy":
         had_to = "another event had to be taken" if found.match.strategy == NEXT else "others come between"
-        return Judged(one.kind, one.text, had_to)
+        return CheckedRequirement(one.kind, one.text, had_to)
     return _with_values(found.match, one, found.binding)
 
 
-def hit(negation: Requirement, events: Sequence[Event], start: Event) -> Judged:
+def hit(negation: Requirement, events: Sequence[ReferenceEvent], start: ReferenceEvent) -> CheckedRequirement:
     """A negation and the events that hit it."""
     named = tuple(told(event, "", start) for event in events)
     text = ", ".join(f"{event.type} {event.clock}" for event in named)
-    return Judged("negation", negation.text, f"hit by {text}" if text else "", events=named)
+    return CheckedRequirement("negation", negation.text, f"hit by {text}" if text else "", events=named)
 
 
-def proposal(asker: Asker, found: Relaxation, start: Event) -> Proposal:
+def proposal(asker: AnswerCache, found: Relaxation, start: ReferenceEvent) -> Proposal:
     """A relaxation as what would be written instead."""
     changes = tuple(failed(asker, found, one, start) for one in found.requirements)
     texts = tuple(_change(asker, found, one) for one in found.requirements)
     return Proposal(texts, changes, told_binding(found.binding, start), found.relaxed)
 
 
-def _change(asker: Asker, found: Relaxation, one: Requirement) -> str:
+def _change(asker: AnswerCache, found: Relaxation, one: Requirement) -> str:
     if one.window is not None:
         return f"WITHIN {show_window(found.change.windows[one])}{_place(found.match, one)}"
     if one.kind == "strategy":
@@ -233,7 +245,7 @@ TOO_MANY = "too many choices of events to look at all of them"
 
 
 @dataclass(frozen=True)
-class Run:
+class CourseProgress:
     """How far a course was followed: the steps reached, and the events bound there."""
 
     course: Course
@@ -246,19 +258,19 @@ class Run:
         return self.reached / len(self.course.steps)
 
 
-def furthest(asker: Asker, course: Course, start: Event) -> Run:
+def furthest(asker: AnswerCache, course: Course, start: ReferenceEvent) -> CourseProgress:
     """The furthest run of a course. Whoever reaches a step has reached those before it, so the first one
     that is not reached ends the run."""
-    run = Run(course, 0, {})
+    run = CourseProgress(course, 0, {})
     for count in course.counts():
         found = _longest(asker, course.prefix(count), start, course.first())
         if found is None:
             break
-        run = Run(course, count, found)
+        run = CourseProgress(course, count, found)
     return run
 
 
-def _longest(asker: Asker, match: Match, start: Event, first: str | None) -> Binding | None:
+def _longest(asker: AnswerCache, match: Match, start: ReferenceEvent, first: str | None) -> Binding | None:
     """A match; under a strategy that makes runs grow, of the first ones that with the longest lists."""
     found = asker.matches(match, start, first)
     return max(islice(found, 1 if match.strategy == ANY else RUNS_LOOKED_AT), key=_events, default=None)
@@ -268,56 +280,60 @@ def _events(binding: Binding) -> int:
     return sum(1 for _ in bound_events(binding))
 
 
-def stops(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+def stops(asker: AnswerCache, run: CourseProgress, start: ReferenceEvent) -> tuple[StopReason, ...]:
     """What kept a run from its next step, or from being a match: each thing that alone was the reason."""
     course = run.course
     if run.reached == len(course.steps):
-        return (Stop("", _rejecting(asker, run, start)),)
+        return (StopReason("", _rejecting(asker, run, start)),)
     return (*_stopped_before(asker, run, start), *_stopped_at_next(asker, run, start))
 
 
-def _stopped_before(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+def _stopped_before(asker: AnswerCache, run: CourseProgress, start: ReferenceEvent) -> tuple[StopReason, ...]:
     """The negations between steps that were reached, if they reject all ways to reach them."""
     guarded = run.course.guarded(run.reached)
     if guarded is None or asker.first(guarded.match, start, guarded.first()) is not None:
         return ()
-    rejecting = _rejecting(asker, Run(guarded, run.reached, run.binding), start)
-    return (Stop("", rejecting),) if rejecting else ()
+    rejecting = _rejecting(asker, CourseProgress(guarded, run.reached, run.binding), start)
+    return (StopReason("", rejecting),) if rejecting else ()
 
 
-def _stopped_at_next(asker: Asker, run: Run, start: Event) -> tuple[Stop, ...]:
+def _stopped_at_next(
+    asker: AnswerCache, run: CourseProgress, start: ReferenceEvent
+) -> tuple[StopReason, ...]:
     course = run.course
     count = next(count for count in course.counts() if count > run.reached)
-    relaxed = Relaxing(asker, course.prefix(count), start, course.first()).smallest()
+    relaxed = RelaxationSearch(asker, course.prefix(count), start, course.first()).smallest()
     step = str(as_written(course.steps[count - 1]))
     if relaxed.is_missing:
-        return (Stop(step, (), is_missing=True),)
+        return (StopReason(step, (), is_missing=True),)
     beside = list(bound_events(run.binding))
     return tuple(
-        Stop(
+        StopReason(
             step,
             tuple(failed(asker, one, required, start) for required in one.requirements),
             told_binding(one.binding, start, beside),
         )
         for one in relaxed.found
-    ) or (Stop(step, ()),)
+    ) or (StopReason(step, ()),)
 
 
-def _rejecting(asker: Asker, run: Run, start: Event) -> tuple[Judged, ...]:
+def _rejecting(
+    asker: AnswerCache, run: CourseProgress, start: ReferenceEvent
+) -> tuple[CheckedRequirement, ...]:
     """The negations that reject the events of a run which has all its steps."""
     match = run.course.match
     negations = [one for one in requirements(match) if one.kind == "negation"]
-    change = Change(frozenset(negations), strategy=match.strategy)
+    change = RequirementChange(frozenset(negations), strategy=match.strategy)
     whole = Relaxation(tuple(negations), change, match, match, run.binding)
     found = [(one, hits(asker, whole, one)) for one in negations]
     return tuple(hit(one, events, start) for one, events in found if events is not None)
 
 
 def proposals(
-    asker: Asker, concerned: Sequence[Course], start: Event
+    asker: AnswerCache, concerned: Sequence[Course], start: ReferenceEvent
 ) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
     """The smallest relaxations of all courses, and what is to be said of them."""
-    looked = [Relaxing(asker, course.match, start, course.first()).smallest() for course in concerned]
+    looked = [RelaxationSearch(asker, course.match, start, course.first()).smallest() for course in concerned]
     found = [one for relaxed in looked for one in relaxed.found]
     least = min((len(one.requirements) for one in found), default=0)
     told = [proposal(asker, one, start) for one in found if len(one.requirements) == least]
@@ -343,7 +359,9 @@ MOST_RUNS = 200
 TOO_MANY_RUNS = f"there are more than {MOST_RUNS} runs: only the furthest is told"
 
 
-def other_runs(asker: Asker, furthest: Run, start: Event) -> tuple[tuple[OtherRun, ...], tuple[str, ...]]:
+def other_runs(
+    asker: AnswerCache, furthest: CourseProgress, start: ReferenceEvent
+) -> tuple[tuple[OtherRun, ...], tuple[str, ...]]:
     """The runs of the course beside the furthest, those that came furthest first, and what is to be said of
     them."""
     try:
@@ -358,17 +376,17 @@ def other_runs(asker: Asker, furthest: Run, start: Event) -> tuple[tuple[OtherRu
     return tuple(OtherRun(run.reached, told_binding(run.binding, start)) for run in others), ()
 
 
-def _ended(asker: Asker, course: Course, start: Event) -> list[Run] | None:
+def _ended(asker: AnswerCache, course: Course, start: ReferenceEvent) -> list[CourseProgress] | None:
     """All runs of a course, each as far as it came; None if there are too many."""
-    runs: list[Run] = []
-    before: list[Run] = []
+    runs: list[CourseProgress] = []
+    before: list[CourseProgress] = []
     for count in course.counts():
         found = list(islice(asker.matches(course.prefix(count), start, course.first()), MOST_RUNS + 1))
         if len(runs) + len(found) > MOST_RUNS:
             return None
         continued = {_key(_of_steps(course, before[0].reached, one)) for one in found} if before else set()
         runs += [run for run in before if _key(run.binding) not in continued]
-        before = [Run(course, count, binding) for binding in found]
+        before = [CourseProgress(course, count, binding) for binding in found]
         if not found:
             break
     return runs + before

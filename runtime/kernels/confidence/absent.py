@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neelc.runtime.failures import KernelError
-from neelc.runtime.kernels.confidence.ranges import Chances, Ranges, Sequences, Times, within
+from neelc.runtime.kernels.confidence.ranges import Chances, PossibleTimes, Ranges, Sequences, within
 from neelc.runtime.kernels.events import Numbers, Truths
 from neelc.runtime.kernels.frontier import distinct
 
@@ -17,7 +17,7 @@ MAX_SHARED = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Absent:
+class SpoilingEvents:
     """Event `event` spoils match `row` if it is in gap `gap`: between the elements `gap - 1` and `gap` of the
     match, before all if `gap` is 0, after all if `gap` is their number.
 
@@ -28,8 +28,8 @@ class Absent:
     gap: Numbers
     event: Numbers
 
-    def take(self, which: Numbers | Truths) -> Absent:
-        return Absent(self.row[which], self.gap[which], self.event[which])
+    def take(self, which: Numbers | Truths) -> SpoilingEvents:
+        return SpoilingEvents(self.row[which], self.gap[which], self.event[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ def rivals(row: Sequence[int], gap: Sequence[int], lo: Sequence[int], hi: Sequen
 NONE = rivals((), (), (), ())
 
 
-def unbound(absent: Absent, sequences: Sequences) -> Absent:
+def unbound(absent: SpoilingEvents, sequences: Sequences) -> SpoilingEvents:
     """Each once, and without the events of the match: "one event is never bound to two variables of the same
     match, nor used again by a binding of a negative part that extends it".
 
     >>> from neelc.runtime.kernels.confidence.ranges import matrix
     >>> one, two = np.array([1, 1]), np.array([4, 6])
-    >>> unbound(Absent(one, one, two), matrix([[6], [4, 5]])).event.tolist()
+    >>> unbound(SpoilingEvents(one, one, two), matrix([[6], [4, 5]])).event.tolist()
     [6]
     """
     row = np.repeat(np.arange(len(sequences)), np.diff(sequences.first))
@@ -84,7 +84,7 @@ def unbound(absent: Absent, sequences: Sequences) -> Absent:
     return absent.take(~np.isin(absent.row * span + absent.event, row * span + sequences.events))
 
 
-def reachable(absent: Absent, times: Times, found: Ranges, window: int | None) -> Truths:
+def reachable(absent: SpoilingEvents, times: PossibleTimes, found: Ranges, window: int | None) -> Truths:
     """Those that are in their gap in some world; `row` is one of `found`."""
     length = found.lo.shape[1]
     row, zero = absent.row, found.zero[absent.row]
@@ -143,16 +143,16 @@ def rank_in_row(row: Numbers) -> Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class ProbabilityTerms:
     """What is added up for each row: `sign` times a probability, for the row `origin` and these events."""
 
     origin: Numbers
     sign: Chances
-    absent: Absent
+    absent: SpoilingEvents
     charged: Truths
 
 
-def divided(absent: Absent, rows: int) -> Terms:
+def divided(absent: SpoilingEvents, rows: int) -> ProbabilityTerms:
     """An event may be in one of several gaps, and they are not independent: it is in at most one.
 
     1 - (in the first) - (in the second) is the probability that it is in neither. So a row with such an event
@@ -160,11 +160,11 @@ def divided(absent: Absent, rows: int) -> Terms:
     until no event is left in two gaps of one row.
 
     >>> twice, four = np.array([0, 0]), np.array([4, 4])
-    >>> found = divided(Absent(twice, np.array([1, 2]), four), 1)
+    >>> found = divided(SpoilingEvents(twice, np.array([1, 2]), four), 1)
     >>> found.sign.tolist(), found.absent.row.tolist(), found.absent.gap.tolist(), found.charged.tolist()
     ([1.0, -1.0, -1.0], [1, 2], [1, 2], [True, True])
     """
-    terms = Terms(np.arange(rows), np.ones(rows), absent, np.zeros(len(absent.row), bool))
+    terms = ProbabilityTerms(np.arange(rows), np.ones(rows), absent, np.zeros(len(absent.row), bool))
     while len(which := _shared(terms)):
         terms = _divided_once(terms, which)
         most = int(np.bincount(terms.origin).max())
@@ -174,7 +174,7 @@ def divided(absent: Absent, rows: int) -> Terms:
     return terms
 
 
-def _shared(terms: Terms) -> Numbers:
+def _shared(terms: ProbabilityTerms) -> Numbers:
     """For each row that has an event in several gaps, all places of one such event."""
     absent = terms.absent
     order = np.lexsort((absent.event, absent.row))
@@ -186,7 +186,7 @@ def _shared(terms: Terms) -> Numbers:
     return np.flatnonzero(wanted[absent.row] == absent.event)
 
 
-def _divided_once(terms: Terms, which: Numbers) -> Terms:
+def _divided_once(terms: ProbabilityTerms, which: Numbers) -> ProbabilityTerms:
     absent, rows = terms.absent, len(terms.origin)
     rest = np.ones(len(absent.row), bool)
     rest[which] = False
@@ -200,9 +200,9 @@ def _divided_once(terms: Terms, which: Numbers) -> Terms:
     taken = np.concatenate((kept, which, copies))
     row = np.concatenate((absent.row[kept], new, np.repeat(new, beyond - first)))
     charged = np.concatenate((terms.charged[kept], np.ones(len(which), bool), terms.charged[copies]))
-    return Terms(
+    return ProbabilityTerms(
         np.concatenate((terms.origin, terms.origin[source])),
         np.concatenate((terms.sign, -terms.sign[source])),
-        Absent(row, absent.gap[taken], absent.event[taken]),
+        SpoilingEvents(row, absent.gap[taken], absent.event[taken]),
         charged,
     )

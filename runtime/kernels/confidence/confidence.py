@@ -19,8 +19,8 @@ import numpy as np
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.confidence.absent import (
     NONE,
-    Absent,
     Rivals,
+    SpoilingEvents,
     before_or_at,
     clear,
     divided,
@@ -31,19 +31,19 @@ from neelc.runtime.kernels.confidence.absent import (
 from neelc.runtime.kernels.confidence.ranges import (
     ENDLESS,
     Chances,
+    PossibleTimes,
     Ranges,
     Sequences,
-    Times,
     by_length,
     is_bound,
     is_possible,
     portions,
     ranges,
 )
-from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, concerned
-from neelc.runtime.kernels.taking import ROW, Search
-from neelc.runtime.program import CONFIDENCE, Likely, Negation, Step, Weigh
+from neelc.runtime.kernels.taking import ROW, KernelSearch
+from neelc.runtime.program import CONFIDENCE, Likely, Step, Weigh, WeighedNegation
 
 # The probability that events come in order and fit into a window, at a cost that does not depend on how
 # imprecise their times are.
@@ -300,22 +300,22 @@ def by_instants(found: Ranges, window: int | None, rivals: Rivals, tracked: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes:
+class RowSizes:
     """How many instants the events of each row have, and how many rivals the gap before each event has."""
 
     widths: Numbers
     rivals: Numbers
 
 
-def sizes(found: Ranges, rivals: Rivals) -> Sizes:
+def sizes(found: Ranges, rivals: Rivals) -> RowSizes:
     widths = found.hi - found.lo + 1
     many = np.zeros_like(widths)
     inner = rivals.gap < widths.shape[1]
     np.add.at(many, (rivals.row[inner], rivals.gap[inner]), 1)
-    return Sizes(widths, many)
+    return RowSizes(widths, many)
 
 
-def cells(size: Sizes, tracked: bool) -> Numbers:
+def cells(size: RowSizes, tracked: bool) -> Numbers:
     """How many numbers the largest table of each row has."""
     widths, many = size.widths, size.rivals[:, 1:]
     states: Numbers = widths.max(axis=1) * (widths[:, 0] if tracked else 1)
@@ -324,16 +324,16 @@ def cells(size: Sizes, tracked: bool) -> Numbers:
     return np.maximum(states, pairs)
 
 
-def alike(size: Sizes, rows: Numbers, tracked: bool) -> Iterator[Numbers]:
+def alike(size: RowSizes, rows: Numbers, tracked: bool) -> Iterator[Numbers]:
     """The rows in portions whose tables are not much larger than needed: all rows of a portion have room for
     the most instants of any.
 
-    >>> size = Sizes(np.array([[1, 9000], [9000, 1], [1, 8000]]), np.array([[0, 3], [0, 3], [0, 3]]))
+    >>> size = RowSizes(np.array([[1, 9000], [9000, 1], [1, 8000]]), np.array([[0, 3], [0, 3], [0, 3]]))
     >>> [rows.tolist() for rows in alike(size, np.arange(3), True)]
     [[0, 2], [1]]
     """
     widths = size.widths[rows]
-    largest = Sizes(widths.max(axis=0, keepdims=True), size.rivals[rows].max(axis=0, keepdims=True))
+    largest = RowSizes(widths.max(axis=0, keepdims=True), size.rivals[rows].max(axis=0, keepdims=True))
     if len(rows) == 1 or len(rows) * int(cells(largest, tracked)[0]) <= 2 * CELLS:
         yield rows
         return
@@ -407,7 +407,10 @@ NOTHING = 1e-12
 
 
 def confidences(
-    times: Times, sequences: Sequences, window: int | None = None, absent: Absent | None = None
+    times: PossibleTimes,
+    sequences: Sequences,
+    window: int | None = None,
+    absent: SpoilingEvents | None = None,
 ) -> Chances:
     """The confidence of each list; `window` None: as long as it likes. Nothing is asked of an empty list.
     Above 0 are those that are a match in some world.
@@ -415,10 +418,10 @@ def confidences(
     A at 1 or 2, B at 2 or 3; then the same within 1; then without C, at 2, between them.
 
     >>> from neelc.runtime.kernels.confidence.ranges import matrix
-    >>> times, a_b = Times(np.array([1, 2, 2]), np.array([2, 3, 2])), matrix([[0, 1]])
+    >>> times, a_b = PossibleTimes(np.array([1, 2, 2]), np.array([2, 3, 2])), matrix([[0, 1]])
     >>> confidences(times, a_b).tolist(), confidences(times, a_b, 1).tolist()
     ([0.75], [0.5])
-    >>> confidences(times, a_b, None, Absent(np.array([0]), np.array([1]), np.array([2]))).tolist()
+    >>> confidences(times, a_b, None, SpoilingEvents(np.array([0]), np.array([1]), np.array([2]))).tolist()
     [0.5]
     """
     result: Chances = (np.diff(sequences.first) == 0).astype(np.float64)
@@ -432,16 +435,18 @@ def confidences(
     return np.minimum(result, 1)
 
 
-def _of_rows(absent: Absent, rows: Numbers) -> Absent:
+def _of_rows(absent: SpoilingEvents, rows: Numbers) -> SpoilingEvents:
     """Those of some lists, whose numbers are sorted; they are numbered anew."""
     if not len(rows):
         return absent.take(np.zeros(0, np.int64))
     number = np.minimum(np.searchsorted(rows, absent.row), len(rows) - 1)
     kept = rows[number] == absent.row
-    return Absent(number[kept], absent.gap[kept], absent.event[kept])
+    return SpoilingEvents(number[kept], absent.gap[kept], absent.event[kept])
 
 
-def _of_ranges(times: Times, found: Ranges, window: int | None, absent: Absent | None) -> Chances:
+def _of_ranges(
+    times: PossibleTimes, found: Ranges, window: int | None, absent: SpoilingEvents | None
+) -> Chances:
     """Lists of one length; those that no negation can spoil need no look at instants."""
     result = np.zeros(len(found))
     spoiled = np.zeros(len(found), bool)
@@ -474,7 +479,7 @@ def _plain(found: Ranges, window: int | None) -> Chances:
     return result
 
 
-def _spoiled(times: Times, found: Ranges, window: int | None, absent: Absent) -> Chances:
+def _spoiled(times: PossibleTimes, found: Ranges, window: int | None, absent: SpoilingEvents) -> Chances:
     """Lists that events between, before or after them may spoil."""
     terms = divided(absent, len(found))
     each = found.take(terms.origin)
@@ -516,11 +521,11 @@ def reaches(confidence: Chances, threshold: float, strictly: bool = False) -> Tr
 
 
 def can_reach(
-    times: Times,
+    times: PossibleTimes,
     partial: Sequences,
     threshold: float,
     window: int | None = None,
-    absent: Absent | None = None,
+    absent: SpoilingEvents | None = None,
 ) -> Truths:
     """The partial matches that may become matches with that confidence: the others can be dropped.
 
@@ -528,7 +533,7 @@ def can_reach(
     quick look first, the confidence itself only of those that pass.
 
     >>> from neelc.runtime.kernels.confidence.ranges import matrix
-    >>> times = Times(np.array([1, 1, 4]), np.array([2, 2, 4]))
+    >>> times = PossibleTimes(np.array([1, 1, 4]), np.array([2, 2, 4]))
     >>> can_reach(times, matrix([[0, 1], [0, 2]]), 0.3).tolist()
     [False, True]
     """
@@ -539,12 +544,12 @@ def can_reach(
     return result
 
 
-def _renumbered(absent: Absent, kept: Truths) -> Absent:
+def _renumbered(absent: SpoilingEvents, kept: Truths) -> SpoilingEvents:
     found = absent.take(kept[absent.row])
-    return Absent((np.cumsum(kept) - 1)[found.row], found.gap, found.event)
+    return SpoilingEvents((np.cumsum(kept) - 1)[found.row], found.gap, found.event)
 
 
-def quick_bounds(times: Times, partial: Sequences, window: int | None = None) -> Chances:
+def quick_bounds(times: PossibleTimes, partial: Sequences, window: int | None = None) -> Chances:
     """At least the confidence, from pairs alone, at the cost of a few operations for each event.
 
     The probabilities that each event precedes the next may be multiplied. Given the time t of an event, order
@@ -553,7 +558,7 @@ def quick_bounds(times: Times, partial: Sequences, window: int | None = None) ->
     and the last event must also fit into the window: that is a bound of its own.
 
     >>> from neelc.runtime.kernels.confidence.ranges import matrix
-    >>> times = Times(np.ones(4, np.int64), np.full(4, 2))
+    >>> times = PossibleTimes(np.ones(4, np.int64), np.full(4, 2))
     >>> quick_bounds(times, matrix([[0, 1, 2, 3], [2, 1]])).tolist()
     [0.015625, 0.25]
     """
@@ -590,14 +595,14 @@ def precedes(lo: Numbers, hi: Numbers, low: Numbers, high: Numbers) -> Chances:
 # Here events are relaxed (`relaxed.py`): they start when they are at the latest, and end when they are at
 # the earliest.
 
-Run = Callable[[Search, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
 
 ROWS = 50_000
 """So many rows are weighed at once: each may have many events that spoil it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class BoundEvents:
     """The events that rows have, in the order of time, and how many each row has of the first n names."""
 
     sequences: Sequences
@@ -609,15 +614,15 @@ class Bound:
         return np.repeat(np.arange(len(self.sequences)), np.diff(self.sequences.first))
 
 
-def times_of(events: Events) -> Times:
+def times_of(events: KernelEvents) -> PossibleTimes:
     """When relaxed events may be."""
-    return Times(events.end, events.start)
+    return PossibleTimes(events.end, events.start)
 
 
-def bound(frontier: Frontier, names: tuple[str, ...]) -> Bound:
+def bound(frontier: Frontier, names: tuple[str, ...]) -> BoundEvents:
     """
-    >>> from neelc.runtime.kernels.frontier import Lists
-    >>> lists = {"b": Lists(np.array([5, 6]), np.array([0, 0]), np.array([0, 2]))}
+    >>> from neelc.runtime.kernels.frontier import EventLists
+    >>> lists = {"b": EventLists(np.array([5, 6]), np.array([0, 0]), np.array([0, 2]))}
     >>> table = Frontier({"a": np.array([3, 4]), "c": np.array([-1, 7])}, {}, np.zeros(2), lists=lists)
     >>> found = bound(table, ("a", "b", "c"))
     >>> found.sequences.events.tolist(), found.sequences.first.tolist(), found.counts.tolist()
@@ -640,10 +645,10 @@ def bound(frontier: Frontier, names: tuple[str, ...]) -> Bound:
     order = np.argsort(np.concatenate(rows), kind="stable")
     counts = np.cumsum(counts, axis=1)
     first = np.concatenate(([0], np.cumsum(counts[:, -1])))
-    return Bound(Sequences(np.concatenate(events)[order], first), counts)
+    return BoundEvents(Sequences(np.concatenate(events)[order], first), counts)
 
 
-def likely(search: Search, step: Likely, frontier: Frontier) -> Iterator[Frontier]:
+def likely(search: KernelSearch, step: Likely, frontier: Frontier) -> Iterator[Frontier]:
     """The rows that may become matches."""
     found = bound(frontier, step.events)
     kept = np.flatnonzero(are_different(found))
@@ -653,7 +658,7 @@ def likely(search: Search, step: Likely, frontier: Frontier) -> Iterator[Frontie
     yield frontier if len(kept) == len(frontier) else frontier.take(kept)
 
 
-def _can_reach(events: Events, sequences: Sequences, step: Likely) -> Truths:
+def _can_reach(events: KernelEvents, sequences: Sequences, step: Likely) -> Truths:
     times = times_of(events)
     if int(np.diff(sequences.first).max(initial=0)) <= 2:
         # Of two events the bound is the confidence.
@@ -661,7 +666,7 @@ def _can_reach(events: Events, sequences: Sequences, step: Likely) -> Truths:
     return can_reach(times, sequences, step.least, step.width)
 
 
-def are_different(found: Bound) -> Truths:
+def are_different(found: BoundEvents) -> Truths:
     """The rows that have no event twice: one at several instants can be before itself, in relaxed times."""
     row, events = found.row, found.sequences.events
     order = np.lexsort((events, row))
@@ -671,7 +676,7 @@ def are_different(found: Bound) -> Truths:
     return result
 
 
-def _are_possible(events: Events, sequences: Sequences, width: int | None) -> Truths:
+def _are_possible(events: KernelEvents, sequences: Sequences, width: int | None) -> Truths:
     """The lists that are in order and fit into the window in some world."""
     result = np.ones(len(sequences), bool)
     for rows, table in by_length(sequences):
@@ -679,7 +684,7 @@ def _are_possible(events: Events, sequences: Sequences, width: int | None) -> Tr
     return result
 
 
-def weigh(search: Search, step: Weigh, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def weigh(search: KernelSearch, step: Weigh, frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with their confidence."""
     for begin in range(0, len(frontier), ROWS):
         rows = frontier.take(slice(begin, begin + ROWS))
@@ -690,11 +695,11 @@ def weigh(search: Search, step: Weigh, frontier: Frontier, run: Run) -> Iterator
         spoilers = _spoilers(search, step.negations, rows, found, run)
         chances = confidences(times_of(search.events), found.sequences, step.width, spoilers)
         kept = (chances > 0) & reaches(chances, step.least, step.strictly)
-        weighed = replace(rows, totals={**rows.totals, CONFIDENCE: Values(chances)})
+        weighed = replace(rows, totals={**rows.totals, CONFIDENCE: NullableArray(chances)})
         yield weighed.take(kept)
 
 
-def _owned(events: Events, found: Bound, segment: Numbers) -> Truths:
+def _owned(events: KernelEvents, found: BoundEvents, segment: Numbers) -> Truths:
     """Matches belong to where the first of the latest times of their events is."""
     least = np.full(len(segment), np.iinfo(np.int64).max)
     np.minimum.at(least, found.row, events.start[found.sequences.events])
@@ -703,8 +708,8 @@ def _owned(events: Events, found: Bound, segment: Numbers) -> Truths:
 
 
 def _spoilers(
-    search: Search, negations: tuple[Negation, ...], rows: Frontier, found: Bound, run: Run
-) -> Absent | None:
+    search: KernelSearch, negations: tuple[WeighedNegation, ...], rows: Frontier, found: BoundEvents, run: Run
+) -> SpoilingEvents | None:
     """The events that may spoil rows, with the gap in which they do."""
     if not negations:
         return None
@@ -718,4 +723,4 @@ def _spoilers(
             for piece in run(looking, negation.steps, asked):
                 row = piece.marks[ROW]
                 parts.append((row, found.counts[row, negation.place], piece.variables[negation.variable]))
-    return Absent(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return SpoilingEvents(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -17,7 +17,7 @@ ENDLESS = 2**61
 
 
 @dataclass(frozen=True, eq=False)
-class Times:
+class PossibleTimes:
     """When each event may be: at one of the integers `lo`..`hi`, each as likely as the others."""
 
     lo: Numbers
@@ -100,10 +100,10 @@ def by_length(sequences: Sequences) -> Iterator[tuple[Numbers, Numbers]]:
         yield rows, sequences.events[sequences.first[rows, None] + np.arange(length)]
 
 
-def ranges(times: Times, table: Numbers, window: int | None) -> Ranges:
+def ranges(times: PossibleTimes, table: Numbers, window: int | None) -> Ranges:
     """Where the events of a table may be in a match, none of which is longer than `window`.
 
-    >>> found = ranges(Times(np.array([0, 0, 5]), np.array([9, 2, 40])), np.array([[0, 1, 2]]), 10)
+    >>> found = ranges(PossibleTimes(np.array([0, 0, 5]), np.array([9, 2, 40])), np.array([[0, 1, 2]]), 10)
     >>> found.lo.tolist(), found.hi.tolist()
     ([[0, 1, 5]], [[1, 2, 11]])
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neelc.runtime.program import Absent, Column, Filter, Program, Step, Take, Value
+from neelc.runtime.program import Absent, ColumnValue, FilterStep, PatternProgram, Step, Take, Value
 
 SOURCE, TARGET = "<", ">"
 """How conditions call the event before, and the event that is judged. No name of a pattern is like them."""
@@ -43,7 +43,7 @@ class ChainMove:
 
 
 @dataclass(frozen=True)
-class Ending:
+class ChainEnding:
     """A match may end with an event of a state, for which, as SOURCE, all of `where` hold."""
 
     state: int
@@ -62,7 +62,7 @@ class Chain:
 
     states: tuple[ChainState, ...]
     moves: tuple[ChainMove, ...]
-    endings: tuple[Ending, ...]
+    endings: tuple[ChainEnding, ...]
     pins: tuple[Take, ...] = ()
     leads: bool = False
     begins: tuple[Value, ...] = ()
@@ -92,7 +92,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Counting(Program):
+class CountingProgram(PatternProgram):
     """A program that gives aggregates over matches instead of matches.
 
     Its `outputs` are what aggregates are grouped by: of events that are pinned, or of any event that plays
@@ -109,12 +109,12 @@ def mentioned(chains: tuple[Chain, ...], tallies: tuple[Tally, ...]) -> tuple[St
     """Steps that mention all columns that are read.
 
     >>> mentioned((), (Tally("t", SUM, "c", "x"),))
-    (Filter(condition=Column(variable='>', name='x'), when=()),)
+    (FilterStep(condition=ColumnValue(variable='>', name='x'), when=()),)
     """
     values = dict.fromkeys(value for chain in chains for value in _values(chain))
-    values.update((Column(TARGET, tally.column), None) for tally in tallies if tally.column is not None)
+    values.update((ColumnValue(TARGET, tally.column), None) for tally in tallies if tally.column is not None)
     checks = dict.fromkeys(check for chain in chains for move in chain.moves for check in move.absent)
-    return (*map(Filter, values), *checks)
+    return (*map(FilterStep, values), *checks)
 
 
 def _values(chain: Chain) -> Iterator[Value]:

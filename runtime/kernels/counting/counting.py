@@ -13,14 +13,14 @@ from math import log2
 import numpy as np
 
 from neelc.runtime.failures import SUM_OVERFLOW, KernelError
-from neelc.runtime.kernels.counting.chain import Chain, Counting
+from neelc.runtime.kernels.counting.chain import Chain, CountingProgram
 from neelc.runtime.kernels.counting.walks import (
     LEAST,
     WALK,
     WEIGHTS,
     Array,
-    Block,
     Channel,
+    LaneBlock,
     Lanes,
     Material,
     Materials,
@@ -34,9 +34,9 @@ from neelc.runtime.kernels.counting.walks import (
     part,
     walks,
 )
-from neelc.runtime.kernels.events import Events, Numbers
+from neelc.runtime.kernels.events import KernelEvents, Numbers
 from neelc.runtime.kernels.frontier import distinct
-from neelc.runtime.kernels.taking import Search, groups
+from neelc.runtime.kernels.taking import KernelSearch, groups
 from neelc.runtime.values.operations import check
 
 CELLS = 4_000_000
@@ -47,7 +47,7 @@ SURE = 61.0
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedGroups:
     """For each group the events that it is grouped by, and what is known of its matches. Of all first events
     the one at `heaviest` (its key and its time) has the most matches: there a number grows too large."""
 
@@ -60,7 +60,7 @@ class Counted:
         return len(self.channels[WALK])
 
 
-def counted(program: Counting, events: Events, cells: int = CELLS) -> Counted:
+def counted(program: CountingProgram, events: KernelEvents, cells: int = CELLS) -> CountedGroups:
     """The aggregates, for each group that has a match."""
     check(program)
     wanted = dict.fromkeys(channel for tally in program.tallies for channel in channels_of(tally))
@@ -69,9 +69,11 @@ def counted(program: Counting, events: Events, cells: int = CELLS) -> Counted:
     return _united(pieces, [output.variable for output in program.outputs], materials)
 
 
-def _pieces(program: Counting, events: Events, materials: Materials, cells: int) -> Iterator[Counted]:
+def _pieces(
+    program: CountingProgram, events: KernelEvents, materials: Materials, cells: int
+) -> Iterator[CountedGroups]:
     for begin, group, line in groups(events):
-        search = Search(program, group, line, 2_000_000)
+        search = KernelSearch(program, group, line, 2_000_000)
         here = {
             c: None if m is None else part(m, begin, begin + len(group.start)) for c, m in materials.items()
         }
@@ -79,10 +81,12 @@ def _pieces(program: Counting, events: Events, materials: Materials, cells: int)
             on = ground(chain, search)
             for found in lanes(program, chain, on):
                 for some in _blocks(chain, found, len(here), cells):
-                    block = Block(chain, on, some)
+                    block = LaneBlock(chain, on, some)
                     found_here = _exact(block, here)
                     grouped = _grouped_by(program, block, found_here, begin)
-                    yield _reduced(Counted(grouped, found_here.ended, here, _heaviest(block, found_here)))
+                    yield _reduced(
+                        CountedGroups(grouped, found_here.ended, here, _heaviest(block, found_here))
+                    )
 
 
 def _blocks(chain: Chain, found: Lanes, channels: int, cells: int) -> Iterator[Lanes]:
@@ -102,7 +106,7 @@ def _blocks(chain: Chain, found: Lanes, channels: int, cells: int) -> Iterator[L
         begin = end
 
 
-def _exact(block: Block, materials: Materials) -> Walks:
+def _exact(block: LaneBlock, materials: Materials) -> Walks:
     """What the lanes have, in 64 bits if that is sure to be enough."""
     _refuse_long_sums(block, materials)
     largest = max(found.largest for found in (*materials.values(), ONE) if found is not None)
@@ -116,7 +120,7 @@ def _exact(block: Block, materials: Materials) -> Walks:
         return _without_limit(block, materials)
 
 
-def _without_limit(block: Block, materials: Materials) -> Walks:
+def _without_limit(block: LaneBlock, materials: Materials) -> Walks:
     """The same with whole numbers of any length. Numbers with a point have their limit all the same."""
     try:
         found = walks(block, materials, object)
@@ -130,7 +134,7 @@ def _without_limit(block: Block, materials: Materials) -> Walks:
     return found
 
 
-def _beyond_doubles(block: Block) -> KernelError:
+def _beyond_doubles(block: LaneBlock) -> KernelError:
     message = "a sum is over so many matches that it has more than 300 digits"
     return KernelError(SUM_OVERFLOW, message, *_place(block))
 
@@ -138,7 +142,7 @@ def _beyond_doubles(block: Block) -> KernelError:
 ONE = Material(np.ones(1, np.int64), np.zeros(1, bool), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
-def _bits(block: Block) -> float:
+def _bits(block: LaneBlock) -> float:
     """No more bits than these are needed for the number of walks: each event is in one of the lists or in
     none, and each other state has one of the events."""
     loops = sum(move.source == move.target for move in block.chain.moves)
@@ -146,7 +150,7 @@ def _bits(block: Block) -> float:
     return (states + 1) * log2(block.height + 1) + block.height * log2(loops + 1)
 
 
-def _refuse_long_sums(block: Block, materials: Materials) -> None:
+def _refuse_long_sums(block: LaneBlock, materials: Materials) -> None:
     """The sum of a list that does not fit into 64 bits would be NULL in each match that has it."""
     stages = [state.stage for state in block.chain.states]
     loops = {stages[move.source] for move in block.chain.moves if move.source == move.target}
@@ -158,7 +162,7 @@ def _refuse_long_sums(block: Block, materials: Materials) -> None:
             raise KernelError(SUM_OVERFLOW, message, *_place(block))
 
 
-def _heaviest(block: Block, found: Walks) -> tuple[int, int, int]:
+def _heaviest(block: LaneBlock, found: Walks) -> tuple[int, int, int]:
     """The most matches of a first event, its key and its time."""
     counts = found.ended[WALK]
     if not len(counts):
@@ -167,13 +171,13 @@ def _heaviest(block: Block, found: Walks) -> tuple[int, int, int]:
     return (int(counts[row]), *_place(block, int(found.lanes[row])))
 
 
-def _place(block: Block, lane: int = 0) -> tuple[int, int]:
+def _place(block: LaneBlock, lane: int = 0) -> tuple[int, int]:
     """The key and the time of a first event."""
     events, number = block.on.search.events, block.on.numbers[block.lanes.base[lane]]
     return int(events.segment[number]), int(events.start[number])
 
 
-def _grouped_by(program: Counting, block: Block, found: Walks, begin: int) -> dict[str, Numbers]:
+def _grouped_by(program: CountingProgram, block: LaneBlock, found: Walks, begin: int) -> dict[str, Numbers]:
     """For each row of what was found the events that its matches are grouped by."""
     events, numbers = block.on.search.events, block.on.numbers
     roles, lanes = dict(program.keyed), found.lanes
@@ -195,7 +199,7 @@ def _grouped_by(program: Counting, block: Block, found: Walks, begin: int) -> di
     return grouped_by
 
 
-def _reduced(piece: Counted) -> Counted:
+def _reduced(piece: CountedGroups) -> CountedGroups:
     """One row for each group, and only those with matches."""
     kept = np.flatnonzero(piece.channels[WALK] > 0)
     columns = [numbers[kept] for numbers in piece.groups.values()]
@@ -222,10 +226,10 @@ def _added(channel: Channel, table: Array, begins: Numbers) -> Array:
         return np.add.reduceat(table, begins)
 
 
-def _united(pieces: Sequence[Counted], names: Sequence[str], materials: Materials) -> Counted:
+def _united(pieces: Sequence[CountedGroups], names: Sequence[str], materials: Materials) -> CountedGroups:
     if not pieces:
-        return Counted({name: np.zeros(0, np.int64) for name in names}, _none(materials), materials)
-    whole = Counted(
+        return CountedGroups({name: np.zeros(0, np.int64) for name in names}, _none(materials), materials)
+    whole = CountedGroups(
         {name: np.concatenate([piece.groups[name] for piece in pieces]) for name in names},
         {channel: np.concatenate([piece.channels[channel] for piece in pieces]) for channel in materials},
         materials,

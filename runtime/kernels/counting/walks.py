@@ -27,15 +27,15 @@ from neelc.runtime.kernels.counting.chain import (
     TARGET,
     Chain,
     ChainMove,
-    Counting,
+    CountingProgram,
     Tally,
 )
-from neelc.runtime.kernels.events import Events, Numbers, Truths
-from neelc.runtime.kernels.frontier import Frontier, Lists
+from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
+from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.kernels.running import extended, run
-from neelc.runtime.kernels.taking import LONGEST, Search
-from neelc.runtime.program import Apply, Column, Output, Program, Value
+from neelc.runtime.kernels.taking import LONGEST, KernelSearch
+from neelc.runtime.program import Apply, ColumnValue, PatternProgram, Value, VariableOutput
 from neelc.runtime.values.operations import holds
 
 # What is known of the walks that end at an event: how many there are, what they add up to, their extremes.
@@ -108,12 +108,12 @@ class Material:
         return max(1.0, abs(float(self.weight.max())), abs(float(self.weight.min())))
 
 
-def material(channel: Channel, events: Events) -> Material:
+def material(channel: Channel, events: KernelEvents) -> Material:
     """
-    >>> from neelc.runtime.kernels.events import Values
-    >>> prices = Values(np.array([2.0, 5.0, np.nan]), np.array([True, False, True]))
+    >>> from neelc.runtime.kernels.events import NullableArray
+    >>> prices = NullableArray(np.array([2.0, 5.0, np.nan]), np.array([True, False, True]))
     >>> nowhere = np.zeros(3, np.int64)
-    >>> events = Events(nowhere, nowhere, nowhere, {}, {"price": prices}, (nowhere, nowhere))
+    >>> events = KernelEvents(nowhere, nowhere, nowhere, {}, {"price": prices}, (nowhere, nowhere))
     >>> found = material(Channel(LEAST, "b", "price"), events)
     >>> found.weight.tolist(), found.blank.tolist(), (found.rank == NOTHING).tolist()
     ([0, 0, 0], [False, True, False], [False, True, False])
@@ -207,12 +207,12 @@ def arrived(
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class ChainEvents:
     """The events that can be in a match of a chain, in their order: a *place* is a number in this order.
     `ties` has for each place the first one of the same time, `fits` for each state whether the event can be
     there at all."""
 
-    search: Search
+    search: KernelSearch
     numbers: Numbers
     ties: Numbers
     fits: tuple[Truths, ...]
@@ -222,7 +222,7 @@ class Ground:
         return bool((self.ties != np.arange(len(self.ties))).any())
 
 
-def ground(chain: Chain, search: Search) -> Ground:
+def ground(chain: Chain, search: KernelSearch) -> ChainEvents:
     events = search.events
     playing = np.zeros(len(events.start), bool)
     for state in chain.states:
@@ -234,7 +234,7 @@ def ground(chain: Chain, search: Search) -> Ground:
         plays[events.roles[state.role]] = True
         fits.append(plays[numbers])
     time = search.timeline.time.start[numbers]
-    return Ground(search, numbers, first_of_each_time(time), tuple(fits))
+    return ChainEvents(search, numbers, first_of_each_time(time), tuple(fits))
 
 
 def first_of_each_time(time: Numbers) -> Numbers:
@@ -261,7 +261,7 @@ class Lanes:
         return Lanes(self.base[lanes], self.stop[lanes], pins)
 
 
-def lanes(program: Counting, chain: Chain, on: Ground) -> Iterator[Lanes]:
+def lanes(program: CountingProgram, chain: Chain, on: ChainEvents) -> Iterator[Lanes]:
     """All lanes that are not empty, in the order of their base."""
     for found in _lanes(program, chain, on):
         kept = found.take(np.flatnonzero(found.base < found.stop))
@@ -269,7 +269,7 @@ def lanes(program: Counting, chain: Chain, on: Ground) -> Iterator[Lanes]:
             yield kept.take(np.argsort(kept.base, kind="stable"))
 
 
-def _lanes(program: Counting, chain: Chain, on: Ground) -> Iterator[Lanes]:
+def _lanes(program: CountingProgram, chain: Chain, on: ChainEvents) -> Iterator[Lanes]:
     events, line = on.search.events, on.search.timeline
     if not chain.pins:
         segment = events.segment[line.first]
@@ -280,7 +280,7 @@ def _lanes(program: Counting, chain: Chain, on: Ground) -> Iterator[Lanes]:
         pins = {
             name: numbers.astype(np.int64)
             for name, numbers in piece.items()
-            if not isinstance(numbers, Lists)
+            if not isinstance(numbers, EventLists)
         }
         first = pins[chain.pins[0].variable]
         segment = events.segment[first]
@@ -293,7 +293,7 @@ def _lanes(program: Counting, chain: Chain, on: Ground) -> Iterator[Lanes]:
         yield Lanes(np.searchsorted(on.numbers, begin), stop, pins)
 
 
-def _stops(chain: Chain, on: Ground, first: Numbers, segment: Numbers) -> Numbers:
+def _stops(chain: Chain, on: ChainEvents, first: Numbers, segment: Numbers) -> Numbers:
     """The places at which the window of matches, or else their key, ends."""
     line = on.search.timeline
     axis = line.place if chain.counted else line.time
@@ -304,12 +304,12 @@ def _stops(chain: Chain, on: Ground, first: Numbers, segment: Numbers) -> Number
     return np.searchsorted(axis.end[on.numbers], last, "right")
 
 
-def _pinning(program: Counting, chain: Chain) -> Program:
+def _pinning(program: CountingProgram, chain: Chain) -> PatternProgram:
     """The program that finds what is pinned."""
     variables = [take.variable for take in chain.pins]
-    return Program(
+    return PatternProgram(
         chain.pins,
-        tuple(Output(variable, "") for variable in variables),
+        tuple(VariableOutput(variable, "") for variable in variables),
         program.roles,
         program.keys,
         counted=program.counted,
@@ -330,14 +330,14 @@ def is_static(condition: Value) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Index:
+class MoveIndex:
     """The places that can be the source of a move, in an order in which those that one target can follow are
     next to each other: those of the same value, if a condition asks for that, in the order of time.
 
     `values` has for each place the number of the value it asks for as a target, -1 for none."""
 
     move: ChainMove
-    on: Ground
+    on: ChainEvents
     sources: Numbers
     keys: Numbers
     values: Numbers | None
@@ -360,7 +360,7 @@ class Index:
         return which[allowed], source[allowed]
 
 
-def index(move: ChainMove, on: Ground) -> Index:
+def index(move: ChainMove, on: ChainEvents) -> MoveIndex:
     sources = np.flatnonzero(on.fits[move.source])
     for condition in move.where:
         values = _values(condition, on)
@@ -369,21 +369,24 @@ def index(move: ChainMove, on: Ground) -> Index:
             sources = sources[given[sources] >= 0]
             keys = given[sources] * (len(on.numbers) + 1) + sources
             order = np.argsort(keys)
-            return Index(move, on, sources[order], keys[order], asked)
-    return Index(move, on, sources, sources, None)
+            return MoveIndex(move, on, sources[order], keys[order], asked)
+    return MoveIndex(move, on, sources, sources, None)
 
 
-def _values(condition: Value, on: Ground) -> tuple[Numbers, Numbers] | None:
+def _values(condition: Value, on: ChainEvents) -> tuple[Numbers, Numbers] | None:
     """For an equality between the two events: the number of the value that each place has as a target, and
     as a source; -1 for NULL."""
     match condition:
-        case Apply("=", (Column(one, first), Column(other, second))) if {one, other} == {SOURCE, TARGET}:
+        case Apply("=", (ColumnValue(one, first), ColumnValue(other, second))) if {one, other} == {
+            SOURCE,
+            TARGET,
+        }:
             asked, given = (first, second) if one == TARGET else (second, first)
             return _numbered(on.search.events, on.numbers, asked, given)
     return None
 
 
-def _numbered(events: Events, numbers: Numbers, asked: str, given: str) -> tuple[Numbers, Numbers]:
+def _numbered(events: KernelEvents, numbers: Numbers, asked: str, given: str) -> tuple[Numbers, Numbers]:
     columns = [events.columns[asked], events.columns[given]]
     _, codes = np.unique(np.concatenate([column.values[numbers] for column in columns]), return_inverse=True)
     found = []
@@ -393,7 +396,7 @@ def _numbered(events: Events, numbers: Numbers, asked: str, given: str) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
-class Before:
+class Predecessors:
     """For each place from `low` on, the places that it may follow: those of `sources` from its entry of
     `begin` to before the next one."""
 
@@ -404,7 +407,7 @@ class Before:
     def of(self, places: Numbers) -> tuple[Numbers, Numbers]:
         """For each pair: which of `places` it is for, and the place before.
 
-        >>> before = Before(4, np.array([0, 0, 2, 3]), np.array([4, 5, 5]))
+        >>> before = Predecessors(4, np.array([0, 0, 2, 3]), np.array([4, 5, 5]))
         >>> [found.tolist() for found in before.of(np.array([6, 4, 5]))]
         [[0, 2, 2], [5, 4, 5]]
         """
@@ -415,7 +418,7 @@ class Before:
         return which, self.sources[np.arange(len(which)) + np.repeat(begin - ends + counts, counts)]
 
 
-def before(of: Index, earliest: Numbers, low: int) -> Before:
+def before(of: MoveIndex, earliest: Numbers, low: int) -> Predecessors:
     """For each place from `low` on what it may follow; `earliest` has the first place that any lane with this
     place has."""
     fits = of.on.fits[of.move.target][low : low + len(earliest)]
@@ -427,7 +430,7 @@ def before(of: Index, earliest: Numbers, low: int) -> Before:
         which, source = of.pairs(targets[some], left[some], counts[some])
         found.append(source)
         kept += np.bincount(targets[some][which] - low, minlength=len(kept))
-    return Before(low, np.concatenate(([0], np.cumsum(kept))), np.concatenate(found))
+    return Predecessors(low, np.concatenate(([0], np.cumsum(kept))), np.concatenate(found))
 
 
 def in_parts(counts: Numbers, most: int = PAIRS_AT_ONCE) -> list[slice]:
@@ -446,7 +449,7 @@ def in_parts(counts: Numbers, most: int = PAIRS_AT_ONCE) -> list[slice]:
     return found
 
 
-def _allowed(move: ChainMove, on: Ground, source: Numbers, target: Numbers) -> Truths:
+def _allowed(move: ChainMove, on: ChainEvents, source: Numbers, target: Numbers) -> Truths:
     """The pairs of places for which all conditions without a pinned event hold."""
     events = {SOURCE: on.numbers[source], TARGET: on.numbers[target]}
     allowed = np.ones(len(source), bool)
@@ -465,11 +468,11 @@ def _allowed(move: ChainMove, on: Ground, source: Numbers, target: Numbers) -> T
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class LaneBlock:
     """Some lanes of a chain."""
 
     chain: Chain
-    on: Ground
+    on: ChainEvents
     lanes: Lanes
 
     @cached_property
@@ -518,17 +521,17 @@ class Block:
         return {pin: numbers[lane] for pin, numbers in self.lanes.pins.items()}
 
     @cached_property
-    def _known(self) -> dict[ChainMove, tuple[Index, Before | None]]:
+    def _known(self) -> dict[ChainMove, tuple[MoveIndex, Predecessors | None]]:
         return {}
 
-    def _before(self, move: ChainMove) -> tuple[Index, Before | None]:
+    def _before(self, move: ChainMove) -> tuple[MoveIndex, Predecessors | None]:
         """What each event may follow: found once, where lanes share events."""
         if move not in self._known:
             found = index(move, self.on)
             self._known[move] = (found, None if len(self.lanes) == 1 else self._shared(found))
         return self._known[move]
 
-    def _shared(self, found: Index) -> Before:
+    def _shared(self, found: MoveIndex) -> Predecessors:
         low, high = int(self.lanes.base.min()), int(self.lanes.stop.max())
         earliest = np.full(high - low, len(self.on.numbers))
         # Lanes are in the order of their base: the earliest is written last.
@@ -575,7 +578,7 @@ def kept(tables: Tables, cells: Truths) -> Tables:
     return {channel: np.where(cells, rows, nothing(channel)) for channel, rows in tables.items()}
 
 
-def plain(block: Block, move: ChainMove, states: list[Tables], sums: dict[int, Tables]) -> Tables:
+def plain(block: LaneBlock, move: ChainMove, states: list[Tables], sums: dict[int, Tables]) -> Tables:
     """What comes to all cells by a move whose conditions are each about one of its events."""
     leaving = tuple(one for one in move.where if SOURCE in mentions.of_value(one))
     entering = tuple(one for one in move.where if one not in leaving)
@@ -594,7 +597,7 @@ def _up_to(sums: Array, earlier: Numbers | None) -> Array:
     return sums[:-1] if earlier is None else np.take_along_axis(sums, earlier, 0)
 
 
-def judged(block: Block, move: ChainMove, source: Tables, rows: Numbers, lanes: Numbers) -> Tables:
+def judged(block: LaneBlock, move: ChainMove, source: Tables, rows: Numbers, lanes: Numbers) -> Tables:
     """What comes to some cells by a move that depends on both of its events."""
     places, base = block.places[rows, lanes], block.lanes.base
     which, earlier = block.pairs(move, places, lanes)
@@ -616,7 +619,7 @@ def judged(block: Block, move: ChainMove, source: Tables, rows: Numbers, lanes: 
     return found
 
 
-def judged_everywhere(block: Block, move: ChainMove, source: Tables, fits: Truths) -> Tables:
+def judged_everywhere(block: LaneBlock, move: ChainMove, source: Tables, fits: Truths) -> Tables:
     """The same for all cells that fit."""
     found = {channel: np.full_like(table, nothing(channel)) for channel, table in source.items()}
     rows, lanes = np.nonzero(fits)
@@ -642,7 +645,7 @@ class Walks:
     most: float
 
 
-def walks(block: Block, materials: Materials, whole: Any) -> Walks:
+def walks(block: LaneBlock, materials: Materials, whole: Any) -> Walks:
     """All channels, with whole numbers of the type `whole`."""
     chain, states, most = block.chain, list[Tables](), 0.0
     sums: dict[int, Tables] = {}
@@ -668,7 +671,7 @@ def walks(block: Block, materials: Materials, whole: Any) -> Walks:
 
 
 def _filled(
-    block: Block,
+    block: LaneBlock,
     state: int,
     materials: Materials,
     whole: Any,
@@ -702,7 +705,7 @@ def _filled(
     return _row_by_row(block, own, numbers, into, fits, again)
 
 
-def _begun(block: Block, state: int, materials: Materials, whole: Any) -> Tables:
+def _begun(block: LaneBlock, state: int, materials: Materials, whole: Any) -> Tables:
     """The walks that begin at each cell, before its event is looked at."""
     shape = (block.height, len(block.lanes))
     tables = {c: np.full(shape, nothing(c), kind_of(c, m, whole)) for c, m in materials.items()}
@@ -735,7 +738,7 @@ def _arrived(own: Materials, numbers: Numbers, into: Mapping[Channel, Array], fi
 
 
 def _row_by_row(
-    block: Block, own: Materials, numbers: Numbers, into: Tables, fits: Truths, again: ChainMove
+    block: LaneBlock, own: Materials, numbers: Numbers, into: Tables, fits: Truths, again: ChainMove
 ) -> Tables:
     """A state that leads to itself: the events of a row may follow those of all rows before it."""
     here = {channel: np.full_like(table, nothing(channel)) for channel, table in into.items()}

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neelc.runtime.failures import Facts, KernelFailure
+from neelc.runtime.failures import FailureDetails, KernelFailure
 from neelc.runtime.kernels.rows.program import ACCEPT, Machine
 
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ PATIENCE = 50
 UNKNOWN = -1
 
 
-class Automaton(ABC):
+class RowAutomaton(ABC):
     """Its states are numbers from 0 on; it begins each partition in state 0."""
 
     def __init__(self, states: int, letters: int) -> None:
@@ -157,14 +157,14 @@ def _rows(first: int, beyond: int) -> slice:
 # before the last one mostly, what comes makes no difference.
 
 
-class Viable(NamedTuple):
+class ViablePlaces(NamedTuple):
     """Places, as masks: those that can be completed for certain, and those that can be, perhaps."""
 
     sure: int
     possible: int
 
 
-class Viability(Automaton):
+class Viability(RowAutomaton):
     """Reads masks of variables, which `alphabet` numbers. `sets` are its states; state 0 is the one behind
     the last row: nothing comes there, or anything if the partition is open.
 
@@ -187,8 +187,8 @@ class Viability(Automaton):
             [place for place, variable in enumerate(machine.variables) if letter >> variable & 1]
             for letter in alphabet
         ]
-        self.sets = [Viable(0, (1 << len(machine.after)) - 1 if is_open else 0)]
-        self.numbers: dict[Viable, int] = {}
+        self.sets = [ViablePlaces(0, (1 << len(machine.after)) - 1 if is_open else 0)]
+        self.numbers: dict[ViablePlaces, int] = {}
 
     def computed(self, state: int, letter: int) -> int:
         places = self._places(state, letter)
@@ -199,13 +199,13 @@ class Viability(Automaton):
             self.grow(len(self.sets))
         return known
 
-    def _places(self, beyond: int, letter: int) -> Viable:
+    def _places(self, beyond: int, letter: int) -> ViablePlaces:
         """The places that can take a row, if those of the row after it are in the state `beyond`."""
         sure, possible = self.sets[beyond]
         found = self._takers(letter, sure, beyond == 0 and not self.is_open)
         if sure == possible:
-            return Viable(found, found)
-        return Viable(found, self._takers(letter, possible, beyond == 0))
+            return ViablePlaces(found, found)
+        return ViablePlaces(found, self._takers(letter, possible, beyond == 0))
 
     def _takers(self, letter: int, viable: int, may_end: bool) -> int:
         """The places that can take a row, if these can take the next one; or if there is none (`may_end`)."""
@@ -222,7 +222,7 @@ class Viability(Automaton):
 
 
 @dataclass(frozen=True)
-class Matches:
+class RowMatches:
     """Matches, one after the other: each takes `length` rows from `start` on, none if it is empty. `places`
     are those of all their rows, `number` the number of each in its partition."""
 
@@ -243,10 +243,10 @@ def numbered(starts: Ints, heads: Ints) -> Ints:
     return np.arange(1, len(starts) + 1) - before[segment]
 
 
-def listed(starts: Sequence[int], lengths: Sequence[int], places: Sequence[int], heads: Ints) -> Matches:
+def listed(starts: Sequence[int], lengths: Sequence[int], places: Sequence[int], heads: Ints) -> RowMatches:
     """Matches that were found one by one."""
     start, length, flat = (np.array(values, dtype=np.int64) for values in (starts, lengths, places))
-    return Matches(start, length, flat, numbered(start, heads))
+    return RowMatches(start, length, flat, numbered(start, heads))
 
 
 # Failures that belong to a row: whoever has the columns adds its key.
@@ -255,7 +255,7 @@ def listed(starts: Sequence[int], lengths: Sequence[int], places: Sequence[int],
 class RowFailure(KernelFailure):
     """A failure in the partition of a row."""
 
-    def __init__(self, facts: Facts, row: int) -> None:
+    def __init__(self, facts: FailureDetails, row: int) -> None:
         super().__init__(facts)
         self.row = row
 

@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from neelc.runtime.failures import BACKTRACKING, Facts
-from neelc.runtime.kernels.rows.automaton import Ints, Matches, RowFailure, Viability, listed
+from neelc.runtime.failures import BACKTRACKING, FailureDetails
+from neelc.runtime.kernels.rows.automaton import Ints, RowFailure, RowMatches, Viability, listed
 from neelc.runtime.kernels.rows.program import (
     ACCEPT,
-    Argument,
-    At,
     Choices,
-    Condition,
-    Looked,
+    ConditionValue,
+    RowArgument,
+    RowCondition,
+    RowLocation,
     RowProgram,
     depends_on_start_only,
 )
 from neelc.runtime.kernels.rows.walking import NextStart
-from neelc.runtime.program import Apply, Column, Constant
+from neelc.runtime.program import Apply, ColumnValue, Constant
 from neelc.runtime.reference.aggregates import better, chosen
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.values import FAILURES, binary, fit, order
@@ -43,12 +43,12 @@ Columns = Mapping[str, Sequence[object]]
 """The values of the columns that conditions ask for, by row."""
 
 
-AtRow = Callable[[int, "Path"], object]
+AtRow = Callable[[int, "MatchPath"], object]
 """The value of a column, or of an expression, at a row of the partition."""
 
 
 @dataclass
-class Path:
+class MatchPath:
     """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
     and those that are mapped to each set of variables somebody asks for. `totals` are the aggregates over
     these that somebody asked for, by the judge's numbers for them. Rows from `known` on can be looked at, but
@@ -61,10 +61,10 @@ class Path:
     start: int = 0
     variables: list[int] = field(default_factory=list)
     rows: dict[int, list[int]] = field(default_factory=dict)
-    totals: dict[int, Running] = field(default_factory=dict)
+    totals: dict[int, PathAggregate] = field(default_factory=dict)
 
 
-class Judge:
+class ConditionEvaluator:
     """Judges the conditions of a program, if the columns have these values."""
 
     def __init__(self, program: RowProgram, columns: Columns) -> None:
@@ -72,24 +72,24 @@ class Judge:
         self.columns = columns
         self.tests = {one.variable: _test(one) for one in program.conditions}
         asked = [one for condition in program.conditions for one in condition.looked]
-        self.folded: list[Looked] = []
+        self.folded: list[ConditionValue] = []
         self.masks = sorted({one.at.variables if one.at else one.variables for one in asked} - {0})
         self.values = {
             condition.variable: [self._value(one) for one in condition.looked]
             for condition in program.conditions
         }
 
-    def begin(self, path: Path, row: int) -> None:
+    def begin(self, path: MatchPath, row: int) -> None:
         path.start, path.variables, path.totals = row, [], {}
         path.rows = {mask: [] for mask in self.masks}
 
-    def push(self, path: Path, row: int, variable: int) -> None:
+    def push(self, path: MatchPath, row: int, variable: int) -> None:
         path.variables.append(variable)
         for mask, rows in path.rows.items():
             if mask >> variable & 1:
                 rows.append(row)
 
-    def pop(self, path: Path) -> None:
+    def pop(self, path: MatchPath) -> None:
         variable = path.variables.pop()
         for mask, rows in path.rows.items():
             if mask >> variable & 1:
@@ -98,7 +98,7 @@ class Judge:
             if len(total) > len(path.rows[self.folded[number].variables]):
                 total.pop()
 
-    def holds(self, path: Path) -> bool:
+    def holds(self, path: MatchPath) -> bool:
         """Whether the row taken last meets the condition of its variable."""
         variable = path.variables[-1]
         test = self.tests.get(variable)
@@ -106,7 +106,7 @@ class Judge:
             return True
         return test([value(path) for value in self.values[variable]]) is True
 
-    def _value(self, looked: Looked) -> Callable[[Path], object]:
+    def _value(self, looked: ConditionValue) -> Callable[[MatchPath], object]:
         """How a value that a condition asks for is found."""
         at_row = self._reader(looked.column)
         if looked.at is not None:
@@ -123,21 +123,23 @@ class Judge:
             self.folded.append(looked)
         return partial(self._total, self.folded.index(looked), looked, FOLDS[looked.name], at_row)
 
-    def _of_row(self, at: At, at_row: AtRow, path: Path) -> object:
+    def _of_row(self, at: RowLocation, at_row: AtRow, path: MatchPath) -> object:
         row = _row(at, path)
         return None if row is None else at_row(row, path)
 
-    def _total(self, number: int, looked: Looked, fold: Fold, at_row: AtRow, path: Path) -> object:
+    def _total(
+        self, number: int, looked: ConditionValue, fold: PathFold, at_row: AtRow, path: MatchPath
+    ) -> object:
         """An aggregate, from what it was when somebody asked last: only rows taken since then are added."""
         total = path.totals.get(number)
         if total is None:
-            total = path.totals[number] = Running(fold, looked.type, looked.distinct)
+            total = path.totals[number] = PathAggregate(fold, looked.type, looked.distinct)
         rows = path.rows[looked.variables]
         for place in range(len(total), len(rows)):
             total.push(at_row(rows[place], path))
         return total.value()
 
-    def _aggregate(self, looked: Looked, at_row: AtRow, path: Path) -> object:
+    def _aggregate(self, looked: ConditionValue, at_row: AtRow, path: MatchPath) -> object:
         """An aggregate of all its values: lists and sets, which grow with each row."""
         from neelc.runtime.reference.aggregates import aggregate
 
@@ -145,7 +147,7 @@ class Judge:
         values = [value for row in rows if (value := at_row(row, path)) is not None]
         return aggregate(looked.name or "", values, looked.type, looked.distinct)  # type: ignore[arg-type]
 
-    def _reader(self, column: str | Argument | None) -> AtRow:
+    def _reader(self, column: str | RowArgument | None) -> AtRow:
         match column:
             case None:
                 return self._variable
@@ -154,20 +156,20 @@ class Judge:
                 return lambda row, path: values[row]
         evaluated = _expression(column.expression)
 
-        def at_row(row: int, path: Path) -> object:
+        def at_row(row: int, path: MatchPath) -> object:
             of_row = {name: self.columns[name][row] for name in column.columns}
             of_match = {"classifier": self._variable(row, path), "match_number": path.number}
             return evaluated({"row": of_row, "match": of_match})
 
         return at_row
 
-    def _variable(self, row: int, path: Path) -> str | None:
+    def _variable(self, row: int, path: MatchPath) -> str | None:
         """The variable that a row is mapped to, None outside of the match."""
         place = row - path.start
         return self.names[path.variables[place]] if 0 <= place < len(path.variables) else None
 
 
-def _row(at: At, path: Path) -> int | None:
+def _row(at: RowLocation, path: MatchPath) -> int | None:
     rows = path.rows[at.variables]
     if at.place >= len(rows):
         return None
@@ -175,10 +177,10 @@ def _row(at: At, path: Path) -> int | None:
     return row if path.head <= row < path.tail else None
 
 
-def _test(condition: Condition) -> Callable[[list[object]], object]:
+def _test(condition: RowCondition) -> Callable[[list[object]], object]:
     """The condition as a function of the values that it asks for."""
     names, expression = condition.names, condition.expression
-    if isinstance(expression, Apply | Column | Constant):
+    if isinstance(expression, Apply | ColumnValue | Constant):
         return compiled(expression, names)
     evaluated = _expression(expression)
     return lambda values: evaluated({"row": dict(zip(names, values, strict=True))})
@@ -187,11 +189,13 @@ def _test(condition: Condition) -> Callable[[list[object]], object]:
 def _expression(expression: object) -> Callable[[Mapping[str, Mapping[str, object]]], object]:
     """An expression of the compiler's as a function of the attributes of its events."""
     from neelc.runtime.reference.evaluate import evaluate
-    from neelc.runtime.reference.model import Context, Event
+    from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 
     def evaluated(events: Mapping[str, Mapping[str, object]]) -> object:
-        known = {name: Event("", 0, None, 0, 0, values, (None, None)) for name, values in events.items()}
-        return evaluate(expression, Context(known))  # type: ignore[arg-type]
+        known = {
+            name: ReferenceEvent("", 0, None, 0, 0, values, (None, None)) for name, values in events.items()
+        }
+        return evaluate(expression, EvaluationContext(known))  # type: ignore[arg-type]
 
     return evaluated
 
@@ -213,7 +217,7 @@ START, FIRST = -1, -2
 """Where choices are made besides after places: at the first row of a match, and at that of a partition."""
 
 
-class Search:
+class RowSearch:
     """Looks for matches in rows whose states are known. In an open partition, more rows may come after them.
     `before` says how many rows of the partition came before them, `offset` where the states of matches from
     each row begin, if there are several kinds."""
@@ -223,7 +227,7 @@ class Search:
         program: RowProgram,
         viability: Viability,
         states: Ints,
-        judge: Judge,
+        judge: ConditionEvaluator,
         times: Sequence[int] | None,
         before: int = 0,
         offset: Ints | None = None,
@@ -242,23 +246,23 @@ class Search:
         self.remembers = depends_on_start_only(program)
         self.tried = 0
 
-    def matches(self, heads: Ints, next_start: NextStart) -> Matches:
+    def matches(self, heads: Ints, next_start: NextStart) -> RowMatches:
         """The matches of all partitions."""
         found: list[Match] = []
         count = len(self.states) if self.offset is None else len(self.offset)
         tails = np.append(heads[1:], count).tolist()
         for head, tail in zip(heads.tolist(), tails, strict=True):
-            self._collect(Path(head, tail, 1, tail), range(head, tail), next_start, found)
+            self._collect(MatchPath(head, tail, 1, tail), range(head, tail), next_start, found)
         return _listed(found, heads)
 
-    def matches_from(self, path: Path, rows: range, next_start: NextStart) -> tuple[Matches, int]:
+    def matches_from(self, path: MatchPath, rows: range, next_start: NextStart) -> tuple[RowMatches, int]:
         """The matches of one partition that start at some rows; and the row from which on it is yet to be
         decided where matches start."""
         found: list[Match] = []
         decided = self._collect(path, rows, next_start, found)
         return _listed(found, np.array([path.head])), decided
 
-    def _collect(self, path: Path, rows: range, next_start: NextStart, found: list[Match]) -> int:
+    def _collect(self, path: MatchPath, rows: range, next_start: NextStart, found: list[Match]) -> int:
         row = rows.start
         while row < rows.stop:
             self.shift = 0 if self.offset is None else self.offset[row]
@@ -276,7 +280,7 @@ class Search:
             row = next_start(row, places) if places else row + 1
         return row
 
-    def _first(self, path: Path, row: int) -> list[int] | None:
+    def _first(self, path: MatchPath, row: int) -> list[int] | None:
         """The places of the preferred match from a row; None if there is none; or UNDECIDED."""
         machine, judge = self.machine, self.judge
         judge.begin(path, row)
@@ -343,26 +347,26 @@ class Search:
         return first is not None and last is not None and abs(last - first) <= program.reach
 
 
-def _listed(found: list[Match], heads: Ints) -> Matches:
+def _listed(found: list[Match], heads: Ints) -> RowMatches:
     starts, lengths = [row for row, _ in found], [len(places) for _, places in found]
     return listed(starts, lengths, [place for _, places in found for place in places], heads)
 
 
-def _hard_to_find(row: int) -> Facts:
+def _hard_to_find(row: int) -> FailureDetails:
     message = (
         f"more than {MOST_STEPS} attempts to match from row {row + 1} of a partition: conditions "
         "of this pattern depend on the path, so that each way is tried"
     )
-    return Facts(BACKTRACKING, message, limit=MOST_STEPS, number=MOST_STEPS + 1)
+    return FailureDetails(BACKTRACKING, message, limit=MOST_STEPS, number=MOST_STEPS + 1)
 
 
-def _tried_in_vain(rows: int, row: int) -> Facts:
+def _tried_in_vain(rows: int, row: int) -> FailureDetails:
     limit = MOST_TRIED + MOST_TRIED_EACH * rows
     message = (
         f"more than {limit} attempts to match in vain, up to row {row + 1} of a partition: conditions of "
         "this pattern depend on the path, so that the rows behind each row are tried again"
     )
-    return Facts(BACKTRACKING, message, limit=limit, number=limit + 1)
+    return FailureDetails(BACKTRACKING, message, limit=limit, number=limit + 1)
 
 
 # Aggregates over the rows of a match that grows and shrinks, row by row.
@@ -376,7 +380,7 @@ FAILED = object()
 
 
 @dataclass(frozen=True)
-class Fold:
+class PathFold:
     """An aggregate as a state that takes one value after the other. NULLs are left out before."""
 
     empty: Any
@@ -384,17 +388,17 @@ class Fold:
     result: Callable[[Any], Any] = lambda state: state
 
 
-class Running:
+class PathAggregate:
     """An aggregate along a path: the state after each row.
 
-    >>> total = Running(FOLDS["sum"], None)
+    >>> total = PathAggregate(FOLDS["sum"], None)
     >>> for value in (0.1, 0.2, None, 1e16):
     ...     total.push(value)
     >>> total.value(), total.pop(), total.value(), len(total)
     (1e+16, None, 0.30000000000000004, 3)
     """
 
-    def __init__(self, fold: Fold, type: object, distinct: bool = False) -> None:
+    def __init__(self, fold: PathFold, type: object, distinct: bool = False) -> None:
         self.fold, self.type, self.distinct = fold, type, distinct
         self.states = [fold.empty]
         self.known: set[object] = set()
@@ -460,8 +464,8 @@ def _counted(state: tuple[int, Any], value: Any) -> tuple[int, Any]:
     return count + 1, _added(total, float(value) if isinstance(value, int) else value)
 
 
-def _extreme(sign: int) -> Fold:
-    return Fold(None, lambda best, value: value if best is None or order(value, best) == sign else best)
+def _extreme(sign: int) -> PathFold:
+    return PathFold(None, lambda best, value: value if best is None or order(value, best) == sign else best)
 
 
 def _moved(state: tuple[int, float, float], value: float) -> tuple[int, float, float]:
@@ -472,7 +476,7 @@ def _moved(state: tuple[int, float, float], value: float) -> tuple[int, float, f
     return count + 1, moved, squares + delta * (value - moved)
 
 
-def _variance(sample: bool, root: bool) -> Fold:
+def _variance(sample: bool, root: bool) -> PathFold:
     def result(state: tuple[int, float, float]) -> float | None:
         count, _, squares = state
         if count - sample <= 0:
@@ -480,35 +484,35 @@ def _variance(sample: bool, root: bool) -> Fold:
         variance = squares / (count - sample)
         return math.sqrt(variance) if root and not math.isnan(variance) else variance
 
-    return Fold((0, 0.0, 0.0), _moved, result)
+    return PathFold((0, 0.0, 0.0), _moved, result)
 
 
-def _by(sign: int) -> Fold:
-    return Fold(None, partial(better, sign=sign), chosen)
+def _by(sign: int) -> PathFold:
+    return PathFold(None, partial(better, sign=sign), chosen)
 
 
-_ALL = Fold(None, lambda state, value: value if state is None else state and value)
-_ANY = Fold(None, lambda state, value: value if state is None else state or value)
+_ALL = PathFold(None, lambda state, value: value if state is None else state and value)
+_ANY = PathFold(None, lambda state, value: value if state is None else state or value)
 
-FOLDS: Mapping[str, Fold] = {
+FOLDS: Mapping[str, PathFold] = {
     "any": _ANY,
-    "any_value": Fold(None, lambda first, value: value if first is None else first),
-    "avg": Fold((0, None), _counted, _average),
+    "any_value": PathFold(None, lambda first, value: value if first is None else first),
+    "avg": PathFold((0, None), _counted, _average),
     "bool_and": _ALL,
     "bool_or": _ANY,
-    "count": Fold(0, lambda state, value: state + 1),
-    "count_if": Fold(0, lambda state, value: state + (value is True)),
+    "count": PathFold(0, lambda state, value: state + 1),
+    "count_if": PathFold(0, lambda state, value: state + (value is True)),
     "every": _ALL,
     "max": _extreme(1),
     "max_by": _by(1),
-    "mean": Fold((0, None), _counted, _average),
+    "mean": PathFold((0, None), _counted, _average),
     "min": _extreme(-1),
     "min_by": _by(-1),
     "some": _ANY,
     "stddev": _variance(sample=True, root=True),
     "stddev_pop": _variance(sample=False, root=True),
     "stddev_samp": _variance(sample=True, root=True),
-    "sum": Fold(None, _added),
+    "sum": PathFold(None, _added),
     "var_pop": _variance(sample=False, root=False),
     "var_samp": _variance(sample=True, root=False),
     "variance": _variance(sample=True, root=False),

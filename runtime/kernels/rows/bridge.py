@@ -16,22 +16,22 @@ import pyarrow as pa
 
 from neelc.runtime import columns as segments
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Ints
-from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure
+from neelc.runtime.failures import INTERNAL, MEMORY, FailureDetails, KernelFailure
 from neelc.runtime.kernels.rows import navigation
 from neelc.runtime.kernels.rows.automaton import RowFailure, key_text, listed
-from neelc.runtime.kernels.rows.navigation import Found, Views
+from neelc.runtime.kernels.rows.navigation import MatchNavigation, RowViews
 from neelc.runtime.kernels.rows.program import (
-    Member,
-    Number,
-    Order,
+    CountOutput,
+    MembershipOutput,
     Output,
-    Property,
+    PropertyOutput,
+    RowOrder,
     RowProgram,
-    Value,
-    Values,
+    ValueOutput,
+    ValuesOutput,
     sight,
 )
-from neelc.runtime.kernels.rows.recognizing import Piece, recognize, recognize_piece
+from neelc.runtime.kernels.rows.recognizing import PartitionPiece, recognize, recognize_piece
 from neelc.runtime.order import mended, section_heads
 
 # Rows as they come from Spark: those of complete partitions, and pieces of a long one.
@@ -51,7 +51,7 @@ HEAD = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """How far a partition has been searched whose end has not come: `before` of its rows are forgotten. Of
     those kept, matches start at the row `begin` or later. `number` matches were found, and they took all rows
     before `matched`."""
@@ -61,23 +61,23 @@ class Progress:
     number: int = 0
     matched: int = 0
 
-    def without(self, rows: int) -> Progress:
+    def without(self, rows: int) -> SearchProgress:
         """The same, once so many rows are forgotten."""
-        return Progress(self.before + rows, self.begin - rows, self.number, self.matched - rows)
+        return SearchProgress(self.before + rows, self.begin - rows, self.number, self.matched - rows)
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ArrivedRows:
     """Rows in order, and the rows at which keys begin. With `progress` they are of one key, whose first rows
     came before; it may go on if it is open."""
 
     rows: pa.RecordBatch
     heads: Ints
-    progress: Progress | None = None
+    progress: SearchProgress | None = None
     is_open: bool = False
 
 
-class Waiting:
+class WaitingRows:
     """Rows that have come, but were not searched, or may be needed by matches that start later.
 
     `progress` has those of long keys that were searched before their end came, by the number of the first row
@@ -89,7 +89,7 @@ class Waiting:
         self.behind, _ = sight(program)
         self.batches: list[pa.RecordBatch] = []
         self.count, self.wanted = 0, rows_at_once
-        self.progress: dict[int, Progress] = {}
+        self.progress: dict[int, SearchProgress] = {}
 
     def add(self, batch: pa.RecordBatch) -> bool:
         """Whether there are enough rows now to search them."""
@@ -98,7 +98,7 @@ class Waiting:
             self.count += batch.num_rows
         return self.count >= self.wanted
 
-    def complete(self, is_last: bool) -> Iterator[Arrived]:
+    def complete(self, is_last: bool) -> Iterator[ArrivedRows]:
         """Takes the keys whose rows have all come; if no more come, all."""
         if not self.count:
             return
@@ -111,7 +111,9 @@ class Waiting:
             first = heads if order is None else order[heads]
             yield from _apart(rows, heads, [progress.get(row) for row in first.tolist()] if progress else [])
 
-    def search_open(self, search: Callable[[Arrived], Generator[Batch, None, Progress]]) -> Iterator[Batch]:
+    def search_open(
+        self, search: Callable[[ArrivedRows], Generator[Batch, None, SearchProgress]]
+    ) -> Iterator[Batch]:
         """Searches the long keys whose end has not come, as far as that can be decided, and forgets the rows
         that are done with."""
         # A key of few rows is not worth it: what is found is what could have been found a little later.
@@ -130,8 +132,8 @@ class Waiting:
         for head, tail in zip(heads.tolist(), [*heads[1:].tolist(), ordered.num_rows], strict=True):
             if tail - head < least:
                 continue
-            before = progress.pop(int(order[head]), Progress())
-            after = yield from search(Arrived(ordered.slice(head, tail - head), HEAD, before, True))
+            before = progress.pop(int(order[head]), SearchProgress())
+            after = yield from search(ArrivedRows(ordered.slice(head, tail - head), HEAD, before, True))
             # One row at least stays, to know the key again.
             forgotten = min(max(0, after.begin - self.behind), tail - head - 1)
             kept[order[head : head + forgotten]] = False
@@ -148,26 +150,30 @@ class Waiting:
         self.wanted = max(self.rows_at_once, 2 * self.count)
 
 
-def _apart(rows: pa.RecordBatch, heads: Ints, progress: Sequence[Progress | None]) -> Iterator[Arrived]:
+def _apart(
+    rows: pa.RecordBatch, heads: Ints, progress: Sequence[SearchProgress | None]
+) -> Iterator[ArrivedRows]:
     """Complete keys: each that was searched in part alone, all others together."""
     if not any(progress):
-        yield Arrived(rows, heads)
+        yield ArrivedRows(rows, heads)
         return
     lengths = np.diff(heads, append=rows.num_rows)
     for head, length, one in zip(heads.tolist(), lengths.tolist(), progress, strict=True):
         if one is not None:
-            yield Arrived(rows.slice(head, length), HEAD, one)
+            yield ArrivedRows(rows.slice(head, length), HEAD, one)
     new = np.array([one is None for one in progress])
     if new.any():
         fresh = rows.filter(pa.array(np.repeat(new, lengths)))
-        yield Arrived(fresh, np.cumsum(lengths[new]) - lengths[new])
+        yield ArrivedRows(fresh, np.cumsum(lengths[new]) - lengths[new])
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches).combine_chunks()
     joined = table.to_batches()
     if len(joined) > 1:
-        raise KernelFailure(Facts(MEMORY, "a column of the rows of one partition is larger than 2 GiB"))
+        raise KernelFailure(
+            FailureDetails(MEMORY, "a column of the rows of one partition is larger than 2 GiB")
+        )
     return joined[0]
 
 
@@ -201,18 +207,18 @@ def _key_heads(program: RowProgram, rows: pa.RecordBatch) -> Ints:
     return segments.heads([rows.column(name) for name in program.keys], rows.num_rows)
 
 
-def _ticks(order: Order, rows: pa.RecordBatch) -> Ints:
+def _ticks(order: RowOrder, rows: pa.RecordBatch) -> Ints:
     """The beginning of each row's tick."""
     nothing = LAST_TIME if order.nulls_last else FIRST_TIME
     ticks: Ints = np.where(_is_null(order, rows), nothing, _numbers(order, rows)) & -order.grain
     return ticks
 
 
-def _places(order: Order, rows: pa.RecordBatch) -> Ints:
+def _places(order: RowOrder, rows: pa.RecordBatch) -> Ints:
     """Numbers in the order of rows; NULL is before or after all others, the least and greatest too.
 
     >>> rows = pa.record_batch({"n": pa.array([FIRST_TIME, None, 7, 7])})
-    >>> _places(Order("n", 1), rows).tolist(), _places(Order("n", 1, nulls_last=True), rows).tolist()
+    >>> _places(RowOrder("n", 1), rows).tolist(), _places(RowOrder("n", 1, nulls_last=True), rows).tolist()
     ([1, 0, 2, 2], [0, 2, 1, 1])
     """
     numbers = _numbers(order, rows)
@@ -225,11 +231,11 @@ def _places(order: Order, rows: pa.RecordBatch) -> Ints:
     return places.astype(np.int64, copy=False)
 
 
-def _is_null(order: Order, rows: pa.RecordBatch) -> Bools:
+def _is_null(order: RowOrder, rows: pa.RecordBatch) -> Bools:
     return np.asarray(rows.column(order.column).is_null())
 
 
-def _numbers(order: Order, rows: pa.RecordBatch) -> Ints:
+def _numbers(order: RowOrder, rows: pa.RecordBatch) -> Ints:
     """The column as whole numbers that rise; of NULL, any."""
     column = rows.column(order.column)
     if pa.types.is_date(column.type):
@@ -253,7 +259,7 @@ def recognizer(
 
 
 def _run(program: RowProgram, rows_at_once: int, time_zone: str | None, batches: Batches) -> Batches:
-    waiting = Waiting(program, rows_at_once)
+    waiting = WaitingRows(program, rows_at_once)
     search = partial(_searched, program, time_zone)
     for batch in batches:
         if waiting.add(batch):
@@ -265,10 +271,10 @@ def _run(program: RowProgram, rows_at_once: int, time_zone: str | None, batches:
 
 
 def _searched(
-    program: RowProgram, time_zone: str | None, arrived: Arrived
-) -> Generator[pa.RecordBatch, None, Progress]:
+    program: RowProgram, time_zone: str | None, arrived: ArrivedRows
+) -> Generator[pa.RecordBatch, None, SearchProgress]:
     """The rows of the result, and how far a key has been searched."""
-    rows, heads, before = arrived.rows, arrived.heads, arrived.progress or Progress()
+    rows, heads, before = arrived.rows, arrived.heads, arrived.progress or SearchProgress()
     count = rows.num_rows
     columns = dict(zip(rows.schema.names, rows.columns, strict=True))
     number, matched = before.number, before.matched
@@ -278,10 +284,10 @@ def _searched(
         if arrived.progress is None:
             matches, decided = recognize(program, columns, heads, count), count
         else:
-            piece = Piece(count, before.before, before.begin, number, arrived.is_open)
+            piece = PartitionPiece(count, before.before, before.begin, number, arrived.is_open)
             matches, decided = recognize_piece(program, columns, piece)
         for one in matches:
-            found = Found(program, one, heads, count)
+            found = MatchNavigation(program, one, heads, count)
             views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
             yield from _batches(found, views(found), columns)
             number += len(one.start)
@@ -290,21 +296,21 @@ def _searched(
                 is_done[found.taken] = True
                 is_done[one.start] = True
         if program.all_rows == "UNMATCHED":
-            nothing = Found(program, listed((), (), (), heads), heads, count)
+            nothing = MatchNavigation(program, listed((), (), (), heads), heads, count)
             yield from _batches(
                 nothing, navigation.unmatched_rows(np.flatnonzero(~is_done[:decided])), columns
             )
-    return Progress(before.before, decided, number, matched)
+    return SearchProgress(before.before, decided, number, matched)
 
 
-def _batches(found: Found, views: Views, columns: dict[str, pa.Array]) -> Batches:
+def _batches(found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]) -> Batches:
     for first in range(0, len(views.match), ROWS_IN_BATCH):
         piece = slice(first, first + ROWS_IN_BATCH)
-        part = Views(views.match[piece], views.seen[piece], views.row[piece])
+        part = RowViews(views.match[piece], views.seen[piece], views.row[piece])
         yield _batch(found, part, columns)
 
 
-def _batch(found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+def _batch(found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]) -> pa.RecordBatch:
     program = found.program
     arrays = {
         name: columns[name].take(pa.array(views.row)) for name in dict.fromkeys((*program.keys, *program.own))
@@ -317,30 +323,32 @@ def _batch(found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.Recor
     return pa.RecordBatch.from_pydict(arrays)
 
 
-def _output(output: Output, found: Found, views: Views, columns: dict[str, pa.Array]) -> pa.Array:
+def _output(
+    output: Output, found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]
+) -> pa.Array:
     unmatched = views.match < 0
     match output:
-        case Value(_, at, column):
+        case ValueOutput(_, at, column):
             rows = found.rows(views, at)
             if column is None:
                 return _names(found, found.variables_at(views, rows))
             return columns[column].take(pa.array(rows, mask=rows < 0))
-        case Number(_, variables, final):
+        case CountOutput(_, variables, final):
             before, upto = found.numbers(views, variables, final)
             return pa.array(upto - before, mask=unmatched)
-        case Values(_, variables, column):
+        case ValuesOutput(_, variables, column):
             return _values(found, views, variables, None if column is None else columns[column])
-        case Member(_, variables):
+        case MembershipOutput(_, variables):
             mapped = found.is_mapped(variables)
             is_mapped = mapped[views.seen] if len(mapped) else np.zeros(len(views.seen), dtype=np.bool_)
             return pa.array(is_mapped & (views.seen >= 0), mask=unmatched)
-        case Property(_, "MATCH_NUMBER"):
+        case PropertyOutput(_, "MATCH_NUMBER"):
             numbers = found.matches.number
             known = numbers[np.maximum(views.match, 0)] if len(numbers) else np.zeros_like(views.match)
             return pa.array(known, mask=unmatched)
-        case Property(_, "ROW"):
+        case PropertyOutput(_, "ROW"):
             return pa.array(views.row)
-        case Property():
+        case PropertyOutput():
             excluded = np.array(found.program.machine.excluded, dtype=np.bool_)
             places = found.matches.places
             is_excluded = excluded[places[views.seen]] if len(places) else np.zeros(len(views.seen), np.bool_)
@@ -348,12 +356,12 @@ def _output(output: Output, found: Found, views: Views, columns: dict[str, pa.Ar
     raise AssertionError(f"{output} is no output")
 
 
-def _names(found: Found, variables: Ints) -> pa.Array:
+def _names(found: MatchNavigation, variables: Ints) -> pa.Array:
     names = pa.array(found.program.names, type=pa.string())
     return names.take(pa.array(variables, mask=variables < 0))
 
 
-def _values(found: Found, views: Views, variables: int, column: pa.Array | None) -> pa.Array:
+def _values(found: MatchNavigation, views: RowViews, variables: int, column: pa.Array | None) -> pa.Array:
     """For each match the values of the rows that are mapped to the variables."""
     before, upto = found.numbers(views, variables, True)
     mapped = np.flatnonzero(found.is_mapped(variables))
@@ -389,7 +397,11 @@ def _explained(program: RowProgram, columns: Mapping[str, pa.Array]) -> Iterator
     except KernelFailure as failure:
         raise failure.about(part=program.label) from failure
     except MemoryError as error:
-        facts = Facts(MEMORY, "a worker has not enough memory for the rows of a partition", program.label)
+        facts = FailureDetails(
+            MEMORY, "a worker has not enough memory for the rows of a partition", program.label
+        )
         raise KernelFailure(facts) from error
     except Exception as error:
-        raise KernelFailure(Facts(INTERNAL, f"{type(error).__name__}: {error}", program.label)) from error
+        raise KernelFailure(
+            FailureDetails(INTERNAL, f"{type(error).__name__}: {error}", program.label)
+        ) from error

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from neelc.runtime import columns as segments
 from neelc.runtime.coding import coded
 from neelc.runtime.columns import Bools
-from neelc.runtime.kernels.events import Events
+from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.events import Numbers as EventNumbers
 from neelc.runtime.kernels.rows.automaton import Ints
 from neelc.runtime.kernels.rows.program import (
-    Condition,
-    Looked,
-    Nearby,
+    ConditionValue,
+    NearbyCondition,
+    RowCondition,
     RowProgram,
     is_current,
     is_first_row,
     nearby_columns,
 )
-from neelc.runtime.program import Apply, Column
+from neelc.runtime.program import Apply, ColumnValue
 from neelc.runtime.values.arithmetic import COMPARISONS
 from neelc.runtime.values.operations import holds
 
@@ -65,7 +65,7 @@ def usable(program: RowProgram, columns: Mapping[str, pa.Array], masks: Ints, he
     return found
 
 
-def _comparisons(program: RowProgram, condition: Condition) -> Iterator[tuple[str, str, str]]:
+def _comparisons(program: RowProgram, condition: RowCondition) -> Iterator[tuple[str, str, str]]:
     """What the condition requires of the current row's column: an operation, the first row's column, and its
     own."""
     looked = dict(zip(condition.names, condition.looked, strict=True))
@@ -74,7 +74,7 @@ def _comparisons(program: RowProgram, condition: Condition) -> Iterator[tuple[st
         match pending.pop():
             case Apply("and", operands):
                 pending.extend(operands)
-            case Apply(operation, (Column(name=left), Column(name=right))) if operation in TURNED:
+            case Apply(operation, (ColumnValue(name=left), ColumnValue(name=right))) if operation in TURNED:
                 for one, other, asked in ((left, right, operation), (right, left, TURNED[operation])):
                     here, there = looked[one], looked[other]
                     if _is_plain(here) and _is_plain(there) and here.at is not None and there.at is not None:
@@ -83,7 +83,7 @@ def _comparisons(program: RowProgram, condition: Condition) -> Iterator[tuple[st
                             yield asked, str(there.column), str(here.column)
 
 
-def _is_plain(looked: Looked) -> bool:
+def _is_plain(looked: ConditionValue) -> bool:
     return isinstance(looked.column, str)
 
 
@@ -127,7 +127,7 @@ BITS = "bits"
 MOST_KINDS = 16
 
 
-class Reading(NamedTuple):
+class RowMasks(NamedTuple):
     """Which variables rows can be mapped to, as bits. Where that depends on the first row of the match, rows
     are there several times, one time after the other: once for each of `kinds` of first rows. `kind` is that
     of each row as a first row; None if there is but one. Partitions begin at `heads`."""
@@ -144,7 +144,7 @@ def reading(
     heads: Ints,
     count: int,
     known: int | None = None,
-) -> Reading:
+) -> RowMasks:
     """What can be read of `count` rows; of the first `known` of them, if more rows may come."""
     if program.flagged:
         masks = np.asarray(columns[BITS].fill_null(0)).astype(np.int64)
@@ -154,14 +154,16 @@ def reading(
     if program.nearby or program.starting:
         values = {name: columns[name] for name in nearby_columns(program)}
         nothing = np.zeros(0, dtype=np.int64)
-        events = Events(nothing, nothing, nothing, {}, coded(values, program.codings), (nothing, nothing))
-        rows = Rows(heads, count)
+        events = KernelEvents(
+            nothing, nothing, nothing, {}, coded(values, program.codings), (nothing, nothing)
+        )
+        rows = RowDistances(heads, count)
         masks = masks & _met(program.nearby, rows, events)
         if program.starting:
             allowed = _met(program.starting, rows, events)[:known]
     if known is None and program.conditions:
         allowed = _also(allowed, usable(program, columns, masks, heads))
-    return Reading(masks[:known], heads) if allowed is None else _by_kind(masks[:known], heads, allowed)
+    return RowMasks(masks[:known], heads) if allowed is None else _by_kind(masks[:known], heads, allowed)
 
 
 def _also(allowed: Ints | None, usable: Ints | None) -> Ints | None:
@@ -173,10 +175,10 @@ def _also(allowed: Ints | None, usable: Ints | None) -> Ints | None:
     return both if len(np.unique(both)) <= MOST_KINDS else allowed
 
 
-def _by_kind(masks: Ints, heads: Ints, allowed: Ints) -> Reading:
+def _by_kind(masks: Ints, heads: Ints, allowed: Ints) -> RowMasks:
     """Rows that can be mapped to variables as `masks` say, as far as the first row of the match allows."""
     kinds, kind = np.unique(allowed, return_inverse=True)
-    return Reading(
+    return RowMasks(
         np.concatenate([masks & one for one in kinds.tolist()]),
         np.concatenate([heads + len(masks) * number for number in range(len(kinds))]),
         kind.astype(np.int64, copy=False),
@@ -184,7 +186,7 @@ def _by_kind(masks: Ints, heads: Ints, allowed: Ints) -> Reading:
     )
 
 
-def _met(conditions: Sequence[Nearby], rows: Rows, events: Events) -> Ints:
+def _met(conditions: Sequence[NearbyCondition], rows: RowDistances, events: KernelEvents) -> Ints:
     """For each row the variables whose conditions it meets, as bits."""
     found = np.full(len(rows.own), -1, dtype=np.int64)
     for one in conditions:
@@ -193,10 +195,10 @@ def _met(conditions: Sequence[Nearby], rows: Rows, events: Events) -> Ints:
     return found
 
 
-class Rows:
+class RowDistances:
     """The numbers of rows at a distance, -1 outside of the partition.
 
-    >>> rows = Rows(np.array([0, 2]), 5)
+    >>> rows = RowDistances(np.array([0, 2]), 5)
     >>> rows.at_distance("-1").tolist(), rows.at_distance("2").tolist()
     ([-1, 0, -1, 2, 3], [-1, -1, 4, -1, -1])
     """

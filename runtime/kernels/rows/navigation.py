@@ -12,14 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from neelc.runtime.kernels.rows.automaton import Ints, Matches
-from neelc.runtime.kernels.rows.program import At, RowProgram
+from neelc.runtime.kernels.rows.automaton import Ints, RowMatches
+from neelc.runtime.kernels.rows.program import RowLocation, RowProgram
 
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Views:
+class RowViews:
     """Rows of the result: `match` is the match of each, -1 for an unmatched row; `seen` its view, one of the
     rows taken, -1 if its match is empty; `row` the input row whose own columns it has."""
 
@@ -29,7 +29,7 @@ class Views:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedRows:
     """The input `rows` of the taken rows that are mapped to some variables. `counts` says how many of them
     come before each taken row; the last entry is all."""
 
@@ -38,11 +38,11 @@ class Mapped:
 
 
 @dataclass(frozen=True)
-class Found:
+class MatchNavigation:
     """The matches of some rows, whose partitions begin at `heads`; there are `count` rows."""
 
     program: RowProgram
-    matches: Matches
+    matches: RowMatches
     heads: Ints
     count: int
 
@@ -72,20 +72,20 @@ class Found:
         table = np.array([variables >> v & 1 for v in range(len(self.program.names))], dtype=np.bool_)
         return table[self.variable]
 
-    def mapped(self, variables: int) -> Mapped:
+    def mapped(self, variables: int) -> MappedRows:
         """The taken rows that are mapped to the variables. Asked for each batch of the result, found once."""
         if variables not in self._mapped:
             is_mapped = self.is_mapped(variables)
             counts = np.zeros(len(is_mapped) + 1, dtype=np.int64)
             np.cumsum(is_mapped, out=counts[1:])
-            self._mapped[variables] = Mapped(counts, self.taken[is_mapped])
+            self._mapped[variables] = MappedRows(counts, self.taken[is_mapped])
         return self._mapped[variables]
 
     @cached_property
-    def _mapped(self) -> dict[int, Mapped]:
+    def _mapped(self) -> dict[int, MappedRows]:
         return {}
 
-    def numbers(self, views: Views, variables: int, final: bool) -> tuple[Ints, Ints]:
+    def numbers(self, views: RowViews, variables: int, final: bool) -> tuple[Ints, Ints]:
         """For each view: the number of mapped rows before its match, and up to the last that counts."""
         counts = self.mapped(variables).counts
         known = np.maximum(views.match, 0)
@@ -94,7 +94,7 @@ class Found:
         upto = np.where(views.seen < 0, before, counts[last])
         return before, upto
 
-    def rows(self, views: Views, at: At) -> Ints:
+    def rows(self, views: RowViews, at: RowLocation) -> Ints:
         """The input row that each view means, -1 if there is none."""
         before, upto = self.numbers(views, at.variables, at.final)
         place = upto - 1 - at.place if at.last else before + at.place
@@ -111,7 +111,7 @@ class Found:
         inside = (rows >= 0) & (moved >= self.heads[segment]) & (moved < tails[segment])
         return np.where(inside, moved, -1)
 
-    def variables_at(self, views: Views, rows: Ints) -> Ints:
+    def variables_at(self, views: RowViews, rows: Ints) -> Ints:
         """The variable that an input row is mapped to in the match of each view, -1 outside of it."""
         known = np.maximum(views.match, 0)
         if len(self.begin) == 1:
@@ -123,13 +123,13 @@ class Found:
         return found
 
 
-def one_row_per_match(found: Found) -> Views:
+def one_row_per_match(found: MatchNavigation) -> RowViews:
     matches = found.matches
     seen = np.where(matches.length > 0, found.begin[1:] - 1, -1)
-    return Views(np.arange(len(matches.start)), seen, matches.start)
+    return RowViews(np.arange(len(matches.start)), seen, matches.start)
 
 
-def all_rows_per_match(found: Found) -> Views:
+def all_rows_per_match(found: MatchNavigation) -> RowViews:
     """The rows of matches and, unless they are left out, the rows at which empty ones are. Rows in an
     exclusion are there: aggregates see them."""
     matches = found.matches
@@ -139,9 +139,9 @@ def all_rows_per_match(found: Found) -> Views:
         match = np.concatenate([match, empty])
         seen = np.concatenate([seen, np.full(len(empty), -1)])
         row = np.concatenate([row, matches.start[empty]])
-    return Views(*(column.astype(np.int64, copy=False) for column in (match, seen, row)))
+    return RowViews(*(column.astype(np.int64, copy=False) for column in (match, seen, row)))
 
 
-def unmatched_rows(rows: Ints) -> Views:
+def unmatched_rows(rows: Ints) -> RowViews:
     nothing = np.full(len(rows), -1, dtype=np.int64)
-    return Views(nothing, nothing, rows)
+    return RowViews(nothing, nothing, rows)

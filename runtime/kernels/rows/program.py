@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from neelc.runtime.program import Apply, Column
+from neelc.runtime.program import Apply, ColumnValue
 from neelc.runtime.program import Value as Expression
 
 ACCEPT = -1
@@ -37,7 +37,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class At:
+class RowLocation:
     """The row at `place` among those of the match that are mapped to `variables`, from the first or (`last`)
     back from the last, and then `shift` rows on. Unless `final`, rows after the current one do not count."""
 
@@ -49,16 +49,16 @@ class At:
 
 
 @dataclass(frozen=True)
-class Value:
+class ValueOutput:
     """A column of the result: the value of an input column at a row; the variable of that row for None."""
 
     name: str
-    at: At
+    at: RowLocation
     column: str | None
 
 
 @dataclass(frozen=True)
-class Number:
+class CountOutput:
     """A column of the result: how many rows of the match are mapped to `variables`."""
 
     name: str
@@ -67,7 +67,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Values:
+class ValuesOutput:
     """A column of the result: the values of an input column, or the variables, of all rows of the match that
     are mapped to `variables`. For ONE ROW PER MATCH."""
 
@@ -77,7 +77,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Member:
+class MembershipOutput:
     """A column of the result: whether the current row is mapped to `variables`. For ALL ROWS PER MATCH."""
 
     name: str
@@ -85,18 +85,18 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Property:
+class PropertyOutput:
     """A column of the result: MATCH_NUMBER, ROW (the number of the row in its match) or EXCLUDED."""
 
     name: str
     of: str
 
 
-Output = Value | Number | Values | Member | Property
+Output = ValueOutput | CountOutput | ValuesOutput | MembershipOutput | PropertyOutput
 
 
 @dataclass(frozen=True)
-class Argument:
+class RowArgument:
     """A value of a row that depends on its match: an expression of the compiler's over two events, the row,
     with `columns`, and its `match`, with what CLASSIFIER() and MATCH_NUMBER() are there."""
 
@@ -105,12 +105,12 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Looked:
+class ConditionValue:
     """A value that a condition asks for: of one row (`at`), an aggregate over rows (`name`, of `type`), or
     the number of the match if there is neither. `column` None is the variable; of an aggregate, the row."""
 
-    at: At | None = None
-    column: str | Argument | None = None
+    at: RowLocation | None = None
+    column: str | RowArgument | None = None
     name: str | None = None
     variables: int = 0
     type: object = None
@@ -118,27 +118,27 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Condition:
+class RowCondition:
     """What a row must meet besides its bit, if it is mapped to `variable`: operations on columns `names`,
     which have the values of `looked`; or an expression of the compiler's over one row with these columns."""
 
     variable: int
     expression: object
     names: tuple[str, ...]
-    looked: tuple[Looked, ...]
+    looked: tuple[ConditionValue, ...]
 
 
 @dataclass(frozen=True)
-class Nearby:
+class NearbyCondition:
     """What a row must meet besides its bit, if it is mapped to `variable`: an expression over rows at fixed
-    distances. A column has the distance as its variable: `Column("-1", "price")` is of the row before."""
+    distances. A column has the distance as its variable: `ColumnValue("-1", "x")` is of the row before."""
 
     variable: int
     condition: Expression
 
 
 @dataclass(frozen=True)
-class Order:
+class RowOrder:
     """Rows come sorted by one number (`neelc.runtime.order`), which has `column` in ticks of `grain`; in
     their partition they belong in the order of the column."""
 
@@ -170,31 +170,31 @@ class RowProgram:
     skip: str = "PAST"
     skip_to: int = 0
     flagged: bool = False
-    nearby: tuple[Nearby, ...] = ()
+    nearby: tuple[NearbyCondition, ...] = ()
     codings: tuple[tuple[str, ...], ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[RowCondition, ...] = ()
     reach: int | None = None
     rows: int | None = None
-    order: Order | None = None
-    starting: tuple[Nearby, ...] = ()
+    order: RowOrder | None = None
+    starting: tuple[NearbyCondition, ...] = ()
     label: str = field(default="", compare=False)
 
 
 def nearby_columns(program: RowProgram) -> tuple[str, ...]:
     """The columns that conditions about rows at fixed distances read.
 
-    >>> falls = Nearby(0, Apply("<", (Column("0", "price"), Column("-1", "price"))))
+    >>> falls = NearbyCondition(0, Apply("<", (ColumnValue("0", "price"), ColumnValue("-1", "price"))))
     >>> nearby_columns(RowProgram(Machine((), (), (), (), (), ()), (), (), (), nearby=(falls,)))
     ('price',)
     """
     return tuple(dict.fromkeys(column.name for column in _nearby(program)))
 
 
-def _nearby(program: RowProgram) -> Iterator[Column]:
+def _nearby(program: RowProgram) -> Iterator[ColumnValue]:
     pending = [one.condition for one in (*program.nearby, *program.starting)]
     while pending:
         match pending.pop():
-            case Column() as column:
+            case ColumnValue() as column:
                 yield column
             case Apply(operands=operands):
                 pending.extend(reversed(operands))
@@ -203,13 +203,13 @@ def _nearby(program: RowProgram) -> Iterator[Column]:
 def sight(program: RowProgram) -> tuple[int, int]:
     """How many rows before a match, and after its last row, its conditions and outputs look at.
 
-    >>> falls = Nearby(0, Apply("<", (Column("0", "price"), Column("-2", "price"))))
-    >>> after = Value("next", At(1, shift=3), "price")
+    >>> falls = NearbyCondition(0, Apply("<", (ColumnValue("0", "price"), ColumnValue("-2", "price"))))
+    >>> after = ValueOutput("next", RowLocation(1, shift=3), "price")
     >>> sight(RowProgram(Machine((), (), (), (), (), ()), (), (), (after,), nearby=(falls,)))
     (2, 3)
     """
     looked = (one.at for condition in program.conditions for one in condition.looked)
-    shown = (one.at for one in program.outputs if isinstance(one, Value))
+    shown = (one.at for one in program.outputs if isinstance(one, ValueOutput))
     shifts = [one.shift for one in (*looked, *shown) if one is not None]
     shifts += [int(column.variable) for column in _nearby(program)]
     return max((-shift for shift in shifts if shift < 0), default=0), max((*shifts, 0))
@@ -218,8 +218,9 @@ def sight(program: RowProgram) -> tuple[int, int]:
 def looked_columns(program: RowProgram) -> tuple[str, ...]:
     """The columns that conditions on the path read.
 
-    >>> rises, named = Looked(At(1), "x"), Looked(At(1), Argument(None, ("x", "y")))
-    >>> condition = Condition(0, None, (), (rises, named, Looked(At(2))))
+    >>> argument = RowArgument(None, ("x", "y"))
+    >>> rises, named = (ConditionValue(RowLocation(1), what) for what in ("x", argument))
+    >>> condition = RowCondition(0, None, (), (rises, named, ConditionValue(RowLocation(2))))
     >>> looked_columns(RowProgram(Machine((), (), (), (), (), ()), (), (), (), conditions=(condition,)))
     ('x', 'y')
     """
@@ -228,7 +229,7 @@ def looked_columns(program: RowProgram) -> tuple[str, ...]:
         match one:
             case str():
                 found.setdefault(one)
-            case Argument(columns=columns):
+            case RowArgument(columns=columns):
                 found.update(dict.fromkeys(columns))
     return tuple(found)
 
@@ -236,17 +237,17 @@ def looked_columns(program: RowProgram) -> tuple[str, ...]:
 def columns_read(program: RowProgram) -> tuple[str, ...]:
     """The columns of rows that a program reads, besides `bits` and `time`."""
     looked = looked_columns(program)
-    taken = (one.column for one in program.outputs if isinstance(one, Value | Values))
+    taken = (one.column for one in program.outputs if isinstance(one, ValueOutput | ValuesOutput))
     order = () if program.order is None else (program.order.column,)
     found = (*program.keys, *order, *program.own, *nearby_columns(program), *looked, *taken)
     return tuple(name for name in dict.fromkeys(found) if name)
 
 
-def is_first_row(at: At, machine: Machine) -> bool:
+def is_first_row(at: RowLocation, machine: Machine) -> bool:
     """Whether it is always the first row of the match, or one at a distance from it.
 
     >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
-    >>> is_first_row(At(0b01, last=False), machine), is_first_row(At(0b01), machine)
+    >>> is_first_row(RowLocation(0b01, last=False), machine), is_first_row(RowLocation(0b01), machine)
     (True, False)
     """
     start = {machine.variables[one] for one in (*machine.first, *machine.start) if one != ACCEPT}
@@ -265,7 +266,7 @@ def depends_on_start_only(program: RowProgram) -> bool:
     )
 
 
-def _is_of_start(program: RowProgram, condition: Condition, looked: Looked) -> bool:
+def _is_of_start(program: RowProgram, condition: RowCondition, looked: ConditionValue) -> bool:
     every = (1 << len(program.names)) - 1
     if looked.at is None:  # the rows so far, or the number of the match
         return looked.name is None or (looked.name == "rows" and looked.variables == every)
@@ -278,6 +279,6 @@ def _is_of_start(program: RowProgram, condition: Condition, looked: Looked) -> b
     )
 
 
-def is_current(at: At, variable: int) -> bool:
+def is_current(at: RowLocation, variable: int) -> bool:
     """Whether it is the row at which a condition of the variable is judged."""
     return at.last and at.place == 0 and bool(at.variables >> variable & 1)

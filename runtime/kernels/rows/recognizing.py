@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime.kernels.rows import automaton
-from neelc.runtime.kernels.rows.automaton import Ints, Matches, Viability
-from neelc.runtime.kernels.rows.backtracking import Judge, Path, Search
+from neelc.runtime.kernels.rows.automaton import Ints, RowMatches, Viability
+from neelc.runtime.kernels.rows.backtracking import ConditionEvaluator, MatchPath, RowSearch
 from neelc.runtime.kernels.rows.letters import letters, reading
 from neelc.runtime.kernels.rows.program import RowProgram, looked_columns, sight
 from neelc.runtime.kernels.rows.walking import (
-    ViableWays,
-    Ways,
-    WindowedWays,
+    RowPaths,
+    ViablePaths,
+    WindowedPaths,
     are_short,
     from_every_row,
     limit_starts,
@@ -40,7 +40,7 @@ Columns = Mapping[str, pa.Array]
 HEAD = np.zeros(1, dtype=np.int64)
 
 
-def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Iterator[Matches]:
+def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Iterator[RowMatches]:
     """The matches in `count` rows, sorted, whose partitions begin at `heads`; in one or more pieces."""
     read = reading(program, columns, heads, count)
     has_window = program.reach is not None or program.rows is not None
@@ -48,7 +48,7 @@ def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) ->
     if has_window and not program.conditions and _is_small(program, len(read.masks)):
         limits = _limits(program, columns, heads, count)
         if many or (program.skip == "NEXT" and are_short(limits)):
-            yield from _together(program, WindowedWays(program.machine, read, heads, limits), heads, count)
+            yield from _together(program, WindowedPaths(program.machine, read, heads, limits), heads, count)
             return
     alphabet, masks = letters(read.masks)
     viability = Viability(program.machine, alphabet)
@@ -62,7 +62,7 @@ def recognize(program: RowProgram, columns: Columns, heads: Ints, count: int) ->
     if program.skip == "PAST" and is_small and offset is None:
         yield matches_past_last_row(viability, states, heads)[0]
         return
-    ways = ViableWays(viability, states, heads, offset)
+    ways = ViablePaths(viability, states, heads, offset)
     if is_small and (program.skip == "NEXT" or many):
         yield from _together(program, ways, heads, count)
     else:
@@ -73,7 +73,7 @@ def _is_small(program: RowProgram, count: int) -> bool:
     return len(program.machine.after) * count <= LARGEST_TABLE
 
 
-def _together(program: RowProgram, ways: Ways, heads: Ints, count: int) -> Iterator[Matches]:
+def _together(program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> Iterator[RowMatches]:
     if program.skip == "NEXT":
         yield from from_every_row(ways, heads, count)[0]
     else:
@@ -81,7 +81,7 @@ def _together(program: RowProgram, ways: Ways, heads: Ints, count: int) -> Itera
 
 
 @dataclass(frozen=True)
-class Piece:
+class PartitionPiece:
     """A piece of one partition, of which `before` rows came earlier and are forgotten. Matches start at the
     row `begin` or later; `number` were found before. More rows may come if it is open."""
 
@@ -92,7 +92,9 @@ class Piece:
     is_open: bool = True
 
 
-def recognize_piece(program: RowProgram, columns: Columns, piece: Piece) -> tuple[Iterator[Matches], int]:
+def recognize_piece(
+    program: RowProgram, columns: Columns, piece: PartitionPiece
+) -> tuple[Iterator[RowMatches], int]:
     """The matches of a piece that are decided, and the row from which on it is not decided where matches
     start: whatever rows come, those before it are done with."""
     if piece.before + piece.begin:
@@ -113,7 +115,7 @@ class _Recognized:
 
     program: RowProgram
     columns: Columns
-    piece: Piece
+    piece: PartitionPiece
     known: int
 
     def __post_init__(self) -> None:
@@ -126,7 +128,7 @@ class _Recognized:
     def letters(self) -> tuple[list[int], Ints]:
         return letters(self.read.masks)
 
-    def windowed(self) -> tuple[Iterator[Matches], int]:
+    def windowed(self) -> tuple[Iterator[RowMatches], int]:
         """A start is decided once a row has come that is outside of its window. No more than the rows inside
         can matter then: it makes no difference that others are missing."""
         program, known, begin = self.program, self.known, self.piece.begin
@@ -136,12 +138,12 @@ class _Recognized:
             return iter(()), begin
         is_small = _is_small(program, len(self.read.masks))
         if program.skip == "NEXT" and not program.conditions and is_small and are_short(limits):
-            ways = WindowedWays(program.machine, self.read, HEAD, limits)
+            ways = WindowedPaths(program.machine, self.read, HEAD, limits)
             limit_starts(ways, begin, decided)
             return from_every_row(ways, HEAD, known)[0], decided
         return self._searched(Viability(program.machine, self.letters[0]), decided)
 
-    def viable(self) -> tuple[Iterator[Matches], int]:
+    def viable(self) -> tuple[Iterator[RowMatches], int]:
         program, begin, known = self.program, self.piece.begin, self.known
         viability = Viability(program.machine, self.letters[0], self.piece.is_open)
         if program.conditions:
@@ -156,7 +158,7 @@ class _Recognized:
         if program.skip == "PAST" and is_small and kind is None:
             matches, decided = matches_past_last_row(viability, states[begin:], HEAD)
             return iter((replace(matches, start=matches.start + begin),)), begin + decided
-        ways = ViableWays(viability, states, HEAD, None if kind is None else kind * count)
+        ways = ViablePaths(viability, states, HEAD, None if kind is None else kind * count)
         limit_starts(ways, begin, known)
         if program.skip == "NEXT" and is_small:
             several, undecided = from_every_row(ways, HEAD, count)
@@ -168,11 +170,11 @@ class _Recognized:
     def _states(self, viability: Viability) -> Ints:
         return viability.states(self.letters[1], self.read.heads, backwards=True)
 
-    def _searched(self, viability: Viability, beyond: int) -> tuple[Iterator[Matches], int]:
+    def _searched(self, viability: Viability, beyond: int) -> tuple[Iterator[RowMatches], int]:
         piece, kind = self.piece, self.read.kind
         offset = None if kind is None else kind * self.known
         search = _search(self.program, self.columns, viability, self._states(viability), piece.before, offset)
-        path = Path(0, piece.count, piece.number + 1, self.known)
+        path = MatchPath(0, piece.count, piece.number + 1, self.known)
         matches, decided = search.matches_from(path, range(piece.begin, beyond), self.next_start)
         return iter((matches,)), decided
 
@@ -184,10 +186,10 @@ def _search(
     states: Ints,
     before: int = 0,
     offset: Ints | None = None,
-) -> Search:
-    judge = Judge(program, {name: columns[name].to_pylist() for name in looked_columns(program)})
+) -> RowSearch:
+    judge = ConditionEvaluator(program, {name: columns[name].to_pylist() for name in looked_columns(program)})
     times = columns[TIME].to_pylist() if program.reach is not None else None
-    return Search(program, viability, states, judge, times, before, offset)
+    return RowSearch(program, viability, states, judge, times, before, offset)
 
 
 def _limits(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Ints:

@@ -12,18 +12,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neelc.runtime.failures import SKIP, Facts
+from neelc.runtime.failures import SKIP, FailureDetails
 from neelc.runtime.kernels.rows.automaton import (
-    Automaton,
     Ints,
-    Matches,
+    RowAutomaton,
     RowFailure,
+    RowMatches,
     Viability,
-    Viable,
+    ViablePlaces,
     listed,
     numbered,
 )
-from neelc.runtime.kernels.rows.letters import Reading
+from neelc.runtime.kernels.rows.letters import RowMasks
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine, RowProgram
 
 # Matches with AFTER MATCH SKIP PAST LAST ROW where no condition depends on the path, in one pass.
@@ -44,7 +44,7 @@ what happens. From PLACES on, place p that goes on with a match is PLACES + 2 p,
 PLACES + 2 p + 1, so the last bit tells which."""
 
 
-class Preference(Automaton):
+class Preference(RowAutomaton):
     """Reads the states of `Viability`."""
 
     def __init__(self, viability: Viability) -> None:
@@ -77,13 +77,13 @@ class Preference(Automaton):
         return int(begun[found[begun] >= PLACES][-1])
 
 
-def choice(choices: Choices, viable: Viable) -> int:
+def choice(choices: Choices, viable: ViablePlaces) -> int:
     """The preferred choice that can be completed.
 
-    >>> ends = Viable(0b10, 0b10)
+    >>> ends = ViablePlaces(0b10, 0b10)
     >>> choice((0, 1, ACCEPT), ends), choice((0, ACCEPT), ends), choice((0,), ends) == NONE
     (1, -1, True)
-    >>> choice((0, ACCEPT), Viable(0, 0b1)) == UNDECIDED, choice((ACCEPT, 0), Viable(0, 0b1))
+    >>> choice((0, ACCEPT), ViablePlaces(0, 0b1)) == UNDECIDED, choice((ACCEPT, 0), ViablePlaces(0, 0b1))
     (True, -1)
     """
     for one in choices:
@@ -94,7 +94,7 @@ def choice(choices: Choices, viable: Viable) -> int:
     return NONE
 
 
-def matches_past_last_row(viability: Viability, states: Ints, heads: Ints) -> tuple[Matches, int]:
+def matches_past_last_row(viability: Viability, states: Ints, heads: Ints) -> tuple[RowMatches, int]:
     """The matches in rows that have these states of `viability`, and how many rows are decided. An open
     partition has one state more, for the row that comes next."""
     preference = Preference(viability)
@@ -107,7 +107,7 @@ def matches_past_last_row(viability: Viability, states: Ints, heads: Ints) -> tu
     begins = np.flatnonzero((taken & (found & 1 == 1)) | (found == EMPTY))
     before = np.concatenate([[0], np.cumsum(taken)])
     lengths = np.diff(before[begins], append=before[-1])
-    return Matches(begins, lengths, (found[taken] - PLACES) >> 1, numbered(begins, heads)), decided
+    return RowMatches(begins, lengths, (found[taken] - PLACES) >> 1, numbered(begins, heads)), decided
 
 
 NextStart = Callable[[int, list[int]], int]
@@ -117,7 +117,7 @@ ROWS_AT_ONCE = 2_000_000
 """About so many rows of matches are held at the same time."""
 
 
-class Ways(Protocol):
+class RowPaths(Protocol):
     """How matches go through rows: `starts` are the rows at which one can begin, `begins` the places that
     take them, ACCEPT for an empty match, UNDECIDED where that depends on rows that have not come."""
 
@@ -128,13 +128,13 @@ class Ways(Protocol):
         """The choices after places, at the next rows, of matches from `starts`."""
 
 
-def limit_starts(ways: Ways, first: int, beyond: int) -> None:
+def limit_starts(ways: RowPaths, first: int, beyond: int) -> None:
     """Matches begin at the row `first` or later, and before `beyond`."""
     kept = slice(*np.searchsorted(ways.starts, [first, beyond]).tolist())
     ways.starts, ways.begins = ways.starts[kept], ways.begins[kept]
 
 
-class ViableWays:
+class ViablePaths:
     """The ways through rows that have these states of `viability`; partitions begin at `heads`. Matches from
     rows of different kinds go through different states: `offset` says where those of each row begin."""
 
@@ -173,7 +173,7 @@ class ViableWays:
         return found
 
 
-def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> tuple[Matches, int | None]:
+def one_by_one(ways: ViablePaths, heads: Ints, next_start: NextStart) -> tuple[RowMatches, int | None]:
     """Each match starts where `next_start` of the one before says, or later. The first row from which it is
     undecided whether one starts; None if there is no such row."""
     tails, states = np.append(heads[1:], ways.count).tolist(), ways.states.tolist()
@@ -207,7 +207,7 @@ def one_by_one(ways: ViableWays, heads: Ints, next_start: NextStart) -> tuple[Ma
     return listed(start, length, found, heads), undecided
 
 
-def from_every_row(ways: Ways, heads: Ints, count: int) -> tuple[Iterator[Matches], int | None]:
+def from_every_row(ways: RowPaths, heads: Ints, count: int) -> tuple[Iterator[RowMatches], int | None]:
     """A match from every row at which one can begin, up to the first row from which that is undecided; None
     if there is no such row. All matches advance together."""
     everywhere = np.arange(len(ways.starts))
@@ -221,7 +221,9 @@ def from_every_row(ways: Ways, heads: Ints, count: int) -> tuple[Iterator[Matche
     return _in_parts(ways, heads, count, everywhere[:decided], lengths[:decided]), undecided
 
 
-def _in_parts(ways: Ways, heads: Ints, count: int, everywhere: Ints, lengths: Ints) -> Iterator[Matches]:
+def _in_parts(
+    ways: RowPaths, heads: Ints, count: int, everywhere: Ints, lengths: Ints
+) -> Iterator[RowMatches]:
     """The matches of these numbers, some at a time."""
     number = numbered(ways.starts, heads)
     piece = np.cumsum(lengths) // ROWS_AT_ONCE
@@ -230,10 +232,10 @@ def _in_parts(ways: Ways, heads: Ints, count: int, everywhere: Ints, lengths: In
         places = np.empty(int(lengths[part].sum()), dtype=np.int64)
         for step, matches, at in _advance(ways, heads, count, part):
             places[offsets[matches - part[0]] + step] = at
-        yield Matches(ways.starts[part], lengths[part], places, number[part])
+        yield RowMatches(ways.starts[part], lengths[part], places, number[part])
 
 
-def _advance(ways: Ways, heads: Ints, count: int, matches: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+def _advance(ways: RowPaths, heads: Ints, count: int, matches: Ints) -> Iterator[tuple[int, Ints, Ints]]:
     """Row by row: the number of the row in its match, the matches that have so many, and their places; those
     that are UNDECIDED go no further."""
     starts, places = ways.starts[matches], ways.begins[matches]
@@ -282,7 +284,7 @@ def leads_nowhere(program: RowProgram, is_missing: bool, start: int) -> RowFailu
         if is_missing
         else "the next match would begin where this one does"
     )
-    return RowFailure(Facts(SKIP, f"AFTER MATCH SKIP TO {program.skip} {names}: {why}"), start)
+    return RowFailure(FailureDetails(SKIP, f"AFTER MATCH SKIP TO {program.skip} {names}: {why}"), start)
 
 
 # Matches one after the other in each partition, in all partitions at the same time.
@@ -310,13 +312,13 @@ class _Lanes:
         return _Lanes(*(column[which] for column in vars(self).values()))
 
 
-def matches_in_lanes(program: RowProgram, ways: Ways, heads: Ints, count: int) -> Matches:
+def matches_in_lanes(program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> RowMatches:
     """The matches of all partitions."""
     return _Run(program, ways, heads, count).run()
 
 
 class _Run:
-    def __init__(self, program: RowProgram, ways: Ways, heads: Ints, count: int) -> None:
+    def __init__(self, program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> None:
         self.program, self.ways, self.heads = program, ways, heads
         self.begin = np.full(count, SEEKING, dtype=np.int64)
         self.begin[ways.starts] = ways.begins
@@ -330,7 +332,7 @@ class _Run:
         self.taken: list[tuple[Ints, Ints]] = []
         self.ended: list[tuple[Ints, Ints, Ints]] = []
 
-    def run(self) -> Matches:
+    def run(self) -> RowMatches:
         while len(self.lanes.number):
             self._seek()
             self._advance()
@@ -338,7 +340,7 @@ class _Run:
         order = np.argsort(number, kind="stable")
         lane, places = _joined(self.taken, 2)
         start = start[order]
-        return Matches(
+        return RowMatches(
             start, length[order], places[np.argsort(lane, kind="stable")], numbered(start, self.heads)
         )
 
@@ -413,10 +415,10 @@ PIECES = 24
 """Windows are short if all rows could be cut into so many pieces of one window."""
 
 
-class WindowedWays:
+class WindowedPaths:
     """The ways through rows that can be read so. A match from row s ends at row `limit[s]` or before."""
 
-    def __init__(self, machine: Machine, read: Reading, heads: Ints, limit: Ints) -> None:
+    def __init__(self, machine: Machine, read: RowMasks, heads: Ints, limit: Ints) -> None:
         self.machine, self.limit = machine, limit
         if are_short(limit):
             found = earliest_in_pieces(machine, read.masks, read.heads, widest(limit))

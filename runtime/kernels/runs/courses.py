@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from neelc.runtime.kernels.events import Events, Numbers, Truths
-from neelc.runtime.kernels.frontier import Frontier, Lists
+from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
+from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.program import FIRST, NEXT, SAME, Closure, Follow
 
 KINDS = {FIRST: 0, NEXT: 1, SAME: 2}
@@ -69,7 +69,7 @@ class Courses:
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class RunPaths:
     """All events of some runs, run by run and in the order of time."""
 
     rows: int
@@ -79,7 +79,7 @@ class Paths:
     kind: NDArray[np.int8]
 
 
-def paths(courses: Courses, nodes: Numbers) -> Paths:
+def paths(courses: Courses, nodes: Numbers) -> RunPaths:
     """
     >>> courses = Courses()
     >>> first = courses.add(np.array([7]), None, 0, FIRST)
@@ -102,19 +102,19 @@ def paths(courses: Courses, nodes: Numbers) -> Paths:
         else:
             node, at = node[left], at[left] - 1
     row = np.repeat(np.arange(len(nodes)), depth)
-    return Paths(len(nodes), row, courses.event[found], courses.state[found], courses.kind[found])
+    return RunPaths(len(nodes), row, courses.event[found], courses.state[found], courses.kind[found])
 
 
-def as_frontier(follow: Follow, found: Paths, frontier: Frontier, events: Events) -> Frontier:
+def as_frontier(follow: Follow, found: RunPaths, frontier: Frontier, events: KernelEvents) -> Frontier:
     """A row for each run, with all its variables, lists and marks; `frontier` is the one row before."""
     variables: dict[str, Numbers] = {}
-    lists: dict[str, Lists] = {}
+    lists: dict[str, EventLists] = {}
     for number, state in enumerate(follow.states):
         if state.list is None:
             variables[state.variable] = _single(found, found.state == number)
     for closure in follow.closures:
         for name, value in _listed(follow, closure, found):
-            if isinstance(value, Lists):
+            if isinstance(value, EventLists):
                 lists[name] = value
             else:
                 variables[name] = value
@@ -125,13 +125,13 @@ def as_frontier(follow: Follow, found: Paths, frontier: Frontier, events: Events
     return Frontier(variables, marks, events.segment[firsts], frontier.choices, lists, {})
 
 
-def _single(found: Paths, mine: Truths) -> Numbers:
+def _single(found: RunPaths, mine: Truths) -> Numbers:
     numbers = np.full(found.rows, -1)
     numbers[found.row[mine]] = found.event[mine]
     return numbers
 
 
-def _listed(follow: Follow, closure: Closure, found: Paths) -> Iterator[tuple[str, Numbers | Lists]]:
+def _listed(follow: Follow, closure: Closure, found: RunPaths) -> Iterator[tuple[str, Numbers | EventLists]]:
     """The lists of a closure, and the names of their first and last elements."""
     states = [n for n, state in enumerate(follow.states) if state.list == closure.variable]
     mine = np.flatnonzero(np.isin(found.state, states))
@@ -145,7 +145,7 @@ def _listed(follow: Follow, closure: Closure, found: Paths) -> Iterator[tuple[st
         taken = np.isin(found.state[mine], [n for n in states if follow.states[n].variable == name])
         pool = np.full(int(length.sum()), -1)
         pool[iteration[taken]] = found.event[mine][taken]
-        known = Lists(pool, begin, np.where(full, length, -1) if closure.optional else length)
+        known = EventLists(pool, begin, np.where(full, length, -1) if closure.optional else length)
         yield closure.variable + inner, known
         yield f"{closure.variable}[1]{inner}", _at(pool, begin, full)
         yield f"{closure.variable}[last]{inner}", _at(pool, begin + length - 1, full)

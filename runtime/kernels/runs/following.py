@@ -10,29 +10,41 @@ import numpy as np
 
 from neelc.runtime.failures import MAX_LISTS, KernelError
 from neelc.runtime.kernels import mentions
-from neelc.runtime.kernels.events import Events, Numbers, Truths, Values
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.folding import Parts, added, begun, ended, folded
-from neelc.runtime.kernels.frontier import Frontier, Lists, both, chosen, place_of, root
-from neelc.runtime.kernels.runs.courses import KINDS, Courses, Paths, as_frontier, paths
+from neelc.runtime.kernels.frontier import EventLists, Frontier, both, chosen, place_of, root
+from neelc.runtime.kernels.runs.courses import KINDS, Courses, RunPaths, as_frontier, paths
 from neelc.runtime.kernels.taking import (
     FAR,
     Candidates,
+    KernelSearch,
     Players,
     Room,
-    Search,
     equation,
     is_own,
     narrowed,
     rooms,
 )
-from neelc.runtime.program import FIRST, LAST, NEXT, SAME, Fold, Follow, Judged, Move, State, Step, Take
+from neelc.runtime.program import (
+    FIRST,
+    LAST,
+    NEXT,
+    SAME,
+    Fold,
+    Follow,
+    Move,
+    MoveCondition,
+    State,
+    Step,
+    Take,
+)
 from neelc.runtime.values.operations import Lookup, holds
 
 # What the moves of runs ask for: worked out once for a step, as there may be many rounds.
 
 
 @dataclass(frozen=True)
-class Needs:
+class StateNeeds:
     """What the runs in a state must remember: variables, and lists whose elements are asked for once more.
     `numbered` are those of the variables that the last event has for ever, if its iteration has that number:
     `b[1]`."""
@@ -60,7 +72,7 @@ class Route:
     follow: Follow
     begin: tuple[Leg, ...]
     legs: tuple[tuple[Leg, ...], ...]
-    needs: tuple[Needs, ...]
+    needs: tuple[StateNeeds, ...]
     folds: tuple[Fold, ...]
 
 
@@ -91,11 +103,11 @@ def _folds(step: Follow) -> tuple[Fold, ...]:
     return tuple(fold for fold in (*step.running, *step.final) if fold.name in named)
 
 
-def needs(step: Follow) -> tuple[Needs, ...]:
+def needs(step: Follow) -> tuple[StateNeeds, ...]:
     """For each state, what the runs in it must remember.
 
-    >>> from neelc.runtime.program import Apply, Column, State, Take
-    >>> less = Apply("<", (Column("a", "x"), Column("c", "x")))
+    >>> from neelc.runtime.program import Apply, ColumnValue, State, Take
+    >>> less = Apply("<", (ColumnValue("a", "x"), ColumnValue("c", "x")))
     >>> takes = (Take("a", "A"), Take("b", "B"), Take("c", "C", where=(less,)))
     >>> moves = tuple(Move(number - 1, number, take) for number, take in enumerate(takes))
     >>> [sorted(one.variables) for one in needs(Follow((State("a"), State("b"), State("c")), moves))]
@@ -114,7 +126,7 @@ def needs(step: Follow) -> tuple[Needs, ...]:
             found[move.source] = wanted
     folds = {fold.name for fold in (*step.running, *step.final)}
     return tuple(
-        Needs(frozenset(names - folds), lists, tuple(_numbered(state, names - folds)))
+        StateNeeds(frozenset(names - folds), lists, tuple(_numbered(state, names - folds)))
         for state, names in zip(step.states, found, strict=True)
     )
 
@@ -158,7 +170,7 @@ BEGIN, END = "#begin", "#end"
 
 
 def first_places(
-    search: Search, take: Take, players: Players, frontier: Frontier, time: Room, is_neighbour: bool
+    search: KernelSearch, take: Take, players: Players, frontier: Frontier, time: Room, is_neighbour: bool
 ) -> Numbers:
     """For each run, the place of the first player that starts late enough."""
     if is_neighbour and _is_last_alone(search, take, frontier):
@@ -168,7 +180,7 @@ def first_places(
 
 
 def last_places(
-    search: Search, take: Take, players: Players, frontier: Frontier, time: Room, is_neighbour: bool
+    search: KernelSearch, take: Take, players: Players, frontier: Frontier, time: Room, is_neighbour: bool
 ) -> Numbers:
     """For each run, the place behind the last player that starts early enough; as a neighbour of its last
     event, if it must be one."""
@@ -186,7 +198,7 @@ def _after(players: Players, times: Numbers) -> Numbers:
     return np.searchsorted(players.start, times, "right")
 
 
-def _is_last_alone(search: Search, take: Take, frontier: Frontier) -> bool:
+def _is_last_alone(search: KernelSearch, take: Take, frontier: Frontier) -> bool:
     """Whether the last event of a run is the latest of all that the next one must come after. Of events that
     last, another one may end later."""
     bounds = take.bounds
@@ -202,7 +214,7 @@ def _known(players: Players, name: str, find: Callable[[], Numbers]) -> Numbers:
     return found
 
 
-def _limits(search: Search) -> Numbers:
+def _limits(search: KernelSearch) -> Numbers:
     """For each event, until when a neighbour of it starts (docs/decisions/0011): up to the end of whatever
     ends first of all that starts after it, and in its own segment."""
     if LIMITS not in search.found:
@@ -220,14 +232,14 @@ def _limits(search: Search) -> Numbers:
 # To look at all events of a run takes as long as the run is. Only what cannot be told by the event that is
 # taken and by what a run remembers is judged in this way.
 
-Run = Callable[[Search, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
 
 PAIR = "#pair"
 """A mark that no pattern has."""
 
 
 def passing(
-    search: Search,
+    search: KernelSearch,
     follow: Follow,
     move: Move,
     courses: Courses,
@@ -262,7 +274,7 @@ def _pieces_to_check(
         begin = end
 
 
-def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move: Move) -> Paths:
+def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move: Move) -> RunPaths:
     """All events of the runs, the new one included."""
     alone = Courses()
     last = paths(alone, alone.add(event, None, move.target, move.iteration))
@@ -270,7 +282,7 @@ def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move:
         return last
     before = paths(courses, node)
     ends = np.cumsum(courses.depth[node])
-    return Paths(
+    return RunPaths(
         len(event),
         np.insert(before.row, ends, last.row),
         np.insert(before.event, ends, last.event),
@@ -279,7 +291,7 @@ def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move:
     )
 
 
-def with_totals(follow: Follow, steps: tuple[Step, ...], found: Frontier, events: Events) -> Frontier:
+def with_totals(follow: Follow, steps: tuple[Step, ...], found: Frontier, events: KernelEvents) -> Frontier:
     """The runs with all that steps ask for of their lists."""
     asked = mentions.of_steps(steps)
     final = (fold for fold in follow.final if fold.name in asked)
@@ -287,7 +299,7 @@ def with_totals(follow: Follow, steps: tuple[Step, ...], found: Frontier, events
     return replace(found, totals=totals)
 
 
-def _list_of(fold: Fold, found: Frontier) -> Lists:
+def _list_of(fold: Fold, found: Frontier) -> EventLists:
     """The list of a fold; to count iterations, that of any of their variables."""
     named = found.lists.get(fold.list)
     first = (lists for name, lists in found.lists.items() if name.startswith(f"{fold.list}."))
@@ -304,7 +316,7 @@ Pairs = tuple[Numbers, Numbers]
 
 
 @dataclass(frozen=True, eq=False)
-class Option:
+class MoveOption:
     """What runs can do next: one of their moves, for those `rows` that may make it; None: for all."""
 
     route: Route
@@ -341,8 +353,8 @@ class Option:
 
 
 def option(
-    search: Search, route: Route, leg: Leg, frontier: Frontier, courses: Courses, run: Run
-) -> Option | None:
+    search: KernelSearch, route: Route, leg: Leg, frontier: Frontier, courses: Courses, run: Run
+) -> MoveOption | None:
     """A move of runs that are all in its source; None if none of them may make it."""
     move, rows = leg.move, None
     if move.least > 1 or move.most is not None:
@@ -360,21 +372,21 @@ def option(
     if leg.asked:
         totals = {fold.name: _total(fold, frontier, search.events) for fold in leg.asked}
         frontier = replace(frontier, totals={**frontier.totals, **totals})
-    return Option(route, leg, rows, _candidates(search, route.follow, move, frontier), courses, run)
+    return MoveOption(route, leg, rows, _candidates(search, route.follow, move, frontier), courses, run)
 
 
-def _total(fold: Fold, frontier: Frontier, events: Events) -> Values:
+def _total(fold: Fold, frontier: Frontier, events: KernelEvents) -> NullableArray:
     return ended(fold, parts_of(fold, frontier, events), events)
 
 
-def parts_of(fold: Fold, frontier: Frontier, events: Events) -> Parts:
+def parts_of(fold: Fold, frontier: Frontier, events: KernelEvents) -> Parts:
     """What a table of runs knows of the lists of a fold."""
     names = [name for name in frontier.totals if name.startswith(f"{fold.name}#")]
     parts = tuple(frontier.totals[f"{fold.name}#{number}"].values for number in range(len(names)))
     return parts or begun(fold, len(frontier), events)
 
 
-def _candidates(search: Search, follow: Follow, move: Move, frontier: Frontier) -> Candidates:
+def _candidates(search: KernelSearch, follow: Follow, move: Move, frontier: Frontier) -> Candidates:
     """The players that are late enough, and not too late."""
     take, players = move.take, search.players(move.take)
     time, place = rooms(take.bounds, frontier, search.timeline)
@@ -398,7 +410,7 @@ def _candidates(search: Search, follow: Follow, move: Move, frontier: Frontier) 
     return these if found is None else replace(these, order=found[0], left=found[1], right=found[2])
 
 
-def _judged(option: Option, judged: Judged, row: Numbers, place: Numbers) -> Truths:
+def _judged(option: MoveOption, judged: MoveCondition, row: Numbers, place: Numbers) -> Truths:
     """The pairs for which a condition holds, or is not asked."""
     frontier = option.these.frontier
     which = np.ones(len(row), bool)
@@ -416,12 +428,12 @@ def _judged(option: Option, judged: Judged, row: Numbers, place: Numbers) -> Tru
     return which
 
 
-def _lookup(option: Option, row: Numbers, place: Numbers) -> Lookup:
+def _lookup(option: MoveOption, row: Numbers, place: Numbers) -> Lookup:
     """What conditions see of a run and the event that it may take."""
     these, grown = option.these, option.leg.grown
     numbers, events = these.players.numbers[place], these.search.events
 
-    def lookup(name: str) -> Numbers | Values | None:
+    def lookup(name: str) -> Numbers | NullableArray | None:
         if name == these.step.variable:
             return numbers
         if name in grown:
@@ -435,7 +447,7 @@ def _lookup(option: Option, row: Numbers, place: Numbers) -> Lookup:
     return lookup
 
 
-def _holds_for_each(option: Option, judged: Judged, row: Numbers, place: Numbers) -> Truths:
+def _holds_for_each(option: MoveOption, judged: MoveCondition, row: Numbers, place: Numbers) -> Truths:
     """Whether a condition holds for each element of a list: from the last one on, back to the first."""
     courses, which = option.courses, np.ones(len(row), bool)
     nodes = option.these.frontier.marks.get(f"#{judged.each}")
@@ -470,12 +482,12 @@ FIRST_TRIED = 1
 """How many candidates of a run are tried at first."""
 
 
-def next_pairs(options: Sequence[Option], rows: int, contiguous: bool) -> list[Pairs]:
+def next_pairs(options: Sequence[MoveOption], rows: int, contiguous: bool) -> list[Pairs]:
     """For each of the options of as many runs, the pairs of a run and an event that it takes."""
     return [all_pairs(one) for one in options] if contiguous else _at_the_next_instant(options, rows)
 
 
-def all_pairs(option: Option) -> Pairs:
+def all_pairs(option: MoveOption) -> Pairs:
     left, right = option.these.left, option.these.right
     return option.fitting(*spread(np.arange(len(left)), left, right))
 
@@ -492,7 +504,7 @@ def spread(row: Numbers, left: Numbers, right: Numbers) -> Pairs:
     return np.repeat(row, counts), np.arange(total) + np.repeat(left - beyond + counts, counts)
 
 
-def _at_the_next_instant(options: Sequence[Option], rows: int) -> list[Pairs]:
+def _at_the_next_instant(options: Sequence[MoveOption], rows: int) -> list[Pairs]:
     best = np.full(rows, FAR)
     found: list[Numbers] = [np.zeros(0, np.int64)] * len(options)
     # What costs nothing comes first: the others need not look further than it.
@@ -511,12 +523,12 @@ def _at_the_next_instant(options: Sequence[Option], rows: int) -> list[Pairs]:
     ]
 
 
-def _starts(option: Option, places: Numbers) -> Numbers:
+def _starts(option: MoveOption, places: Numbers) -> Numbers:
     start = option.these.players.start
     return np.where(places >= 0, start[places], FAR) if len(start) else np.full(len(places), FAR)
 
 
-def _first(option: Option, limit: Numbers) -> Numbers:
+def _first(option: MoveOption, limit: Numbers) -> Numbers:
     """For each run the place of the first player that qualifies and starts by `limit`; -1: none."""
     these = option.these
     left, right, start = these.left.copy(), these.right, these.players.start
@@ -548,7 +560,7 @@ def _first(option: Option, limit: Numbers) -> Numbers:
     return best
 
 
-def _with_ties(option: Option, places: Numbers, best: Numbers) -> Pairs:
+def _with_ties(option: MoveOption, places: Numbers, best: Numbers) -> Pairs:
     """The runs whose first player is at the best instant, and all others that qualify at that instant."""
     start = option.these.players.start
     row = np.flatnonzero(places >= 0)
@@ -571,7 +583,7 @@ Front = Mapping[int, Frontier]
 """Runs, by the state that they are in."""
 
 
-def follow(search: Search, step: Follow, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def follow(search: KernelSearch, step: Follow, frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The matches, in pieces. `frontier` is one row, which has made choices and nothing else."""
     assert len(frontier) == 1 and not frontier.variables, "a run begins with nothing"
     search = search.unowned()
@@ -584,7 +596,9 @@ def follow(search: Search, step: Follow, frontier: Frontier, run: Run) -> Iterat
             yield from _followed(search, replace(start, courses=Courses()), places, frontier)
 
 
-def _followed(search: Search, start: Option, places: Numbers, frontier: Frontier) -> Iterator[Frontier]:
+def _followed(
+    search: KernelSearch, start: MoveOption, places: Numbers, frontier: Frontier
+) -> Iterator[Frontier]:
     """The matches of the runs that start with some of the players."""
     step = start.route.follow
     places = places[_owned(search, start.these.players.numbers[places])]
@@ -601,7 +615,7 @@ def _followed(search: Search, start: Option, places: Numbers, frontier: Frontier
     yield _matches(search, step, courses, frontier)
 
 
-def _owned(search: Search, numbers: Numbers) -> Truths:
+def _owned(search: KernelSearch, numbers: Numbers) -> Truths:
     """A match belongs to where its first event is."""
     low, high = search.events.owned
     start, segment = search.events.start[numbers], search.events.segment[numbers]
@@ -617,12 +631,12 @@ def _note(courses: Courses, step: Follow, state: int, runs: Frontier) -> None:
         courses.note(node if least <= 1 else node[runs.marks[COUNT] >= least])
 
 
-def _matches(search: Search, step: Follow, courses: Courses, frontier: Frontier) -> Frontier:
+def _matches(search: KernelSearch, step: Follow, courses: Courses, frontier: Frontier) -> Frontier:
     found = as_frontier(step, paths(courses, courses.noted()), frontier, search.events)
     return with_totals(step, search.program.steps, found, search.events)
 
 
-def _advanced(search: Search, way: Route, front: Front, courses: Courses, run: Run) -> Front:
+def _advanced(search: KernelSearch, way: Route, front: Front, courses: Courses, run: Run) -> Front:
     """The runs with one more event, in every way that there is."""
     found: dict[int, Frontier] = {}
     for state, runs in front.items():
@@ -654,7 +668,7 @@ def _pieces(front: Front, most: int) -> list[Front]:
     ]
 
 
-def _longer(search: Search, one: Option, row: Numbers, place: Numbers) -> Frontier:
+def _longer(search: KernelSearch, one: MoveOption, row: Numbers, place: Numbers) -> Frontier:
     """The runs of some rows with the players at these places."""
     way, move, before, courses = one.route, one.move, one.these.frontier, one.courses
     numbers = one.these.players.numbers[place]
@@ -693,15 +707,15 @@ def _list_node(name: str, before: Frontier, row: Numbers) -> Numbers:
 
 
 def _totals(
-    way: Route, move: Move, before: Frontier, row: Numbers, numbers: Numbers, events: Events
-) -> dict[str, Values]:
+    way: Route, move: Move, before: Frontier, row: Numbers, numbers: Numbers, events: KernelEvents
+) -> dict[str, NullableArray]:
     """What is known of lists after a move."""
-    state, found = way.follow.states[move.target], dict[str, Values]()
+    state, found = way.follow.states[move.target], dict[str, NullableArray]()
     own = (state.list or "") + state.variable.removeprefix(f"{state.list}[i]")
     for fold in way.folds:
         mine = tuple(part[row] for part in parts_of(fold, before, events))
         begins = fold.column is None and fold.list == state.list and move.iteration != SAME
         if begins or (fold.column is not None and fold.list == own):
             mine = added(fold, mine, numbers, events)
-        found |= {f"{fold.name}#{number}": Values(part) for number, part in enumerate(mine)}
+        found |= {f"{fold.name}#{number}": NullableArray(part) for number, part in enumerate(mine)}
     return found

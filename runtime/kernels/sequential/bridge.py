@@ -15,8 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.failures import INTERNAL, MEMORY, Facts, KernelFailure, too_many_matches
-from neelc.runtime.kernels.sequential.matching import Matcher, Timeline, Ways, first_needed, gathered, tracked
+from neelc.runtime.failures import INTERNAL, MEMORY, FailureDetails, KernelFailure, too_many_matches
+from neelc.runtime.kernels.sequential.matching import (
+    EventInstants,
+    Matcher,
+    PartialSequences,
+    first_needed,
+    gathered,
+    tracked,
+)
 from neelc.runtime.kernels.sequential.program import TIME, SequentialProgram
 
 Batches = Iterator[pa.RecordBatch]
@@ -34,7 +41,7 @@ def sequential(
 
 
 @dataclass(frozen=True, eq=False)
-class Buffer:
+class EventBuffer:
     """Events that wait. In the first `known` rows no match ends that was not found."""
 
     batches: tuple[pa.RecordBatch, ...] = ()
@@ -50,10 +57,10 @@ class Buffer:
 
 
 def _run(program: SequentialProgram, rows_at_once: int, most_matches: int, batches: Batches) -> Batches:
-    buffer, count = Buffer(), 0
+    buffer, count = EventBuffer(), 0
     for batch, is_last in _marked(batches):
         if batch.num_rows:
-            buffer = Buffer((*buffer.batches, batch), buffer.known)
+            buffer = EventBuffer((*buffer.batches, batch), buffer.known)
         # As many new rows as old ones, or what is kept would be read again too often.
         if not buffer.rows or (not is_last and buffer.rows < max(rows_at_once, 2 * buffer.known)):
             continue
@@ -81,7 +88,7 @@ def _marked(batches: Batches) -> Iterator[tuple[pa.RecordBatch, bool]]:
 class _Step:
     """What is found in a buffer. The last instant may go on in the next batch, unless this is the last."""
 
-    def __init__(self, program: SequentialProgram, buffer: Buffer, is_last: bool) -> None:
+    def __init__(self, program: SequentialProgram, buffer: EventBuffer, is_last: bool) -> None:
         self.program, self.buffer, self.is_last = program, buffer, is_last
         self.batch = buffer.joined()
         keys = [self.batch.column(name) for name in program.keys]
@@ -96,32 +103,32 @@ class _Step:
             name: self.batch.column(name).slice(0, self.complete) for name in self.batch.schema.names
         }
         self.matcher = Matcher(program, self.columns, heads[heads < self.complete])
-        self.line: Timeline | None = self.matcher.line() if self.complete else None
+        self.line: EventInstants | None = self.matcher.line() if self.complete else None
 
-    def found(self) -> Iterator[Ways]:
+    def found(self) -> Iterator[PartialSequences]:
         if self.line is not None:
             yield from gathered(self.matcher.matches(self.line, self.buffer.known))
 
-    def rest(self) -> Buffer:
+    def rest(self) -> EventBuffer:
         """What is kept for the matches to come."""
         if self.is_last:
-            return Buffer()
+            return EventBuffer()
         kept = self.complete
         if self.line is not None and self.last_head < self.complete:
             head = int(np.searchsorted(self.line.begin, self.last_head))
             needed = first_needed(self.program, self.line, head)
             if needed < self.line.size:
                 kept = int(self.line.begin[needed])
-        return Buffer((self.batch.slice(kept),), self.complete - kept)
+        return EventBuffer((self.batch.slice(kept),), self.complete - kept)
 
-    def batches(self, found: Ways) -> Batches:
+    def batches(self, found: PartialSequences) -> Batches:
         """The matches as rows, so many for each as it stands for."""
         heavy = np.cumsum(found.weight)
         for first in range(0, int(heavy[-1]), ROWS_IN_BATCH):
             wanted = np.arange(first, min(first + ROWS_IN_BATCH, int(heavy[-1])))
             yield self._batch(found.chosen(np.searchsorted(heavy, wanted, side="right")))
 
-    def _batch(self, found: Ways) -> pa.RecordBatch:
+    def _batch(self, found: PartialSequences) -> pa.RecordBatch:
         assert self.line is not None
         places = {symbol: place for place, symbol in enumerate(tracked(self.program))}
         arrays = {}
@@ -131,7 +138,7 @@ class _Step:
         arrays[TIME] = pa.array(self.line.time[found.end], type=pa.int64())
         return pa.RecordBatch.from_pydict(arrays)
 
-    def key_text(self, found: Ways) -> dict[str, str | None]:
+    def key_text(self, found: PartialSequences) -> dict[str, str | None]:
         assert self.line is not None
         row = int(self.line.begin[found.end[0]])
         values = {key: self.columns[key][row].as_py() for key in self.program.keys}
@@ -145,7 +152,11 @@ def _explained(program: SequentialProgram) -> Iterator[None]:
     except KernelFailure as failure:
         raise failure.about(part=program.label) from failure
     except MemoryError as error:
-        facts = Facts(MEMORY, "a worker has not enough memory for the events of a window", program.label)
+        facts = FailureDetails(
+            MEMORY, "a worker has not enough memory for the events of a window", program.label
+        )
         raise KernelFailure(facts) from error
     except Exception as error:
-        raise KernelFailure(Facts(INTERNAL, f"{type(error).__name__}: {error}", program.label)) from error
+        raise KernelFailure(
+            FailureDetails(INTERNAL, f"{type(error).__name__}: {error}", program.label)
+        ) from error

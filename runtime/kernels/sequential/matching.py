@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neelc.runtime.coding import coded
-from neelc.runtime.failures import COUNT_OVERFLOW, Facts, KernelFailure
-from neelc.runtime.kernels.events import Events
+from neelc.runtime.failures import COUNT_OVERFLOW, FailureDetails, KernelFailure
+from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.sequential.program import BITS, CURRENT, LAST, PREVIOUS, TIME, SequentialProgram
-from neelc.runtime.program import Apply, Column, Value
+from neelc.runtime.program import Apply, ColumnValue, Value
 from neelc.runtime.values.operations import Lookup, holds
 
 # Events as instants: which symbols the events of each instant emit.
@@ -50,7 +50,7 @@ class Emitters:
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class EventInstants:
     """Instants of events that are sorted by key and time. `begin` are their first rows, `time` their times;
     `first` says which are the first of their key."""
 
@@ -74,7 +74,7 @@ class Timeline:
         return tuple(one.count > 0 for one in self.emitters)
 
 
-def timeline(time: Ints, bits: Ints, heads: Ints, symbols: int) -> Timeline:
+def timeline(time: Ints, bits: Ints, heads: Ints, symbols: int) -> EventInstants:
     """The instants of events whose keys begin at the rows `heads`.
 
     >>> rows = np.array([5, 5, 7, 5]), np.array([1, 3, 2, 1]), np.array([0, 3])
@@ -93,10 +93,10 @@ def timeline(time: Ints, bits: Ints, heads: Ints, symbols: int) -> Timeline:
         rows = np.flatnonzero(bits >> symbol & 1)
         count = np.bincount(instant[rows], minlength=len(begin))
         emitters.append(Emitters(rows, np.cumsum(count) - count, count))
-    return Timeline(begin, time[begin], is_head[begin], tuple(emitters))
+    return EventInstants(begin, time[begin], is_head[begin], tuple(emitters))
 
 
-def reversed_in_time(line: Timeline) -> tuple[Bools, tuple[Bools, ...]]:
+def reversed_in_time(line: EventInstants) -> tuple[Bools, tuple[Bools, ...]]:
     """The first instants of keys and the instants of symbols, read from the end."""
     return line.last[::-1], tuple(one[::-1] for one in line.is_emitted)
 
@@ -198,7 +198,7 @@ HEAVIEST = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class PartialSequences:
     """Partial matches: the instant that comes next, the state, the instant of the end that is known already,
     how many matches it stands for, and for each of the tracked symbols the row of its event."""
 
@@ -211,34 +211,36 @@ class Ways:
     def __len__(self) -> int:
         return len(self.instant)
 
-    def chosen(self, which: Ints | Bools) -> Ways:
-        return Ways(*(getattr(self, one.name)[which] for one in fields(self)))
+    def chosen(self, which: Ints | Bools) -> PartialSequences:
+        return PartialSequences(*(getattr(self, one.name)[which] for one in fields(self)))
 
-    def times(self, counts: Ints) -> Ways:
+    def times(self, counts: Ints) -> PartialSequences:
         """Each standing for so many times as many matches."""
         if len(counts) and int(self.weight.max()) > HEAVIEST // int(counts.max()):
-            raise KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
+            raise KernelFailure(FailureDetails(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
         return replace(self, weight=self.weight * counts)
 
-    def tracking(self, place: int, rows: Ints) -> Ways:
+    def tracking(self, place: int, rows: Ints) -> PartialSequences:
         changed = self.rows.copy()
         changed[:, place] = rows
         return replace(self, rows=changed)
 
 
-def joined(parts: Sequence[Ways]) -> Ways:
-    return Ways(*(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Ways)))
+def joined(parts: Sequence[PartialSequences]) -> PartialSequences:
+    return PartialSequences(
+        *(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(PartialSequences))
+    )
 
 
-def pieces(ways: Ways) -> Iterator[Ways]:
+def pieces(ways: PartialSequences) -> Iterator[PartialSequences]:
     """Not too many at once."""
     for low in range(0, len(ways), MOST_TOGETHER):
         yield ways.chosen(np.arange(low, min(low + MOST_TOGETHER, len(ways))))
 
 
-def gathered(found: Iterator[Ways]) -> Iterator[Ways]:
+def gathered(found: Iterator[PartialSequences]) -> Iterator[PartialSequences]:
     """Not too few at once, either."""
-    waiting: list[Ways] = []
+    waiting: list[PartialSequences] = []
     for ways in found:
         waiting.append(ways)
         if sum(map(len, waiting)) >= ENOUGH:
@@ -248,10 +250,10 @@ def gathered(found: Iterator[Ways]) -> Iterator[Ways]:
         yield joined(waiting)
 
 
-class Window:
+class MatchWindow:
     """Whether the ends of a match are close enough."""
 
-    def __init__(self, program: SequentialProgram, line: Timeline) -> None:
+    def __init__(self, program: SequentialProgram, line: EventInstants) -> None:
         self.reach, self.rows = program.reach, program.rows
         # Both ends are known to be in order, so that their distance cannot overflow without a sign.
         self.time = line.time.astype(np.int64).view(np.uint64)
@@ -286,7 +288,7 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Stretches:
+class ClosureStretches:
     """Of a state that a closure goes round in: the tracked places of its symbols; for each instant the first
     of those up to it between which there is no choice but to go round; the instants at which other states
     lead to this one."""
@@ -296,22 +298,24 @@ class Stretches:
     entries: Ints
 
 
-class Backward:
+class BackwardMatcher:
     """Finds the matches of a program without conditions; `tracked` are the symbols whose last events are
     wanted, None for the last event of all."""
 
-    def __init__(self, program: SequentialProgram, line: Timeline, tracked: tuple[int | None, ...]) -> None:
+    def __init__(
+        self, program: SequentialProgram, line: EventInstants, tracked: tuple[int | None, ...]
+    ) -> None:
         self.line, self.tracked = line, tracked
         self.accepting = program.automaton.accepting
         self.edges: list[Edge] = [
             (source or None, symbol, to) for source, symbol, to in program.automaton.edges
         ]
         self.starts = latest_starts(self.edges, program.automaton.states, line.first, line.is_emitted)
-        self.window = Window(program, line)
+        self.window = MatchWindow(program, line)
         self.into = {edge[2]: [one for one in self.edges if one[2] == edge[2]] for edge in self.edges}
         self.stretches = {state: self._stretches(state) for state in self.into}
 
-    def matches(self, ends: Bools) -> Iterator[Ways]:
+    def matches(self, ends: Bools) -> Iterator[PartialSequences]:
         """The matches that end at these instants."""
         for state in self.accepting:
             instants = np.flatnonzero(ends & self.window.holds(self.starts[state], np.arange(self.line.size)))
@@ -327,12 +331,12 @@ class Backward:
                 if open_ways:
                     waiting += pieces(joined(open_ways))
 
-    def _beginning(self, instants: Ints, state: int) -> Ways:
+    def _beginning(self, instants: Ints, state: int) -> PartialSequences:
         states = np.full(len(instants), state)
         rows = np.full((len(instants), len(self.tracked)), ABSENT, dtype=np.int64)
-        return Ways(instants, states, instants, np.ones_like(instants), rows)
+        return PartialSequences(instants, states, instants, np.ones_like(instants), rows)
 
-    def _step(self, ways: Ways) -> tuple[list[Ways], list[Ways]]:
+    def _step(self, ways: PartialSequences) -> tuple[list[PartialSequences], list[PartialSequences]]:
         """The ways, one event longer: those that are complete, and those that are not."""
         done, going = [], []
         for state in np.unique(ways.state).tolist():
@@ -347,17 +351,19 @@ class Backward:
                     done.append(taken)
                 else:
                     states = np.full(len(taken), source)
-                    going.append(Ways(taken.instant - 1, states, taken.end, taken.weight, taken.rows))
+                    going.append(
+                        PartialSequences(taken.instant - 1, states, taken.end, taken.weight, taken.rows)
+                    )
         return done, going
 
-    def _is_possible(self, ways: Ways, source: int | None, symbol: int) -> Bools:
+    def _is_possible(self, ways: PartialSequences, source: int | None, symbol: int) -> Bools:
         possible = self.line.is_emitted[symbol][ways.instant]
         if source is None:
             return possible & self.window.holds(ways.instant, ways.end)
         possible = possible & ~self.line.first[ways.instant]
         return possible & self.window.holds(self.starts[source][ways.instant - 1], ways.end)
 
-    def _taking(self, ways: Ways, symbol: int) -> Ways:
+    def _taking(self, ways: PartialSequences, symbol: int) -> PartialSequences:
         """The ways with an event of the symbol: with each one if it is wanted which, else with any."""
         emitters = self.line.emitters[symbol]
         wanted = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
@@ -374,7 +380,7 @@ class Backward:
             opened = opened.tracking(place, np.where(known == ABSENT, rows, known))
         return joined([closed, opened])
 
-    def _stretches(self, state: int) -> Stretches | None:
+    def _stretches(self, state: int) -> ClosureStretches | None:
         """For a state that a closure goes round in: where it has no choice, and where others lead to it."""
         loops = [symbol for source, symbol, to in self.into[state] if source == to]
         if not loops:
@@ -390,9 +396,9 @@ class Backward:
                 before = np.concatenate([[ABSENT], self.starts[source][:-1]])[: line.size]
                 is_entry |= line.is_emitted[symbol] & (before >= 0)
         wanted = [place for place, one in enumerate(self.tracked) if one is None or one in loops]
-        return Stretches(wanted, begin, np.flatnonzero(is_entry))
+        return ClosureStretches(wanted, begin, np.flatnonzero(is_entry))
 
-    def _along(self, ways: Ways, state: int) -> tuple[Ways, Ways]:
+    def _along(self, ways: PartialSequences, state: int) -> tuple[PartialSequences, PartialSequences]:
         """Ways in a state, those in a closure gone round as long as there is no choice: where they are then,
         and before that at each instant at which they could come from elsewhere, and then must."""
         stretches = self.stretches.get(state)
@@ -405,7 +411,7 @@ class Backward:
         leaving = replace(going.chosen(which), instant=stretches.entries[places])
         return joined([staying, replace(going, instant=stretches.begin[going.instant])]), leaving
 
-    def _entries(self, ways: Ways, stretches: Stretches) -> tuple[Ints, Ints]:
+    def _entries(self, ways: PartialSequences, stretches: ClosureStretches) -> tuple[Ints, Ints]:
         """The first of the entries that each way comes by inside the window, and how many there are."""
         begin = stretches.begin[ways.instant]
         low = np.maximum(begin + 1, self.window.lowest(begin, ways.end))
@@ -413,7 +419,7 @@ class Backward:
         count = np.searchsorted(stretches.entries, ways.instant, side="right") - first
         return first, np.maximum(count, 0)
 
-    def _entering(self, ways: Ways) -> int:
+    def _entering(self, ways: PartialSequences) -> int:
         """How many ways there would be one step further, because of closures."""
         found = 0
         for state, stretches in self.stretches.items():
@@ -431,12 +437,16 @@ FEW = 1_000
 """So many instances are not worth the search for equal ones."""
 
 
-class Forward:
+class ForwardMatcher:
     """Finds the matches of a program; `tracked` are the symbols whose last events are wanted or asked for,
     None for the last event of all. `Ways.end` is the start of a way here: the end that is known."""
 
     def __init__(
-        self, program: SequentialProgram, line: Timeline, tracked: tuple[int | None, ...], events: Events
+        self,
+        program: SequentialProgram,
+        line: EventInstants,
+        tracked: tuple[int | None, ...],
+        events: KernelEvents,
     ) -> None:
         self.line, self.tracked, self.events = line, tracked, events
         automaton = program.automaton
@@ -448,14 +458,14 @@ class Forward:
             symbol: [one.test for one in program.conditions if one.symbol == symbol]
             for symbol in range(len(program.names))
         }
-        self.window = Window(program, line)
+        self.window = MatchWindow(program, line)
         self.ends = _earliest_ends(program, line)
 
-    def matches(self, ends: Bools) -> Iterator[Ways]:
+    def matches(self, ends: Bools) -> Iterator[PartialSequences]:
         """The matches that end at these instants."""
         instants = np.flatnonzero(self._can_go_on(0, np.arange(self.line.size), np.arange(self.line.size)))
         rows = np.full((len(instants), len(self.tracked)), ABSENT, dtype=np.int64)
-        every = Ways(instants, np.zeros_like(instants), instants, np.ones_like(instants), rows)
+        every = PartialSequences(instants, np.zeros_like(instants), instants, np.ones_like(instants), rows)
         waiting = list(pieces(every))
         while waiting:
             for found, going in self._step(waiting.pop()):
@@ -473,7 +483,7 @@ class Forward:
         inside[end < 0] = False
         return inside
 
-    def _step(self, ways: Ways) -> Iterator[tuple[Ways, Ways]]:
+    def _step(self, ways: PartialSequences) -> Iterator[tuple[PartialSequences, PartialSequences]]:
         done, going = [], []
         for state in np.unique(ways.state).tolist():
             here = ways.chosen(ways.state == state)
@@ -483,21 +493,25 @@ class Forward:
                     continue
                 if to in self.accepting:
                     inside = taken.chosen(self.window.holds(taken.end, taken.instant))
-                    done.append(Ways(inside.end, inside.state, inside.instant, inside.weight, inside.rows))
+                    done.append(
+                        PartialSequences(inside.end, inside.state, inside.instant, inside.weight, inside.rows)
+                    )
                 going.append(self._moved(taken, to))
         if going:
             finished = joined(done) if done else going[0].chosen(np.zeros(0, dtype=np.int64))
             yield finished, joined(going)
 
-    def _moved(self, ways: Ways, state: int) -> Ways:
+    def _moved(self, ways: PartialSequences, state: int) -> PartialSequences:
         """At the next instant of the key, if the match can be completed from there."""
         if state not in self.out_of:
             return ways.chosen(np.zeros(0, dtype=np.int64))
         ways = ways.chosen(~self.line.last[ways.instant])
-        moved = Ways(ways.instant + 1, np.full(len(ways), state), ways.end, ways.weight, ways.rows)
+        moved = PartialSequences(
+            ways.instant + 1, np.full(len(ways), state), ways.end, ways.weight, ways.rows
+        )
         return moved.chosen(self._can_go_on(state, moved.instant, moved.end))
 
-    def _taking(self, ways: Ways, symbol: int) -> Ways:
+    def _taking(self, ways: PartialSequences, symbol: int) -> PartialSequences:
         emitters = self.line.emitters[symbol]
         wanted = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
         if not wanted and not self.tests[symbol]:
@@ -511,7 +525,7 @@ class Forward:
             ways = ways.tracking(place, rows)
         return ways
 
-    def _seen(self, ways: Ways, rows: Ints) -> Lookup:
+    def _seen(self, ways: PartialSequences, rows: Ints) -> Lookup:
         def lookup(name: str) -> Ints:
             if name == CURRENT:
                 return rows
@@ -521,7 +535,7 @@ class Forward:
         return lookup
 
 
-def _earliest_ends(program: SequentialProgram, line: Timeline) -> Ints:
+def _earliest_ends(program: SequentialProgram, line: EventInstants) -> Ints:
     """For each state and instant: the earliest instant at which a match can end that takes this one next."""
     automaton = program.automaton
     edges: list[Edge] = [
@@ -534,7 +548,7 @@ def _earliest_ends(program: SequentialProgram, line: Timeline) -> Ints:
     return np.where(found >= 0, line.size - 1 - found, ABSENT)
 
 
-def _merged(ways: Ways) -> Ways:
+def _merged(ways: PartialSequences) -> PartialSequences:
     """Ways that differ in nothing that is asked for are one."""
     if len(ways) < FEW:
         return ways
@@ -546,8 +560,8 @@ def _merged(ways: Ways) -> Ways:
     kept = ways.chosen(order[begin])
     weight = np.add.reduceat(ways.weight[order], begin)
     if float(ways.weight.astype(np.float64).sum()) > HEAVIEST:
-        raise KernelFailure(Facts(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
-    return Ways(kept.instant, kept.state, kept.end, weight, kept.rows)
+        raise KernelFailure(FailureDetails(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
+    return PartialSequences(kept.instant, kept.state, kept.end, weight, kept.rows)
 
 
 Arrays = Mapping[str, pa.Array]
@@ -561,25 +575,25 @@ class Matcher:
     columns: Arrays
     heads: Ints
 
-    def line(self) -> Timeline:
+    def line(self) -> EventInstants:
         time = np.asarray(self.columns[TIME]).astype(np.int64, copy=False)
         bits = np.asarray(self.columns[BITS].fill_null(0)).astype(np.int64, copy=False)
         return timeline(time, bits, self.heads, len(self.program.names))
 
-    def matches(self, line: Timeline, from_row: int = 0) -> Iterator[Ways]:
+    def matches(self, line: EventInstants, from_row: int = 0) -> Iterator[PartialSequences]:
         """The matches that end in rows from `from_row` on."""
         ends = line.begin >= from_row
-        finder = Forward if self.program.conditions else Backward
-        if finder is Backward:
-            yield from Backward(self.program, line, tracked(self.program)).matches(ends)
+        finder = ForwardMatcher if self.program.conditions else BackwardMatcher
+        if finder is BackwardMatcher:
+            yield from BackwardMatcher(self.program, line, tracked(self.program)).matches(ends)
         else:
-            yield from Forward(self.program, line, tracked(self.program), self._events()).matches(ends)
+            yield from ForwardMatcher(self.program, line, tracked(self.program), self._events()).matches(ends)
 
-    def _events(self) -> Events:
+    def _events(self) -> KernelEvents:
         names = {one.name for condition in self.program.conditions for one in _columns(condition.test)}
         none = np.zeros(0, dtype=np.int64)
         values = coded({name: self.columns[name] for name in names}, self.program.codings)
-        return Events(none, none, none, {}, values, (none, none))
+        return KernelEvents(none, none, none, {}, values, (none, none))
 
 
 def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
@@ -593,16 +607,16 @@ def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
     return tuple(sorted(asked, key=lambda symbol: -1 if symbol is None else symbol))
 
 
-def _columns(value: Value) -> Iterator[Column]:
+def _columns(value: Value) -> Iterator[ColumnValue]:
     match value:
-        case Column():
+        case ColumnValue():
             yield value
         case Apply(operands=operands):
             for operand in operands:
                 yield from _columns(operand)
 
 
-def first_needed(program: SequentialProgram, line: Timeline, head: int) -> int:
+def first_needed(program: SequentialProgram, line: EventInstants, head: int) -> int:
     """The first instant, from `head` on, that a match which ends after all these instants can have."""
     last = line.size - 1
     edges: list[Edge] = [(source or None, symbol, to) for source, symbol, to in program.automaton.edges]

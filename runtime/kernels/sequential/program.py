@@ -19,7 +19,7 @@ TIME, BITS = "time", "bits"
 
 
 @dataclass(frozen=True)
-class Automaton:
+class SymbolAutomaton:
     """A deterministic automaton over symbols: each sequence of symbols takes one way at most.
 
     An edge is (state, symbol, next state). It begins in state 0, to which no edge leads. From every state an
@@ -32,7 +32,7 @@ class Automaton:
 
 
 @dataclass(frozen=True)
-class Taken:
+class SymbolOutput:
     """A column of the result: the value of an input column at the last event that emitted `symbol`; for None
     at the last event of the match."""
 
@@ -42,7 +42,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Condition:
+class SymbolCondition:
     """What an event must meet besides its bit to emit `symbol`, given the events before it."""
 
     symbol: int
@@ -54,11 +54,11 @@ class SequentialProgram:
     """A clause. `keys` are the columns that partition the events. A match has at most `rows` events, and the
     column `time` differs by at most `reach` between its ends. Columns in one of `codings` are compared."""
 
-    automaton: Automaton
+    automaton: SymbolAutomaton
     names: tuple[str, ...]
     keys: tuple[str, ...]
-    outputs: tuple[Taken, ...]
-    conditions: tuple[Condition, ...] = ()
+    outputs: tuple[SymbolOutput, ...]
+    conditions: tuple[SymbolCondition, ...] = ()
     codings: tuple[tuple[str, ...], ...] = ()
     reach: int | None = None
     rows: int | None = None

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neelc.runtime.columns import Bools, Ints
-from neelc.runtime.failures import MAX_LISTS, Facts, KernelFailure
+from neelc.runtime.failures import MAX_LISTS, FailureDetails, KernelFailure
 from neelc.runtime.kernels.snapshots.program import (
     AVERAGE,
     COUNT,
@@ -24,7 +24,7 @@ from neelc.runtime.kernels.snapshots.program import (
     LEAST,
     LIST,
     SUM,
-    Folded,
+    SnapshotAggregate,
 )
 
 # Folds over many ranges of rows at once, in time that grows with the logarithm of the ranges' lengths.
@@ -37,7 +37,7 @@ State = tuple[Array, ...]
 """Partial folds, one for each place: arrays of the same length."""
 
 
-class Fold(Protocol):
+class Monoid(Protocol):
     """An associative operation with a neutral element."""
 
     @property
@@ -56,7 +56,7 @@ def take(state: State, places: Ints) -> State:
     return tuple(part[places] for part in state)
 
 
-def over_ranges(fold: Fold, values: State, low: Ints, high: Ints) -> State:
+def over_ranges(fold: Monoid, values: State, low: Ints, high: Ints) -> State:
     """The folds over `values[low:high]`, of all ranges.
 
     Level k has the folds over 2^k neighbours; it is made of the level before, and is then forgotten. A range
@@ -101,7 +101,7 @@ def _put(state: State, places: Ints, new: State) -> None:
 # nodes above it. That takes O(log n) for each row and each stretch, and nothing is subtracted.
 
 
-def over_covers(fold: Fold, values: State, first: Ints, beyond: Ints, count: int) -> State:
+def over_covers(fold: Monoid, values: State, first: Ints, beyond: Ints, count: int) -> State:
     """For each of `count` stretches the fold over the rows with `first` <= stretch < `beyond`.
 
     >>> from neelc.runtime.kernels.snapshots.aggregating import Extreme
@@ -132,7 +132,7 @@ def over_covers(fold: Fold, values: State, first: Ints, beyond: Ints, count: int
     return total
 
 
-def _noted(fold: Fold, values: State, nodes: Ints, rows: Ints, count: int) -> State:
+def _noted(fold: Monoid, values: State, nodes: Ints, rows: Ints, count: int) -> State:
     """For each of `count` nodes the fold over the rows that are noted there."""
     order = np.argsort(nodes, kind="stable")
     beyond = np.cumsum(np.bincount(nodes, minlength=count))
@@ -144,7 +144,7 @@ def _noted(fold: Fold, values: State, nodes: Ints, rows: Ints, count: int) -> St
 
 
 @dataclass(frozen=True)
-class Stretches:
+class SnapshotStretches:
     """The stretches that have a valid event, in the order of keys and of time.
 
     `begin` and `end` are times, `key` the numbers of keys. Of the rows, in the order of keys and starts,
@@ -166,7 +166,7 @@ class Stretches:
     def __len__(self) -> int:
         return len(self.begin)
 
-    def fold(self, fold: Fold, values: State) -> State:
+    def fold(self, fold: Monoid, values: State) -> State:
         """For each stretch the fold over the values of the rows that are valid in it."""
         if self.by_end is None:
             # Who begins first ends first: the valid rows are neighbours.
@@ -190,7 +190,7 @@ def _prefix(values: Ints) -> Ints:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(values, dtype=np.int64)])
 
 
-def stretches(key: Ints, start: Ints, end: Ints) -> Stretches:
+def stretches(key: Ints, start: Ints, end: Ints) -> SnapshotStretches:
     """The stretches of rows that are sorted by the number of their key and their start. Each row has its
     start before its end.
 
@@ -215,7 +215,7 @@ def stretches(key: Ints, start: Ints, end: Ints) -> Stretches:
     begin, finish = _times(
         starts, sorted_ends, start, end if by_end is None else end[by_end], instants, place
     )
-    return Stretches(
+    return SnapshotStretches(
         begin, finish, key[some_row], started, ended, by_end, instants, place, starts, ends
     )  # fmt: skip
 
@@ -255,7 +255,7 @@ def _codes(key: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
 # How many different values are valid in each stretch of time.
 
 
-def count_distinct(stretches: Stretches, values: Ints, known: Bools) -> Ints:
+def count_distinct(stretches: SnapshotStretches, values: Ints, known: Bools) -> Ints:
     """Of the rows that are `known`, the number of different `values` in each stretch.
 
     A value is there as long as one of its rows is: the valid times of its rows, put together, are a few
@@ -289,7 +289,7 @@ MOST_LISTED = 20_000_000
 """Values in the lists of one call. A window of n events has n for each of them."""
 
 
-def listed(stretches: Stretches, column: pa.Array) -> pa.Array:
+def listed(stretches: SnapshotStretches, column: pa.Array) -> pa.Array:
     """For each stretch the list of the values of its valid rows, NULLs included.
 
     >>> from neelc.runtime.kernels.snapshots.aggregating import stretches
@@ -305,7 +305,7 @@ def listed(stretches: Stretches, column: pa.Array) -> pa.Array:
             f"functions of users are given {total} values, those of all valid events at every instant, "
             f"which is more than {MOST_LISTED}; a shorter window has fewer"
         )
-        raise KernelFailure(Facts(MAX_LISTS, message, limit=MOST_LISTED, number=total))
+        raise KernelFailure(FailureDetails(MAX_LISTS, message, limit=MOST_LISTED, number=total))
     rows = np.repeat(np.arange(len(first)), lengths)
     within = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     instant = first[rows] + within
@@ -397,7 +397,7 @@ def limbs_of(column: pa.Array) -> list[Ints]:
     return [low & _MASK, (low >> 32) & _MASK, high & _MASK, high >> 32]
 
 
-def sums_of(stretches: Stretches, column: pa.Array) -> list[Ints]:
+def sums_of(stretches: SnapshotStretches, column: pa.Array) -> list[Ints]:
     """The sums of a column over the valid rows of each stretch, as limbs that have not been carried."""
     return [stretches.difference(limb) for limb in limbs_of(column)]
 
@@ -449,11 +449,11 @@ _GREATEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Sum:
+class ExactSum:
     """Sums of DOUBLEs with what rounding lost of them: Knuth's exact sum of two, again and again.
 
     >>> huge, one = (np.array([1e16]), np.zeros(1)), (np.array([1.0]), np.zeros(1))
-    >>> total = Sum().combine(Sum().combine(huge, one), one)
+    >>> total = ExactSum().combine(ExactSum().combine(huge, one), one)
     >>> float(total[0][0] - 1e16)
     2.0
     """
@@ -524,7 +524,9 @@ class Moments:
             return both, joined_mean, squares + other_squares + extra
 
 
-def aggregate(folded: Folded, columns: Mapping[str, pa.Array], stretches: Stretches) -> pa.Array:
+def aggregate(
+    folded: SnapshotAggregate, columns: Mapping[str, pa.Array], stretches: SnapshotStretches
+) -> pa.Array:
     """The results of an aggregate, one for each stretch. NULLs do not count; functions of users see them."""
     if folded.column is None:
         return pa.array(stretches.started - stretches.ended)
@@ -562,14 +564,16 @@ def _floats(column: pa.Array, known: Bools) -> Floats:
     return np.where(known, values, 0.0)
 
 
-def _sum(column: pa.Array, known: Bools, stretches: Stretches) -> Floats:
+def _sum(column: pa.Array, known: Bools, stretches: SnapshotStretches) -> Floats:
     values = _floats(column, known)
-    total, _ = stretches.fold(Sum(), (values, np.zeros_like(values)))
+    total, _ = stretches.fold(ExactSum(), (values, np.zeros_like(values)))
     found: Floats = total  # type: ignore[assignment]
     return found
 
 
-def _exact(folded: Folded, column: pa.Array, count: Ints, stretches: Stretches) -> pa.Array:
+def _exact(
+    folded: SnapshotAggregate, column: pa.Array, count: Ints, stretches: SnapshotStretches
+) -> pa.Array:
     limbs, empty = sums_of(stretches, column), count == 0
     divisor = count if folded.function == AVERAGE else None
     if pa.types.is_decimal(column.type):
@@ -580,7 +584,9 @@ def _exact(folded: Folded, column: pa.Array, count: Ints, stretches: Stretches) 
     return _doubles(_divided(as_double(limbs), count), empty)
 
 
-def _extreme(sign: int, column: pa.Array, known: Bools, count: Ints, stretches: Stretches) -> pa.Array:
+def _extreme(
+    sign: int, column: pa.Array, known: Bools, count: Ints, stretches: SnapshotStretches
+) -> pa.Array:
     numbers, back = ordered(column)
     fold = Extreme(sign)
     (neutral,) = fold.neutral(1)
@@ -591,7 +597,7 @@ def _extreme(sign: int, column: pa.Array, known: Bools, count: Ints, stretches: 
 
 
 def _deviation(
-    name: str, column: pa.Array, known: Bools, count: Ints, stretches: Stretches
+    name: str, column: pa.Array, known: Bools, count: Ints, stretches: SnapshotStretches
 ) -> pa.Array:  # fmt: skip
     values = _floats(column, known)
     alone = known.astype(np.float64)

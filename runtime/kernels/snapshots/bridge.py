@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from neelc.runtime import columns as segments
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Ints, times
-from neelc.runtime.failures import INTERNAL, MEMORY, UNSORTED, Facts, KernelFailure
+from neelc.runtime.failures import INTERNAL, MEMORY, UNSORTED, FailureDetails, KernelFailure
 from neelc.runtime.kernels.snapshots.aggregating import aggregate, stretches
 from neelc.runtime.kernels.snapshots.program import FOREVER, LIST, CoalesceProgram, SnapshotProgram
 
@@ -132,7 +132,7 @@ def check_order(program: AnyProgram, rows: pa.RecordBatch, key: Ints, start: Int
         row = int(falls[0])
         text = {name: str(rows.column(name)[row].as_py())[:200] for name in program.keys}
         raise KernelFailure(
-            Facts(UNSORTED, "the rows of a key are not in the order of their start", key=text)
+            FailureDetails(UNSORTED, "the rows of a key are not in the order of their start", key=text)
         )
 
 
@@ -151,9 +151,9 @@ def explained(program: AnyProgram) -> Iterator[None]:
         raise failure.about(part=program.label or None) from failure
     except MemoryError as error:
         message = "a worker has not enough memory for the events that are valid together"
-        raise KernelFailure(Facts(MEMORY, message, program.label or None)) from error
+        raise KernelFailure(FailureDetails(MEMORY, message, program.label or None)) from error
     except Exception as error:
-        facts = Facts(INTERNAL, f"{type(error).__name__}: {error}", program.label or None)
+        facts = FailureDetails(INTERNAL, f"{type(error).__name__}: {error}", program.label or None)
         raise KernelFailure(facts) from error
 
 

@@ -16,7 +16,7 @@ FOREVER = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Folded:
+class SnapshotAggregate:
     """An aggregate: the column of its argument, None for count(*), and the name of its results.
 
     `decimal` is the precision and the scale of a result that is DECIMAL.
@@ -42,7 +42,7 @@ class SnapshotProgram:
     """
 
     keys: tuple[str, ...]
-    aggregates: tuple[Folded, ...]
+    aggregates: tuple[SnapshotAggregate, ...]
     chunk: int | None = None
     label: str = ""
 

@@ -9,12 +9,12 @@ from itertools import combinations
 from neelc.ir.conditions import names_in
 from neelc.ir.expressions import (
     Aggregate,
-    At,
     Binary,
     Cast,
-    Each,
+    EveryElement,
     Expr,
     Index,
+    ListElement,
     MatchProperty,
     Variable,
     is_many,
@@ -37,10 +37,10 @@ from neelc.ir.types import (
 )
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan import steps as s
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.blocks_to_steps import check_step
 from neelc.pattern.plan.columns import EventColumns
-from neelc.pattern.plan.counting.stages import Asked, NoChain, Sequence, Stage, sequence
+from neelc.pattern.plan.counting.stages import NoChain, SequenceStage, StageCondition, StageSequence, sequence
 from neelc.pattern.plan.kernel_plan import (
     START,
     KernelPlan,
@@ -54,7 +54,7 @@ from neelc.pattern.plan.kernel_values import NUMBERS, KernelValues, NotInKernel,
 from neelc.pattern.plan.lists import BEFORE, CURRENT, element
 from neelc.pattern.plan.lists import FIRST as FIRST_ELEMENT
 from neelc.pattern.plan.lists import LAST as LAST_ELEMENT
-from neelc.pattern.plan.order import Order
+from neelc.pattern.plan.order import StepOrder
 from neelc.pattern.plan.plan_to_program import plan_to_steps
 from neelc.pattern.plan.steps import types_of_variables
 from neelc.runtime.kernels import mentions
@@ -69,16 +69,27 @@ from neelc.runtime.kernels.counting.chain import (
     SUM,
     TARGET,
     Chain,
+    ChainEnding,
     ChainMove,
     ChainState,
-    Counting,
-    Ending,
+    CountingProgram,
     Tally,
     mentioned,
 )
-from neelc.runtime.program import Absent, Apply, Bounds, Column, Output, Program, Step, Take, Value, Within
+from neelc.runtime.program import (
+    Absent,
+    Apply,
+    Bounds,
+    ColumnValue,
+    PatternProgram,
+    Step,
+    Take,
+    Value,
+    VariableOutput,
+    Within,
+)
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import Context
+from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.reference.results import is_over_matches
 from neelc.scalar.type_of import type_of
 from neelc.syntax.print_patterns import as_written
@@ -96,7 +107,7 @@ COMPARED = (STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ, BOOLEAN)
 
 
 @dataclass(frozen=True)
-class Tallied:
+class TalliedAggregate:
     """An aggregate of RETURN, and the tally for it; `type` is that of the values of an extreme."""
 
     node: Expr
@@ -104,7 +115,9 @@ class Tallied:
     type: DataType
 
 
-def grouping(query: Match, found: Sequence, keys: tuple[Key, ...]) -> tuple[frozenset[str], frozenset[str]]:
+def grouping(
+    query: Match, found: StageSequence, keys: tuple[Key, ...]
+) -> tuple[frozenset[str], frozenset[str]]:
     """The variables that results are grouped by: those that must be pinned, and those of which only a key
     is asked, which all events have in common; raises `NoChain`."""
     pins, keyed = set[str](), set[str]()
@@ -117,15 +130,17 @@ def grouping(query: Match, found: Sequence, keys: tuple[Key, ...]) -> tuple[froz
     return frozenset(pins), frozenset(keyed - pins)
 
 
-def _refuse_group(expression: Expr, found: Sequence) -> None:
+def _refuse_group(expression: Expr, found: StageSequence) -> None:
     names = names_in(expression)
     singles = {stage.variable for stage in found.stages if not stage.listed and stage.least == 1}
-    special = any(isinstance(node, At | Each | MatchProperty | Aggregate) for node in walk(expression))
+    special = any(
+        isinstance(node, ListElement | EveryElement | MatchProperty | Aggregate) for node in walk(expression)
+    )
     if special or not names or not names <= singles:
         raise NoChain(f"grouping by `{expression}`")
 
 
-def tallies(query: Match, found: Sequence, columns: EventColumns) -> tuple[Tallied, ...]:
+def tallies(query: Match, found: StageSequence, columns: EventColumns) -> tuple[TalliedAggregate, ...]:
     """The aggregates of RETURN, each once; raises `NoChain`."""
     over = [output.expression for output in query.outputs if is_over_matches(output.expression)]
     nodes = dict.fromkeys(node for expression in over for node in _aggregates(expression))
@@ -165,7 +180,9 @@ def _aggregates(node: Node) -> Iterator[Expr]:
             yield from _aggregates(child)
 
 
-def _tallied(whole: Expr, name: str, stages: dict[str, Stage], columns: EventColumns) -> Tallied:
+def _tallied(
+    whole: Expr, name: str, stages: dict[str, SequenceStage], columns: EventColumns
+) -> TalliedAggregate:
     node = whole.operand if isinstance(whole, Cast) else whole
     assert isinstance(node, Aggregate)
     function = FUNCTIONS.get(node.name)
@@ -179,7 +196,7 @@ def _tallied(whole: Expr, name: str, stages: dict[str, Stage], columns: EventCol
     elif function in (SUM, AVERAGE) and node.type not in (BIGINT, DOUBLE):
         raise NotInKernel(str(node))
     if argument is None:
-        return Tallied(whole, Tally(name, COUNT, wide=wide), BIGINT)
+        return TalliedAggregate(whole, Tally(name, COUNT, wide=wide), BIGINT)
     inner = argument
     while isinstance(inner, Cast) and inner.implicit and function in (SUM, AVERAGE):
         inner = inner.operand
@@ -195,43 +212,50 @@ def _of_list(
     inner: Aggregate,
     function: str,
     name: str,
-    stages: dict[str, Stage],
+    stages: dict[str, SequenceStage],
     columns: EventColumns,
-) -> Tallied:
+) -> TalliedAggregate:
     found = list_fold(inner, columns)
     if (function, inner.name) not in OF_LISTS or found.running or found.variable not in stages:
         raise NotInKernel(str(node))
     counts = inner.name == "count"
     tally = Tally(name, function, found.variable, found.fold.column, counts, listed=True)
-    return Tallied(node, tally, inner.type or BIGINT)
+    return TalliedAggregate(node, tally, inner.type or BIGINT)
 
 
 def _of_event(
-    node: Aggregate, argument: Expr, function: str, name: str, stages: dict[str, Stage], columns: EventColumns
-) -> Tallied:
+    node: Aggregate,
+    argument: Expr,
+    function: str,
+    name: str,
+    stages: dict[str, SequenceStage],
+    columns: EventColumns,
+) -> TalliedAggregate:
     argument, picks = _picked(argument)
     names, kind = names_in(argument), type_of(argument)
-    if len(names) != 1 or any(isinstance(one, At | Each | MatchProperty) for one in walk(argument)):
+    if len(names) != 1 or any(
+        isinstance(one, ListElement | EveryElement | MatchProperty) for one in walk(argument)
+    ):
         raise NotInKernel(str(node))
     (event,) = names
     variable = event if picks is None else event.removesuffix(f"[{CURRENT}]")
     stage = stages.get(variable)
     if stage is None or stage.listed is (picks is None):
         raise NotInKernel(str(node))
-    if stage.least == 0 and evaluate(argument, Context({event: None})) is not None:
+    if stage.least == 0 and evaluate(argument, EvaluationContext({event: None})) is not None:
         raise NotInKernel(str(node))
     if kind not in NUMBERS:
         if function != COUNT or not (kind in COMPARED or isinstance(kind, Decimal)):
             raise NotInKernel(str(node))
         argument = Binary("=", argument, argument)  # NULL where the argument is, and a truth value elsewhere
     column = columns.column(argument, event).name
-    return Tallied(node, Tally(name, function, variable, column, picks=picks), kind)
+    return TalliedAggregate(node, Tally(name, function, variable, column, picks=picks), kind)
 
 
 def _picked(argument: Expr) -> tuple[Expr, str | None]:
     """An argument about the first event of a list, or its last one, as one about any of its events; and which
     it is. None if it is about no list, or about more than one event of it."""
-    found = {node for node in walk(argument) if isinstance(node, At)}
+    found = {node for node in walk(argument) if isinstance(node, ListElement)}
     if len(found) != 1:
         return argument, None
     (at,) = found
@@ -263,7 +287,7 @@ LEADER = "^"
 
 
 @dataclass(frozen=True)
-class When:
+class ConditionTiming:
     """How a condition is judged, and at which stage; CROSS: at the boundary after it."""
 
     kind: str
@@ -271,11 +295,11 @@ class When:
 
 
 @dataclass(frozen=True)
-class View:
+class ChainView:
     """A chain that begins at the stage `begin`: the stages before it have no events. `pins` are variables
     that are pinned; LEADER, if the first event is."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[SequenceStage, ...]
     begin: int
     pins: frozenset[str]
 
@@ -290,16 +314,16 @@ class View:
         return self.leads and stage == self.begin and name == self.stages[stage].first
 
 
-def when(asked: Asked, view: View) -> When | None:
+def when(asked: StageCondition, view: ChainView) -> ConditionTiming | None:
     """How a condition is judged; None if it cannot be.
 
     >>> from neelc.pattern.plan.counting.stages import sequence
     >>> from neelc.pattern.rules.examples import query
     >>> text = "SEQ(A a, B+ b[], C c) WHERE a.x < b[1].x AND b[i].x > b[i-1].x AND a.x < c.x RETURN count(*)"
     >>> found = sequence(query(text), (), "SECOND")
-    >>> [when(asked, View(found.stages, 0, frozenset())) for asked in found.conditions]
-    [None, When(kind='cross', stage=0), When(kind='inner', stage=1)]
-    >>> [when(asked, View(found.stages, 0, frozenset([LEADER]))).kind for asked in found.conditions]
+    >>> [when(asked, ChainView(found.stages, 0, frozenset())) for asked in found.conditions]
+    [None, ConditionTiming(kind='cross', stage=0), ConditionTiming(kind='inner', stage=1)]
+    >>> [when(asked, ChainView(found.stages, 0, frozenset([LEADER]))).kind for asked in found.conditions]
     ['enter', 'enter', 'inner']
     """
     numbered = [(name, _stage_of(name, view)) for name in sorted(names_in(asked.expression))]
@@ -313,40 +337,44 @@ def when(asked: Asked, view: View) -> When | None:
         return _when_of_list(asked.of_list, unknown, view)
     match sorted(unknown):
         case []:
-            return When(PINS)
+            return ConditionTiming(PINS)
         case [stage]:
             return _when_of_stage(view.stages[stage], unknown[stage], stage)
         case [stage, other] if other == stage + 1:
             ends = unknown[stage] <= {view.stages[stage].last}
-            return When(CROSS, stage) if ends and unknown[other] <= {view.stages[other].first} else None
+            return (
+                ConditionTiming(CROSS, stage)
+                if ends and unknown[other] <= {view.stages[other].first}
+                else None
+            )
     return None
 
 
-def _stage_of(name: str, view: View) -> int | None:
+def _stage_of(name: str, view: ChainView) -> int | None:
     for number, stage in enumerate(view.stages):
         if name == stage.variable or (stage.listed and name.startswith(f"{stage.variable}[")):
             return number
     return None
 
 
-def _when_of_list(variable: str, unknown: dict[int, set[str]], view: View) -> When | None:
+def _when_of_list(variable: str, unknown: dict[int, set[str]], view: ChainView) -> ConditionTiming | None:
     number = next(n for n, stage in enumerate(view.stages) if stage.variable == variable)
     if number < view.begin:
-        return When(PINS, number)  # an empty list has no element to be judged
+        return ConditionTiming(PINS, number)  # an empty list has no element to be judged
     names = unknown.get(number, set())
     current, earlier = element(variable, CURRENT), element(variable, BEFORE)
     if set(unknown) - {number} or names - {current, earlier}:
         return None
-    return When(INNER if earlier in names else ELEMENT, number)
+    return ConditionTiming(INNER if earlier in names else ELEMENT, number)
 
 
-def _when_of_stage(stage: Stage, names: set[str], number: int) -> When | None:
+def _when_of_stage(stage: SequenceStage, names: set[str], number: int) -> ConditionTiming | None:
     if names <= {stage.first}:
-        return When(ENTER, number)
-    return When(LEAVE, number) if names <= {stage.last} else None
+        return ConditionTiming(ENTER, number)
+    return ConditionTiming(LEAVE, number) if names <= {stage.last} else None
 
 
-def begins(stages: tuple[Stage, ...]) -> Iterator[int]:
+def begins(stages: tuple[SequenceStage, ...]) -> Iterator[int]:
     """The stages that a match can begin with: all before them may be empty."""
     for number, stage in enumerate(stages):
         yield number
@@ -354,7 +382,7 @@ def begins(stages: tuple[Stage, ...]) -> Iterator[int]:
             return
 
 
-def pinned(found: Sequence, wanted: frozenset[str]) -> frozenset[str]:
+def pinned(found: StageSequence, wanted: frozenset[str]) -> frozenset[str]:
     """What must be pinned so that all conditions can be judged, beside `wanted`; raises `NoChain`.
 
     >>> from neelc.pattern.plan.counting.stages import sequence
@@ -374,33 +402,33 @@ def pinned(found: Sequence, wanted: frozenset[str]) -> frozenset[str]:
     return pins
 
 
-def _options(asked: Asked, found: Sequence) -> list[str]:
+def _options(asked: StageCondition, found: StageSequence) -> list[str]:
     """What could be pinned for a condition: events that are in every match."""
     singles = [stage.variable for stage in found.stages if not stage.listed and stage.least == 1]
     return [LEADER, *(name for name in singles if name in names_in(asked.expression))]
 
 
-def _is_judged(asked: Asked, found: Sequence, pins: frozenset[str]) -> bool:
-    return all(when(asked, View(found.stages, begin, pins)) for begin in begins(found.stages))
+def _is_judged(asked: StageCondition, found: StageSequence, pins: frozenset[str]) -> bool:
+    return all(when(asked, ChainView(found.stages, begin, pins)) for begin in begins(found.stages))
 
 
 # Chains for the kernel that counts: states, the moves between them, and what is asked at each.
 
-Judged = tuple[tuple[Asked, When], ...]
+Judged = tuple[tuple[StageCondition, ConditionTiming], ...]
 
 
 @dataclass(frozen=True)
-class Making:
+class ChainParts:
     """What a chain is made of. `absent` has the steps of each negation of the sequence."""
 
-    found: Sequence
-    view: View
+    found: StageSequence
+    view: ChainView
     judged: Judged
-    value: Callable[[Asked], Value]
+    value: Callable[[StageCondition], Value]
     absent: tuple[Absent, ...]
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[SequenceStage, ...]:
         return self.found.stages
 
     def at(self, kind: str, number: int, names: Mapping[str, str]) -> tuple[Value, ...]:
@@ -419,16 +447,21 @@ class Making:
         return tuple(found)
 
 
-def _is_across(one: When, source: int, target: int) -> bool:
+def _is_across(one: ConditionTiming, source: int, target: int) -> bool:
     if one.kind == ENTER:
         return source < one.stage <= target
     return one.kind in (LEAVE, CROSS) and source <= one.stage < target
 
 
-def chain(found: Sequence, view: View, value: Callable[[Asked], Value], absent: tuple[Absent, ...]) -> Chain:
+def chain(
+    found: StageSequence,
+    view: ChainView,
+    value: Callable[[StageCondition], Value],
+    absent: tuple[Absent, ...],
+) -> Chain:
     """The chain of the matches that begin with one stage."""
     judged = tuple(_judged(found, view))
-    making = Making(found, view, judged, value, absent)
+    making = ChainParts(found, view, judged, value, absent)
     numbers = _numbers(making)
     states = tuple(_state(making, stage) for stage, _ in numbers)
     moves = (*_inner_moves(making, numbers), *_outer_moves(making, numbers))
@@ -447,7 +480,7 @@ def chain(found: Sequence, view: View, value: Callable[[Asked], Value], absent: 
     )
 
 
-def _judged(found: Sequence, view: View) -> Iterator[tuple[Asked, When]]:
+def _judged(found: StageSequence, view: ChainView) -> Iterator[tuple[StageCondition, ConditionTiming]]:
     stages = [stage.variable for stage in found.stages]
     for asked in found.conditions:
         if asked.if_there is None or stages.index(asked.if_there) >= view.begin:
@@ -460,7 +493,7 @@ Level = tuple[int, int]
 """A stage and a number of elements; the last stands for all greater ones, too, if the list has no end."""
 
 
-def _numbers(making: Making) -> dict[Level, int]:
+def _numbers(making: ChainParts) -> dict[Level, int]:
     levels = [
         (number, level)
         for number in range(making.view.begin, len(making.stages))
@@ -469,7 +502,7 @@ def _numbers(making: Making) -> dict[Level, int]:
     return {level: number for number, level in enumerate(levels)}
 
 
-def _state(making: Making, number: int) -> ChainState:
+def _state(making: ChainParts, number: int) -> ChainState:
     stage = making.stages[number]
     names = {element(stage.variable, CURRENT): TARGET}
     is_pinned = stage.variable in making.view.pins and number > making.view.begin
@@ -477,7 +510,7 @@ def _state(making: Making, number: int) -> ChainState:
     return ChainState(stage.variable, stage.role, where, stage.variable if is_pinned else None)
 
 
-def _inner_moves(making: Making, numbers: Mapping[Level, int]) -> Iterator[ChainMove]:
+def _inner_moves(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[ChainMove]:
     """From one element of a list to the next."""
     for (number, level), state in numbers.items():
         stage = making.stages[number]
@@ -489,11 +522,11 @@ def _inner_moves(making: Making, numbers: Mapping[Level, int]) -> Iterator[Chain
             yield ChainMove(state, state, where)
 
 
-def _may_leave(stage: Stage, level: int) -> bool:
+def _may_leave(stage: SequenceStage, level: int) -> bool:
     return level >= stage.least
 
 
-def _outer_moves(making: Making, numbers: Mapping[Level, int]) -> Iterator[ChainMove]:
+def _outer_moves(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[ChainMove]:
     """From one component to the next, or past some that need not be there."""
     for (source, level), state in numbers.items():
         if not _may_leave(making.stages[source], level):
@@ -509,7 +542,7 @@ def _outer_moves(making: Making, numbers: Mapping[Level, int]) -> Iterator[Chain
                 break
 
 
-def _unless_pinned(making: Making, names: dict[str, str], target: int) -> dict[str, str]:
+def _unless_pinned(making: ChainParts, names: dict[str, str], target: int) -> dict[str, str]:
     """A pinned event has its own name in conditions: then they may need only one event of the step."""
     known = {name for name in names if name in making.view.pins}
     if making.view.leads:
@@ -517,7 +550,7 @@ def _unless_pinned(making: Making, names: dict[str, str], target: int) -> dict[s
     return {name: end for name, end in names.items() if name not in known}
 
 
-def _checks(making: Making, source: int, target: int) -> tuple[Absent, ...]:
+def _checks(making: ChainParts, source: int, target: int) -> tuple[Absent, ...]:
     gaps = [before for before, _ in making.found.gaps]
     return tuple(
         _checked(making, step, source, target)
@@ -526,7 +559,7 @@ def _checks(making: Making, source: int, target: int) -> tuple[Absent, ...]:
     )
 
 
-def _checked(making: Making, step: Absent, source: int, target: int) -> Absent:
+def _checked(making: ChainParts, step: Absent, source: int, target: int) -> Absent:
     """A negation for a step from one stage to another: it may look at these two only. What else it comes
     after, or before, lies beyond them; what is passed is not there."""
     ends = {making.stages[source].last, making.stages[target].first}
@@ -539,7 +572,7 @@ def _checked(making: Making, step: Absent, source: int, target: int) -> Absent:
     return Absent(kept)
 
 
-def _near(making: Making, step: Step, source: int, target: int) -> Step:
+def _near(making: ChainParts, step: Step, source: int, target: int) -> Step:
     """A step of a negation, without bounds that lie beyond those of the step it is for."""
     if not isinstance(step, Take) or step.when or step.until:
         raise NoChain("a negation of more than a sequence")
@@ -549,15 +582,15 @@ def _near(making: Making, step: Step, source: int, target: int) -> Step:
     return replace(step, bounds=replace(step.bounds, after=after, before=before))
 
 
-def _endings(making: Making, numbers: Mapping[Level, int]) -> Iterator[Ending]:
+def _endings(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[ChainEnding]:
     for (number, level), state in numbers.items():
         stage, later = making.stages[number], making.stages[number + 1 :]
         if _may_leave(stage, level) and all(one.least == 0 for one in later):
             names = _unless_pinned(making, {stage.last: SOURCE}, number)
-            yield Ending(state, making.across(number, len(making.stages), names))
+            yield ChainEnding(state, making.across(number, len(making.stages), names))
 
 
-def _pins_of_chain(making: Making) -> Iterator[Take]:
+def _pins_of_chain(making: ChainParts) -> Iterator[Take]:
     """Steps that bind what is pinned, each after the one before, all conditions with the last."""
     view, stages = making.view, making.stages
     first = stages[view.begin : view.begin + 1] if view.leads else ()
@@ -575,12 +608,12 @@ def _pins_of_chain(making: Making) -> Iterator[Take]:
 def renamed(value: Value, names: Mapping[str, str]) -> Value:
     """The value with other names for variables.
 
-    >>> renamed(Apply(">", (Column("b[i]", "x"), Column("a", "x"))), {"b[i]": TARGET}).operands[0]
-    Column(variable='>', name='x')
+    >>> renamed(Apply(">", (ColumnValue("b[i]", "x"), ColumnValue("a", "x"))), {"b[i]": TARGET}).operands[0]
+    ColumnValue(variable='>', name='x')
     """
     match value:
-        case Column(variable, name):
-            return Column(names.get(variable, variable), name)
+        case ColumnValue(variable, name):
+            return ColumnValue(names.get(variable, variable), name)
         case Apply(operation, operands, type):
             return Apply(operation, tuple(renamed(operand, names) for operand in operands), type)
     return value
@@ -591,15 +624,15 @@ class AggregatePlan:
     """The plan of a query whose matches are counted. `planned.program` is a `Counting`."""
 
     planned: KernelPlan
-    tallied: tuple[Tallied, ...]
+    tallied: tuple[TalliedAggregate, ...]
 
     @property
-    def program(self) -> Counting:
-        assert isinstance(self.planned.program, Counting)
+    def program(self) -> CountingProgram:
+        assert isinstance(self.planned.program, CountingProgram)
         return self.planned.program
 
 
-def sentence(program: Program) -> str:
+def sentence(program: PatternProgram) -> str:
     """How a program counts, for explanations.
 
     >>> from neelc.pattern.rules.examples import query
@@ -607,7 +640,7 @@ def sentence(program: Program) -> str:
     >>> print(sentence(aggregate_plan(query(text), (), "SECOND").program))
     matches are counted, not enumerated: for each first event, one pass over the events of its window.
     """
-    assert isinstance(program, Counting)
+    assert isinstance(program, CountingProgram)
     chain = program.chains[0]
     pinned = [take.variable for take in chain.pins]
     if not pinned:
@@ -637,7 +670,7 @@ def aggregate_plan(query: Match, keys: tuple[Key, ...], unit: str) -> AggregateP
     """
     try:
         return _planned(query, keys, unit)
-    except (NoChain, NotInKernel, Unsupported):
+    except (NoChain, NotInKernel, UnsupportedQuery):
         return None
 
 
@@ -657,17 +690,17 @@ def _planned(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan:
     absent = tuple(step for step in checks.steps if isinstance(step, Absent))
     values = KernelValues(columns, _absent(found))
 
-    def value(asked: Asked) -> Value:
+    def value(asked: StageCondition) -> Value:
         return values.value(asked.expression)
 
     chains = tuple(
-        replace(chain(found, View(found.stages, begin, pins), value, absent), ends=ends)
+        replace(chain(found, ChainView(found.stages, begin, pins), value, absent), ends=ends)
         for begin in begins(found.stages)
     )
     made = tallies(query, found, columns)
     counted = tuple(one.tally for one in made)
     roles = {stage.variable: stage.role for stage in found.stages}
-    program = Counting(
+    program = CountingProgram(
         mentioned(chains, counted),
         _outputs(query, columns, plan),
         tuple(role.name for role in plan.roles),
@@ -687,7 +720,7 @@ def _planned(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan:
     return AggregatePlan(planned, made)
 
 
-def _pins(found: Sequence, grouped: frozenset[str]) -> tuple[frozenset[str], str | None]:
+def _pins(found: StageSequence, grouped: frozenset[str]) -> tuple[frozenset[str], str | None]:
     """What is pinned, and the variable that matches end with, if results are grouped by it: that is known at
     the end without being pinned. A window is measured from the first event, which is pinned then."""
     first = {found.stages[begin].variable for begin in begins(found.stages)}
@@ -698,7 +731,7 @@ def _pins(found: Sequence, grouped: frozenset[str]) -> tuple[frozenset[str], str
     return pins, None if ends in pins else ends
 
 
-def _refuse_open_negations(found: Sequence) -> None:
+def _refuse_open_negations(found: StageSequence) -> None:
     """A negation before the first event, or after the last, looks as far as the window reaches."""
     for before, _ in found.gaps:
         if all(stage.least == 0 for stage in found.stages[:before]):
@@ -707,17 +740,17 @@ def _refuse_open_negations(found: Sequence) -> None:
             raise NoChain("a negation after the last event")
 
 
-def _skeleton(query: Match, found: Sequence, unit: str) -> s.Plan:
+def _skeleton(query: Match, found: StageSequence, unit: str) -> s.Plan:
     """The plan as far as others ask for it: who is bound to what, and the negations."""
-    order = Order(found.block, found.known, found.roles)
+    order = StepOrder(found.block, found.known, found.roles)
     steps: list[s.Step] = []
     for stage in found.stages:
         if stage.listed:
             name = element(stage.variable, CURRENT)
-            body = (s.Take(name, stage.role),)
-            steps.append(s.Repeat(stage.variable, (name,), body, body, stage.least, stage.most))
+            body = (s.PlannedTake(name, stage.role),)
+            steps.append(s.PlannedRepeat(stage.variable, (name,), body, body, stage.least, stage.most))
         else:
-            steps.append(s.Take(stage.variable, stage.role))
+            steps.append(s.PlannedTake(stage.variable, stage.role))
     checks = (check_step(order, check) for _, check in found.gaps)
     return s.Plan(
         (*steps, *checks),
@@ -731,14 +764,14 @@ def _skeleton(query: Match, found: Sequence, unit: str) -> s.Plan:
     )
 
 
-def _absent(found: Sequence) -> frozenset[str]:
+def _absent(found: StageSequence) -> frozenset[str]:
     """The names that may have no event."""
     lists = [stage.variable for stage in found.stages if stage.listed]
     ends = (element(name, place) for name in lists for place in (FIRST_ELEMENT, LAST_ELEMENT, BEFORE))
     return frozenset((*ends, *(stage.variable for stage in found.stages if stage.least == 0)))
 
 
-def _outputs(query: Match, columns: EventColumns, plan: s.Plan) -> tuple[Output, ...]:
+def _outputs(query: Match, columns: EventColumns, plan: s.Plan) -> tuple[VariableOutput, ...]:
     """A struct for each variable that results are grouped by."""
     fields: dict[str, dict[str, str]] = {}
     for output in query.outputs:
@@ -749,4 +782,4 @@ def _outputs(query: Match, columns: EventColumns, plan: s.Plan) -> tuple[Output,
                 name = START if is_time or reference is None else columns.column(reference, variable).name
                 fields.setdefault(variable, {})[name] = name
     names = struct_names(plan.variables)
-    return tuple(Output(one, names[one], tuple(found.items())) for one, found in fields.items())
+    return tuple(VariableOutput(one, names[one], tuple(found.items())) for one, found in fields.items())

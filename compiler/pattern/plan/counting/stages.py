@@ -10,8 +10,8 @@ from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.analysis.regions import ANY_MATCH, Facts
-from neelc.pattern.plan.blocks import Block, Item, Known, keyed_attributes, known
+from neelc.pattern.analysis.regions import ANY_MATCH, QueryFacts
+from neelc.pattern.plan.blocks import Block, BlockVariables, PlacedVariable, keyed_attributes, known
 from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
 from neelc.pattern.plan.kernel_values import has_lists
 from neelc.pattern.plan.lists import CURRENT, FIRST, LAST, element, ranges
@@ -26,7 +26,7 @@ class NoChain(Exception):
 
 
 @dataclass(frozen=True)
-class Stage:
+class SequenceStage:
     """A component of a SEQ: an event, or a list of `least` to `most` events. One of a single event that need
     not be there has `least` 0."""
 
@@ -56,7 +56,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Asked:
+class StageCondition:
     """A condition. One of a list is about each of its elements; one that is asked only `if_there` is about
     a component that need not be."""
 
@@ -66,28 +66,28 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Sequence:
+class StageSequence:
     """Stages in their order; `gaps` has for each negation how many stages come before it."""
 
-    stages: tuple[Stage, ...]
-    conditions: tuple[Asked, ...]
+    stages: tuple[SequenceStage, ...]
+    conditions: tuple[StageCondition, ...]
     gaps: tuple[tuple[int, Block], ...]
     width: int | None
     counted: bool
     block: Block
     roles: EventRoles
-    known: Known
+    known: BlockVariables
 
     def stage_of(self, name: str) -> int | None:
         """The number of the stage that a name belongs to."""
         return next((n for n, stage in enumerate(self.stages) if _belongs(name, stage)), None)
 
 
-def _belongs(name: str, stage: Stage) -> bool:
+def _belongs(name: str, stage: SequenceStage) -> bool:
     return name == stage.variable or (stage.listed and name.startswith(f"{stage.variable}["))
 
 
-def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> Sequence:
+def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
     """The stages of a query; raises `NoChain`, or `Unsupported` as other plans do.
 
     >>> from neelc.pattern.rules.examples import query
@@ -102,7 +102,7 @@ def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> Sequence:
     width, counted = _window(query, unit)
     block, repeats = pattern_to_blocks(query, unit)
     block = without_key_equalities(block, keys)
-    facts = Facts(lambda: query)
+    facts = QueryFacts(lambda: query)
     roles = event_roles(block, {type.name: type for type in query.types})
     about = known(block, facts, keyed_attributes(keys))
     if repeats or about.lasting:
@@ -116,7 +116,7 @@ def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> Sequence:
     if len(before) != len(block.checks) or any(check.wanted or check.when for check in block.checks):
         raise NoChain("a check that is no negation between two components")
     gaps = tuple(zip(before, block.checks, strict=True))
-    return Sequence(stages, conditions, gaps, width, counted, block, roles, about)
+    return StageSequence(stages, conditions, gaps, width, counted, block, roles, about)
 
 
 def _refuse(query: Match) -> None:
@@ -138,25 +138,25 @@ def _window(query: Match, unit: str) -> tuple[int | None, bool]:
     return min(widths) if widths else (None, False)
 
 
-def _stage(part: p.Pattern, items: dict[str, Item], roles: EventRoles) -> Stage:
+def _stage(part: p.Pattern, items: dict[str, PlacedVariable], roles: EventRoles) -> SequenceStage:
     inner = part.part if isinstance(part, p.Optional | p.Repeat) else part
     if not isinstance(inner, p.Event) or inner.within is not None:
         raise NoChain(f"the part {part}")
     match part:
         case p.Event(variable=str(variable)) if part.within is None:
-            return Stage(variable, roles.of[items[variable]])
+            return SequenceStage(variable, roles.of[items[variable]])
         case p.Optional(p.Event(variable=str(variable))) if part.within is None:
-            return Stage(variable, roles.of[items[variable]], least=0)
+            return SequenceStage(variable, roles.of[items[variable]], least=0)
         case p.Repeat(_, least, most, str(variable)) if part.within is None and most != 0:
             loop = items[variable].loop
             assert loop is not None, "a closure has a loop"
-            found = Stage(variable, roles.of[loop.body.items[0]], least, most, listed=True)
+            found = SequenceStage(variable, roles.of[loop.body.items[0]], least, most, listed=True)
             if found.levels <= MOST_LEVELS:
                 return found
     raise NoChain(f"the part {part}")
 
 
-def _conditions(block: Block, roles: EventRoles, variables: dict[object, str]) -> Iterator[Asked]:
+def _conditions(block: Block, roles: EventRoles, variables: dict[object, str]) -> Iterator[StageCondition]:
     lists = [(item.variable, item.loop.body) for item in block.items if item.loop is not None]
     for owner, inner in [(None, block), *lists]:
         for condition in inner.conditions:
@@ -168,4 +168,4 @@ def _conditions(block: Block, roles: EventRoles, variables: dict[object, str]) -
                 raise NoChain(f"the condition `{condition.expression}`")
             if_there = variables[condition.when] if condition.when else None
             ranged = owner if owner in ranges(condition.expression) else None
-            yield Asked(condition.expression, ranged, if_there)
+            yield StageCondition(condition.expression, ranged, if_there)

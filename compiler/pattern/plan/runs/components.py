@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from neelc.pattern.plan.blocks import Block, Item, Unsupported
+from neelc.pattern.plan.blocks import Block, PlacedVariable, UnsupportedQuery
 from neelc.runtime.program import When
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ComponentEvent:
     """One event of a component: its item, and the marks of the optional parts that it is."""
 
-    item: Item
+    item: PlacedVariable
     marks: frozenset[str] = frozenset()
 
     @property
@@ -23,13 +23,13 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
+class RunComponent:
     """A single event, or a closure, whose iterations consist of `parts`. `least` is that of a closure that is
     there: one that is optional is absent rather than empty."""
 
-    item: Item
+    item: PlacedVariable
     marks: frozenset[str]
-    parts: tuple[Part, ...]
+    parts: tuple[ComponentEvent, ...]
     least: int = 1
     most: int | None = 1
 
@@ -60,11 +60,11 @@ class Component:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class PatternBranch:
     """The components of one branch of a pattern, under its choices."""
 
     when: When
-    components: tuple[Component, ...]
+    components: tuple[RunComponent, ...]
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -96,8 +96,8 @@ class Branch:
         return found
 
 
-def branches(block: Block) -> list[Branch]:
-    """Every branch of an OR of sequences; raises `Unsupported` for other patterns."""
+def branches(block: Block) -> list[PatternBranch]:
+    """Every branch of an OR of sequences; raises `UnsupportedQuery` for other patterns."""
     optional = _optional_marks(block)
     whens: list[When] = [()]
     for choice in block.choices:
@@ -106,7 +106,7 @@ def branches(block: Block) -> list[Branch]:
         begun = [when for when in whens if set(choice.when) <= set(when)]
         rest = [when for when in whens if when not in begun]
         whens = rest + [(*when, (choice.mark, number)) for when in begun for number in range(choice.count)]
-    return [Branch(when, tuple(_components(block, when, optional))) for when in whens]
+    return [PatternBranch(when, tuple(_components(block, when, optional))) for when in whens]
 
 
 def _optional_marks(block: Block) -> frozenset[str]:
@@ -115,21 +115,24 @@ def _optional_marks(block: Block) -> frozenset[str]:
     return frozenset(choice.mark for choice in block.choices if (choice.mark, 0) not in used)
 
 
-def _components(block: Block, when: When, optional: frozenset[str]) -> Iterator[Component]:
+def _components(block: Block, when: When, optional: frozenset[str]) -> Iterator[RunComponent]:
     for item in block.items:
         chosen = {choice for choice in item.when if choice[0] not in optional}
         if not chosen <= set(when):
             continue
         if chosen != set(when):
-            raise Unsupported("an OR inside of a SEQ, under this strategy")
+            raise UnsupportedQuery("an OR inside of a SEQ, under this strategy")
         marks = frozenset(mark for mark, _ in item.when if mark in optional)
         if item.loop is None:
-            yield Component(item, marks, (Part(item),))
+            yield RunComponent(item, marks, (ComponentEvent(item),))
             continue
         body = item.loop.body
         inner = _optional_marks(body)
         if len(inner) < len(body.choices):
-            raise Unsupported("an OR inside of a closure, under this strategy")
-        parts = (Part(one, frozenset(mark for mark, _ in one.when if mark in inner)) for one in body.items)
+            raise UnsupportedQuery("an OR inside of a closure, under this strategy")
+        parts = (
+            ComponentEvent(one, frozenset(mark for mark, _ in one.when if mark in inner))
+            for one in body.items
+        )
         least = max(1, item.loop.least)
-        yield Component(item, marks, tuple(parts), least, item.loop.most)
+        yield RunComponent(item, marks, tuple(parts), least, item.loop.most)

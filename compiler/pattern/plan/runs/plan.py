@@ -8,22 +8,38 @@ from dataclasses import dataclass, replace
 from neelc.ir.expressions import Aggregate, Binary, Expr
 from neelc.ir.names import bare
 from neelc.ir.node import walk
-from neelc.pattern.plan.blocks import Block, Condition, Known, Unsupported, marks_of, own_choices
+from neelc.pattern.plan.blocks import (
+    Block,
+    BlockCondition,
+    BlockVariables,
+    UnsupportedQuery,
+    marks_of,
+    own_choices,
+)
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import EventRoles, attribute, renamed
 from neelc.pattern.plan.lists import CURRENT, LAST, base_of, element
-from neelc.pattern.plan.runs.components import Branch, Part, branches
-from neelc.pattern.plan.runs.ways import RUNNING, WHOLE, Position, Question, Reference, Way, Ways, is_decided
+from neelc.pattern.plan.runs.components import ComponentEvent, PatternBranch, branches
+from neelc.pattern.plan.runs.ways import (
+    RUNNING,
+    WHOLE,
+    Reference,
+    RunCondition,
+    RunGraph,
+    RunPosition,
+    RunTransition,
+    is_decided,
+)
 from neelc.pattern.plan.steps import (
     Bounds,
     Choose,
-    EachElement,
-    Filter,
-    Follow,
-    Judged,
-    Move,
+    PlannedEachElement,
+    PlannedFilter,
+    PlannedFollow,
+    PlannedMove,
+    PlannedMoveCondition,
+    PlannedTake,
     Step,
-    Take,
     Within,
 )
 from neelc.runtime.program import FIRST, NEXT, SAME, Closure
@@ -36,11 +52,13 @@ from neelc.scalar.type_of import type_of
 # Most are told by the event that is taken and by what a run remembers. The others, `b[2]`, `k[i].p` for all
 # iterations of a complete list, or a part that an iteration has left out, are asked of the run as a whole.
 
-Asked = Expr | Judged | Filter | EachElement
+Asked = Expr | PlannedMoveCondition | PlannedFilter | PlannedEachElement
 """A condition for the event and what was bound before; one that asks for more; one for the run as a whole."""
 
 
-def judged_on(way: Way, questions: Sequence[Question], branch: Branch) -> Iterator[Asked]:
+def judged_on(
+    way: RunTransition, questions: Sequence[RunCondition], branch: PatternBranch
+) -> Iterator[Asked]:
     """The conditions that are asked when a run goes this way."""
     for question in questions:
         place = _list_of(question, branch)
@@ -50,18 +68,18 @@ def judged_on(way: Way, questions: Sequence[Question], branch: Branch) -> Iterat
             yield _judged(question, way.target, branch)
 
 
-def _list_of(question: Question, branch: Branch) -> int | None:
+def _list_of(question: RunCondition, branch: PatternBranch) -> int | None:
     """The component whose iterations a condition is asked of."""
     return question.body if question.ranged is None else branch.places.get(question.ranged)
 
 
-def _is_new(question: Question, way: Way, branch: Branch) -> bool:
+def _is_new(question: RunCondition, way: RunTransition, branch: PatternBranch) -> bool:
     if not is_decided(question, way.target, branch) or _is_left_out(question, way, branch):
         return False
     return way.source is None or not is_decided(question, way.source, branch)
 
 
-def _is_left_out(question: Question, way: Way, branch: Branch) -> bool:
+def _is_left_out(question: RunCondition, way: RunTransition, branch: PatternBranch) -> bool:
     """Whether a condition stands at an optional part that is not there: in a list that is complete, it may be
     there in other iterations."""
     own = _list_of(question, branch) == way.target.component
@@ -70,7 +88,7 @@ def _is_left_out(question: Question, way: Way, branch: Branch) -> bool:
     )
 
 
-def _in_own_list(question: Question, way: Way, branch: Branch) -> Iterator[Asked]:
+def _in_own_list(question: RunCondition, way: RunTransition, branch: PatternBranch) -> Iterator[Asked]:
     """A condition about an iteration, asked while the list grows: of the one that the event belongs to, and
     of the one before, if that has ended without parts that were waited for."""
     source = way.source if way.source and way.source.component == way.target.component else None
@@ -93,7 +111,7 @@ def _in_own_list(question: Question, way: Way, branch: Branch) -> Iterator[Asked
         yield _judged(question, way.target, branch)
 
 
-def _is_told(question: Question, at: Position, branch: Branch) -> bool:
+def _is_told(question: RunCondition, at: RunPosition, branch: PatternBranch) -> bool:
     """Whether the event, and what a run remembers, tell all that a condition asks for."""
     place = _list_of(question, branch)
     if place is not None and place < at.component:
@@ -106,7 +124,9 @@ def _is_told(question: Question, at: Position, branch: Branch) -> bool:
     return all(_is_remembered(reference, question, at, branch) for reference in question.references)
 
 
-def _is_remembered(reference: Reference, question: Question, at: Position, branch: Branch) -> bool:
+def _is_remembered(
+    reference: Reference, question: RunCondition, at: RunPosition, branch: PatternBranch
+) -> bool:
     place = branch.places.get(reference.variable)
     if place is None or reference.place is None:
         return True
@@ -125,38 +145,38 @@ def _is_remembered(reference: Reference, question: Question, at: Position, branc
 
 
 def of_whole(
-    question: Question, branch: Branch, unfinished: bool = False, complete: bool = False
-) -> Filter | EachElement:
+    question: RunCondition, branch: PatternBranch, unfinished: bool = False, complete: bool = False
+) -> PlannedFilter | PlannedEachElement:
     """The step that asks a condition of a run as a whole; or of a `complete` match, which knows its
     branch."""
     condition = question.condition
     outer = tuple(choice for choice in condition.when if complete or choice not in branch.when)
     place = _list_of(question, branch)
     if place is None:
-        return Filter(condition.expression, outer)
+        return PlannedFilter(condition.expression, outer)
     item = branch.components[place].item
     assert item.loop is not None
     own = own_choices(item, condition.when)
     outer = tuple(choice for choice in outer if choice not in own)
-    steps = (Filter(condition.expression, own),)
+    steps = (PlannedFilter(condition.expression, own),)
     marks = marks_of(item, iter((own,)))
-    return EachElement(item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished)
+    return PlannedEachElement(item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished)
 
 
-def _judged(question: Question, at: Position, branch: Branch) -> Asked:
+def _judged(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Asked:
     """A condition as it is asked when a run comes to a position."""
     if not _is_told(question, at, branch):
         return of_whole(question, branch)
     expression = _named(question.expression, at, branch)
     place = None if question.ranged is None else branch.places.get(question.ranged)
     if place is not None and place < at.component:
-        return Judged(expression, (), question.ranged, question.lag > 0)
+        return PlannedMoveCondition(expression, (), question.ranged, question.lag > 0)
     present = tuple(dict.fromkeys(_guards(question, at, branch)))
     is_plain = not present and not _is_of_full_list(question, at, branch)
-    return expression if is_plain else Judged(expression, present)
+    return expression if is_plain else PlannedMoveCondition(expression, present)
 
 
-def _guards(question: Question, at: Position, branch: Branch) -> Iterator[str]:
+def _guards(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Iterator[str]:
     """The events that must be there for a condition to be asked."""
     if question.body is not None and question.body < at.component:
         yield branch.components[question.body].first_event
@@ -171,7 +191,7 @@ def _guards(question: Question, at: Position, branch: Branch) -> Iterator[str]:
             yield component.parts[number].item.variable
 
 
-def _named(expression: Expr, at: Position, branch: Branch) -> Expr:
+def _named(expression: Expr, at: RunPosition, branch: PatternBranch) -> Expr:
     """The expression with the names that elements have before the event is one of them."""
     component = branch.components[at.component]
     if component.is_list:
@@ -185,7 +205,7 @@ def _named(expression: Expr, at: Position, branch: Branch) -> Expr:
     return expression
 
 
-def _is_of_full_list(question: Question, at: Position, branch: Branch) -> bool:
+def _is_of_full_list(question: RunCondition, at: RunPosition, branch: PatternBranch) -> bool:
     """Whether a condition is about the whole list that the event completes."""
     return at.is_full and WHOLE in question.places_of(branch.components[at.component].item.variable)
 
@@ -194,17 +214,17 @@ def _is_of_full_list(question: Question, at: Position, branch: Branch) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class BranchMoves:
     """The moves of one branch."""
 
-    ways: Ways
-    questions: Sequence[Question]
-    known: Known
+    ways: RunGraph
+    questions: Sequence[RunCondition]
+    known: BlockVariables
     roles: EventRoles
 
-    def all(self) -> tuple[Move, ...]:
+    def all(self) -> tuple[PlannedMove, ...]:
         """Those that differ only in the number of iterations are one."""
-        found: list[Move] = []
+        found: list[PlannedMove] = []
         for way in self.ways.all():
             move = self._move(way)
             if found and _is_continued(found[-1], move):
@@ -213,26 +233,26 @@ class Moves:
                 found.append(move)
         return tuple(found)
 
-    def _move(self, way: Way) -> Move:
+    def _move(self, way: RunTransition) -> PlannedMove:
         branch = self.ways.branch
         part = branch.components[way.target.component].parts[way.target.part]
         conditions = list(judged_on(way, self.questions, branch))
         where = (*self._agreements(way, part), *(one for one in conditions if isinstance(one, Expr)))
         after = () if way.source is None else (LAST_ELEMENT,)
         bounds = Bounds(after=after, within=tuple(self._windows(way, part)))
-        return Move(
+        return PlannedMove(
             -1 if way.source is None else self.ways.number(way.source),
             self.ways.number(way.target),
-            Take(part.item.variable, self.roles.of[part.item], bounds, (), where),
+            PlannedTake(part.item.variable, self.roles.of[part.item], bounds, (), where),
             way.least,
             way.most,
             way.iteration,
             tuple(self.ways.renames(way)),
-            tuple(one for one in conditions if isinstance(one, Judged)),
-            tuple(one for one in conditions if isinstance(one, Filter | EachElement)),
+            tuple(one for one in conditions if isinstance(one, PlannedMoveCondition)),
+            tuple(one for one in conditions if isinstance(one, PlannedFilter | PlannedEachElement)),
         )
 
-    def _windows(self, way: Way, part: Part) -> Iterator[Within]:
+    def _windows(self, way: RunTransition, part: ComponentEvent) -> Iterator[Within]:
         """Windows around the event: only the first event in each matters, the others lie between."""
         for window in part.item.within:
             events = tuple(self._firsts(window.events, way))
@@ -240,7 +260,7 @@ class Moves:
             if events or measured:
                 yield Within(events, window.width, window.counted, member=measured)
 
-    def _firsts(self, names: Sequence[str], way: Way) -> Iterator[str]:
+    def _firsts(self, names: Sequence[str], way: RunTransition) -> Iterator[str]:
         """Of the names in a window those that may be the first that is bound."""
         components, at = self.ways.branch.components, way.target
         for component in components[: at.component]:
@@ -258,7 +278,7 @@ class Moves:
                 if not part.is_optional:
                     return
 
-    def _agreements(self, way: Way, part: Part) -> Iterator[Expr]:
+    def _agreements(self, way: RunTransition, part: ComponentEvent) -> Iterator[Expr]:
         """`[id]` with the event before: all that come before it agree with that one already."""
         if way.source is None:
             return
@@ -275,7 +295,7 @@ class Moves:
                 yield Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
 
 
-def _is_continued(one: Move, other: Move) -> bool:
+def _is_continued(one: PlannedMove, other: PlannedMove) -> bool:
     """Whether two moves differ only in the numbers of iterations, and these follow one another."""
     follows = one.most is not None and one.most + 1 == other.least
     return follows and replace(one, least=0, most=None) == replace(other, least=0, most=None)
@@ -285,8 +305,10 @@ MOST_TOLD_APART = 100
 """So many elements of a list can be named one by one: a plan has a move for each, with names for all."""
 
 
-def follow_steps(block: Block, known: Known, roles: EventRoles, contiguous: bool) -> tuple[Step, ...]:
-    """The steps that find all matches; raises `Unsupported`. Runs bind all variables; what can only be judged
+def follow_steps(
+    block: Block, known: BlockVariables, roles: EventRoles, contiguous: bool
+) -> tuple[Step, ...]:
+    """The steps that find all matches, or `UnsupportedQuery`. Runs bind variables; what can only be judged
     of complete matches, negations among it, comes after them."""
     ways = branches(block)
     _refuse_shared(ways)
@@ -296,8 +318,8 @@ def follow_steps(block: Block, known: Known, roles: EventRoles, contiguous: bool
     left: dict[int, Step] = {}
     for way in ways:
         questions = list(_questions(block, way, roles))
-        ways_on = Ways(way, _told_apart(questions, way))
-        moves = Moves(ways_on, questions, known, roles)
+        ways_on = RunGraph(way, _told_apart(questions, way))
+        moves = BranchMoves(ways_on, questions, known, roles)
         steps.append(_follow(moves, contiguous))
         for question in questions:
             if not all(is_decided(question, at, way) for at in ways_on.accepting()):
@@ -315,7 +337,7 @@ def _checks(block: Block) -> Iterator[Block]:
             yield from (replace(check, each=item.variable) for check in item.loop.body.checks)
 
 
-def _told_apart(questions: list[Question], branch: Branch) -> dict[str, int]:
+def _told_apart(questions: list[RunCondition], branch: PatternBranch) -> dict[str, int]:
     """Up to which number conditions tell the elements of each list apart."""
     found = dict.fromkeys(branch.places, 1) if questions else {}
     for question in questions:
@@ -327,7 +349,7 @@ def _told_apart(questions: list[Question], branch: Branch) -> dict[str, int]:
                 found[name] = max(found[name], number)
             if number > MOST_TOLD_APART:
                 what = f"a condition on more than {MOST_TOLD_APART} elements of `{name}` one by one"
-                raise Unsupported(f"{what} under this strategy")
+                raise UnsupportedQuery(f"{what} under this strategy")
     return found
 
 
@@ -335,7 +357,7 @@ def judged_in_time(block: Block) -> Block:
     """The block without conditions that stand at a part after all that they name: whether an event can be
     taken does not depend on them."""
 
-    def kept(inner: Block) -> list[Condition]:
+    def kept(inner: Block) -> list[BlockCondition]:
         return [one for one in inner.conditions if not one.home or _reaches(one.names, one.home)]
 
     items = [
@@ -352,7 +374,7 @@ def _reaches(names: frozenset[str], home: tuple[str, ...]) -> bool:
     return any(name in home or base_of(name) in home for name in names)
 
 
-def _follow(moves: Moves, contiguous: bool) -> Follow:
+def _follow(moves: BranchMoves, contiguous: bool) -> PlannedFollow:
     branch = moves.ways.branch
     closures = tuple(
         Closure(
@@ -365,28 +387,28 @@ def _follow(moves: Moves, contiguous: bool) -> Follow:
         if one.item.loop is not None
     )
     marks = tuple((mark, one.first_event) for one in branch.components for mark in sorted(one.marks))
-    return Follow(moves.ways.states, moves.all(), closures, contiguous, marks, branch.when)
+    return PlannedFollow(moves.ways.states, moves.all(), closures, contiguous, marks, branch.when)
 
 
-def _refuse_shared(ways: list[Branch]) -> None:
+def _refuse_shared(ways: list[PatternBranch]) -> None:
     """A run of one branch could be a match of another."""
     names = [name for way in ways for name in way.places]
     if len(set(names)) < len(names):
-        raise Unsupported("branches of an OR that share variables, under this strategy")
+        raise UnsupportedQuery("branches of an OR that share variables, under this strategy")
 
 
-def _questions(block: Block, branch: Branch, roles: EventRoles) -> Iterator[Question]:
+def _questions(block: Block, branch: PatternBranch, roles: EventRoles) -> Iterator[RunCondition]:
     """The conditions that are asked in a branch."""
     for condition in block.conditions:
         if _is_of(condition, branch) and not roles.is_absorbed(condition):
-            yield Question(condition)
+            yield RunCondition(condition)
     for place, component in enumerate(branch.components):
         if component.item.loop is not None:
             for condition in component.item.loop.body.conditions:
                 if not roles.is_absorbed(condition):
-                    yield Question(condition, place)
+                    yield RunCondition(condition, place)
 
 
-def _is_of(condition: Condition, branch: Branch) -> bool:
+def _is_of(condition: BlockCondition, branch: PatternBranch) -> bool:
     """Whether a condition stands in a branch, or around all of them."""
     return all(choice in branch.when or choice[0] in branch.marks for choice in condition.when)

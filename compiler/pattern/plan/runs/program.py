@@ -7,15 +7,17 @@ from dataclasses import replace
 
 from neelc.ir.expressions import Expr
 from neelc.pattern.plan import steps as s
-from neelc.pattern.plan.blocks import Unsupported
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel
 from neelc.pattern.plan.lists import BEFORE, CURRENT, FIRST, LAST, element, without_names
 from neelc.runtime import program as r
 
 
-def follow_to_program(step: s.Follow, values: KernelValues, inner: Callable[[s.Step], r.Step]) -> r.Follow:
+def follow_to_program(
+    step: s.PlannedFollow, values: KernelValues, inner: Callable[[s.Step], r.Step]
+) -> r.Follow:
     """What the kernel cannot judge while a run goes on cannot be judged later: another event would have been
-    taken. Raises `Unsupported`. `inner` translates other steps."""
+    taken. Raises `UnsupportedQuery`. `inner` translates other steps."""
     moves = tuple(_move(move, values, inner) for move in step.moves)
     closures = tuple(
         replace(one, places=tuple(place for place in one.places if not place.startswith(CURRENT)))
@@ -24,11 +26,12 @@ def follow_to_program(step: s.Follow, values: KernelValues, inner: Callable[[s.S
     return r.Follow(step.states, moves, closures, step.contiguous, marks=step.marks, when=step.when)
 
 
-def _move(move: s.Move, values: KernelValues, inner: Callable[[s.Step], r.Step]) -> r.Move:
+def _move(move: s.PlannedMove, values: KernelValues, inner: Callable[[s.Step], r.Step]) -> r.Move:
     take = move.take
     where = tuple(_value(condition, values) for condition in take.where)
     judged = tuple(
-        r.Judged(_value(one.condition, values), one.present, one.each, one.looks_back) for one in move.judged
+        r.MoveCondition(_value(one.condition, values), one.present, one.each, one.looks_back)
+        for one in move.judged
     )
     return r.Move(
         move.source,
@@ -47,7 +50,9 @@ def _check(check: s.Step, inner: Callable[[s.Step], r.Step]) -> r.Step:
     try:
         return inner(check)
     except NotInKernel as condition:
-        raise Unsupported(f"the condition `{condition}` while a run is looking for its next event") from None
+        raise UnsupportedQuery(
+            f"the condition `{condition}` while a run is looking for its next event"
+        ) from None
 
 
 def _value(condition: Expr, values: KernelValues) -> r.Value:
@@ -55,7 +60,7 @@ def _value(condition: Expr, values: KernelValues) -> r.Value:
         return values.value(condition)
     except NotInKernel:
         what = f"the condition `{without_names(condition)}` while a run is looking for its next event"
-        raise Unsupported(what, condition.span) from None
+        raise UnsupportedQuery(what, condition.span) from None
 
 
 def with_folds(step: r.Follow, values: KernelValues) -> r.Follow:
@@ -69,7 +74,7 @@ def with_folds(step: r.Follow, values: KernelValues) -> r.Follow:
     )
 
 
-def absent_in_runs(step: s.Follow) -> Iterator[str]:
+def absent_in_runs(step: s.PlannedFollow) -> Iterator[str]:
     """The names that may have no event in a run."""
     optional = {variable for _, variable in step.marks}
     for state in step.states:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from neelc.ir.expressions import At, Each, Expr, Index, Inner, Variable
+from neelc.ir.expressions import EveryElement, Expr, Index, InnerVariable, ListElement, Variable
 from neelc.ir.node import Node, children, remembered
-from neelc.pattern.plan.blocks import Condition, Unsupported
+from neelc.pattern.plan.blocks import BlockCondition, UnsupportedQuery
 from neelc.pattern.plan.lists import CURRENT, LAST, element, inner_of, lag, list_of, place_of, ranges
-from neelc.pattern.plan.runs.components import Branch, Component, Part
+from neelc.pattern.plan.runs.components import ComponentEvent, PatternBranch, RunComponent
 from neelc.runtime.program import FIRST, NEXT, SAME, State
 
 # When a condition can be judged while a run goes on: "with what is bound so far".
@@ -23,7 +23,7 @@ WHOLE, RUNNING = "all", "before"
 
 
 @dataclass(frozen=True)
-class Position:
+class RunPosition:
     """How far a run is: at a part of a component; of a closure, in one of the iterations `low` to `high`.
     After one that `is_full` there can be no other."""
 
@@ -48,10 +48,10 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class RunCondition:
     """A condition, and the place of the component in whose body it stands, if any."""
 
-    condition: Condition
+    condition: BlockCondition
     body: int | None = None
 
     @property
@@ -67,7 +67,7 @@ class Question:
         """The list that it is about each element of."""
         found = ranges(self.expression)
         if len(found) > 1:
-            raise Unsupported(f"the condition `{self.expression}` under this strategy")
+            raise UnsupportedQuery(f"the condition `{self.expression}` under this strategy")
         return next(iter(found), None)
 
     @cached_property
@@ -82,12 +82,15 @@ class Question:
 
 def _references(node: Node) -> Iterator[Reference]:
     match node:
-        case Inner(Each(Variable(name), upper), inner) if upper in (None, Index("CURRENT", -1)):
+        case InnerVariable(EveryElement(Variable(name), upper), inner) if upper in (
+            None,
+            Index("CURRENT", -1),
+        ):
             yield Reference(name, WHOLE if upper is None else RUNNING, inner)
-        case Each(Variable(name), upper) if upper in (None, Index("CURRENT", -1)):
+        case EveryElement(Variable(name), upper) if upper in (None, Index("CURRENT", -1)):
             yield Reference(name, WHOLE if upper is None else RUNNING)
-        case At() | Each():
-            raise Unsupported(f"`{node}` under this strategy")
+        case ListElement() | EveryElement():
+            raise UnsupportedQuery(f"`{node}` under this strategy")
         case Variable(name):
             of = list_of(name)
             yield Reference(name) if of is None else Reference(of, place_of(name), inner_of(name) or "")
@@ -97,12 +100,14 @@ def _references(node: Node) -> Iterator[Reference]:
 
 
 @remembered
-def _begin(question: Question, branch: Branch) -> tuple[int, int]:
+def _begin(question: RunCondition, branch: PatternBranch) -> tuple[int, int]:
     """Where the part begins that a condition stands at."""
     return branch.begin(question.condition.home)
 
 
-def is_decided(question: Question, at: Position, branch: Branch, of_earlier: bool = False) -> bool:
+def is_decided(
+    question: RunCondition, at: RunPosition, branch: PatternBranch, of_earlier: bool = False
+) -> bool:
     """Whether a condition can be judged when a run is there; in a closure, for the iteration that the run is
     in, or `of_earlier` ones."""
     if (at.component, at.part) < _begin(question, branch) and not of_earlier:
@@ -118,7 +123,7 @@ def is_decided(question: Question, at: Position, branch: Branch, of_earlier: boo
     return all(_is_known(reference, at, branch, of_earlier) for reference in question.references)
 
 
-def _is_known(reference: Reference, at: Position, branch: Branch, of_earlier: bool) -> bool:
+def _is_known(reference: Reference, at: RunPosition, branch: PatternBranch, of_earlier: bool) -> bool:
     place = branch.places.get(reference.variable)
     if place is None:  # of another branch: NULL from the beginning
         return True
@@ -135,7 +140,7 @@ def _is_known(reference: Reference, at: Position, branch: Branch, of_earlier: bo
     return at.is_full or not reference.place.startswith(LAST)
 
 
-def _is_there(reference: Reference, part: int, component: Component) -> bool:
+def _is_there(reference: Reference, part: int, component: RunComponent) -> bool:
     """Whether an iteration has what a reference is to, once it has come to a part."""
     if not component.is_composite:
         return True
@@ -146,12 +151,12 @@ def _is_there(reference: Reference, part: int, component: Component) -> bool:
 
 
 @dataclass(frozen=True)
-class Way:
+class RunTransition:
     """From a position (None: from nothing) to another, for lists of `least` to `most` iterations; `left_out`
     are the marks of optional parts that are skipped."""
 
-    source: Position | None
-    target: Position
+    source: RunPosition | None
+    target: RunPosition
     iteration: str
     least: int = 0
     most: int | None = None
@@ -159,10 +164,10 @@ class Way:
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class RunGraph:
     """The states of one branch, and all ways between them."""
 
-    branch: Branch
+    branch: PatternBranch
     known_numbers: Mapping[str, int] = field(default_factory=dict)
     """Up to which number the iterations of a list are told apart, if that is more than 1."""
 
@@ -175,7 +180,7 @@ class Ways:
             for number in range(len(component.parts))
         ]
 
-    def number(self, at: Position) -> int:
+    def number(self, at: RunPosition) -> int:
         """The number of the state."""
         return self._numbers[at.component, at.part]
 
@@ -195,20 +200,20 @@ class Ways:
         of_list = component.item.variable if component.is_list else None
         return State(component.parts[number].item.variable, of_list, accepts)
 
-    def accepting(self) -> list[Position]:
+    def accepting(self) -> list[RunPosition]:
         """Where runs can be complete, with as little as can be known there."""
         found = zip(self.spots, self.states, strict=True)
         return [self._weakest(*spot) for spot, state in found if state.accepts is not None]
 
-    def _weakest(self, place: int, number: int) -> Position:
-        return Position(place, number)
+    def _weakest(self, place: int, number: int) -> RunPosition:
+        return RunPosition(place, number)
 
-    def all(self) -> Iterator[Way]:
+    def all(self) -> Iterator[RunTransition]:
         yield from self._entering(-1, None, 0, frozenset())
         for place, number in self.spots:
             yield from self._from(place, number)
 
-    def _from(self, place: int, number: int) -> Iterator[Way]:
+    def _from(self, place: int, number: int) -> Iterator[RunTransition]:
         component = self.branch.components[place]
         source = self._weakest(place, number)
         yield from self._inside(component, source)
@@ -221,28 +226,30 @@ class Ways:
         yield from self._entering(place, source, component.least if component.is_list else 0, left_out)
 
     def _entering(
-        self, place: int, source: Position | None, least: int, left_out: frozenset[str]
-    ) -> Iterator[Way]:
+        self, place: int, source: RunPosition | None, least: int, left_out: frozenset[str]
+    ) -> Iterator[RunTransition]:
         """The first event of a component that comes later."""
         for later in range(place + 1, len(self.branch.components)):
             component = self.branch.components[later]
             if component.most != 0:
                 is_full = component.is_list and component.most == 1
                 for number, skipped in _reachable(component.parts, 0):
-                    target = Position(later, number, 1, 1, is_full)
-                    yield Way(source, target, FIRST, least, None, left_out | skipped)
+                    target = RunPosition(later, number, 1, 1, is_full)
+                    yield RunTransition(source, target, FIRST, least, None, left_out | skipped)
             if not component.can_be_skipped:
                 return
             left_out |= component.marks
 
-    def _inside(self, component: Component, source: Position) -> Iterator[Way]:
+    def _inside(self, component: RunComponent, source: RunPosition) -> Iterator[RunTransition]:
         """One more event of the same iteration."""
         for number, left_out in _reachable(component.parts, source.part + 1):
             for low, high in self._classes(component):
                 before = _in_iterations(source, low, high, component)
-                yield Way(before, replace(before, part=number), SAME, low, high, left_out)
+                yield RunTransition(before, replace(before, part=number), SAME, low, high, left_out)
 
-    def _again(self, component: Component, source: Position, left_out: frozenset[str]) -> Iterator[Way]:
+    def _again(
+        self, component: RunComponent, source: RunPosition, left_out: frozenset[str]
+    ) -> Iterator[RunTransition]:
         """The first event of another iteration."""
         for number, skipped in _reachable(component.parts, 0):
             for low, high in self._classes(component):
@@ -250,12 +257,12 @@ class Ways:
                     last = None if high is None else high - 1
                     before = _in_iterations(source, low - 1, last, component)
                     target = replace(_in_iterations(source, low, high, component), part=number)
-                    yield Way(before, target, NEXT, low - 1, last, left_out | skipped)
+                    yield RunTransition(before, target, NEXT, low - 1, last, left_out | skipped)
 
-    def _classes(self, component: Component) -> list[tuple[int, int | None]]:
+    def _classes(self, component: RunComponent) -> list[tuple[int, int | None]]:
         return _classes(component.most, self.known_numbers.get(component.item.variable, 1))
 
-    def renames(self, way: Way) -> Iterator[tuple[str, str]]:
+    def renames(self, way: RunTransition) -> Iterator[tuple[str, str]]:
         """The names that the events of a list get when an iteration is over."""
         if way.source is None or way.iteration == SAME:
             return
@@ -272,7 +279,7 @@ class Ways:
                     yield element(variable, old) + inner, element(variable, new) + inner
 
 
-def _reachable(parts: Sequence[Part], first: int) -> Iterator[tuple[int, frozenset[str]]]:
+def _reachable(parts: Sequence[ComponentEvent], first: int) -> Iterator[tuple[int, frozenset[str]]]:
     """The parts from `first` on that can be next, with the marks of those that are left out before each."""
     left_out = frozenset[str]()
     for number in range(first, len(parts)):
@@ -282,7 +289,7 @@ def _reachable(parts: Sequence[Part], first: int) -> Iterator[tuple[int, frozens
         left_out |= parts[number].marks
 
 
-def _in_iterations(at: Position, low: int, high: int | None, component: Component) -> Position:
+def _in_iterations(at: RunPosition, low: int, high: int | None, component: RunComponent) -> RunPosition:
     return replace(at, low=low, high=high, is_full=low == component.most)
 
 
