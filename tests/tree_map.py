@@ -12,6 +12,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from itertools import pairwise
 from tempfile import NamedTemporaryFile
@@ -142,7 +143,7 @@ def lines() -> Iterator[str]:
     yield "the way of a query, from its text to the emitted source"
     for name, text in EXAMPLES.items():
         compile_text(text)  # imports, and tables that are built once
-        names = way(lambda text=text: compile_text(text))
+        names = way(partial(compile_text, text))
         yield f"  {name:<26}{len(names):>5} files {changes(names):>5} changes of stage"
     twice = twice_named()
     yield ""
@@ -150,7 +151,8 @@ def lines() -> Iterator[str]:
         f" ({', '.join(twice)})" if twice else ""
     )
     alone = single_importers()
-    yield f"modules with one importer, in their own folder: {len(alone)}"
+    rules = [module for module, _ in alone if ".rules." in module]
+    yield f"modules with one importer, in their own folder: {len(alone)}, of which {len(rules)} are rules"
 
 
 if __name__ == "__main__":
