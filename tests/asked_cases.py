@@ -13,7 +13,7 @@ from on_spark import Asking, Question, Refusal, ask, clock
 from repository import ROOT
 
 from neelc.runtime.reference import Result
-from neelc.scalar.times import in_zone
+from neelc.runtime.values.times import in_zone
 from neelc.tools import cases
 from neelc.tools.cases.run import PreparedCase, compare, prepared
 

@@ -16,7 +16,7 @@ from neelc.ir.node import Node, map_children
 from neelc.ir.types import DataType
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
-from neelc.scalar.times import UTC, Months
+from neelc.runtime.values.times import UTC, Months
 from neelc.scalar.typing import typed
 from neelc.syntax import expression
 

@@ -14,7 +14,7 @@ from expressions import COLUMNS, ROWS
 from neelc.ir import types as t
 from neelc.ir.names import bare
 from neelc.runtime.reference.values import text_of
-from neelc.scalar.times import UTC, Months, timestamp_text
+from neelc.runtime.values.times import UTC, Months, timestamp_text
 
 LINES = [
     line

@@ -39,8 +39,8 @@ from neelc.ir.types import (
 from neelc.pattern.plan.kernel_plan import START
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.values import fit
+from neelc.runtime.values.times import UTC
 from neelc.scalar.spark.trees import spark_type
-from neelc.scalar.times import UTC
 
 POINT = Struct((StructField("x", INT), StructField("y", STRING)))
 NARROW, WIDE, WIDEST, LONG = Decimal(10, 2), Decimal(20, 5), Decimal(38, 18), Decimal(38, 0)

@@ -21,8 +21,8 @@ from neelc.ir.program import Column, Program, Stream
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference import Result, Tables
+from neelc.runtime.values.times import in_zone
 from neelc.scalar.spark.trees import identifier, spark_type
-from neelc.scalar.times import in_zone
 
 TOGETHER = 25
 """Queries in one job. A plan of many takes longer to make than several of some."""

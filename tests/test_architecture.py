@@ -35,10 +35,13 @@ CONSTANTS = ("neelc.runtime.reference.evaluate", "neelc.runtime.reference.model"
 REFERENCE_READS = (
     "neelc.ir",
     "neelc.source",
-    "neelc.scalar.times",
     "neelc.scalar.decimals",
+    "neelc.scalar.intervals",
     "neelc.scalar.type_of",
 )
+
+# What a value is, and how it is written, is the same for the compiler and for workers; NumPy is not loaded.
+VALUES = ("neelc.runtime.values.times",)
 
 DOORS = {
     "antlr4": ("neelc.syntax", "neelc.grammar"),
@@ -96,7 +99,7 @@ def refusal(module: str, name: str) -> str | None:
         return None if is_inside(name, ("neelc.grammar",)) else "the grammar knows nothing of the compiler"
     if is_inside(name, ("neelc.grammar",)):
         return None if stage(module) == "syntax" else "only neelc.syntax reads the grammar"
-    if stage(module) in ("scalar", "analysis") and is_inside(name, CONSTANTS):
+    if (stage(module) in ("scalar", "analysis") and is_inside(name, CONSTANTS)) or is_inside(name, VALUES):
         return None
     if is_inside(name, ("neelc.runtime",)):
         return None if stage(module) in USES_RUNTIME else f"only {', '.join(USES_RUNTIME)} use the runtime"

@@ -16,7 +16,7 @@ from neelc.ir.types import BIGINT, INT, Array
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.values import text_of
-from neelc.scalar.times import Months
+from neelc.runtime.values.times import Months
 
 # An expression over the ordinary event `a` and the list `b` of all events (tests/expressions.py), its type,
 # and its value as Spark prints it. What fails in Spark is null.

@@ -13,7 +13,7 @@ from neelc.engines.host.simple import SimpleQuery, rows_read
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.recognize import recognized
 from neelc.runtime.reference.results import Result
-from neelc.scalar.times import in_zone
+from neelc.runtime.values.times import in_zone
 from neelc.tools import cases
 from neelc.tools.cases.run import host_prepared
 

@@ -15,7 +15,7 @@ from kernel_fuzz import Different, Tally, check_sample, run_round
 
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime import columns as segments
-from neelc.scalar.times import in_zone
+from neelc.runtime.values.times import in_zone
 from neelc.tools import cases
 from neelc.tools.cases.run import compare
 

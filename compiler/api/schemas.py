@@ -37,7 +37,7 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
-from neelc.scalar.times import UTC, in_zone, zone_of
+from neelc.runtime.values.times import UTC, in_zone, zone_of
 
 _SIMPLE: dict[str, DataType] = {
     "void": VOID,

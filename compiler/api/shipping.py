@@ -36,7 +36,7 @@ MODULES = (
     "source.py",
     "scalar/__init__.py",
     "scalar/decimals.py",
-    "scalar/times.py",
+    "scalar/intervals.py",
     "scalar/type_of.py",
 )
 

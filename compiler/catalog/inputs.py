@@ -42,8 +42,8 @@ from neelc.ir.types import (
     SimpleType,
     Struct,
 )
+from neelc.runtime.values.times import day_interval_text, timestamp_text
 from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
-from neelc.scalar.times import day_interval_text, timestamp_text
 from neelc.source import Source, Span
 
 # Where a stream's data lie, and opening them.

@@ -124,7 +124,7 @@ def add_timezone(
 
 
 def _time_zone(name: str) -> str:
-    from neelc.scalar.times import zone_of
+    from neelc.runtime.values.times import zone_of
 
     try:
         zone_of(name)

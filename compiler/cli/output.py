@@ -23,7 +23,7 @@ from neelc.ir.names import bare
 from neelc.ir.program import Column
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.runtime.reference import Result
-from neelc.scalar.times import UTC, session_zone, zoned
+from neelc.runtime.values.times import UTC, session_zone, zoned
 
 if TYPE_CHECKING:
     from neelc.catalog.inputs import Inputs

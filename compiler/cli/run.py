@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
     check_output(options.output, kind, options.overwrite)
     check_report(options)
     source = read_source(options.file)
-    from neelc.scalar.times import in_zone
+    from neelc.runtime.values.times import in_zone
 
     try:
         # On Spark it is the session's, once there is one.

@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from neelc.scalar.times import in_zone
+    from neelc.runtime.values.times import in_zone
 
     with in_zone(options.timezone or "UTC"):
         return _run(options)

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     check_target("why --out", options.output, options.file)
     check_page("why --report", options.report, options.file)
     from neelc.cli.run_on_spark import settings_of
-    from neelc.scalar.times import in_zone
+    from neelc.runtime.values.times import in_zone
 
     # Times that are asked for are read before there is a session.
     zone = options.timezone or settings_of(options.conf).get(TIME_ZONE) or "UTC"

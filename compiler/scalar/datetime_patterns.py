@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from neelc.scalar.times import UTC, instant, zone_of
+from neelc.runtime.values.times import UTC, instant, zone_of
 
 _TOKENS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
 _MONTHS = "January February March April May June July August September October November December".split()

@@ -10,7 +10,7 @@ from neelc.ir import types as t
 from neelc.ir.node import Node, children, map_children, remembered
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
-from neelc.scalar.times import UTC, in_zone, instant_text, timestamp_text
+from neelc.runtime.values.times import UTC, in_zone, instant_text, timestamp_text
 from neelc.scalar.type_of import is_zoned, type_of
 
 TRUE, FALSE = e.Literal(True, t.BOOLEAN), e.Literal(False, t.BOOLEAN)

@@ -51,7 +51,7 @@ from neelc.ir.types import (
     StructField,
 )
 from neelc.scalar import decimals
-from neelc.scalar.times import is_whole_days
+from neelc.scalar.intervals import is_whole_days
 from neelc.scalar.type_of import DATETIMES, INTERVALS, binary_type, type_of
 from neelc.source import Span
 

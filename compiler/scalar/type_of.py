@@ -21,8 +21,9 @@ from neelc.ir.types import (
     DataType,
     Decimal,
 )
+from neelc.runtime.values.times import has_zone
 from neelc.scalar.decimals import arithmetic
-from neelc.scalar.times import counts_months, has_zone
+from neelc.scalar.intervals import counts_months
 
 INTERVALS = (DAY_INTERVAL, YEAR_INTERVAL)
 DATETIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)

@@ -27,11 +27,12 @@ from neelc.ir.types import (
     DataType,
     Map,
 )
+from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
 from neelc.scalar.functions import aggregated, called, is_aggregate
+from neelc.scalar.intervals import counts_months, interval_value
 from neelc.scalar.operators import INTEGERS, Report, Typed, binary, can_cast, cast, common, unary, wrong
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES
-from neelc.scalar.times import counts_months, date_of, interval_value, timestamp_ntz_of, timestamp_of
 from neelc.scalar.type_of import (
     DATETIMES,
     FIELDS,

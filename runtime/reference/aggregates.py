@@ -16,7 +16,7 @@ from neelc.ir.types import Decimal as DecimalType
 from neelc.runtime.reference.functions import extreme
 from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.values import FAILURES, MICROSECOND, binary, fit, half_up, order
-from neelc.scalar.times import Months, day_interval
+from neelc.runtime.values.times import Months, day_interval
 
 Values = Sequence[object]
 

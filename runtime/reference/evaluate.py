@@ -32,7 +32,8 @@ from neelc.runtime.reference.functions import call, extract, is_like, value_of
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, attribute
 from neelc.runtime.reference.values import FAILURES, cast, fit, order, to_timestamp
 from neelc.runtime.user_functions import called
-from neelc.scalar.times import date_of, in_zone, interval_value, timestamp_ntz_of, timestamp_of
+from neelc.runtime.values.times import date_of, in_zone, timestamp_ntz_of, timestamp_of
+from neelc.scalar.intervals import interval_value
 from neelc.scalar.type_of import type_of
 
 # References: which event, or which events, they mean in a context.

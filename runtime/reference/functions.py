@@ -25,8 +25,8 @@ from neelc.runtime.reference.values import (
     to_decimal,
     to_timestamp,
 )
-from neelc.scalar.times import UTC, Months, clock, instant, timestamp_of, zoned
-from neelc.scalar.times import midnight as start_of
+from neelc.runtime.values.times import UTC, Months, clock, instant, timestamp_of, zoned
+from neelc.runtime.values.times import midnight as start_of
 from neelc.scalar.type_of import extract_field
 
 # Functions of numbers, of values that are not NULL. A failure is an exception; who calls makes it NULL.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from neelc.ir.names import find
 from neelc.ir.program import Clock
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ
-from neelc.scalar.times import clock as shown
-from neelc.scalar.times import instant, midnight
+from neelc.runtime.values.times import clock as shown
+from neelc.runtime.values.times import instant, midnight
 
 Binding = Mapping[str, object]
 """A variable's name, in source form, and what it stands for: an event; None where its OR branch was not taken

@@ -14,7 +14,7 @@ from fractions import Fraction
 from neelc.ir.names import bare
 from neelc.ir.types import FLOAT, Array, DataType, Map, SimpleType, Struct
 from neelc.ir.types import Decimal as DecimalType
-from neelc.scalar.times import (
+from neelc.runtime.values.times import (
     BLANKS,
     UTC,
     Months,

@@ -15,9 +15,9 @@ from neelc.ir import types as t
 from neelc.ir.names import quote
 from neelc.ir.node import Node, map_children
 from neelc.runtime.reference.evaluate import evaluate
+from neelc.runtime.values.times import in_zone
 from neelc.scalar.spark.expressions import identifier, literal, sql
 from neelc.scalar.spark.expressions import spark_type as ddl
-from neelc.scalar.times import in_zone
 from neelc.scalar.type_of import type_of
 
 CHUNK = 120  # a plan of all expressions takes longer to make than several of some

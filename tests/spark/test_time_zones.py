@@ -14,8 +14,8 @@ from like_spark import AGREED, events_of, like_ours, same, spark_type, widest
 from neelc.ir import expressions as e
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
+from neelc.runtime.values.times import UTC, Months, in_zone
 from neelc.scalar.spark.expressions import sql
-from neelc.scalar.times import UTC, Months, in_zone
 
 ZONES = ["America/New_York", "Asia/Kolkata", "Europe/Berlin", "Australia/Lord_Howe", "-03:30"]
 

@@ -35,9 +35,17 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
+from neelc.runtime.values.times import (
+    UTC,
+    date_of,
+    instant,
+    interval_of,
+    midnight,
+    timestamp_ntz_of,
+    timestamp_of,
+)
 from neelc.scalar.datetime_patterns import EXAMPLE, timestamp_by
 from neelc.scalar.operators import common, is_number
-from neelc.scalar.times import UTC, date_of, instant, interval_of, midnight, timestamp_ntz_of, timestamp_of
 from neelc.source import Source, Span
 
 # From what a file holds to a value of a Spark type.

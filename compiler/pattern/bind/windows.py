@@ -16,7 +16,8 @@ from neelc.ir.program import Clock
 from neelc.ir.script import Confidence
 from neelc.ir.types import DOUBLE, LENGTHS
 from neelc.pattern.bind.scopes import CLOSURE, Scopes
-from neelc.scalar.times import Months, interval_value
+from neelc.runtime.values.times import Months
+from neelc.scalar.intervals import interval_value
 from neelc.source import Span
 
 

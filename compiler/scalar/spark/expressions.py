@@ -37,7 +37,9 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import decimals
+from neelc.scalar.intervals import interval_value
 from neelc.scalar.spark import trees as syntax
 from neelc.scalar.spark.functions import arithmetic, function, least, like, negative, unary
 from neelc.scalar.spark.trees import (
@@ -60,7 +62,6 @@ from neelc.scalar.spark.trees import (
     try_cast,
 )
 from neelc.scalar.spark.trees import cast as plain_cast
-from neelc.scalar.times import date_of, interval_value, timestamp_ntz_of, timestamp_of
 from neelc.scalar.type_of import INTERVALS, type_of
 
 # Aggregates over the rows of a group: those over all matches, in RETURN.

@@ -27,6 +27,7 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.ir.types import Decimal as DecimalType
+from neelc.runtime.values.times import Months
 from neelc.scalar.spark.trees import (
     BIT_OR,
     MICROSECOND,
@@ -50,7 +51,6 @@ from neelc.scalar.spark.trees import (
     try_cast,
     when,
 )
-from neelc.scalar.times import Months
 from neelc.scalar.type_of import DATETIMES, INTERVALS
 
 # Functions of dates and timestamps whose text is not a plain call.

@@ -18,8 +18,7 @@ from neelc.ir.expressions import Literal, Value
 from neelc.ir.names import bare, quote
 from neelc.ir.types import BIGINT, INT, SMALLINT, TINYINT, Array, DataType, Decimal, Map, SimpleType, Struct
 from neelc.ir.types import Decimal as DecimalType
-from neelc.scalar import decimals
-from neelc.scalar.times import (
+from neelc.runtime.values.times import (
     Months,
     date_of,
     has_zone,
@@ -28,6 +27,7 @@ from neelc.scalar.times import (
     timestamp_of,
     timestamp_text,
 )
+from neelc.scalar import decimals
 from neelc.syntax.print_expressions import show_literal
 
 Sql = exp.Expression

@@ -44,7 +44,7 @@ from neelc.ir.expressions import Cast
 from neelc.ir.names import find, written
 from neelc.ir.script import CreateStream, Script
 from neelc.ir.types import DataType
-from neelc.scalar.times import session_zone, zone_of
+from neelc.runtime.values.times import session_zone, zone_of
 from neelc.source import Source
 
 # What is wrong with a case file itself, not with what it tests.

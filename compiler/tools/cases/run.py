@@ -30,7 +30,7 @@ from neelc.pattern.rules.rule import Rewriting
 from neelc.program import bind
 from neelc.runtime.reference import Result
 from neelc.runtime.reference.snapshots import differences, snapshots_equal
-from neelc.scalar.times import in_zone
+from neelc.runtime.values.times import in_zone
 from neelc.syntax.host import host_script
 from neelc.tools.cases.file import CaseError, CaseFile, ExpectedRows, load
 from neelc.tools.cases.file import parse as parse_case

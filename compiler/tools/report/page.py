@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from neelc.explain.html import document, escape, page_header, tag
 from neelc.runtime.reference.model import bound_events
-from neelc.scalar.times import in_zone
+from neelc.runtime.values.times import in_zone
 from neelc.tools.report.picture import Panel, Picture, hashable
 from neelc.tools.report.record import counted, lane_text, record, text_of, time_text
 

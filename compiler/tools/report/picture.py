@@ -33,7 +33,7 @@ from neelc.runtime.reference.question import (
 )
 from neelc.runtime.reference.results import is_over_matches
 from neelc.runtime.reference.satisfy import PartContext, is_absent
-from neelc.scalar.times import session_zone
+from neelc.runtime.values.times import session_zone
 
 MOST_EVENTS = 50_000
 """How many events a picture shows; a browser draws so many without a stutter."""

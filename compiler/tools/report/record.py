@@ -13,7 +13,7 @@ from neelc.ir.program import Clock
 from neelc.ir.types import DATE, TIMESTAMP, DataType
 from neelc.runtime.reference.model import EPOCH, MICROSECOND, ReferenceEvent, moment
 from neelc.runtime.reference.results import ENDLESS
-from neelc.scalar.times import UTC, offsets
+from neelc.runtime.values.times import UTC, offsets
 from neelc.tools.report.picture import DrawnMatch, Lane, Panel, Picture, Shade, hashable
 
 # Values and sentences as a reader of a picture sees them.

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from zoneinfo import ZoneInfo
-
-from neelc.ir.expressions import Interval, IntervalPart
 
 UTC = datetime.UTC
 ZERO = datetime.timedelta(0)
@@ -298,6 +296,9 @@ MICROSECONDS = {
 }
 MONTHS = {"YEAR": 12, "MONTH": 1}
 
+IntervalQuantity = tuple[str, str, str | None]
+"""A quantity, its unit, and the last unit of `DAY TO SECOND`, if it is of this form."""
+
 # The fields of `x TO y`, what stands between them, and the most a field may be when it is not the first.
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 _MOST = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
@@ -307,36 +308,25 @@ _YEAR_TO_MONTH = re.compile(r"([+-]?)(\d+)-(\d+)\Z", re.ASCII)
 _CONSTANT = re.compile(r"INTERVAL\s*([+-]?)\s*'([^']*)'\s*(\w+)\s+TO\s+(\w+)\Z", re.ASCII | re.IGNORECASE)
 
 
-def counts_months(interval: Interval) -> bool:
-    """Whether the interval is one of years and months, by its first unit."""
-    return interval.parts[0].unit in MONTHS
-
-
-def is_whole_days(interval: Interval) -> bool:
-    """Whether only days and weeks are named: a DATE plus such an interval is a DATE."""
-    return all(part.unit in ("DAY", "WEEK") and part.to is None for part in interval.parts)
-
-
-@lru_cache(maxsize=4096)
-def interval_value(interval: Interval) -> datetime.timedelta | Months:
+def interval_of_parts(parts: Sequence[IntervalQuantity]) -> datetime.timedelta | Months:
     """The value of an interval constant; `ValueError` says what is wrong with it.
 
-    >>> interval_value(Interval((IntervalPart("1", "DAY"), IntervalPart("2", "HOUR"))))
+    >>> interval_of_parts([("1", "DAY", None), ("2", "HOUR", None)])
     datetime.timedelta(days=1, seconds=7200)
-    >>> interval_value(Interval((IntervalPart("1-2", "YEAR", "MONTH"),)))
+    >>> interval_of_parts([("1-2", "YEAR", "MONTH")])
     Months(count=14)
-    >>> interval_value(Interval((IntervalPart("1", "MONTH"), IntervalPart("2", "DAY"))))
+    >>> interval_of_parts([("1", "MONTH", None), ("2", "DAY", None)])
     Traceback (most recent call last):
     ValueError: an interval counts either years and months, or days and smaller units
     """
-    if len({part.unit in MONTHS for part in interval.parts}) > 1:
+    if len({unit in MONTHS for _, unit, _ in parts}) > 1:
         raise ValueError("an interval counts either years and months, or days and smaller units")
-    total = sum(_part(part) for part in interval.parts)
-    if counts_months(interval):
-        if not -(2**31) <= total < 2**31:
-            raise ValueError("the interval is too long")
-        return Months(total)
-    return day_interval(total)
+    total = sum(_part(*part) for part in parts)
+    if parts[0][1] not in MONTHS:
+        return day_interval(total)
+    if not -(2**31) <= total < 2**31:
+        raise ValueError("the interval is too long")
+    return Months(total)
 
 
 _LONGEST = 100
@@ -350,20 +340,20 @@ def day_interval(microseconds: int) -> datetime.timedelta:
     return datetime.timedelta(microseconds=microseconds)
 
 
-def _part(part: IntervalPart) -> int:
+def _part(quantity: str, unit: str, to: str | None) -> int:
     """Months or microseconds."""
-    text = part.quantity.strip(BLANKS)
+    text = quantity.strip(BLANKS)
     if len(text) > _LONGEST:
         raise ValueError(f"the interval is too long: a quantity of {len(text):,} characters")
-    if part.to is not None:
-        return _range(text, part.unit, part.to)
-    if part.unit == "SECOND":
+    if to is not None:
+        return _range(text, unit, to)
+    if unit == "SECOND":
         return _seconds(text)
-    factor = MONTHS.get(part.unit) or MICROSECONDS.get(part.unit)
+    factor = MONTHS.get(unit) or MICROSECONDS.get(unit)
     if factor is None:
-        raise ValueError(f"an interval cannot count in {part.unit}S")
+        raise ValueError(f"an interval cannot count in {unit}S")
     if _WHOLE.match(text) is None:
-        raise ValueError(f"`{part.quantity}` is not a whole number of {part.unit}S")
+        raise ValueError(f"`{quantity}` is not a whole number of {unit}S")
     return int(text) * factor
 
 
@@ -411,4 +401,4 @@ def interval_of(text: str, months: bool) -> datetime.timedelta | Months:
         text = constant[2].strip(BLANKS)
         if constant[1] == "-":
             text = text[1:] if text.startswith("-") else "-" + text
-    return interval_value(Interval((IntervalPart(text, first, last),)))
+    return interval_of_parts([(text, first, last)])
