@@ -26,7 +26,7 @@ from neelc.ir.expressions import Aggregate
 from neelc.ir.node import walk
 from neelc.ir.program import Program
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType
-from neelc.runtime.kernels.snapshots.bridge import snapshots
+from neelc.runtime.kernels.snapshots.kernel import snapshots
 from neelc.runtime.kernels.snapshots.program import FOREVER, SnapshotProgram
 from neelc.runtime.reference import run
 from neelc.runtime.reference.algebra import events

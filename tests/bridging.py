@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from neelc.runtime.bridge import kernel
+from neelc.runtime.kernels.pattern_kernel import kernel
 from neelc.runtime.program import (
     Absent,
     Apply,

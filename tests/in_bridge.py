@@ -19,8 +19,8 @@ from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.runtime.bridge import kernel
 from neelc.runtime.coding import called_columns, condition_columns
+from neelc.runtime.kernels.pattern_kernel import kernel
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.reference import Result, Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent

@@ -23,8 +23,8 @@ from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
 from neelc.pattern.rules.examples import query
-from neelc.runtime.counting import counting
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
+from neelc.runtime.kernels.counting.kernel import counting
 from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.functions import extreme
 from neelc.runtime.reference.model import comparable

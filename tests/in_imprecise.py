@@ -19,7 +19,7 @@ from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan
-from neelc.runtime.imprecise import imprecise
+from neelc.runtime.kernels.confidence.kernel import imprecise
 from neelc.runtime.program import CHUNK, CHUNK_WIDTH, ImpreciseProgram, Weigh
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent

@@ -15,10 +15,10 @@ from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, EventColumn, unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.runtime.bridge import calls_of
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, matches
+from neelc.runtime.kernels.pattern_kernel import calls_of
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.evaluate import evaluate

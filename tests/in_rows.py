@@ -23,7 +23,7 @@ from neelc.rows.bind.recognize import bound_clause
 from neelc.rows.plan.conditions import TRUE, changed, columns_at_row, columns_over_rows
 from neelc.rows.plan.plan import RowPlan, time_unit
 from neelc.runtime.kernels.rows import program as p
-from neelc.runtime.kernels.rows.bridge import recognizer
+from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable, nanoseconds

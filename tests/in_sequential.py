@@ -25,7 +25,7 @@ from neelc.ir.script import RunQuery, Select
 from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
 from neelc.pattern.plan.columns import EVENT
 from neelc.rows.bind.recognize import matched_columns
-from neelc.runtime.kernels.sequential.bridge import sequential as kernel
+from neelc.runtime.kernels.sequential.kernel import sequential as kernel
 from neelc.runtime.kernels.sequential.program import BITS, TIME
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent

@@ -15,7 +15,7 @@ import pytest
 
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.snapshots import aggregating as listing
-from neelc.runtime.kernels.snapshots.bridge import coalescing, snapshots
+from neelc.runtime.kernels.snapshots.kernel import coalescing, snapshots
 from neelc.runtime.kernels.snapshots.program import (
     FOREVER,
     FUNCTIONS,

@@ -46,7 +46,7 @@ VALUES = ("neelc.runtime.values.times",)
 DOORS = {
     "antlr4": ("neelc.syntax", "neelc.grammar"),
     "sqlglot": ("neelc.scalar.spark", "neelc.engines.spark"),
-    "pyspark": ("neelc.engines.spark", "neelc.api", "neelc.runtime.bridge"),
+    "pyspark": ("neelc.engines.spark", "neelc.api"),
     "pygls": ("neelc.tools.editors.server",),
     "lsprotocol": ("neelc.tools.editors.server",),
     "IPython": ("neelc.api.notebook",),
@@ -84,7 +84,7 @@ def refusal(module: str, name: str) -> str | None:
     True
     >>> refusal("neelc.scalar.evaluate_constants", "neelc.runtime.reference.satisfy.is_match") is None
     False
-    >>> refusal("neelc.runtime.bridge", "neelc.ir")
+    >>> refusal("neelc.runtime.columns", "neelc.ir")
     'runtime/ is loaded by Spark workers without the compiler'
     """
     if (is_inside(module, PRINTING[:1]) and is_inside(name, PRINTING[1:])) or module in EXAMPLES:

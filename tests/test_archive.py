@@ -59,7 +59,8 @@ def test_the_archive_has_no_compiler() -> None:
 
 
 def test_it_runs_from_the_archive_alone(tmp_path: Path) -> None:
-    program = "import neelc.runtime.bridge, neelc.runtime.probe as probe\nprint(*probe.found_here().values())"
+    program = "import neelc.runtime.kernels.pattern_kernel\nfrom neelc.runtime import probe\n"
+    program += "print(*probe.found_here().values())"
     # -S: without the start-up files of the environment, among them the link to this working tree.
     done = subprocess.run(
         [sys.executable, "-S", "-c", program],

@@ -14,8 +14,9 @@ from bridging import PAIR, PROGRAMS, ROWS, WIDTH, WINDOWED, Row, chunked, found,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neelc.runtime.bridge import KernelFailure, kernel, output_schema, parse_failure
 from neelc.runtime.buffer import Buffer, SearchRows, rest, step
+from neelc.runtime.failures import KernelFailure, parse_failure
+from neelc.runtime.kernels.pattern_kernel import kernel, output_schema
 from neelc.runtime.program import PatternProgram, VariableOutput
 
 # Each of them runs for every program.

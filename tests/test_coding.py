@@ -98,10 +98,10 @@ def test_types_that_cannot_be_compared() -> None:
 
 
 def test_a_worker_loads_no_more_than_it_needs() -> None:
-    program = "import neelc.runtime.bridge, sys\nprint(*sys.modules)"
+    program = "import neelc.runtime.kernels.pattern_kernel, sys\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert loaded & {"pyspark", "pandas", "numba", "sqlglot", "networkx", "antlr4"} == set()
     # What the package itself needs to be imported is all that comes of the compiler.
-    assert {name for name in loaded if name.startswith("neelc.")} >= {"neelc.runtime.bridge"}
+    assert {name for name in loaded if name.startswith("neelc.")} >= {"neelc.runtime.kernels.pattern_kernel"}
     assert [name for name in loaded if name.startswith(("neelc.syntax", "neelc.pattern", "neelc.ir"))] == []

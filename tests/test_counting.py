@@ -16,7 +16,7 @@ from in_counting import Row, bound, counted_rows, differing_rows, is_same, plann
 
 from neelc.ir.program import Match
 from neelc.pattern.rules.examples import LASTING, query
-from neelc.runtime.bridge import KernelFailure
+from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.counting import counting as kernel
 from neelc.runtime.kernels.counting import walks as counting_lanes
 from neelc.runtime.reference import LimitReached, Tables

@@ -15,7 +15,7 @@ from neelc.ir.program import Column
 from neelc.ir.types import BIGINT, BOOLEAN, DAY_INTERVAL, DOUBLE, INT, STRING, DataType, Decimal
 from neelc.rows.plan.plan import row_plan
 from neelc.runtime.kernels.rows.backtracking import FOLDS, PathAggregate
-from neelc.runtime.kernels.rows.bridge import recognizer
+from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference.aggregates import aggregate
 
 WHOLE = (0, 1, 7, -3, 2**62, -(2**62), None)

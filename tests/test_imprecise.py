@@ -18,12 +18,12 @@ from in_imprecise import weighed
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.imprecise import imprecise_plan, query
 from neelc.pattern.rules import examples
-from neelc.runtime import imprecise
-from neelc.runtime.bridge import KernelFailure
 from neelc.runtime.buffer import Buffer
 from neelc.runtime.columns import names
+from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.kernels.confidence import confidence as weighing
+from neelc.runtime.kernels.confidence import kernel as imprecise
 from neelc.runtime.program import ImpreciseProgram
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.results import result, rows_of

@@ -19,8 +19,9 @@ from repository import ROOT
 
 from neelc.api.errors import NeelRunError, explain_failure
 from neelc.pattern.rules.examples import query
-from neelc.runtime import bridge, failures
-from neelc.runtime.bridge import KernelFailure
+from neelc.runtime import failures
+from neelc.runtime.failures import KernelFailure
+from neelc.runtime.kernels import pattern_kernel
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.kernels.runs import following
 
@@ -80,7 +81,7 @@ def test_an_enumeration_that_explodes(limit: Limit, monkeypatch: pytest.MonkeyPa
         case "MAX_LISTS", True:
             monkeypatch.setattr(following, "MOST_TAKEN", limit.limit)
         case _:
-            monkeypatch.setattr(bridge.kernel, "__defaults__", (100_000, limit.limit, None))
+            monkeypatch.setattr(pattern_kernel.kernel, "__defaults__", (100_000, limit.limit, None))
     failure = failure_of(limit.text, FEW_AND_MANY)
     assert (failure.kind, failure.limit) == (limit.kind, limit.limit)
     assert failure.number is not None and failure.number >= limit.least

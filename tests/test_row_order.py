@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.kernels.rows.bridge import ArrivedRows, SearchProgress, WaitingRows
+from neelc.runtime.kernels.rows.kernel import ArrivedRows, SearchProgress, WaitingRows
 from neelc.runtime.kernels.rows.program import Machine, RowLocation, RowOrder, RowProgram, ValueOutput
 
 NOTHING = Machine((), (), (), (), (), ())

@@ -24,7 +24,7 @@ from neelc.rows.plan.plan import row_plan
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
 from neelc.runtime.kernels.rows import automaton, backtracking
 from neelc.runtime.kernels.rows.automaton import Viability
-from neelc.runtime.kernels.rows.bridge import WaitingRows, recognizer
+from neelc.runtime.kernels.rows.kernel import WaitingRows, recognizer
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, Parsing, Reached, Row, RowParser, recognized

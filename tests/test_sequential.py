@@ -15,7 +15,7 @@ from neelc.algebra.plan.sequential import automaton_of, sequential_plan
 from neelc.ir.row_patterns import RowAlternation, RowPattern, RowRepeat, RowSequence, RowVariable
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.failures import KernelFailure, parse_failure
-from neelc.runtime.kernels.sequential import bridge
+from neelc.runtime.kernels.sequential import kernel
 from neelc.runtime.kernels.sequential.matching import BackwardMatcher, Ints, PartialSequences
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.reference import sequential as reference
@@ -70,7 +70,7 @@ def test_many_starts_and_one_end_take_few_steps(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(BackwardMatcher, "_step", step)
     found = list(
-        bridge.sequential(program("PATTERN a b* c DEFINE a AS x = 1, b AS x = 2, c AS x = 3"))(
+        kernel.sequential(program("PATTERN a b* c DEFINE a AS x = 1, b AS x = 2, c AS x = 3"))(
             iter([batch([1] + [2] * 50_000 + [4])])
         )
     )
@@ -81,15 +81,15 @@ def test_many_starts_and_one_end_take_few_steps(monkeypatch: pytest.MonkeyPatch)
 def test_what_no_match_can_have_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """One key with very many events: only those of one window wait."""
     kept: list[int] = []
-    original = bridge._Step.rest
+    original = kernel._Step.rest
 
-    def rest(self: bridge._Step) -> bridge.EventBuffer:
+    def rest(self: kernel._Step) -> kernel.EventBuffer:
         found = original(self)
         kept.append(found.rows)
         return found
 
-    monkeypatch.setattr(bridge._Step, "rest", rest)
-    run = bridge.sequential(program("WITHIN 10 PATTERN a b* c"), rows_at_once=100)
+    monkeypatch.setattr(kernel._Step, "rest", rest)
+    run = kernel.sequential(program("WITHIN 10 PATTERN a b* c"), rows_at_once=100)
     batches = [batch([7] * 50, list(range(first, first + 50))) for first in range(0, 2_000, 50)]
     assert sum(one.num_rows for one in run(iter(batches))) == 10 * 1_990 + 45
     assert max(kept) <= 12
@@ -109,12 +109,12 @@ def test_batches_do_not_matter() -> None:
 
 
 def test_no_events() -> None:
-    assert list(bridge.sequential(program("PATTERN a"))(iter([]))) == []
-    assert list(bridge.sequential(program("PATTERN a"))(iter([batch([])]))) == []
+    assert list(kernel.sequential(program("PATTERN a"))(iter([]))) == []
+    assert list(kernel.sequential(program("PATTERN a"))(iter([batch([])]))) == []
 
 
 def test_too_many_matches_fail_with_their_limit() -> None:
-    run = bridge.sequential(program("PARTITION BY k PATTERN a b* c"), most_matches=1_000)
+    run = kernel.sequential(program("PARTITION BY k PATTERN a b* c"), most_matches=1_000)
     with pytest.raises(KernelFailure) as failure:
         list(run(iter([batch([7] * 100, k=["é"] * 100)])))
     facts = parse_failure(str(failure.value))
@@ -123,7 +123,7 @@ def test_too_many_matches_fail_with_their_limit() -> None:
 
 
 def test_more_matches_than_a_number_can_count_fail() -> None:
-    run = bridge.sequential(program("PATTERN a b{70} c"))
+    run = kernel.sequential(program("PATTERN a b{70} c"))
     times: Ints = np.repeat(np.arange(72), 2)
     with pytest.raises(KernelFailure, match="COUNT_OVERFLOW"):
         list(run(iter([batch([7] * 144, times.tolist())])))
@@ -131,7 +131,7 @@ def test_more_matches_than_a_number_can_count_fail() -> None:
 
 def test_times_far_apart() -> None:
     least, most = -(2**63), 2**63 - 1
-    run = bridge.sequential(program("WITHIN 5 PATTERN ab"))
+    run = kernel.sequential(program("WITHIN 5 PATTERN ab"))
     assert list(run(iter([batch([3, 3], [least, most])]))) == []
 
 

@@ -63,7 +63,7 @@ def archived() -> bytes:
     >>> archived() == archived()
     True
     >>> names = zipfile.ZipFile(io.BytesIO(archived())).namelist()
-    >>> "neelc/runtime/bridge.py" in names, any(name.startswith("neelc/syntax") for name in names)
+    >>> "neelc/runtime/program.py" in names, any(name.startswith("neelc/syntax") for name in names)
     (True, False)
     """
     buffer = io.BytesIO()

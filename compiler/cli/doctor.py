@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from neelc.runtime.bridge import kernel
+from neelc.runtime.kernels.pattern_kernel import kernel
 from neelc.runtime.program import Bounds, PatternProgram, Take, VariableOutput
 from neelc.versions import numbers, required
 

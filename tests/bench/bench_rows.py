@@ -134,7 +134,7 @@ def no_match(pattern: str, count: int) -> float:
     """The seconds that the kernel takes for one partition of rows that are all mapped to A."""
     from neelc.ir.row_patterns import MatchRecognize
     from neelc.rows.plan.plan import machine_of
-    from neelc.runtime.kernels.rows.bridge import recognizer
+    from neelc.runtime.kernels.rows.kernel import recognizer
     from neelc.runtime.kernels.rows.program import RowProgram
     from neelc.source import Source, Span
     from neelc.syntax import row_match
@@ -164,7 +164,7 @@ def long_matches() -> list[Row]:
 def one_match(aggregate: str, count: int) -> float:
     """The seconds that the kernel takes for `A+` where A asks for an aggregate of the rows of A."""
     from neelc.ir.types import DOUBLE
-    from neelc.runtime.kernels.rows.bridge import recognizer
+    from neelc.runtime.kernels.rows.kernel import recognizer
     from neelc.runtime.kernels.rows.program import (
         ACCEPT,
         ConditionValue,

@@ -11,7 +11,8 @@ from bridging import PAIR, Row
 from pyspark.errors import PythonException
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from neelc.runtime.bridge import kernel, output_schema, parse_failure
+from neelc.runtime.failures import parse_failure
+from neelc.runtime.kernels.pattern_kernel import kernel, output_schema
 from neelc.runtime.program import PatternProgram, VariableOutput
 
 FIELDS = tuple((name, name) for name in ("id", "name", "day", "at", "price", "tags", "more"))

@@ -127,14 +127,14 @@ from pyspark.sql import DataFrame, SparkSession{functions}
 GIVEN = """
 `aggregates` maps the names of aggregates to Python functions, which Spark carries to its workers: {names}.
 Each takes the list of an argument's values, with None for NULL, and gives a value of its type or None."""
-BRIDGES = {
-    PatternProgram: ("neelc.runtime.bridge", "kernel"),
-    CountingProgram: ("neelc.runtime.counting", "counting"),
-    ImpreciseProgram: ("neelc.runtime.imprecise", "imprecise"),
-    RowProgram: ("neelc.runtime.kernels.rows.bridge", "recognizer"),
-    SnapshotProgram: ("neelc.runtime.kernels.snapshots.bridge", "snapshots"),
-    CoalesceProgram: ("neelc.runtime.kernels.snapshots.bridge", "coalescing"),
-    SequentialProgram: ("neelc.runtime.kernels.sequential.bridge", "sequential"),
+RUNNERS = {
+    PatternProgram: ("neelc.runtime.kernels.pattern_kernel", "kernel"),
+    CountingProgram: ("neelc.runtime.kernels.counting.kernel", "counting"),
+    ImpreciseProgram: ("neelc.runtime.kernels.confidence.kernel", "imprecise"),
+    RowProgram: ("neelc.runtime.kernels.rows.kernel", "recognizer"),
+    SnapshotProgram: ("neelc.runtime.kernels.snapshots.kernel", "snapshots"),
+    CoalesceProgram: ("neelc.runtime.kernels.snapshots.kernel", "coalescing"),
+    SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
 }
 """What runs a program of each kind."""
 
@@ -186,7 +186,7 @@ def _imports(programs: list[AnyProgram], others: list[tuple[str, str]]) -> str:
     for module, name in others:
         names.setdefault(module, set()).add(name)
     for program in programs:
-        for module, name in (BRIDGES[type(program)], *classes_in_source(program)):
+        for module, name in (RUNNERS[type(program)], *classes_in_source(program)):
             names.setdefault(module, set()).add(name)
     lines = [_import(module, sorted(found)) for module, found in sorted(names.items())]
     return "".join(["\n", *lines]) if lines else ""
@@ -301,7 +301,7 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             limit = "" if most is None else f", most_matches={most}"
             limit += ", aggregates=aggregates" if functions_of(program) else ""
             limit += f", time_zone={TIME_ZONE}" if _is_zoned(program) else ""
-            _, run = BRIDGES[type(program)]
+            _, run = RUNNERS[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
 

@@ -12,13 +12,13 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.bridge import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
 from neelc.runtime.buffer import Buffer, SearchRows, rest, short, step
 from neelc.runtime.columns import Columns
 from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, KernelError
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
 from neelc.runtime.kernels.counting.counting import CountedGroups, counted
 from neelc.runtime.kernels.counting.walks import BLANKS, NOTHING, WALK, Array, Channel, channels_of
+from neelc.runtime.kernels.pattern_kernel import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
 
 LARGEST_COUNT = 2**63 - 1
 """What a BIGINT holds: if a part is more, so is the whole."""

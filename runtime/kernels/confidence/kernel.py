@@ -15,7 +15,14 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.bridge import (
+from neelc.runtime.buffer import BYTES_AT_ONCE, Buffer, SearchRows, short
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine
+from neelc.runtime.failures import too_many_matches
+from neelc.runtime.kernels.confidence.ranges import Chances
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
+from neelc.runtime.kernels.frontier import EventLists, root
+from neelc.runtime.kernels.matching import Piece, columns_of, event_of
+from neelc.runtime.kernels.pattern_kernel import (
     MOST_MATCHES,
     ROWS_AT_ONCE,
     Batches,
@@ -27,13 +34,6 @@ from neelc.runtime.bridge import (
     gather,
     output_schema,
 )
-from neelc.runtime.buffer import BYTES_AT_ONCE, Buffer, SearchRows, short
-from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine
-from neelc.runtime.failures import too_many_matches
-from neelc.runtime.kernels.confidence.ranges import Chances
-from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
-from neelc.runtime.kernels.frontier import EventLists, root
-from neelc.runtime.kernels.matching import Piece, columns_of, event_of
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import KernelSearch, groups
 from neelc.runtime.order import sections
