@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from neelc.runtime.failures import COLUMN, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import NullableArray
-from neelc.runtime.kernels.mentions import folds, registered, values
-from neelc.runtime.program import Apply, ColumnValue, PatternProgram, Value
+from neelc.runtime.kernels.mentions import folds, registered
+from neelc.runtime.program import Apply, ColumnValue, PatternProgram, Value, conditions
 
 
 def condition_columns(program: PatternProgram) -> frozenset[str]:
@@ -28,7 +28,7 @@ def condition_columns(program: PatternProgram) -> frozenset[str]:
     >>> sorted(condition_columns(PatternProgram((Absent((Take("b", "B", where=(same,)),)),), (), ("B",))))
     ['room', 'ward']
     """
-    compared = (name for value in values(program.steps) for name in _names(value))
+    compared = (name for value in conditions(program.steps) for name in _names(value))
     folded = (fold.column for fold in folds(program.steps) if fold.column and not fold.registered)
     return frozenset((*compared, *folded))
 

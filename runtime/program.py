@@ -7,11 +7,19 @@ branches of an OR, `RepeatStep` binds a list, `Follow` all that a run binds, `Fi
 and `AnyBound` drop rows. A step with a `when` concerns only the rows with these choices.
 
 All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
+
+Steps are generic in their conditions: a plan of the compiler has the same steps, with conditions that are
+still expressions of the language; those of a program are `Value`s.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+Condition = TypeVar("Condition", covariant=True)
+"""What a step's conditions are: an expression in a plan, a `Value` in a program."""
 
 # Runs that grow event by event, for a program's `Follow`: their states, and how they go on.
 
@@ -23,11 +31,11 @@ FIRST, NEXT, SAME = "FIRST", "NEXT", "SAME"
 
 
 @dataclass(frozen=True)
-class MoveCondition:
+class MoveCondition(Generic[Condition]):
     """A condition that is more than one of a `Take`: asked only where all of `present` have an event; asked
     of `each` element of a list that is complete, as `b[i]`, or if it `looks_back` of each but the first."""
 
-    condition: Value
+    condition: Condition
     present: tuple[str, ...] = ()
     each: str | None = None
     looks_back: bool = False
@@ -44,7 +52,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Move:
+class Move(Generic[Condition]):
     """How a run goes on from `source` to `target`, both numbers of states, -1: from nothing. Its list has
     from `least` to `most` iterations before. First, events get other names; then `take` finds the next event,
     which belongs to the FIRST iteration of a list, the NEXT or the SAME. With it, the run must pass
@@ -52,13 +60,13 @@ class Move:
 
     source: int
     target: int
-    take: Take
+    take: Take[Condition]
     least: int = 0
     most: int | None = None
     iteration: str = FIRST
     renames: tuple[tuple[str, str], ...] = ()
-    judged: tuple[MoveCondition, ...] = ()
-    checks: tuple[Step, ...] = ()
+    judged: tuple[MoveCondition[Condition], ...] = ()
+    checks: tuple[Step[Condition], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ Marks = tuple[tuple[str, int, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class EachElement:
+class EachElement(Generic[Condition]):
     """Keep the rows in which `steps` keep each element of a list but the first ones that are `skipped`; so
     all rows without a list.
 
@@ -123,7 +131,7 @@ class EachElement:
 
     variable: str
     names: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step[Condition], ...]
     skipped: int = 0
     when: When = ()
     marks: Marks = ()
@@ -154,24 +162,24 @@ class Likely:
 
 
 @dataclass(frozen=True)
-class WeighedNegation:
+class WeighedNegation(Generic[Condition]):
     """What must not be there: each event that `steps` bind `variable` to, between those of the first `place`
     names of a sequence and those of the others."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Step[Condition], ...]
     variable: str
     place: int
     when: When = ()
 
 
 @dataclass(frozen=True)
-class Weigh:
+class Weigh(Generic[Condition]):
     """The confidence of each row: the probability that its `events` come in this order within `width`, and
     that no event of the `negations` spoils it. Kept are those that reach `least`; `strictly`: exceed it."""
 
     events: tuple[str, ...]
     width: int | None = None
-    negations: tuple[WeighedNegation, ...] = ()
+    negations: tuple[WeighedNegation[Condition], ...] = ()
     least: float = 0.0
     strictly: bool = False
     when: When = ()
@@ -269,7 +277,7 @@ class Choose:
 
 
 @dataclass(frozen=True)
-class Take:
+class Take(Generic[Condition]):
     """Bind `variable` to each event of `role` that lies within `bounds`, differs from the events of `differs`
     and meets all conditions of `where`; a row without such an event is dropped.
 
@@ -282,10 +290,10 @@ class Take:
     role: str
     bounds: Bounds = EVERYWHERE
     differs: tuple[str, ...] = ()
-    where: tuple[Value, ...] = ()
+    where: tuple[Condition, ...] = ()
     pick: str = ALL
     when: When = ()
-    until: tuple[tuple[Take, ...], ...] = ()
+    until: tuple[tuple[Take[Condition], ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -299,10 +307,10 @@ class Rename:
 
 
 @dataclass(frozen=True)
-class FilterStep:
+class FilterStep(Generic[Condition]):
     """Keep the rows for which the condition is true."""
 
-    condition: Value
+    condition: Condition
     when: When = ()
 
 
@@ -315,19 +323,22 @@ class AnyBound:
 
 
 @dataclass(frozen=True)
-class Absent:
-    """Keep the rows that `steps` cannot extend."""
+class Absent(Generic[Condition]):
+    """Keep the rows that `steps` cannot extend. A plan knows the negative `part`, as written."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Step[Condition], ...]
     when: When = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)
-class Present:
-    """Keep the rows that `steps` can extend, each once. What the steps bind is dropped."""
+class Present(Generic[Condition]):
+    """Keep the rows that `steps` can extend, each once. What the steps bind is dropped. In a plan, one
+    without a `part` is not required by the pattern: it drops early what cannot become a match."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Step[Condition], ...]
     when: When = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -346,7 +357,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class RepeatStep:
+class RepeatStep(Generic[Condition]):
     """Bind a list: each row with each number of iterations from `least` to `most`; what an iteration binds is
     what `first`, or from the second one on `next`, finds.
 
@@ -363,26 +374,26 @@ class RepeatStep:
 
     variable: str
     names: tuple[str, ...]
-    first: tuple[Step, ...]
-    next: tuple[Step, ...]
+    first: tuple[Step[Condition], ...]
+    next: tuple[Step[Condition], ...]
     least: int = 1
     most: int | None = None
     running: tuple[Fold, ...] = ()
     final: tuple[Fold, ...] = ()
-    early: tuple[Value, ...] = ()
+    early: tuple[Condition, ...] = ()
     when: When = ()
     places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Follow:
+class Follow(Generic[Condition]):
     """Bind all variables of a SEQ, event by event: each run goes on with what qualifies for one of its moves
     at the next instant at which something does, or with `contiguous` events, at the next instant there is.
     If more than one event qualifies, or for more than one move, the run splits.
     `marks` are those of choices that a run makes: 1 where the variable has an event."""
 
     states: tuple[State, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[Move[Condition], ...]
     closures: tuple[Closure, ...] = ()
     contiguous: bool = False
     running: tuple[Fold, ...] = ()
@@ -392,9 +403,87 @@ class Follow:
 
 
 Step = (
-    Choose | Take | Rename | FilterStep | AnyBound | Absent | Present | RepeatStep | EachElement | Follow
-    | Likely | Weigh
+    Choose | Rename | AnyBound | Likely | Take[Condition] | FilterStep[Condition] | Absent[Condition]
+    | Present[Condition] | RepeatStep[Condition] | EachElement[Condition] | Follow[Condition]
+    | Weigh[Condition]
 )  # fmt: skip
+
+KernelStep = Step[Value]
+"""A step of a program, whose conditions are operations on columns."""
+
+
+# Walking over steps, whatever their conditions are.
+
+Other = TypeVar("Other")
+
+
+def inner_steps(step: Step[Condition]) -> tuple[Step[Condition], ...]:
+    """The steps inside of a step; those that a run takes its events by are among them."""
+    match step:
+        case Absent(steps) | Present(steps) | EachElement(steps=steps):
+            return steps
+        case RepeatStep(first=first, next=following):
+            return (*first, *following)
+        case Follow(moves=moves):
+            return tuple(inner for move in moves for inner in (move.take, *move.checks))
+        case Weigh(negations=negations):
+            return tuple(inner for negation in negations for inner in negation.steps)
+    return ()
+
+
+def walk_steps(steps: Iterable[Step[Condition]]) -> Iterator[Step[Condition]]:
+    """The steps and all steps inside of them.
+
+    >>> [type(step).__name__ for step in walk_steps((Absent((Take("b", "B"),)), Choose("m", 2)))]
+    ['Absent', 'Take', 'Choose']
+    """
+    for step in steps:
+        yield step
+        yield from walk_steps(inner_steps(step))
+
+
+def takes(steps: Iterable[Step[Condition]]) -> Iterator[Take[Condition]]:
+    """All steps that bind an event."""
+    return (step for step in walk_steps(steps) if isinstance(step, Take))
+
+
+def lists_bound(steps: Iterable[Step[Condition]]) -> Iterator[RepeatStep[Condition] | Closure]:
+    """What binds a list: steps, and closures of runs."""
+    for step in walk_steps(steps):
+        match step:
+            case RepeatStep():
+                yield step
+            case Follow(closures=closures):
+                yield from closures
+
+
+def conditions(steps: Iterable[Step[Condition]]) -> Iterator[Condition]:
+    """All conditions of the steps, and of those inside of them."""
+    for step in walk_steps(steps):
+        match step:
+            case Take(where=where):
+                yield from where
+            case FilterStep(condition):
+                yield condition
+            case RepeatStep(early=early):
+                yield from early
+            case Follow(moves=moves):
+                yield from (one.condition for move in moves for one in move.judged)
+
+
+def with_inner(
+    step: Step[Condition], change: Callable[[Step[Condition]], Step[Condition]]
+) -> Step[Condition]:
+    """The step with each step directly inside of it changed; takes of runs stay as they are."""
+    match step:
+        case Absent(steps) | Present(steps) | EachElement(steps=steps):
+            return replace(step, steps=tuple(map(change, steps)))
+        case RepeatStep(first=first, next=following):
+            return replace(step, first=tuple(map(change, first)), next=tuple(map(change, following)))
+        case Follow(moves=moves):
+            changed = tuple(replace(move, checks=tuple(map(change, move.checks))) for move in moves)
+            return replace(step, moves=changed)
+    return step
 
 
 @dataclass(frozen=True)
@@ -435,7 +524,7 @@ class PatternProgram:
     each row of its own, a check enumerates all that it looks for.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[KernelStep, ...]
     outputs: tuple[VariableOutput, ...]
     roles: tuple[str, ...]
     keys: tuple[str, ...] = ()

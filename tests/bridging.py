@@ -18,6 +18,7 @@ from neelc.runtime.program import (
     ColumnValue,
     PatternProgram,
     Take,
+    Value,
     VariableOutput,
     Within,
 )
@@ -49,9 +50,9 @@ def _outputs(*variables: str) -> tuple[VariableOutput, ...]:
     return tuple(VariableOutput(v, v.upper(), (("id", "id"), ("name", "name"))) for v in variables)
 
 
-A = Take("a", "A")
-B = Take("b", "B", Bounds(after=("a",), within=_within("a")))
-C = Take("c", "C", Bounds(after=("b",), within=_within("a", "b")))
+A: Take[Value] = Take("a", "A")
+B: Take[Value] = Take("b", "B", Bounds(after=("a",), within=_within("a")))
+C: Take[Value] = Take("c", "C", Bounds(after=("b",), within=_within("a", "b")))
 
 PAIR = PatternProgram((A, B), _outputs("a", "b"), ROLES, KEYS, reach=WIDTH, looks_back=False, leader="a")
 TRIPLE = replace(PAIR, steps=(A, B, C), outputs=_outputs("a", "b", "c"))
@@ -60,7 +61,7 @@ SAME = Apply("<=", (ColumnValue("a", "name"), ColumnValue("b", "other")))
 CONDITIONS = replace(
     PAIR, steps=(A, replace(B, where=(LESS, SAME))), codings=(("name", "other"),), looks_back=True
 )
-BEFORE = Absent((Take("n", "C", Bounds(before=("a",), within=_within("a", "b"))),))
+BEFORE: Absent[Value] = Absent((Take("n", "C", Bounds(before=("a",), within=_within("a", "b"))),))
 LOOKS_BACK = replace(PAIR, steps=(A, B, BEFORE), looks_back=True, leader=None)
 LOOKS_AHEAD = replace(PAIR, steps=(A, B, Absent((C,))))
 NO_WINDOW = replace(PAIR, steps=(A, replace(B, bounds=Bounds(after=("a",)))), reach=None)

@@ -22,9 +22,9 @@ from neelc.runtime.program import (
     ColumnValue,
     Constant,
     FilterStep,
+    KernelStep,
     PatternProgram,
     Present,
-    Step,
     Take,
     Value,
     VariableOutput,
@@ -92,9 +92,9 @@ class Sampler:
     def some(self, variables: list[str], chance: float) -> tuple[str, ...]:
         return tuple(name for name in variables if self.random.random() < chance)
 
-    def steps(self, known: list[str], length: int, depth: int) -> tuple[tuple[Step, ...], list[str]]:
+    def steps(self, known: list[str], length: int, depth: int) -> tuple[tuple[KernelStep, ...], list[str]]:
         """Steps and the variables that they bind."""
-        steps: list[Step] = []
+        steps: list[KernelStep] = []
         bound: list[str] = []
         marks = len(self.marks)
         for _ in range(length):
@@ -102,7 +102,7 @@ class Sampler:
         del self.marks[marks:]
         return tuple(steps), bound
 
-    def step(self, known: list[str], bound: list[str], depth: int) -> Step:
+    def step(self, known: list[str], bound: list[str], depth: int) -> KernelStep:
         kind = self.random.choice("tttttttcfanep" if depth < 2 and known else "ttttttcf" if known else "ttc")
         when = self.when()
         match kind:
@@ -136,16 +136,16 @@ class Sampler:
         mark, count = self.random.choice(self.marks)
         return ((mark, self.random.randrange(count)),)
 
-    def take(self, variable: str, known: list[str], when: When, pick: str) -> Take:
+    def take(self, variable: str, known: list[str], when: When, pick: str) -> Take[Value]:
         differs = self.some(known, 0.3) if self.random.random() < 0.4 else ()
         where = (self.condition([*known, variable]),) if self.random.random() < 0.3 else ()
         until = (self.chain(known),) if known and not when and self.random.random() < 0.15 else ()
         role = self.random.choice(ROLES)
         return Take(variable, role, self.bounds(known), differs, where, pick, when, until)
 
-    def chain(self, known: list[str]) -> tuple[Take, ...]:
+    def chain(self, known: list[str]) -> tuple[Take[Value], ...]:
         """Events, each the earliest after one that is bound, or after the one before it."""
-        takes: list[Take] = []
+        takes: list[Take[Value]] = []
         for _ in range(self.random.choice((1, 2, 3))):
             after = (takes[-1].variable,) if takes else (known[0],)
             takes.append(
@@ -202,6 +202,6 @@ def sample_program(random: random.Random) -> PatternProgram:
     return PatternProgram(steps, outputs, ROLES, leader=leader, unique=random.random() < 0.3, counted=True)
 
 
-def _led(step: Step, follow: Bounds) -> Step:
+def _led(step: KernelStep, follow: Bounds) -> KernelStep:
     """A step of a program whose matches all start with the leader."""
     return replace(step, bounds=replace(step.bounds, after=follow.after)) if isinstance(step, Take) else step

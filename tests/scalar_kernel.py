@@ -20,10 +20,10 @@ from neelc.runtime.program import (
     ColumnValue,
     Constant,
     FilterStep,
+    KernelStep,
     PatternProgram,
     Present,
     Rename,
-    Step,
     Take,
     Value,
     When,
@@ -87,7 +87,7 @@ def event_list(events: KernelEvents) -> list[Event]:
 Roles = Mapping[str, list[Event]]
 
 
-def rows_after(steps: tuple[Step, ...], row: Row, roles: Roles) -> Iterator[Row]:
+def rows_after(steps: tuple[KernelStep, ...], row: Row, roles: Roles) -> Iterator[Row]:
     if not steps:
         yield row
         return
@@ -95,7 +95,7 @@ def rows_after(steps: tuple[Step, ...], row: Row, roles: Roles) -> Iterator[Row]
         yield from rows_after(steps[1:], extended, roles)
 
 
-def rows_after_one(step: Step, row: Row, roles: Roles) -> Iterator[Row]:
+def rows_after_one(step: KernelStep, row: Row, roles: Roles) -> Iterator[Row]:
     if not is_concerned(row, step.when):
         yield row
         return
@@ -126,7 +126,7 @@ def is_concerned(row: Row, when: When) -> bool:
     return all(row.marks.get(mark) == choice for mark, choice in when)
 
 
-def taken(step: Take, row: Row, roles: Roles) -> Iterator[Row]:
+def taken(step: Take[Value], row: Row, roles: Roles) -> Iterator[Row]:
     fitting = []
     for event in roles[step.role]:
         extended = Row({**row.bound, step.variable: event}, row.marks, event.segment)
@@ -146,7 +146,7 @@ def taken(step: Take, row: Row, roles: Roles) -> Iterator[Row]:
         yield min(fitting, key=lambda r: (r.bound[step.variable].end, r.bound[step.variable].number))
 
 
-def is_past(event: Event, chain: tuple[Take, ...], row: Row, roles: Roles) -> bool:
+def is_past(event: Event, chain: tuple[Take[Value], ...], row: Row, roles: Roles) -> bool:
     """Whether the events of a chain, whichever, can all have ended before the event starts."""
     some = tuple(replace(take, pick=ALL) for take in chain)
     return any(

@@ -13,7 +13,7 @@ from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.pattern.rules.examples import query
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import running as repeating
-from neelc.runtime.program import Absent, FilterStep, RepeatStep, Step, Take
+from neelc.runtime.program import Absent, FilterStep, KernelStep, RepeatStep, Take
 from neelc.runtime.reference import matches
 
 
@@ -21,10 +21,10 @@ def planned(text: str) -> KernelPlan:
     return kernel_plan(query(text), (), "MILLISECOND")
 
 
-def shape(steps: tuple[Step, ...]) -> str:
+def shape(steps: tuple[KernelStep, ...]) -> str:
     """The steps by what they bind."""
 
-    def name(step: Step) -> str:
+    def name(step: KernelStep) -> str:
         match step:
             case Take(variable=variable):
                 return variable
@@ -32,7 +32,7 @@ def shape(steps: tuple[Step, ...]) -> str:
                 return f"{variable}[]"
             case Absent(inner):
                 return f"!({shape(inner)})"
-        return type(step).__name__.lower()
+        return type(step).__name__.removesuffix("Step").lower()
 
     return " ".join(map(name, steps))
 

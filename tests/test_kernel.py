@@ -29,10 +29,11 @@ from neelc.runtime.program import (
     ColumnValue,
     Constant,
     FilterStep,
+    KernelStep,
     PatternProgram,
     Present,
-    Step,
     Take,
+    Value,
     VariableOutput,
     Within,
 )
@@ -77,7 +78,7 @@ def stream(text: str) -> KernelEvents:
     return KernelEvents(start, end, segment, roles, {"n": NullableArray(np.arange(len(names)))}, wide)
 
 
-def match(steps: tuple[Step, ...], text: str | KernelEvents, outputs: str, unique: bool = False) -> str:
+def match(steps: tuple[KernelStep, ...], text: str | KernelEvents, outputs: str, unique: bool = False) -> str:
     """The matches, sorted: `A1 B2, A1 -`."""
     events = stream(text) if isinstance(text, str) else text
     program = PatternProgram(steps, tuple(VariableOutput(v, v) for v in outputs), (), unique=unique)
@@ -92,7 +93,7 @@ def match(steps: tuple[Step, ...], text: str | KernelEvents, outputs: str, uniqu
 
 def take(
     variable: str, after: str = "", before: str = "", width: int | None = None, pick: str = "ALL"
-) -> Take:
+) -> Take[Value]:
     """Of the role that the variable is called after."""
     within = () if width is None else (Within(tuple(after + before), width, member=True),)
     return Take(variable, variable.upper(), Bounds(tuple(after), tuple(before), within), pick=pick)
@@ -116,7 +117,7 @@ def test_window_holds_both_events_whole() -> None:
 
 
 def test_member_fits_into_the_window_alone() -> None:
-    long = Take("a", "A", Bounds(within=(Within((), 3, member=True),)))
+    long: Take[Value] = Take("a", "A", Bounds(within=(Within((), 3, member=True),)))
     assert match((long,), "A1-4 A2-6 A3-3", "a") == "A1, A3"
 
 
@@ -127,7 +128,7 @@ def test_absent_event_between() -> None:
 
 
 def test_between_looks_in_both_orders_and_not_where_groups_overlap() -> None:
-    gap = Take("x", "X", Bounds(between=(BetweenGroups(("a",), ("b",)),)))
+    gap: Take[Value] = Take("x", "X", Bounds(between=(BetweenGroups(("a",), ("b",)),)))
     assert match((take("a"), take("b"), Absent((gap,))), "B1 X2 A3 B4", "ab") == "A3 B4"
     assert match((take("a"), take("b"), Present((gap,))), "B1 X2 A3 B4 | X1 A2 B2", "ab") == "A3 B1"
 

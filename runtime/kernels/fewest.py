@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neelc.runtime.kernels.events import KernelEvents, Numbers
-from neelc.runtime.program import ALL, PatternProgram, Present, RepeatStep, Step, Take
+from neelc.runtime.program import ALL, KernelStep, PatternProgram, Present, RepeatStep, Take, Value
 
 LONGEST_LIST = 8
 """Lists of more elements are not counted: what is counted is a lower bound anyway."""
@@ -133,12 +133,12 @@ def chain_of(program: PatternProgram) -> LinkChain | None:
     return LinkChain(tuple(links), min(widths, default=None)) if links else None
 
 
-def _only_prunes(step: Present, named: set[str]) -> bool:
+def _only_prunes(step: Present[Value], named: set[str]) -> bool:
     """Whether a check looks for nothing but events that are taken later: it drops rows early, no matches."""
     return not step.when and all(isinstance(one, Take) and one.variable in named for one in step.steps)
 
 
-def _link(step: Step) -> tuple[Link, Take] | None:
+def _link(step: KernelStep) -> tuple[Link, Take[Value]] | None:
     """The link of a step, and the Take that says where it lies; None if it asks for more than that."""
     match step:
         case Take() if _is_bare(step):
@@ -152,12 +152,12 @@ def _link(step: Step) -> tuple[Link, Take] | None:
     return None
 
 
-def _is_bare(take: Take) -> bool:
+def _is_bare(take: Take[Value]) -> bool:
     asked = (take.where, take.differs, take.when, take.until, take.bounds.between)
     return not any(asked) and take.pick == ALL
 
 
-def _place(take: Take, links: list[Link], variable: str) -> int | None:
+def _place(take: Take[Value], links: list[Link], variable: str) -> int | None:
     """Where an event stands in the chain; None if that is not clear."""
     places = {link.variable: place for place, link in enumerate(links)}
     after = [places.get(name) for name in _others(take.bounds.after, variable)]

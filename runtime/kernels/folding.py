@@ -17,7 +17,7 @@ from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.kernels.taking import KernelSearch
-from neelc.runtime.program import EachElement, Fold, Step
+from neelc.runtime.program import EachElement, Fold, KernelStep, Value
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.arithmetic import Array, less
 
@@ -179,13 +179,15 @@ FUNCTIONS: Mapping[str, Accumulator] = {
 
 # EachElement: which rows have a list of which each element passes?
 
-Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
 ELEMENT = "#element"
 """A mark that no pattern has."""
 
 
-def each_element(search: KernelSearch, step: EachElement, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def each_element(
+    search: KernelSearch, step: EachElement[Value], frontier: Frontier, run: Run
+) -> Iterator[Frontier]:
     """The rows that are kept, in as many pieces as their elements take room for."""
     lists = frontier.lists.get(_list_of(step, step.names[0]))
     if lists is None:
@@ -201,7 +203,7 @@ def each_element(search: KernelSearch, step: EachElement, frontier: Frontier, ru
         begin = end
 
 
-def _kept(search: KernelSearch, step: EachElement, frontier: Frontier, run: Run) -> Truths:
+def _kept(search: KernelSearch, step: EachElement[Value], frontier: Frontier, run: Run) -> Truths:
     lists = frontier.lists[_list_of(step, step.names[0])]
     row, place = lists.row_and_place()
     number = place - lists.begin[row]
@@ -225,7 +227,7 @@ def _kept(search: KernelSearch, step: EachElement, frontier: Frontier, run: Run)
 
 
 def _seen(
-    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
+    step: EachElement[Value], frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
 ) -> Iterator[tuple[str, Numbers]]:
     """The names of each element, and of its neighbours, as far as the steps ask for them."""
     lists = {name: frontier.lists[_list_of(step, name)] for name in step.names}
@@ -247,7 +249,7 @@ def _seen(
 
 
 def _running(
-    step: EachElement, frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
+    step: EachElement[Value], frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
 ) -> dict[str, NullableArray]:
     """The folds over the elements before some: each of them sees a shorter list."""
     found: dict[str, NullableArray] = {}
@@ -258,7 +260,7 @@ def _running(
     return found
 
 
-def _choices(step: EachElement, variables: Mapping[str, Numbers], rows: int) -> dict[str, Numbers]:
+def _choices(step: EachElement[Value], variables: Mapping[str, Numbers], rows: int) -> dict[str, Numbers]:
     found: dict[str, Numbers] = {}
     for mark, choice, names in step.marks:
         there = np.zeros(rows, bool)
@@ -274,7 +276,7 @@ def _at(lists: EventLists, row: Numbers, number: Numbers) -> Numbers:
     return np.where(inside, lists.pool[np.where(inside, lists.begin[row] + number, 0)], -1)
 
 
-def _list_of(step: EachElement, name: str) -> str:
+def _list_of(step: EachElement[Value], name: str) -> str:
     return step.variable + name.removeprefix(f"{step.variable}[i]")
 
 

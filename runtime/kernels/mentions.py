@@ -10,22 +10,22 @@ from neelc.runtime.program import (
     AnyBound,
     Apply,
     Bounds,
-    Choose,
     ColumnValue,
     EachElement,
     FilterStep,
     Fold,
     Follow,
+    KernelStep,
     Likely,
     Move,
     Present,
     Rename,
     RepeatStep,
-    Step,
     Take,
     Total,
     Value,
     Weigh,
+    walk_steps,
 )
 
 
@@ -51,7 +51,7 @@ def of_bounds(bounds: Bounds) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def of_steps(steps: tuple[Step, ...]) -> frozenset[str]:
+def of_steps(steps: tuple[KernelStep, ...]) -> frozenset[str]:
     """What the steps read: variables and marks.
 
     >>> sorted(of_steps((Take("x", "A", Bounds(after=("a",)), when=(("m", 1),)),)))
@@ -60,7 +60,7 @@ def of_steps(steps: tuple[Step, ...]) -> frozenset[str]:
     return frozenset(name for step in steps for name in _of_step(step))
 
 
-def _of_step(step: Step) -> Iterator[str]:
+def _of_step(step: KernelStep) -> Iterator[str]:
     yield from (mark for mark, _ in step.when)
     match step:
         case Take():
@@ -96,56 +96,22 @@ def _of_step(step: Step) -> Iterator[str]:
             yield from of_steps(steps)
 
 
-def values(steps: tuple[Step, ...]) -> Iterator[Value]:
-    """All values that the steps compute."""
-    for step in steps:
-        match step:
-            case Take():
-                yield from step.where
-            case FilterStep(condition):
-                yield condition
-            case Absent(inner) | Present(inner) | EachElement(steps=inner):
-                yield from values(inner)
-            case RepeatStep(first=first, next=following):
-                yield from values(first)
-                yield from values(following)
-                yield from step.early
-            case Follow():
-                yield from (value for move in step.moves for value in of_move(move))
-                yield from (value for move in step.moves for value in values(move.checks))
-            case Weigh(negations=negations):
-                yield from (value for negation in negations for value in values(negation.steps))
-            case Choose() | AnyBound() | Rename() | Likely():
-                pass
-
-
-def of_move(move: Move) -> Iterator[Value]:
+def of_move(move: Move[Value]) -> Iterator[Value]:
     """The values that a move computes."""
     yield from move.take.where
     yield from (judged.condition for judged in move.judged)
 
 
-def folds(steps: tuple[Step, ...]) -> Iterator[Fold]:
+def folds(steps: tuple[KernelStep, ...]) -> Iterator[Fold]:
     """All aggregates over lists."""
-    for step in steps:
+    for step in walk_steps(steps):
         match step:
-            case RepeatStep():
-                yield from (*step.running, *step.final)
-                yield from folds((*step.first, *step.next))
-            case Follow():
-                yield from (*step.running, *step.final)
-                yield from (fold for move in step.moves for fold in folds(move.checks))
-            case EachElement(steps=inner):
-                yield from step.running
-                yield from folds(inner)
-            case Absent(inner) | Present(inner):
-                yield from folds(inner)
-            case Weigh(negations=negations):
-                yield from (fold for negation in negations for fold in folds(negation.steps))
-            case _:
-                pass
+            case RepeatStep(running=running, final=final) | Follow(running=running, final=final):
+                yield from (*running, *final)
+            case EachElement(running=running):
+                yield from running
 
 
-def registered(steps: tuple[Step, ...]) -> tuple[Fold, ...]:
+def registered(steps: tuple[KernelStep, ...]) -> tuple[Fold, ...]:
     """Those of them that are functions of users."""
     return tuple(dict.fromkeys(fold for fold in folds(steps) if fold.registered))

@@ -36,12 +36,13 @@ from neelc.runtime.program import (
     FilterStep,
     Fold,
     Follow,
+    KernelStep,
     Likely,
     Present,
     Rename,
     RepeatStep,
-    Step,
     Take,
+    Value,
     Weigh,
 )
 from neelc.runtime.values.operations import holds, seen
@@ -50,10 +51,10 @@ from neelc.runtime.values.operations import holds, seen
 #
 # One way is enough, and rows that look alike are tried once.
 
-Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
 
-def extended(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:
+def extended(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Frontier, run: Run) -> Truths:
     """The rows that the steps can extend."""
     if search.program.nested:
         return _one_by_one(search, steps, frontier, run)
@@ -73,7 +74,7 @@ def _looking(search: KernelSearch) -> KernelSearch:
     return replace(search.unowned(), prunes=True)
 
 
-def _one_by_one(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier, run: Run) -> Truths:
+def _one_by_one(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Frontier, run: Run) -> Truths:
     """The same, as iterative nested execution does it: for every row, all that the steps find."""
     found = np.zeros(len(frontier), bool)
     for piece in run(search.unowned(), steps, frontier.marked(ROW, np.arange(len(frontier)))):
@@ -82,7 +83,7 @@ def _one_by_one(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontie
 
 
 @lru_cache(maxsize=1024)
-def settled(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def settled(steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
     """Where no later step asks which event was taken, any will do.
 
     >>> [step.pick for step in settled((Take("x", "A"), Take("y", "B", differs=("x",))))]
@@ -96,7 +97,7 @@ def settled(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     )
 
 
-def pruned(frontier: Frontier, step: Step, later: tuple[Step, ...]) -> Frontier:
+def pruned(frontier: Frontier, step: KernelStep, later: tuple[KernelStep, ...]) -> Frontier:
     """The rows after an inner step, without what no later step asks for, each once."""
     kept = frontier.only({ROW, *mentions.of_steps(later)})
     if len(kept.variables) == len(frontier.variables) or not (isinstance(step, Take) and step.pick == ALL):
@@ -118,7 +119,7 @@ MOST_LISTS = 500_000_000
 """So many lists are tried for the matches of one run of rows."""
 
 
-def repeat(search: KernelSearch, step: RepeatStep, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def repeat(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with each of their lists, in pieces."""
     frontier = _promising(search, step, frontier, run)
     lists = {list_of(step, name): empty(len(frontier)) for name in step.names}
@@ -145,7 +146,7 @@ def repeat(search: KernelSearch, step: RepeatStep, frontier: Frontier, run: Run)
             pending.append(run(narrow, step.next if count else step.first, piece))
 
 
-def _promising(search: KernelSearch, step: RepeatStep, frontier: Frontier, run: Run) -> Frontier:
+def _promising(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, run: Run) -> Frontier:
     """The rows for which no early condition fails on the list of all events that could be elements."""
     if not step.early or not len(frontier):
         return frontier
@@ -167,7 +168,7 @@ def _promising(search: KernelSearch, step: RepeatStep, frontier: Frontier, run: 
     return frontier.take(kept)
 
 
-def list_of(step: RepeatStep, name: str) -> str:
+def list_of(step: RepeatStep[Value], name: str) -> str:
     """The list that a name of an iteration belongs to.
 
     >>> pairs = RepeatStep("k", ("k[i].a", "k[i].b"), (), ())
@@ -177,7 +178,7 @@ def list_of(step: RepeatStep, name: str) -> str:
     return step.variable + name.removeprefix(f"{step.variable}[i]")
 
 
-def placed(step: RepeatStep, name: str, place: str) -> str:
+def placed(step: RepeatStep[Value], name: str, place: str) -> str:
     """The same of another iteration.
 
     >>> placed(RepeatStep("k", ("k[i].a",), (), ()), "k[i].a", "last")
@@ -186,7 +187,7 @@ def placed(step: RepeatStep, name: str, place: str) -> str:
     return f"{step.variable}[{place}]" + name.removeprefix(f"{step.variable}[i]")
 
 
-def _iterated(search: KernelSearch, step: RepeatStep, frontier: Frontier, count: int) -> Frontier:
+def _iterated(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, count: int) -> Frontier:
     """The rows after iteration number `count`: what it has bound is the last element, and the one before the
     next."""
     bound = {name: frontier.variables.get(name, np.full(len(frontier), -1)) for name in step.names}
@@ -213,12 +214,12 @@ def _iterated(search: KernelSearch, step: RepeatStep, frontier: Frontier, count:
 
 
 @lru_cache(maxsize=1024)
-def choices(steps: tuple[Step, ...]) -> frozenset[str]:
+def choices(steps: tuple[KernelStep, ...]) -> frozenset[str]:
     """The marks of the choices that steps make."""
     return frozenset(step.mark for step in steps if isinstance(step, Choose))
 
 
-def _complete(search: KernelSearch, step: RepeatStep, frontier: Frontier, count: int) -> Frontier:
+def _complete(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, count: int) -> Frontier:
     """Rows whose list is complete."""
     gone = {placed(step, name, "i-1") for name in step.names} | {fold.name for fold in step.running}
     kept = replace(
@@ -236,7 +237,9 @@ def _complete(search: KernelSearch, step: RepeatStep, frontier: Frontier, count:
     return _folded(search, step, step.final, kept)
 
 
-def _folded(search: KernelSearch, step: RepeatStep, folds: tuple[Fold, ...], frontier: Frontier) -> Frontier:
+def _folded(
+    search: KernelSearch, step: RepeatStep[Value], folds: tuple[Fold, ...], frontier: Frontier
+) -> Frontier:
     if not folds:
         return frontier
     # Iterations are counted by any of the lists that they fill.
@@ -259,7 +262,7 @@ def _count_up(search: KernelSearch, frontier: Frontier) -> None:
 MANY = 20_000
 
 
-def run(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier) -> Iterator[Frontier]:
+def run(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Frontier) -> Iterator[Frontier]:
     """The table after all steps, in pieces: each is brought to its end before the next is begun."""
     # For each step that has begun, its pieces to come. No recursion: an OR may have hundreds of branches.
     pending: list[Iterator[Frontier]] = [iter((frontier,))]
@@ -277,7 +280,7 @@ def run(search: KernelSearch, steps: tuple[Step, ...], frontier: Frontier) -> It
                 pending.append(_after(search, steps[place], piece))
 
 
-def _after(search: KernelSearch, step: Step, frontier: Frontier) -> Iterator[Frontier]:
+def _after(search: KernelSearch, step: KernelStep, frontier: Frontier) -> Iterator[Frontier]:
     """The table after one step, which may not concern all rows."""
     perform = STEPS[type(step)]
     which = concerned(frontier, step.when)
@@ -305,7 +308,7 @@ def _rename(search: KernelSearch, step: Rename, frontier: Frontier) -> Iterator[
     yield frontier.renamed(step.variable, step.new)
 
 
-def _filter(search: KernelSearch, step: FilterStep, frontier: Frontier) -> Iterator[Frontier]:
+def _filter(search: KernelSearch, step: FilterStep[Value], frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(holds(step.condition, seen(frontier), search.events, len(frontier)))
 
 
@@ -313,27 +316,27 @@ def _any_bound(search: KernelSearch, step: AnyBound, frontier: Frontier) -> Iter
     yield frontier.take(any_bound(frontier, step.variables))
 
 
-def _absent(search: KernelSearch, step: Absent, frontier: Frontier) -> Iterator[Frontier]:
+def _absent(search: KernelSearch, step: Absent[Value], frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(~extended(search, step.steps, frontier, run))
 
 
-def _present(search: KernelSearch, step: Present, frontier: Frontier) -> Iterator[Frontier]:
+def _present(search: KernelSearch, step: Present[Value], frontier: Frontier) -> Iterator[Frontier]:
     yield frontier.take(extended(search, step.steps, frontier, run))
 
 
-def _repeat(search: KernelSearch, step: RepeatStep, frontier: Frontier) -> Iterator[Frontier]:
+def _repeat(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier) -> Iterator[Frontier]:
     return repeat(search, step, frontier, run)
 
 
-def _weigh(search: KernelSearch, step: Weigh, frontier: Frontier) -> Iterator[Frontier]:
+def _weigh(search: KernelSearch, step: Weigh[Value], frontier: Frontier) -> Iterator[Frontier]:
     return weigh(search, step, frontier, run)
 
 
-def _follow(search: KernelSearch, step: Follow, frontier: Frontier) -> Iterator[Frontier]:
+def _follow(search: KernelSearch, step: Follow[Value], frontier: Frontier) -> Iterator[Frontier]:
     return follow(search, step, frontier, run)
 
 
-def _each_element(search: KernelSearch, step: EachElement, frontier: Frontier) -> Iterator[Frontier]:
+def _each_element(search: KernelSearch, step: EachElement[Value], frontier: Frontier) -> Iterator[Frontier]:
     return each_element(search, step, frontier, run)
 
 

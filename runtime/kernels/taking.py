@@ -277,7 +277,7 @@ class KernelSearch:
         low, high = (limit[self.events.segment[first]] for limit in self.events.owned)
         return bool((self.events.start[first] < low).any() or (self.events.start[last] >= high).any())
 
-    def players(self, take: Take) -> Players:
+    def players(self, take: Take[Value]) -> Players:
         """The events that a step can bind: found once."""
         own = tuple(condition for condition in take.where if is_own(condition, take))
         members = tuple((w.counted, w.width) for w in take.bounds.within if w.member)
@@ -290,7 +290,7 @@ class KernelSearch:
             self.found[key] = self._players(take, own, owner, leads)
         return self.found[key]
 
-    def _players(self, take: Take, own: tuple[Value, ...], owner: bool, leads: bool) -> Players:
+    def _players(self, take: Take[Value], own: tuple[Value, ...], owner: bool, leads: bool) -> Players:
         numbers = self.events.roles[take.role]
         for within in take.bounds.within:
             if within.member:
@@ -322,7 +322,7 @@ class KernelSearch:
         return owned & (start < high[segment]) if leader else owned
 
 
-def is_own(condition: Value, take: Take) -> bool:
+def is_own(condition: Value, take: Take[Value]) -> bool:
     """Does the condition concern no event but the one to be bound?"""
     return set(mentions.of_value(condition)) <= {take.variable}
 
@@ -358,7 +358,9 @@ def index_of(values: Array) -> ValueIndex:
     return ValueIndex(different, order, codes[order] * len(values) + order)
 
 
-def equation(step: Take, frontier: Frontier, events: KernelEvents) -> tuple[ColumnValue, ColumnValue] | None:
+def equation(
+    step: Take[Value], frontier: Frontier, events: KernelEvents
+) -> tuple[ColumnValue, ColumnValue] | None:
     """A column of the event to be bound, and one of a bound event that it must be equal to, if there is such.
 
     Not if the bound event is absent in some rows: to agree with it asks nothing.
@@ -379,7 +381,12 @@ def _is_bound(column: ColumnValue, frontier: Frontier) -> bool:
 
 
 def narrowed(
-    step: Take, frontier: Frontier, events: KernelEvents, players: Players, left: Numbers, right: Numbers
+    step: Take[Value],
+    frontier: Frontier,
+    events: KernelEvents,
+    players: Players,
+    left: Numbers,
+    right: Numbers,
 ) -> tuple[Numbers, Numbers, Numbers] | None:
     """An order of the players, and the ranges in it that hold all candidates; None if that does not pay."""
     pairs = int((right - left).sum())
@@ -413,7 +420,7 @@ class Candidates:
     """For each row of the frontier the players from `left` to before `right`; not all of them may fit."""
 
     search: KernelSearch
-    step: Take
+    step: Take[Value]
     frontier: Frontier
     players: Players
     time: Room
@@ -471,7 +478,7 @@ def _kept(row: Numbers, place: Numbers, which: Truths) -> tuple[Numbers, Numbers
     return row[which], place[which]
 
 
-def candidates(search: KernelSearch, step: Take, frontier: Frontier) -> Candidates:
+def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Candidates:
     players = search.players(step)
     time, place = rooms(step.bounds, frontier, search.timeline)
     # What ends too late may lie before what does not: a lasting event is looked at again.
@@ -494,7 +501,7 @@ def candidates(search: KernelSearch, step: Take, frontier: Frontier) -> Candidat
     return replace(these, order=order, left=left, right=right)
 
 
-def limits(search: KernelSearch, step: Take, frontier: Frontier) -> Numbers:
+def limits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Numbers:
     """For each row, when the event must have started at the latest: as soon as one of `until` has come to
     its end."""
     end = search.timeline.time.end
@@ -511,7 +518,7 @@ def limits(search: KernelSearch, step: Take, frontier: Frontier) -> Numbers:
     return found
 
 
-def take(search: KernelSearch, step: Take, frontier: Frontier) -> Iterator[Frontier]:
+def take(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Iterator[Frontier]:
     """The frontier after the step, in pieces."""
     these = candidates(search, step, frontier)
     if step.pick != ALL:

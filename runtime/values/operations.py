@@ -10,7 +10,7 @@ import numpy as np
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier
-from neelc.runtime.program import Apply, ColumnValue, Constant, PatternProgram, Total, Value
+from neelc.runtime.program import Apply, ColumnValue, Constant, PatternProgram, Total, Value, conditions
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values import arithmetic as logic
 
@@ -94,7 +94,7 @@ OPERATIONS = frozenset((*TYPED, *PLAIN))
 
 def check(program: PatternProgram) -> None:
     """Refuses a program with an operation that is not in the table."""
-    pending = list(mentions.values(program.steps))
+    pending = list(conditions(program.steps))
     while pending:
         value = pending.pop()
         if isinstance(value, Apply):

@@ -18,18 +18,8 @@ from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, Variable
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.join_plan import JoinPlan, alternatives
-from neelc.pattern.plan.steps import (
-    BetweenGroups,
-    Bounds,
-    PlannedAbsent,
-    PlannedFilter,
-    PlannedPresent,
-    PlannedTake,
-    Rename,
-    Step,
-    Within,
-    names_of_step,
-)
+from neelc.pattern.plan.steps import PlanStep, names_of_step
+from neelc.runtime.program import Absent, BetweenGroups, Bounds, FilterStep, Present, Rename, Take, Within
 from neelc.scalar.operators import is_orderable
 from neelc.scalar.spark.expressions import floor_divided, sql
 from neelc.scalar.spark.trees import alias, field, identifier, spark_type
@@ -70,7 +60,7 @@ class JoinNaming:
         return None
 
 
-def conditions(take: PlannedTake, naming: JoinNaming) -> Iterator[str]:
+def conditions(take: Take[Expr], naming: JoinNaming) -> Iterator[str]:
     """What makes an event, already among the names, fit into a partial match."""
     yield from bounds(take.variable, take.bounds, naming)
     for other in naming.bound(take.differs):
@@ -259,25 +249,25 @@ def join_relations(
     return ended(query, joining, ways, name, as_stream)
 
 
-def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[Step]) -> PartialRelation:
-    first = next((n for n, step in enumerate(steps) if isinstance(step, PlannedTake)), 0)
+def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[PlanStep]) -> PartialRelation:
+    first = next((n for n, step in enumerate(steps) if isinstance(step, Take)), 0)
     for step in (
         steps if partial is not None else (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
     ):
-        assert partial is not None or isinstance(step, PlannedTake), "a match has an event"
+        assert partial is not None or isinstance(step, Take), "a match has an event"
         match step:
-            case PlannedTake():
+            case Take():
                 partial = _take(joining, partial, step)
             case Rename(variable, new) if partial is not None:
                 partial = _rename(joining, partial, variable, new)
-            case PlannedFilter(condition) if partial is not None:
+            case FilterStep(condition) if partial is not None:
                 text = joining.naming(partial, "").sql(condition)
                 partial = replace(
                     partial, name=joining.let("judged", Where(partial.name, text), f"WHERE {condition}")
                 )
-            case PlannedPresent(part=""):
+            case Present(part=""):
                 continue  # it only drops early what a join drops as well
-            case PlannedAbsent() | PlannedPresent() if partial is not None:
+            case Absent() | Present() if partial is not None:
                 partial = _check(joining, partial, step)
     assert partial is not None, "a match has an event"
     return partial
@@ -323,7 +313,7 @@ def _bucket(joining: JoinBuilder, time: str) -> str:
     return floor_divided(time, max(1, joining.planned.plan.reach or 0))
 
 
-def _take(joining: JoinBuilder, partial: PartialRelation | None, step: PlannedTake) -> PartialRelation:
+def _take(joining: JoinBuilder, partial: PartialRelation | None, step: Take[Expr]) -> PartialRelation:
     column = joining.column(step.variable)
     label = joining.planned.label(step.variable)
     if partial is None:
@@ -346,7 +336,7 @@ def _take(joining: JoinBuilder, partial: PartialRelation | None, step: PlannedTa
     return PartialRelation(name, (*partial.variables, step.variable))
 
 
-def _join(joining: JoinBuilder, partial: PartialRelation, step: PlannedTake, kind: str) -> Join:
+def _join(joining: JoinBuilder, partial: PartialRelation, step: Take[Expr], kind: str) -> Join:
     """Partial matches `m` and events `e` that fit."""
     anchored = joining.planned.plan.reach is not None and bool(partial.variables)
     on = [f"m.{key} <=> e.{key}" for key in joining.keys]
@@ -365,17 +355,17 @@ def _is_equality(condition: Expr) -> bool:
 
 
 def _check(
-    joining: JoinBuilder, partial: PartialRelation, step: PlannedAbsent | PlannedPresent
+    joining: JoinBuilder, partial: PartialRelation, step: Absent[Expr] | Present[Expr]
 ) -> PartialRelation:
     """Keep the partial matches for which there is, or is not, what the check looks for."""
-    kind = "LEFT ANTI" if isinstance(step, PlannedAbsent) else "LEFT SEMI"
+    kind = "LEFT ANTI" if isinstance(step, Absent) else "LEFT SEMI"
     ways = alternatives(step.steps)
-    if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], PlannedTake):
+    if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], Take):
         name = joining.let("checked", _join(joining, partial, ways[0][0], kind), _what(step))
         return replace(partial, name=name)
     if any(not is_orderable(column.type) for column in joining.planned.columns):
         raise UnsupportedQuery("a check with several events, where events have maps,")
-    inner = {name for way in ways for name in names_of_step(PlannedPresent(way))}
+    inner = {name for way in ways for name in names_of_step(Present(way))}
     outer = tuple(name for name in partial.variables if name in inner) or partial.variables[:1]
     fields = {name: joining.planned.fields(name) for name in outer}
     asked: Items = (
@@ -402,5 +392,5 @@ def _check(
     return replace(partial, name=joining.let("checked", joined, _what(step)))
 
 
-def _what(step: PlannedAbsent | PlannedPresent) -> str:
-    return f"{step.part}: {'none may be there' if isinstance(step, PlannedAbsent) else 'one must be there'}."
+def _what(step: Absent[Expr] | Present[Expr]) -> str:
+    return f"{step.part}: {'none may be there' if isinstance(step, Absent) else 'one must be there'}."

@@ -25,11 +25,13 @@ from neelc.engines.spark.joins import (
 )
 from neelc.engines.spark.relations import AggregateRows, Extend, Items, Let, SelectColumns
 from neelc.engines.spark.scans import StreamRelations, has_role
+from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.join_plan import JoinPlan, alternatives
 from neelc.pattern.plan.match_to_plan import CONTIGUITY
-from neelc.pattern.plan.steps import Bounds, PlannedAbsent, PlannedPresent, PlannedTake, Step
+from neelc.pattern.plan.steps import PlanStep
+from neelc.runtime.program import Absent, Bounds, Present, Take
 from neelc.scalar.operators import is_orderable
 
 
@@ -65,10 +67,10 @@ def _bit(joining: JoinBuilder, role: str, roles: str = "roles") -> str:
 # Contiguity.
 
 
-def _chain(joining: JoinBuilder, steps: Sequence[Step]) -> PartialRelation:
+def _chain(joining: JoinBuilder, steps: Sequence[PlanStep]) -> PartialRelation:
     """Events of instants that follow one another: simultaneous events are alternatives
     (docs/decisions/0011)."""
-    takes = [step for step in steps if isinstance(step, PlannedTake)]
+    takes = [step for step in steps if isinstance(step, Take)]
     if any(not is_orderable(column.type) for column in joining.planned.columns):
         raise UnsupportedQuery("a list of events that have maps")
     keys = joining.key_items()
@@ -92,28 +94,26 @@ def _chain(joining: JoinBuilder, steps: Sequence[Step]) -> PartialRelation:
         chains = _spread(joining, chains, take, number, takes, variables)
         variables = (*variables, take.variable)
     partial = PartialRelation(chains, variables)
-    return run(
-        joining, partial, [s for s in steps if not isinstance(s, PlannedTake) and not _is_vacuous(s, takes)]
-    )
+    return run(joining, partial, [s for s in steps if not isinstance(s, Take) and not _is_vacuous(s, takes)])
 
 
-def _checks(steps: Sequence[Step]) -> list[Step]:
+def _checks(steps: Sequence[PlanStep]) -> list[PlanStep]:
     """The checks that are more than a look between neighbours."""
-    takes = [step for step in steps if isinstance(step, PlannedTake)]
-    checks = [step for step in steps if isinstance(step, PlannedAbsent | PlannedPresent) and step.part]
+    takes = [step for step in steps if isinstance(step, Take)]
+    checks = [step for step in steps if isinstance(step, Absent | Present) and step.part]
     return [step for step in checks if not _is_vacuous(step, takes)]
 
 
-def _is_vacuous(step: Step, takes: Sequence[PlannedTake]) -> bool:
+def _is_vacuous(step: PlanStep, takes: Sequence[Take[Expr]]) -> bool:
     """Whether a negation looks between two neighbours: there is no event, they would not be neighbours
     else."""
-    if not isinstance(step, PlannedAbsent):
+    if not isinstance(step, Absent):
         return False
     neighbours = [(one.variable, other.variable) for one, other in pairwise(takes)]
     return any(
         one in inner.bounds.after and other in inner.bounds.before
         for inner in step.steps
-        if isinstance(inner, PlannedTake) and not inner.when
+        if isinstance(inner, Take) and not inner.when
         for one, other in neighbours
     )
 
@@ -121,9 +121,9 @@ def _is_vacuous(step: Step, takes: Sequence[PlannedTake]) -> bool:
 def _spread(
     joining: JoinBuilder,
     source: str,
-    take: PlannedTake,
+    take: Take[Expr],
     number: int,
-    takes: Sequence[PlannedTake],
+    takes: Sequence[Take[Expr]],
     variables: tuple[str, ...],
 ) -> str:
     """One row for each event of an instant that can play its role and fits to those before it."""
@@ -143,16 +143,16 @@ def _spread(
     return joining.let(f"with_{column}", SelectColumns(source, items, having=tests or None), f"{label}.")
 
 
-def _without_order(take: PlannedTake) -> PlannedTake:
+def _without_order(take: Take[Expr]) -> Take[Expr]:
     return replace(take, bounds=Bounds(within=take.bounds.within), differs=())
 
 
 # One event, and what lies around it.
 
 
-def _alone(joining: JoinBuilder, steps: Sequence[Step]) -> PartialRelation:
-    takes = [step for step in steps if isinstance(step, PlannedTake)]
-    checks = [step for step in steps if isinstance(step, PlannedAbsent | PlannedPresent) and step.part]
+def _alone(joining: JoinBuilder, steps: Sequence[PlanStep]) -> PartialRelation:
+    takes = [step for step in steps if isinstance(step, Take)]
+    checks = [step for step in steps if isinstance(step, Absent | Present) and step.part]
     if len(takes) != 1 or not checks:
         raise UnsupportedQuery("window functions for a pattern of several events")
     take = takes[0]
@@ -162,9 +162,7 @@ def _alone(joining: JoinBuilder, steps: Sequence[Step]) -> PartialRelation:
         Extend(joining.events, tuple(counts)),
         "How many events of a kind lie in a frame around each.",
     )
-    tests = [
-        f"near_{n} {'=' if isinstance(check, PlannedAbsent) else '>'} 0" for n, check in enumerate(checks, 1)
-    ]
+    tests = [f"near_{n} {'=' if isinstance(check, Absent) else '>'} 0" for n, check in enumerate(checks, 1)]
     struct = ", ".join(f"'{name}', {text}" for name, text, _ in joining.planned.fields(take.variable))
     column = joining.column(take.variable)
     items: Items = (*joining.key_items(), (f"named_struct({struct})", column))
@@ -175,16 +173,11 @@ def _alone(joining: JoinBuilder, steps: Sequence[Step]) -> PartialRelation:
     return run(joining, PartialRelation(name, (take.variable,)), rest)
 
 
-def _count(joining: JoinBuilder, take: PlannedTake, check: PlannedAbsent | PlannedPresent) -> str:
+def _count(joining: JoinBuilder, take: Take[Expr], check: Absent[Expr] | Present[Expr]) -> str:
     """How many events a check would find, by the frame of time it looks into."""
     ways = alternatives(check.steps)
     sought = ways[0][0] if len(ways) == 1 and len(ways[0]) == 1 else None
-    if (
-        not isinstance(sought, PlannedTake)
-        or sought.where
-        or sought.bounds.between
-        or joining.planned.plan.counted
-    ):
+    if not isinstance(sought, Take) or sought.where or sought.bounds.between or joining.planned.plan.counted:
         raise UnsupportedQuery("window functions for a check that is more than one event near in time")
     low, high = _frame(sought.bounds, take.variable)
     itself = f" - IF({_bit(joining, sought.role)}, 1, 0)" if sought.differs else ""
@@ -195,7 +188,7 @@ def _count(joining: JoinBuilder, take: PlannedTake, check: PlannedAbsent | Plann
 def _frame(bounds: Bounds, variable: str) -> tuple[str, str]:
     """From where to where, seen from the event.
 
-    >>> from neelc.pattern.plan.steps import Within
+    >>> from neelc.runtime.program import Within
     >>> _frame(Bounds(before=("c",), within=(Within(("c",), 9),)), "c")
     ('9L PRECEDING', '1L PRECEDING')
     """

@@ -7,18 +7,8 @@ from dataclasses import replace
 
 from neelc.ir.conditions import names_in
 from neelc.pattern.plan.columns import renamed
-from neelc.pattern.plan.steps import (
-    Plan,
-    PlannedAbsent,
-    PlannedFilter,
-    PlannedPresent,
-    PlannedTake,
-    Rename,
-    Role,
-    Step,
-    names_of_step,
-)
-from neelc.runtime.program import ALL
+from neelc.pattern.plan.steps import Plan, PlanStep, Role, names_of_step
+from neelc.runtime.program import ALL, Absent, FilterStep, Present, Rename, Take
 
 
 def iterative(plan: Plan) -> Plan:
@@ -27,24 +17,24 @@ def iterative(plan: Plan) -> Plan:
     return replace(plan, steps=_iterative(plan.steps))
 
 
-def _iterative(steps: Sequence[Step]) -> tuple[Step, ...]:
-    kept = [step for step in steps if not (isinstance(step, PlannedPresent) and not step.part)]
+def _iterative(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
+    kept = [step for step in steps if not (isinstance(step, Present) and not step.part)]
     shared = _shared(steps)
-    others: list[Step] = []
-    checks: list[Step] = []
+    others: list[PlanStep] = []
+    checks: list[PlanStep] = []
     for step in kept:
         match step:
-            case PlannedAbsent(inner) | PlannedPresent(inner):
+            case Absent(inner) | Present(inner):
                 place = others if shared & set(names_of_step(step)) else checks
                 place.append(replace(step, steps=_iterative(inner)))
-            case PlannedTake():
+            case Take():
                 others.append(replace(step, pick=ALL))
             case _:
                 others.append(step)
     return (*others, *checks)
 
 
-def _shared(steps: Sequence[Step]) -> set[str]:
+def _shared(steps: Sequence[PlanStep]) -> set[str]:
     """What branches share has another name later on: what names it is judged while it still has this one."""
     return {step.variable for step in steps if isinstance(step, Rename)}
 
@@ -56,25 +46,23 @@ def judged_last(plan: Plan) -> Plan:
     return replace(plan, roles=roles, steps=_judged_last(plan.steps, conditions))
 
 
-def _judged_last(steps: Sequence[Step], roles: Mapping[str, Role]) -> tuple[Step, ...]:
-    first: list[Step] = []
-    last: list[Step] = []
+def _judged_last(steps: Sequence[PlanStep], roles: Mapping[str, Role]) -> tuple[PlanStep, ...]:
+    first: list[PlanStep] = []
+    last: list[PlanStep] = []
     shared = _shared(steps)
     for step in steps:
         match step:
-            case PlannedTake(variable=variable, where=where, when=when):
+            case Take(variable=variable, where=where, when=when):
                 role = roles.get(step.role)
                 own = tuple(renamed(c, role.variable, variable) for c in role.conditions) if role else ()
                 now = [one for one in (*own, *where) if names_in(one) & shared]
                 first.append(replace(step, where=tuple(now), pick=ALL))
-                last += [
-                    PlannedFilter(condition, when) for condition in (*own, *where) if condition not in now
-                ]
-            case PlannedPresent(part=""):
+                last += [FilterStep(condition, when) for condition in (*own, *where) if condition not in now]
+            case Present(part=""):
                 continue
-            case PlannedFilter():
+            case FilterStep():
                 (first if shared & names_in(step.condition) else last).append(step)
-            case PlannedAbsent(inner) | PlannedPresent(inner):
+            case Absent(inner) | Present(inner):
                 place = first if shared & set(names_of_step(step)) else last
                 place.append(replace(step, steps=_judged_last(inner, roles)))
             case _:

@@ -49,16 +49,8 @@ from neelc.pattern.plan.order import (
     tight_bounds,
 )
 from neelc.pattern.plan.pattern_to_blocks import with_picks
-from neelc.pattern.plan.steps import (
-    AnyBound,
-    PlannedAbsent,
-    PlannedEachElement,
-    PlannedPresent,
-    PlannedRepeat,
-    PlannedTake,
-    Step,
-)
-from neelc.runtime.program import When, Within
+from neelc.pattern.plan.steps import PlanStep
+from neelc.runtime.program import Absent, AnyBound, EachElement, Present, RepeatStep, Take, When, Within
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 
@@ -97,22 +89,22 @@ def _agreement(known: BlockVariables, item: PlacedVariable, other: str, name: st
 
 def feasible(
     first: frozenset[str], items: Sequence[PlacedVariable], roles: EventRoles, known: BlockVariables
-) -> list[Step]:
+) -> list[PlanStep]:
     """The rest of the pattern, when the first event is taken, with each event as near as possible and
     conditions left out: so no match is lost."""
     rest = [item for item in items[1:] if not item.when and _is_needed(item)]
     if len(rest) < 2 or items[0].when or items[0].loop:
         return []
-    bound, steps = first, list[Step]()
+    bound, steps = first, list[PlanStep]()
     for item in rest:
         bounds = tight_bounds(item, bound, known)
         windows = (
             replace(window, events=in_bound(window.events, first), member=False) for window in bounds.within
         )
         within = tuple(window for window in windows if window.events)
-        steps.append(PlannedTake(item.variable, roles.of[_event_of(item)], replace(bounds, within=within)))
+        steps.append(Take(item.variable, roles.of[_event_of(item)], replace(bounds, within=within)))
         bound |= {item.variable}
-    return [PlannedPresent(with_picks(steps))]
+    return [Present(with_picks(steps))]
 
 
 def _is_needed(item: PlacedVariable) -> bool:
@@ -155,8 +147,8 @@ def _can_be_in(item: PlacedVariable, name: str, order: StepOrder) -> bool:
 
 
 def late_check(
-    check: Block, closure: PlacedVariable, order: StepOrder, find: Callable[[StepOrder], list[Step]]
-) -> PlannedEachElement:
+    check: Block, closure: PlacedVariable, order: StepOrder, find: Callable[[StepOrder], list[PlanStep]]
+) -> EachElement[Expr]:
     """The step that makes a check for each iteration of a list that is complete."""
     assert closure.loop is not None
     whens = (check.when, *(one.when for inner in check.all_blocks() for one in inner.items))
@@ -174,9 +166,9 @@ def late_check(
         replace(step, when=tuple(choice for choice in step.when if choice not in check.when))
         for step in with_picks(find(inner))
     )
-    kind = PlannedPresent if check.wanted else PlannedAbsent
+    kind = Present if check.wanted else Absent
     made_check = kind(steps, own, check.part)
-    return PlannedEachElement(closure.variable, closure.loop.names, (made_check,), 0, closure.when, marks)
+    return EachElement(closure.variable, closure.loop.names, (made_check,), 0, closure.when, marks)
 
 
 def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:
@@ -213,8 +205,8 @@ def _around_all(window: Within, closure: PlacedVariable) -> Within:
 
 
 def repeat_step(
-    order: StepOrder, item: PlacedVariable, find: Callable[[StepOrder], list[Step]]
-) -> PlannedRepeat:
+    order: StepOrder, item: PlacedVariable, find: Callable[[StepOrder], list[PlanStep]]
+) -> RepeatStep[Expr]:
     """The step that binds a list; `find` finds an iteration. The first iteration is its own `b[1]`, and
     conditions that look back hold for it by definition."""
     loop = item.loop
@@ -227,7 +219,7 @@ def repeat_step(
     following = [one for one in now if not _is_of_first(one, item.variable)]
     first = [_of_first(one, item.variable) for one in now if not looks_back(one.expression)]
 
-    def steps(conditions: list[BlockCondition]) -> tuple[Step, ...]:
+    def steps(conditions: list[BlockCondition]) -> tuple[PlanStep, ...]:
         checks = [check for check in loop.body.checks if check not in late]
         body = replace(loop.body, conditions=conditions, checks=checks)
         iterating = order.iterating | {item.variable}
@@ -236,12 +228,19 @@ def repeat_step(
 
     bodies = steps(first), steps(following)
     early = tuple(_early(order, item)) if {*first} <= {*following} and len(loop.names) == 1 else ()
-    return PlannedRepeat(
-        item.variable, loop.names, *bodies, loop.least, loop.most, early, item.when, places=loop.places
+    return RepeatStep(
+        item.variable,
+        loop.names,
+        *bodies,
+        loop.least,
+        loop.most,
+        early=early,
+        when=item.when,
+        places=loop.places,
     )
 
 
-def under(step: Step, when: When) -> Step:
+def under(step: PlanStep, when: When) -> PlanStep:
     """The step for rows that all have made these choices."""
     return replace(step, when=tuple(choice for choice in step.when if choice not in when))
 
@@ -296,14 +295,14 @@ def blocks_to_steps(
     shares: bool = True,
     postpones: bool = True,
     around: frozenset[str] = frozenset(),
-) -> tuple[Step, ...]:
+) -> tuple[PlanStep, ...]:
     """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
     it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
     is `around` is bound already."""
     return tuple(_steps(StepOrder(block, known, roles, around, shares=shares, postpones=postpones)))
 
 
-def _steps(order: StepOrder) -> list[Step]:
+def _steps(order: StepOrder) -> list[PlanStep]:
     block = order.block
     order.checks = [(check, _check(order, check)) for check in block.checks]
     judge(order)
@@ -366,25 +365,25 @@ def _looked_at(item: PlacedVariable) -> Iterator[str]:
             yield from window.events
 
 
-def _take(order: StepOrder, item: PlacedVariable) -> PlannedTake:
+def _take(order: StepOrder, item: PlacedVariable) -> Take[Expr]:
     """The step that binds an item, with all conditions that can be judged then and concern it."""
     bound = order.bound(item.when) - {item.variable}
     differs = differs_of(order, item, bound)
     where = [*agreements(item, bound, order.known), *conditions_at(order, item)]
     bounds = bounds_of(order, item, bound)
-    return PlannedTake(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
+    return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
 
 
-def _check(order: StepOrder, check: Block) -> Step:
+def _check(order: StepOrder, check: Block) -> PlanStep:
     if check.each is None:
         return check_step(order, check)
     return late_check(check, order.known.closure(check.each), order, _steps)
 
 
-def check_step(order: StepOrder, check: Block) -> PlannedAbsent | PlannedPresent:
+def check_step(order: StepOrder, check: Block) -> Absent[Expr] | Present[Expr]:
     """The step of a check, as if all variables around it were bound."""
     around = order.around | order.own
     inner = StepOrder(check, order.known, order.roles, around, order.chosen, iterating=order.iterating)
     steps = tuple(under(step, check.when) for step in with_picks(_steps(inner)))
-    kind = PlannedPresent if check.wanted else PlannedAbsent
+    kind = Present if check.wanted else Absent
     return kind(steps, check.when, check.part)

@@ -10,22 +10,23 @@ from neelc.ir.expressions import Literal
 from neelc.ir.patterns import inner_parts
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.plan import steps as s
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_plan import KernelPlan, key_column, outputs_of
 from neelc.pattern.plan.match_to_plan import match_to_plan, refuse
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import types_of_variables
+from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
 from neelc.pattern.rules.examples import query as query_of
 from neelc.runtime.program import (
     ALL,
     Absent,
     ImpreciseProgram,
+    KernelStep,
     Likely,
+    Present,
     RepeatStep,
-    Step,
     Take,
+    Value,
     Weigh,
     WeighedNegation,
     When,
@@ -75,24 +76,24 @@ def _precise(query: Match) -> Match:
     return replace(query, streams=streams, confidence=None)
 
 
-def _relaxed(plan: s.Plan) -> s.Plan:
+def _relaxed(plan: Plan) -> Plan:
     """The plan without what rests on the order of time: that what is as near as possible leaves the most
     room, and that a list of all events that could be elements is a list."""
     steps = tuple(_without_shortcuts(step) for step in plan.steps if not _is_shortcut(step))
     return replace(plan, steps=steps, lasting=True, leader=None)
 
 
-def _is_shortcut(step: s.Step) -> bool:
-    return isinstance(step, s.PlannedPresent) and not step.part
+def _is_shortcut(step: PlanStep) -> bool:
+    return isinstance(step, Present) and not step.part
 
 
-def _without_shortcuts(step: s.Step) -> s.Step:
+def _without_shortcuts(step: PlanStep) -> PlanStep:
     match step:
-        case s.PlannedTake():
+        case Take():
             return replace(step, pick=ALL)
-        case s.PlannedAbsent(inner):
+        case Absent(inner):
             return replace(step, steps=tuple(map(_without_shortcuts, inner)))
-        case s.PlannedRepeat():
+        case RepeatStep():
             return replace(step, early=())
     return step
 
@@ -130,8 +131,8 @@ def _sequence(pattern: p.Pattern) -> tuple[str, ...]:
 
 
 def weighed(
-    steps: tuple[Step, ...], sequence: tuple[str, ...], asked: ConfidenceRequirement
-) -> tuple[Step, ...]:
+    steps: tuple[KernelStep, ...], sequence: tuple[str, ...], asked: ConfidenceRequirement
+) -> tuple[KernelStep, ...]:
     """The steps with a look at the probability after each event, and negations as part of it."""
     names = tuple(name for name in sequence if not name.startswith("!"))
     found = _Weighing(names, asked)
@@ -148,7 +149,7 @@ class _Weighing:
     names: tuple[str, ...]
     asked: ConfidenceRequirement
 
-    def after(self, step: Step) -> Iterator[Step]:
+    def after(self, step: KernelStep) -> Iterator[KernelStep]:
         match step:
             case Absent():
                 return
@@ -162,7 +163,7 @@ class _Weighing:
             case _:
                 yield step
 
-    def _iteration(self, repeat: RepeatStep, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    def _iteration(self, repeat: RepeatStep[Value], steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
         """The steps of an iteration: the new element comes after those that the list has."""
         (current,) = repeat.names
         place = self.names.index(repeat.variable) + 1
@@ -177,7 +178,7 @@ class _Weighing:
         return Likely(names, self.asked.width, self.asked.least, when)
 
 
-def _negation(step: Absent, sequence: tuple[str, ...]) -> WeighedNegation:
+def _negation(step: Absent[Value], sequence: tuple[str, ...]) -> WeighedNegation[Value]:
     takes = [inner for inner in step.steps if isinstance(inner, Take)]
     assert len(takes) == 1, "a negated event"
     before = sequence[: sequence.index(f"!{takes[0].variable}")]

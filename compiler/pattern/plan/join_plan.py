@@ -12,22 +12,22 @@ from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.plan import steps as s
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns, renamed
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
 from neelc.pattern.plan.match_to_plan import match_to_plan
-from neelc.pattern.plan.steps import (
+from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
+from neelc.runtime.program import (
+    Absent,
     AnyBound,
     Choose,
-    PlannedAbsent,
-    PlannedPresent,
-    PlannedTake,
-    Step,
+    Present,
+    Rename,
+    Take,
     When,
-    repeats,
+    conditions,
+    lists_bound,
     takes,
-    types_of_variables,
 )
 from neelc.scalar.operators import is_orderable
 
@@ -37,7 +37,7 @@ class JoinPlan:
     """Steps for joins. `structs` has the column of each variable, `used` the columns of events it needs;
     `numbered`: equal events must be told apart."""
 
-    plan: s.Plan
+    plan: Plan
     columns: tuple[EventColumn, ...]
     keys: tuple[KeyColumn, ...]
     structs: Mapping[str, str]
@@ -79,7 +79,7 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
         raise UnsupportedQuery("RETURN COLLAPSED")
     if query.partial is not None:
         raise UnsupportedQuery("WITH PARTIAL MATCHES")
-    if any(repeats(plan.steps)):
+    if any(lists_bound(plan.steps)):
         raise UnsupportedQuery("Kleene closure")
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):
         raise UnsupportedQuery("a window of EVENTS over events that last")
@@ -87,7 +87,7 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
     key_columns = tuple(key_column(key, columns) for key in keys)
     used: dict[str, dict[str, None]] = {}
     wanted = [output.expression for output in query.outputs]
-    for expression in (*wanted, *_expressions(plan.steps)):
+    for expression in (*wanted, *conditions(plan.steps)):
         for variable, reference in references(expression, {}):
             assert reference is not None, "only lists are counted"
             used.setdefault(variable, {})[columns.column(reference, variable).name] = None
@@ -104,20 +104,9 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
     )
 
 
-def renamed_to(steps: tuple[s.Step, ...]) -> Iterator[tuple[str, str]]:
+def renamed_to(steps: tuple[PlanStep, ...]) -> Iterator[tuple[str, str]]:
     """The variables that get another name: they need what that one needs."""
-    return ((step.variable, step.new) for step in steps if isinstance(step, s.Rename))
-
-
-def _expressions(steps: tuple[s.Step, ...]) -> Iterator[Expr]:
-    for step in steps:
-        match step:
-            case s.PlannedTake(where=where):
-                yield from where
-            case s.PlannedFilter(condition):
-                yield condition
-            case s.PlannedAbsent(inner) | s.PlannedPresent(inner):
-                yield from _expressions(inner)
+    return ((step.variable, step.new) for step in steps if isinstance(step, Rename))
 
 
 # Steps without choices: one list for each way through the branches of ORs and optional parts.
@@ -126,11 +115,11 @@ MOST = 64
 """More ways than these would make a plan that nobody can read and Spark cannot optimise in time."""
 
 
-def alternatives(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
+def alternatives(steps: Sequence[PlanStep]) -> tuple[tuple[PlanStep, ...], ...]:
     """The lists of steps, none with a `when`; inside a check, choices made around it are settled, its own
     are not.
 
-    >>> takes = (PlannedTake("a", "A", when=(("m", 0),)), PlannedTake("b", "B", when=(("m", 1),)))
+    >>> takes = (Take("a", "A", when=(("m", 0),)), Take("b", "B", when=(("m", 1),)))
     >>> steps = (Choose("m", 2), *takes)
     >>> [[step.variable for step in way] for way in alternatives(steps)]
     [['a'], ['b']]
@@ -141,13 +130,13 @@ def alternatives(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
         chosen = tuple(
             _settled(step, made) for step in steps if not isinstance(step, Choose) and _meets(step, made)
         )
-        bound = {step.variable for step in chosen if isinstance(step, PlannedTake)}
+        bound = {step.variable for step in chosen if isinstance(step, Take)}
         if all(bound & set(step.variables) for step in chosen if isinstance(step, AnyBound)):
             found.append(tuple(step for step in chosen if not isinstance(step, AnyBound)))
     return tuple(dict.fromkeys(found))
 
 
-def _ways(steps: Sequence[Step]) -> Iterator[dict[str, int]]:
+def _ways(steps: Sequence[PlanStep]) -> Iterator[dict[str, int]]:
     """What can be chosen; a choice that is not asked for is made in one way only."""
     choices = [step for step in steps if isinstance(step, Choose)]
     ways: dict[tuple[tuple[str, int], ...], None] = {}
@@ -165,15 +154,15 @@ def _ways(steps: Sequence[Step]) -> Iterator[dict[str, int]]:
     return (dict(way) for way in ways)
 
 
-def _meets(step: Step, made: dict[str, int]) -> bool:
+def _meets(step: PlanStep, made: dict[str, int]) -> bool:
     """Whether the step is for these choices; one that was not asked for has not been made."""
     return all(made.get(mark) == number for mark, number in step.when)
 
 
-def _settled(step: Step, made: dict[str, int]) -> Step:
+def _settled(step: PlanStep, made: dict[str, int]) -> PlanStep:
     """The step without choices that are made; in a check, without steps of other branches."""
     left: When = tuple(choice for choice in step.when if choice[0] not in made)
-    if isinstance(step, PlannedAbsent | PlannedPresent):
+    if isinstance(step, Absent | Present):
         own = {inner.mark for inner in step.steps if isinstance(inner, Choose)}
         inner = tuple(
             _settled(one, made)

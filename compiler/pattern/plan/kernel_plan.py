@@ -16,28 +16,30 @@ from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataTy
 from neelc.pattern.analysis.keys import STRICT, Key
 from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.analysis.shortcuts import Shortcut
-from neelc.pattern.plan import steps as s
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns, renamed
 from neelc.pattern.plan.lists import variable_of
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.pattern_to_blocks import with_later_uses
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import Plan, PlannedTake, repeats, takes, types_of_variables
+from neelc.pattern.plan.steps import Plan, types_of_variables
 from neelc.runtime.program import (
     ANY,
     EARLIEST,
     Absent,
     Bounds,
     FurthestMatch,
+    KernelStep,
     MatchLevel,
     PatternProgram,
     Rename,
-    Step,
+    Take,
+    Value,
     VariableOutput,
     When,
+    lists_bound,
+    takes,
 )
-from neelc.runtime.program import Take as ProgramTake
 from neelc.scalar.type_of import DATETIMES, type_of
 from neelc.syntax.print_patterns import as_written
 
@@ -75,7 +77,7 @@ def _time_type(stream: Stream) -> DataType | None:
 
 
 def outputs_of(
-    query: Match, plan: s.Plan, residual: tuple[Expr, ...], columns: EventColumns
+    query: Match, plan: Plan, residual: tuple[Expr, ...], columns: EventColumns
 ) -> tuple[VariableOutput, ...]:
     """A struct for each variable that results, or conditions that are left, look into; an array for lists."""
     bodies = closures_of(query.pattern)
@@ -89,7 +91,7 @@ def outputs_of(
                 name = columns.column(reference, variable).name
             for one in bodies.get(variable, (variable,)):  # an iteration without fields would be lost
                 fields.setdefault(one, {})[name] = name
-    lists = {repeat.variable for repeat in repeats(plan.steps)}
+    lists = {repeat.variable for repeat in lists_bound(plan.steps)}
     names = struct_names(plan.variables)
 
     def output(variable: str, name: str, of: str) -> VariableOutput:
@@ -202,7 +204,7 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     >>> from neelc.pattern.rules.examples import query
     >>> match = query("SEQ(A a, B b, C c) WHERE a.x < c.x WITH PARTIAL MATCHES RETURN a.x, b.ts AS b, c.n")
     >>> plan = with_earliest(match_to_plan(match, (), "MILLISECOND"), match)
-    >>> [step.variable for step in plan.steps if isinstance(step, PlannedTake) and step.pick == EARLIEST]
+    >>> [step.variable for step in plan.steps if isinstance(step, Take) and step.pick == EARLIEST]
     ['b_2', 'b_3']
     """
     if query.partial is None or plan.lasting:
@@ -211,7 +213,7 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     fixed |= set(_told_apart(plan, query))
     steps = tuple(
         replace(step, pick=EARLIEST)
-        if isinstance(step, PlannedTake)
+        if isinstance(step, Take)
         and step.variable not in fixed
         and later[step.variable] <= {"after"}  # all that comes later only has to start after the event
         else step
@@ -264,7 +266,7 @@ def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[str, tuple[st
 # The check would first need every b in the window. With the bound, only those are looked at that pass it.
 
 
-def until_negation(steps: Sequence[Step]) -> tuple[Step, ...]:
+def until_negation(steps: Sequence[KernelStep]) -> tuple[KernelStep, ...]:
     """The steps with each check that can be one made a bound of the event that it looks up to.
 
     >>> from neelc.runtime.program import Absent, Take
@@ -282,15 +284,15 @@ differs=(), where=(), pick='EARLIEST', when=(), until=()),),)]
         place = _place(check, found)
         if place is not None:
             take = found[place]
-            assert isinstance(take, ProgramTake)
+            assert isinstance(take, Take)
             found[place] = replace(take, until=(*take.until, _chain(check, take.variable)))
             found.remove(check)
     return tuple(found)
 
 
-def _place(check: Absent, steps: Sequence[Step]) -> int | None:
+def _place(check: Absent[Value], steps: Sequence[KernelStep]) -> int | None:
     """The place of the step whose event the check looks up to, if all it needs besides is bound before."""
-    inner = [step for step in check.steps if isinstance(step, ProgramTake) and _is_plain(step)]
+    inner = [step for step in check.steps if isinstance(step, Take) and _is_plain(step)]
     ends = {name for step in inner for name in step.bounds.before}
     if len(inner) < len(check.steps) or len(ends) != 1 or not all(step.bounds.before for step in inner):
         return None
@@ -301,24 +303,24 @@ def _place(check: Absent, steps: Sequence[Step]) -> int | None:
     for place, step in enumerate(steps):
         if isinstance(step, Rename):
             return None  # names of events change: what is bound before may be another's
-        if isinstance(step, ProgramTake):
+        if isinstance(step, Take):
             if step.variable == last:
-                alone = sum(isinstance(s, ProgramTake) and s.variable == last for s in steps) == 1
+                alone = sum(isinstance(s, Take) and s.variable == last for s in steps) == 1
                 sure = {name for name, when in bound.items() if set(when) <= set(step.when)}
                 return place if alone and needed and needed <= sure and step.when == check.when else None
             bound[step.variable] = step.when
     return None
 
 
-def _is_plain(step: ProgramTake) -> bool:
+def _is_plain(step: Take[Value]) -> bool:
     """Whether time alone says which events fit, and the one that ends earliest is enough."""
     bounds = step.bounds
     simple = not (step.where or step.differs or step.when or bounds.within or bounds.between)
     return simple and step.pick in (ANY, EARLIEST) and not set(bounds.before) & set(bounds.after)
 
 
-def _chain(check: Absent, last: str) -> tuple[ProgramTake, ...]:
-    takes = (step for step in check.steps if isinstance(step, ProgramTake))
+def _chain(check: Absent[Value], last: str) -> tuple[Take[Value], ...]:
+    takes = (step for step in check.steps if isinstance(step, Take))
     return tuple(replace(step, bounds=Bounds(after=step.bounds.after), pick=EARLIEST) for step in takes)
 
 
@@ -351,7 +353,7 @@ class KernelPlan:
     `fields` says, for a variable and an expression over it, in which field of the variable's struct its
     value is."""
 
-    plan: s.Plan
+    plan: Plan
     program: PatternProgram
     columns: tuple[EventColumn, ...]
     keys: tuple[KeyColumn, ...]
@@ -390,7 +392,7 @@ class KernelPlan:
         return plain_columns(self.columns)
 
 
-Change = Callable[[s.Plan], s.Plan]
+Change = Callable[[Plan], Plan]
 
 
 def kernel_plan(
@@ -476,7 +478,7 @@ def key_column(key: Key, columns: EventColumns) -> KeyColumn:
     return KeyColumn(name, kind, tuple(shapes.items()))
 
 
-def _cut(shortcut: Shortcut, plan: s.Plan, columns: EventColumns) -> Iterator[RoleCut]:
+def _cut(shortcut: Shortcut, plan: Plan, columns: EventColumns) -> Iterator[RoleCut]:
     """What a shortcut takes from events. Only from those that no other variable could use; and a negation
     that has nothing to look for costs the kernel nothing anyway."""
     (outer,), (inner,) = names_in(shortcut.outer), names_in(shortcut.inner)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import EventTime, Literal
+from neelc.ir.expressions import EventTime, Expr, Literal
 from neelc.ir.node import remembered, walk
 from neelc.ir.patterns import all_parts, may_be_empty, targets
 from neelc.ir.program import Match, Stream
@@ -20,7 +20,8 @@ from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_
 from neelc.pattern.plan.lists import base_of
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
-from neelc.pattern.plan.steps import Plan, PlannedPresent, PlannedRepeat, PlannedTake, Step, names_of_step
+from neelc.pattern.plan.steps import Plan, PlanStep, names_of_step
+from neelc.runtime.program import Present, RepeatStep, Take
 from neelc.syntax.print_patterns import as_written
 
 # Queries over imprecise times that are not executed: what dynamic programming cannot weigh.
@@ -123,16 +124,16 @@ def collapsed(plan: Plan) -> Plan:
     """The plan for a query that collapses its matches. Unless one event starts all matches of a choice, they
     can begin far from one another: then time must not be cut."""
     for step in plan.steps:
-        if isinstance(step, PlannedRepeat) and step.names != (f"{step.variable}[i]",):
+        if isinstance(step, RepeatStep) and step.names != (f"{step.variable}[i]",):
             raise UnsupportedQuery("RETURN COLLAPSED with a closure of a composite")
     steps = tuple(
-        replace(step, most=1) if isinstance(step, PlannedRepeat) and one_is_enough(step, plan.steps) else step
+        replace(step, most=1) if isinstance(step, RepeatStep) and one_is_enough(step, plan.steps) else step
         for step in plan.steps
     )
     return replace(plan, steps=steps, reach=plan.reach if plan.leader else None, collapsed=True)
 
 
-def one_is_enough(step: PlannedRepeat, steps: tuple[Step, ...]) -> bool:
+def one_is_enough(step: RepeatStep[Expr], steps: tuple[PlanStep, ...]) -> bool:
     """Whether an element of any list is also a list by itself.
 
     So it is if no condition is about the list as a whole or about its first element alone, and no negation
@@ -145,26 +146,26 @@ def one_is_enough(step: PlannedRepeat, steps: tuple[Step, ...]) -> bool:
     return not any(base_of(name) == step.variable for other in others for name in _named(other))
 
 
-def _drops_early(step: Step) -> bool:
+def _drops_early(step: PlanStep) -> bool:
     """Whether a step only drops what cannot become a match: it has names of its own."""
-    return isinstance(step, PlannedPresent) and not step.part
+    return isinstance(step, Present) and not step.part
 
 
-def _conditions(steps: tuple[Step, ...]) -> Iterator[object]:
+def _conditions(steps: tuple[PlanStep, ...]) -> Iterator[object]:
     for step in steps:
         match step:
-            case PlannedTake(where=where):
+            case Take(where=where):
                 yield from where
             case _:
                 yield step
 
 
-def _named(step: Step) -> Iterator[str]:
+def _named(step: PlanStep) -> Iterator[str]:
     """What a step looks at; where the next list may begin is no matter."""
-    if isinstance(step, PlannedRepeat):
+    if isinstance(step, RepeatStep):
         for inner in (*step.first, *step.next):
             match inner:
-                case PlannedTake(where=where, differs=differs):
+                case Take(where=where, differs=differs):
                     yield from (name for condition in where for name in names_in(condition))
                     yield from differs
                 case _:

@@ -21,19 +21,19 @@ from neelc.pattern.plan.blocks import (
 )
 from neelc.pattern.plan.columns import EventRoles
 from neelc.pattern.plan.lists import CURRENT, ends, is_of_iteration, lag, list_of, place_of, ranges
-from neelc.pattern.plan.steps import Bounds as StepBounds
-from neelc.pattern.plan.steps import (
+from neelc.pattern.plan.steps import PlanStep, names_of_step
+from neelc.runtime.program import (
+    Bounds,
     Choose,
-    PlannedAbsent,
-    PlannedEachElement,
-    PlannedFilter,
-    PlannedPresent,
-    PlannedTake,
+    EachElement,
+    FilterStep,
     Rename,
-    Step,
-    names_of_step,
+    Take,
+    When,
+    Within,
+    walk_steps,
 )
-from neelc.runtime.program import Bounds, When, Within
+from neelc.runtime.program import Bounds as StepBounds
 
 # What all branches of an OR begin with, end with or have in common: it is found once, for all of them.
 #
@@ -210,9 +210,9 @@ class StepOrder:
     shares: bool = True
     postpones: bool = True
     iterating: frozenset[str] = frozenset()
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PlanStep] = field(default_factory=list)
     judged: set[int] = field(default_factory=set)
-    checks: list[tuple[Block, Step]] = field(default_factory=list)
+    checks: list[tuple[Block, PlanStep]] = field(default_factory=list)
     late: list[BlockCondition] = field(default_factory=list)
     taken: set[PlacedVariable] = field(default_factory=set)
 
@@ -264,16 +264,16 @@ class StepOrder:
             for name in names
         )
 
-    def judging(self, condition: BlockCondition) -> Step:
+    def judging(self, condition: BlockCondition) -> PlanStep:
         """The step that judges a condition; one about each element of a list is asked of each of them."""
-        step: Step = PlannedFilter(condition.expression, condition.when)
+        step: PlanStep = FilterStep(condition.expression, condition.when)
         for name in sorted(ranges(condition.expression) - self.iterating):
             closure = self.known.closure(name)
             own = own_choices(closure, step.when)
             outer = tuple(choice for choice in step.when if choice not in own)
             names, marks = self.known.names_of(name), marks_of(closure, iter((own,)))
             skipped = lag(condition.expression, name)
-            step = PlannedEachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
+            step = EachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
         return step
 
 
@@ -315,12 +315,9 @@ def judge(order: StepOrder) -> None:
             order.steps.append(made)
 
 
-def _choices_in(step: Step) -> Iterator[tuple[str, int]]:
+def _choices_in(step: PlanStep) -> Iterator[tuple[str, int]]:
     """The choices that a check depends on, itself or in what it looks for: they are made before it."""
-    yield from step.when
-    if isinstance(step, PlannedAbsent | PlannedPresent | PlannedEachElement):
-        for inner in step.steps:
-            yield from _choices_in(inner)
+    return (choice for one in walk_steps((step,)) for choice in one.when)
 
 
 def choose(order: StepOrder, when: When) -> None:
@@ -347,9 +344,7 @@ def share(order: StepOrder, when: When) -> None:
             first = items[0]
             bounds = bounds_of(order, replace(first, when=choice.when), before)
             differs = differs_of(order, first, before)
-            order.steps.append(
-                PlannedTake(first.variable, order.roles.of[first], bounds, differs, when=choice.when)
-            )
+            order.steps.append(Take(first.variable, order.roles.of[first], bounds, differs, when=choice.when))
             before |= {first.variable}
         if shared:
             choose(order, (*choice.when, (mark, 0)))
@@ -388,6 +383,6 @@ def _is_own(order: StepOrder, mark: str) -> bool:
     return any(choice.mark == mark for choice in order.block.choices)
 
 
-def _needed(check: Block, step: Step) -> frozenset[str]:
+def _needed(check: Block, step: PlanStep) -> frozenset[str]:
     """The variables around a check that it looks at."""
     return frozenset(names_of_step(step)) - set(check.variables)

@@ -41,18 +41,20 @@ from neelc.pattern.plan.lists import (
     ranges,
     with_names,
 )
-from neelc.pattern.plan.steps import (
-    AnyBound,
-    PlannedAbsent,
-    PlannedEachElement,
-    PlannedFilter,
-    PlannedPresent,
-    PlannedRepeat,
-    PlannedTake,
+from neelc.pattern.plan.steps import PlanStep
+from neelc.runtime.program import (
+    ALL,
+    ANY,
+    EARLIEST,
+    LATEST,
+    BetweenGroups,
+    FilterStep,
     Rename,
-    Step,
+    Take,
+    When,
+    Within,
+    inner_steps,
 )
-from neelc.runtime.program import ALL, ANY, EARLIEST, LATEST, BetweenGroups, When, Within
 from neelc.syntax.print_patterns import as_written
 
 # Where a part of a pattern stands: what lies around it, and which blocks take what it asks for.
@@ -567,17 +569,17 @@ def _place_exists(
 _PICKS = {frozenset[str](): ANY, frozenset({"after"}): EARLIEST, frozenset({"before"}): LATEST}
 
 
-def with_picks(steps: Sequence[Step]) -> tuple[Step, ...]:
+def with_picks(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
     """The steps of a check, each taking no more events than matter.
 
     >>> from neelc.runtime.program import Bounds
-    >>> chain = (PlannedTake("b", "B"), PlannedTake("c", "C", Bounds(after=("b",))))
+    >>> chain = (Take("b", "B"), Take("c", "C", Bounds(after=("b",))))
     >>> [step.pick for step in with_picks(chain)]
     ['EARLIEST', 'ANY']
     """
     return tuple(
         replace(step, pick=_PICKS.get(frozenset(later.get(step.variable, ())), ALL))
-        if isinstance(step, PlannedTake)
+        if isinstance(step, Take)
         else step
         for step, later in with_later_uses(steps)
     )
@@ -587,22 +589,22 @@ Uses = Mapping[str, AbstractSet[str]]
 """How variables are looked at: to start `after` their event, to end `before` it, or in an `other` way."""
 
 
-def with_later_uses(steps: Sequence[Step]) -> list[tuple[Step, Uses]]:
+def with_later_uses(steps: Sequence[PlanStep]) -> list[tuple[PlanStep, Uses]]:
     """Each step, and how those after it use the variables that it binds."""
-    found: list[tuple[Step, Uses]] = []
+    found: list[tuple[PlanStep, Uses]] = []
     later: dict[str, set[str]] = {}
     for step in reversed(steps):
-        bound = [step.variable] if isinstance(step, PlannedTake) else []
+        bound = [step.variable] if isinstance(step, Take) else []
         found.append((step, {name: frozenset(later.get(name, ())) for name in bound}))
         for name, use in uses(step):
             later.setdefault(name, set()).add(use)
     return found[::-1]
 
 
-def uses(step: Step) -> Iterator[tuple[str, str]]:
+def uses(step: PlanStep) -> Iterator[tuple[str, str]]:
     """The variables that a step looks at, and how."""
     match step:
-        case PlannedTake(bounds=bounds, differs=differs, where=where):
+        case Take(bounds=bounds, differs=differs, where=where):
             yield from ((name, "after") for name in bounds.after)
             yield from ((name, "before") for name in bounds.before)
             named = {name for window in bounds.within for name in window.events}
@@ -611,11 +613,7 @@ def uses(step: Step) -> Iterator[tuple[str, str]]:
             yield from ((name, "other") for name in named)
         case Rename(variable):
             yield variable, "other"
-        case PlannedFilter(condition):
+        case FilterStep(condition):
             yield from ((name, "other") for name in names_in(condition))
-        case PlannedAbsent(steps) | PlannedPresent(steps) | PlannedEachElement(steps=steps):
-            yield from ((name, "other") for inner in steps for name, _ in uses(inner))
-        case PlannedRepeat(first=first, next=following):
-            yield from ((name, "other") for inner in (*first, *following) for name, _ in uses(inner))
-        case AnyBound():
-            return  # it asks whether there is an event, not which
+        case _:  # `AnyBound` asks whether there is an event, not which
+            yield from ((name, "other") for inner in inner_steps(step) for name, _ in uses(inner))

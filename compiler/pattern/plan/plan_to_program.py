@@ -1,51 +1,39 @@
-"""Steps for the kernel: conditions as operations on columns, and which columns of which variable come out."""
+"""Plans for the kernel: the same steps, with conditions as operations on columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Expr
-from neelc.pattern.plan import steps as s
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns, renamed
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.pattern.plan.lists import BEFORE, CURRENT, FIRST, LAST, element, ranges, without_names
-from neelc.pattern.plan.runs.program import absent_in_runs, follow_to_program, with_folds
-from neelc.runtime import program as r
-
-# The folds over the elements before `b[i]` that steps of a program ask for.
-
-
-def running_folds(variable: str, steps: tuple[r.Step, ...], values: KernelValues) -> tuple[r.Fold, ...]:
-    """Those over a list that some steps ask for."""
-    asked = set(_totals(steps))
-    mine = (found for found in values.folds.values() if found.variable == variable and found.running)
-    return tuple(found.fold for found in mine if found.fold.name in asked)
-
-
-def _totals(steps: tuple[r.Step, ...]) -> Iterator[str]:
-    for step in steps:
-        match step:
-            case r.FilterStep(condition):
-                yield from _totals_in(condition)
-            case r.Take(where=where):
-                for condition in where:
-                    yield from _totals_in(condition)
-            case r.Absent(inner) | r.Present(inner) | r.EachElement(steps=inner):
-                yield from _totals(inner)
-            case r.RepeatStep(first=first, next=following):
-                yield from _totals((*first, *following))
-
-
-def _totals_in(value: r.Value) -> Iterator[str]:
-    match value:
-        case r.Total(name):
-            yield name
-        case r.Apply(operands=operands):
-            for operand in operands:
-                yield from _totals_in(operand)
+from neelc.pattern.plan.steps import Plan, PlanStep
+from neelc.runtime.program import (
+    Absent,
+    Apply,
+    Closure,
+    EachElement,
+    FilterStep,
+    Fold,
+    Follow,
+    KernelStep,
+    Move,
+    MoveCondition,
+    Present,
+    Rename,
+    RepeatStep,
+    Take,
+    Total,
+    Value,
+    Weigh,
+    conditions,
+    walk_steps,
+    with_inner,
+)
 
 
 @dataclass(frozen=True)
@@ -53,188 +41,266 @@ class KernelSteps:
     """The kernel's steps, the columns that are compared by order, and conditions that are left for complete
     matches."""
 
-    steps: tuple[r.Step, ...]
+    steps: tuple[KernelStep, ...]
     codings: tuple[tuple[str, ...], ...]
     residual: tuple[Expr, ...]
 
 
-def plan_to_steps(plan: s.Plan, columns: EventColumns) -> KernelSteps:
+def plan_to_steps(plan: Plan, columns: EventColumns) -> KernelSteps:
     """The plan's steps for the kernel; raises `UnsupportedQuery` if a check needs what the kernel cannot
     compute."""
     values = KernelValues(columns, frozenset(may_be_absent(plan.steps)))
     residual: list[Expr] = []
-    steps = tuple(_top(step, values, residual) for step in plan.steps)
-    kept = tuple(_with_folds(step, values) for step in steps if step is not None)
+    steps = _of_match(plan.steps, values, residual)
+    kept = tuple(_with_folds(step, values) for step in steps)
     written = (without_names(condition) for condition in residual)
     return KernelSteps(kept, groups(values.coded), tuple(dict.fromkeys(written)))
 
 
-def may_be_absent(steps: Sequence[s.Step]) -> Iterator[str]:
-    for step in steps:
+# The names that may have no event.
+
+
+def may_be_absent(steps: Sequence[PlanStep]) -> Iterator[str]:
+    for step in walk_steps(steps):
         match step:
-            case s.PlannedTake(variable=variable, when=when) if when:
+            case Take(variable=variable, when=when) if when:
                 yield variable
-            case s.Rename(variable, new):
+            case Rename(variable, new):
                 yield from (variable, new)
-            case s.PlannedAbsent(inner) | s.PlannedPresent(inner) | s.PlannedEachElement(steps=inner):
-                yield from may_be_absent(inner)
-            case s.PlannedRepeat(variable, names, first, when=when):
+            case RepeatStep(variable, when=when):
                 if when:
                     yield variable
-                # The first iteration has none before it, and an empty list has no element.
-                inner_names = [name.removeprefix(element(variable, CURRENT)) for name in names]
-                for place in (FIRST, LAST, BEFORE, *step.places):
-                    yield from (element(variable, place) + rest for rest in inner_names)
-                yield from may_be_absent(first)
-            case s.PlannedFollow():
-                yield from absent_in_runs(step)
+                yield from _absent_elements(step)
+            case Follow():
+                yield from _absent_in_runs(step)
 
 
-def _top(step: s.Step, values: KernelValues, residual: list[Expr]) -> r.Step | None:
-    """A step of the match itself: what the kernel cannot compute is judged on complete matches."""
+def _absent_elements(one: RepeatStep[Expr] | Closure) -> Iterator[str]:
+    """The first iteration has none before it, and an empty list has no element."""
+    inner_names = [name.removeprefix(element(one.variable, CURRENT)) for name in one.names]
+    for place in (FIRST, LAST, BEFORE, *one.places):
+        yield from (element(one.variable, place) + rest for rest in inner_names)
+
+
+def _absent_in_runs(step: Follow[Expr]) -> Iterator[str]:
+    optional = {variable for _, variable in step.marks}
+    for state in step.states:
+        if state.list is None and (step.when or state.variable in optional):
+            yield state.variable
+    for closure in step.closures:
+        if step.when or closure.optional:
+            yield closure.variable
+        yield from _absent_elements(closure)
+        yield from (name for name in closure.names if name != element(closure.variable, CURRENT))
+
+
+# Steps of the match itself: what the kernel cannot compute is left for complete matches.
+
+
+def _of_match(
+    steps: Sequence[PlanStep], values: KernelValues, residual: list[Expr]
+) -> tuple[KernelStep, ...]:
+    translated = (_step_of_match(step, values, residual) for step in steps)
+    return tuple(step for step in translated if step is not None)
+
+
+def _step_of_match(step: PlanStep, values: KernelValues, residual: list[Expr]) -> KernelStep | None:
     match step:
-        case s.PlannedTake(where=where, when=()):
-            return _take(replace(step, where=tuple(_computable(where, values, residual))), values)
-        case s.PlannedFilter(condition, ()):
+        case Take(where=where, when=()):
+            return _take(replace(step, where=tuple(_computable(where, values, residual))), values.value)
+        case FilterStep(condition, ()):
             left = tuple(_computable((condition,), values, residual))
-            return r.FilterStep(values.value(left[0])) if left else None
-        case s.PlannedRepeat(when=()):
-            return _repeat(step, values, residual)
-        case s.PlannedEachElement(steps=(s.PlannedFilter(when=()) as inner,), when=()):
+            return FilterStep(values.value(left[0])) if left else None
+        case RepeatStep(when=()):
+            return _repeat_of_match(step, values, residual)
+        case EachElement(steps=(FilterStep(condition, ()),), when=()):
             try:
-                return _inner_each(step, values)
+                return _translated(step, values.value)
             except NotInKernel:
-                if step.variable not in ranges(inner.condition):
+                if step.variable not in ranges(condition):
                     raise
-                residual.append(inner.condition)
+                residual.append(condition)
                 return None
-        case s.PlannedFollow():
-            return follow_to_program(step, values, lambda one: _judging(one, values))
-    return _inner(step, values)
+        case Follow():
+            return _translated(step, lambda condition: _value_in_run(condition, values))
+    return _step_of_check(step, values)
 
 
-def _repeat(step: s.PlannedRepeat, values: KernelValues, residual: list[Expr]) -> r.RepeatStep:
-    """What the kernel cannot judge of elements is judged on complete lists: those of the first element, as
-    they are for it, where they are not for all."""
+def _computable(conditions: Sequence[Expr], values: KernelValues, residual: list[Expr]) -> Iterator[Expr]:
+    for condition in (one for whole in conditions for one in conjuncts(whole)):
+        if _is_computable(condition, values):
+            yield condition
+        else:
+            residual.append(condition)
+
+
+def _is_computable(condition: Expr, values: KernelValues) -> bool:
+    try:
+        values.value(condition)
+    except NotInKernel:
+        return False
+    return True
+
+
+def _repeat_of_match(step: RepeatStep[Expr], values: KernelValues, residual: list[Expr]) -> RepeatStep[Value]:
+    """Conditions on the first element that the kernel cannot compute are left as they are for it, where they
+    are not conditions on all elements."""
     later: list[Expr] = []
-    following = _body(step.next, values, later)
+    following = _of_match(step.next, values, later)
     early: list[Expr] = []
-    first = _body(step.first, values, early)
+    first = _of_match(step.first, values, early)
     residual += later
     for condition in (one for one in early if one not in later):
         for name in step.names:
             begin = element(step.variable, FIRST) + name.removeprefix(element(step.variable, CURRENT))
             condition = renamed(condition, name, begin)
         residual.append(condition)
-    return _list(step, first, following, values)
+    return _repeat(_with_computable_early(step, values), first, following, values.value)
 
 
-def _list(
-    step: s.PlannedRepeat, first: tuple[r.Step, ...], following: tuple[r.Step, ...], values: KernelValues
-) -> r.RepeatStep:
-    return r.RepeatStep(
+def _with_computable_early(step: RepeatStep[Expr], values: KernelValues) -> RepeatStep[Expr]:
+    """The others are conditions of complete matches as well."""
+    return replace(step, early=tuple(one for one in step.early if _is_computable(one, values)))
+
+
+# Steps of checks and of runs: what the kernel cannot compute cannot be judged later.
+
+
+def _step_of_check(step: PlanStep, values: KernelValues) -> KernelStep:
+    def prepared(one: PlanStep) -> PlanStep:
+        inner = with_inner(one, prepared)
+        return _with_computable_early(inner, values) if isinstance(inner, RepeatStep) else inner
+
+    try:
+        return _translated(prepared(step), values.value)
+    except NotInKernel as condition:
+        raise UnsupportedQuery(f"the condition `{condition}` in a part that is only looked for") from None
+
+
+def _value_in_run(condition: Expr, values: KernelValues) -> Value:
+    """Another event would have been taken, were the condition judged later."""
+    try:
+        return values.value(condition)
+    except NotInKernel:
+        what = f"the condition `{without_names(condition)}` while a run is looking for its next event"
+        raise UnsupportedQuery(what, condition.span) from None
+
+
+# A step with each condition translated. What only the compiler needs to know of it is left behind.
+
+Translate = Callable[[Expr], Value]
+
+
+def _translated(step: PlanStep, value: Translate) -> KernelStep:
+    match step:
+        case Take():
+            return _take(step, value)
+        case FilterStep(condition, when):
+            return FilterStep(value(condition), when)
+        case Absent(steps, when):
+            return Absent(_all_translated(steps, value), when)
+        case Present(steps, when):
+            return Present(_all_translated(steps, value), when)
+        case EachElement(variable, names, steps, skipped, when, marks):
+            inner = _all_translated(steps, value)
+            return EachElement(variable, names, inner, skipped, when, marks, unfinished=step.unfinished)
+        case RepeatStep(first=first, next=following):
+            return _repeat(step, _all_translated(first, value), _all_translated(following, value), value)
+        case Follow(states, moves, closures, contiguous):
+            kept = tuple(replace(one, places=_fixed(one.places)) for one in closures)
+            made = tuple(_move(move, value) for move in moves)
+            return Follow(states, made, kept, contiguous, marks=step.marks, when=step.when)
+        case Weigh():
+            raise AssertionError("no step of a plan")
+    return step
+
+
+def _all_translated(steps: Sequence[PlanStep], value: Translate) -> tuple[KernelStep, ...]:
+    return tuple(_translated(step, value) for step in steps)
+
+
+def _take(step: Take[Expr], value: Translate) -> Take[Value]:
+    where = tuple(map(value, step.where))
+    return Take(step.variable, step.role, step.bounds, step.differs, where, step.pick, step.when)
+
+
+def _repeat(
+    step: RepeatStep[Expr],
+    first: tuple[KernelStep, ...],
+    following: tuple[KernelStep, ...],
+    value: Translate,
+) -> RepeatStep[Value]:
+    return RepeatStep(
         step.variable,
         step.names,
         first,
         following,
         step.least,
         step.most,
-        places=tuple(place for place in step.places if not place.startswith(CURRENT)),
-        early=tuple(_early(step, values)),
+        early=tuple(map(value, step.early)),
         when=step.when,
+        places=_fixed(step.places),
     )
 
 
-def _early(step: s.PlannedRepeat, values: KernelValues) -> Iterator[r.Value]:
-    for condition in step.early:
-        try:
-            yield values.value(condition)
-        except NotInKernel:
-            continue  # it is judged on complete matches
+def _fixed(places: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that do not change with each iteration."""
+    return tuple(place for place in places if not place.startswith(CURRENT))
 
 
-def _body(steps: tuple[s.Step, ...], values: KernelValues, residual: list[Expr]) -> tuple[r.Step, ...]:
-    made = (_top(step, values, residual) for step in steps)
-    return tuple(step for step in made if step is not None)
+def _move(move: Move[Expr], value: Translate) -> Move[Value]:
+    take = _take(move.take, value)
+    judged = tuple(
+        MoveCondition(value(one.condition), one.present, one.each, one.looks_back) for one in move.judged
+    )
+    return Move(
+        move.source,
+        move.target,
+        take,
+        move.least,
+        move.most,
+        move.iteration,
+        move.renames,
+        judged,
+        _all_translated(move.checks, value),
+    )
 
 
-def _with_folds(step: r.Step, values: KernelValues) -> r.Step:
-    """The step with the folds that are asked of its list, by itself or by other steps."""
+# The folds over lists that steps need.
+
+
+def _with_folds(step: KernelStep, values: KernelValues) -> KernelStep:
+    """The step with the folds over its list that it needs itself, or that other steps do."""
+    step = with_inner(step, lambda inner: _with_folds(inner, values))
     match step:
-        case r.RepeatStep():
-            mine = [found for found in values.folds.values() if found.variable == step.variable]
-            return replace(
-                step,
-                running=running_folds(step.variable, (*step.first, *step.next), values),
-                final=tuple(found.fold for found in mine if not found.running),
-            )
-        case r.Follow():
-            moves = tuple(
-                replace(move, checks=tuple(_with_folds(check, values) for check in move.checks))
-                for move in step.moves
-            )
-            return with_folds(replace(step, moves=moves), values)
-        case r.EachElement(variable, steps=inner):
-            steps = tuple(_with_folds(one, values) for one in inner)
-            return replace(step, steps=steps, running=running_folds(variable, inner, values))
-        case r.Absent(inner) | r.Present(inner):
-            return replace(step, steps=tuple(_with_folds(one, values) for one in inner))
+        case RepeatStep(variable, first=first, next=following):
+            final = _folds((variable,), values, running=False)
+            return replace(step, running=_running_folds(variable, (*first, *following), values), final=final)
+        case Follow(closures=closures):
+            lists = tuple(closure.variable for closure in closures)
+            running, final = (_folds(lists, values, running) for running in (True, False))
+            return replace(step, running=running, final=final)
+        case EachElement(variable, steps=inner):
+            return replace(step, running=_running_folds(variable, inner, values))
     return step
 
 
-def _computable(conditions: Sequence[Expr], values: KernelValues, residual: list[Expr]) -> Iterator[Expr]:
-    for condition in (one for whole in conditions for one in conjuncts(whole)):
-        try:
-            values.value(condition)
-            yield condition
-        except NotInKernel:
-            residual.append(condition)
+def _folds(lists: tuple[str, ...], values: KernelValues, running: bool) -> tuple[Fold, ...]:
+    """Those over some lists; `running` ones are over the elements before `b[i]`."""
+    found = values.folds.values()
+    return tuple(one.fold for one in found if one.variable in lists and one.running == running)
 
 
-def _inner(step: s.Step, values: KernelValues) -> r.Step:
-    try:
-        match step:
-            case s.PlannedTake():
-                return _take(step, values)
-            case s.PlannedFilter(condition, when):
-                return r.FilterStep(values.value(condition), when)
-            case s.PlannedAbsent(steps, when):
-                return r.Absent(tuple(_inner(inner, values) for inner in steps), when)
-            case s.PlannedPresent(steps, when):
-                return r.Present(tuple(_inner(inner, values) for inner in steps), when)
-            case s.PlannedEachElement():
-                return _inner_each(step, values)
-            case s.PlannedFollow():
-                return follow_to_program(step, values, lambda one: _judging(one, values))
-            case s.PlannedRepeat():
-                first, following = (
-                    tuple(_inner(inner, values) for inner in steps) for steps in (step.first, step.next)
-                )
-                return _list(step, first, following, values)
-            case _:
-                return step
-    except NotInKernel as condition:
-        raise UnsupportedQuery(f"the condition `{condition}` in a part that is only looked for") from None
+def _running_folds(variable: str, steps: Sequence[KernelStep], values: KernelValues) -> tuple[Fold, ...]:
+    """Those over a list whose values some steps look at."""
+    named = {name for condition in conditions(steps) for name in _totals(condition)}
+    return tuple(fold for fold in _folds((variable,), values, running=True) if fold.name in named)
 
 
-def _inner_each(step: s.PlannedEachElement, values: KernelValues) -> r.EachElement:
-    """Raises `NotInKernel`."""
-    steps = tuple(_judging(inner, values) for inner in step.steps)
-    return r.EachElement(
-        step.variable, step.names, steps, step.skipped, step.when, step.marks, unfinished=step.unfinished
-    )
-
-
-def _judging(step: s.Step, values: KernelValues) -> r.Step:
-    """Raises `NotInKernel`."""
-    match step:
-        case s.PlannedFilter(condition, when):
-            return r.FilterStep(values.value(condition), when)
-        case s.PlannedEachElement():
-            return _inner_each(step, values)
-    return _inner(step, values)
-
-
-def _take(step: s.PlannedTake, values: KernelValues) -> r.Take:
-    where = tuple(values.value(condition) for condition in step.where)
-    return r.Take(step.variable, step.role, step.bounds, step.differs, where, step.pick, step.when)
+def _totals(value: Value) -> Iterator[str]:
+    match value:
+        case Total(name):
+            yield name
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from _totals(operand)

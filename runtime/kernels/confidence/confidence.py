@@ -43,7 +43,7 @@ from neelc.runtime.kernels.confidence.ranges import (
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, concerned
 from neelc.runtime.kernels.taking import ROW, KernelSearch
-from neelc.runtime.program import CONFIDENCE, Likely, Step, Weigh, WeighedNegation
+from neelc.runtime.program import CONFIDENCE, KernelStep, Likely, Value, Weigh, WeighedNegation
 
 # The probability that events come in order and fit into a window, at a cost that does not depend on how
 # imprecise their times are.
@@ -595,7 +595,7 @@ def precedes(lo: Numbers, hi: Numbers, low: Numbers, high: Numbers) -> Chances:
 # Here events are relaxed (`relaxed.py`): they start when they are at the latest, and end when they are at
 # the earliest.
 
-Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
 ROWS = 50_000
 """So many rows are weighed at once: each may have many events that spoil it."""
@@ -684,7 +684,7 @@ def _are_possible(events: KernelEvents, sequences: Sequences, width: int | None)
     return result
 
 
-def weigh(search: KernelSearch, step: Weigh, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def weigh(search: KernelSearch, step: Weigh[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with their confidence."""
     for begin in range(0, len(frontier), ROWS):
         rows = frontier.take(slice(begin, begin + ROWS))
@@ -708,7 +708,11 @@ def _owned(events: KernelEvents, found: BoundEvents, segment: Numbers) -> Truths
 
 
 def _spoilers(
-    search: KernelSearch, negations: tuple[WeighedNegation, ...], rows: Frontier, found: BoundEvents, run: Run
+    search: KernelSearch,
+    negations: tuple[WeighedNegation[Value], ...],
+    rows: Frontier,
+    found: BoundEvents,
+    run: Run,
 ) -> SpoilingEvents | None:
     """The events that may spoil rows, with the gap in which they do."""
     if not negations:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neelc.runtime.program import Absent, ColumnValue, FilterStep, PatternProgram, Step, Take, Value
+from neelc.runtime.program import Absent, ColumnValue, FilterStep, KernelStep, PatternProgram, Take, Value
 
 SOURCE, TARGET = "<", ">"
 """How conditions call the event before, and the event that is judged. No name of a pattern is like them."""
@@ -38,7 +38,7 @@ class ChainMove:
     source: int
     target: int
     where: tuple[Value, ...] = ()
-    absent: tuple[Absent, ...] = ()
+    absent: tuple[Absent[Value], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
 
 
@@ -63,7 +63,7 @@ class Chain:
     states: tuple[ChainState, ...]
     moves: tuple[ChainMove, ...]
     endings: tuple[ChainEnding, ...]
-    pins: tuple[Take, ...] = ()
+    pins: tuple[Take[Value], ...] = ()
     leads: bool = False
     begins: tuple[Value, ...] = ()
     width: int | None = None
@@ -105,7 +105,7 @@ class CountingProgram(PatternProgram):
     keyed: tuple[tuple[str, str], ...] = ()
 
 
-def mentioned(chains: tuple[Chain, ...], tallies: tuple[Tally, ...]) -> tuple[Step, ...]:
+def mentioned(chains: tuple[Chain, ...], tallies: tuple[Tally, ...]) -> tuple[KernelStep, ...]:
     """Steps that mention all columns that are read.
 
     >>> mentioned((), (Tally("t", SUM, "c", "x"),))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
-from neelc.runtime.program import FIRST, NEXT, SAME, Closure, Follow
+from neelc.runtime.program import FIRST, NEXT, SAME, Closure, Follow, Value
 
 KINDS = {FIRST: 0, NEXT: 1, SAME: 2}
 LEAST_ROOM = 1024
@@ -105,7 +105,7 @@ def paths(courses: Courses, nodes: Numbers) -> RunPaths:
     return RunPaths(len(nodes), row, courses.event[found], courses.state[found], courses.kind[found])
 
 
-def as_frontier(follow: Follow, found: RunPaths, frontier: Frontier, events: KernelEvents) -> Frontier:
+def as_frontier(follow: Follow[Value], found: RunPaths, frontier: Frontier, events: KernelEvents) -> Frontier:
     """A row for each run, with all its variables, lists and marks; `frontier` is the one row before."""
     variables: dict[str, Numbers] = {}
     lists: dict[str, EventLists] = {}
@@ -131,7 +131,9 @@ def _single(found: RunPaths, mine: Truths) -> Numbers:
     return numbers
 
 
-def _listed(follow: Follow, closure: Closure, found: RunPaths) -> Iterator[tuple[str, Numbers | EventLists]]:
+def _listed(
+    follow: Follow[Value], closure: Closure, found: RunPaths
+) -> Iterator[tuple[str, Numbers | EventLists]]:
     """The lists of a closure, and the names of their first and last elements."""
     states = [n for n, state in enumerate(follow.states) if state.list == closure.variable]
     mine = np.flatnonzero(np.isin(found.state, states))

@@ -32,11 +32,12 @@ from neelc.runtime.program import (
     SAME,
     Fold,
     Follow,
+    KernelStep,
     Move,
     MoveCondition,
     State,
-    Step,
     Take,
+    Value,
 )
 from neelc.runtime.values.operations import Lookup, holds
 
@@ -59,7 +60,7 @@ class Leg:
     """A move, and the folds that its conditions ask for: of lists as they are before it, and of the list that
     is full with its event."""
 
-    move: Move
+    move: Move[Value]
     asked: tuple[Fold, ...]
     grown: Mapping[str, Fold]
 
@@ -69,7 +70,7 @@ class Route:
     """A step, and what is known of it: for each state the moves that begin there, and what runs in it must
     remember; the folds that moves ask for."""
 
-    follow: Follow
+    follow: Follow[Value]
     begin: tuple[Leg, ...]
     legs: tuple[tuple[Leg, ...], ...]
     needs: tuple[StateNeeds, ...]
@@ -77,7 +78,7 @@ class Route:
 
 
 @lru_cache(maxsize=256)
-def route(step: Follow) -> Route:
+def route(step: Follow[Value]) -> Route:
     legs = [_leg(step, move) for move in step.moves]
     return Route(
         step,
@@ -88,7 +89,7 @@ def route(step: Follow) -> Route:
     )
 
 
-def _leg(step: Follow, move: Move) -> Leg:
+def _leg(step: Follow[Value], move: Move[Value]) -> Leg:
     named = {name for value in mentions.of_move(move) for name in mentions.of_value(value)}
     variable = step.states[move.target].list
     grown = {fold.name: fold for fold in step.final if fold.list == variable and fold.name in named}
@@ -96,14 +97,14 @@ def _leg(step: Follow, move: Move) -> Leg:
     return Leg(move, tuple(asked), grown)
 
 
-def _folds(step: Follow) -> tuple[Fold, ...]:
+def _folds(step: Follow[Value]) -> tuple[Fold, ...]:
     named = {
         name for move in step.moves for value in mentions.of_move(move) for name in mentions.of_value(value)
     }
     return tuple(fold for fold in (*step.running, *step.final) if fold.name in named)
 
 
-def needs(step: Follow) -> tuple[StateNeeds, ...]:
+def needs(step: Follow[Value]) -> tuple[StateNeeds, ...]:
     """For each state, what the runs in it must remember.
 
     >>> from neelc.runtime.program import Apply, ColumnValue, State, Take
@@ -143,7 +144,7 @@ def _numbered(state: State, names: frozenset[str]) -> Iterator[tuple[str, int]]:
             yield name, int(place)
 
 
-def _before(step: Follow, move: Move, after: frozenset[str]) -> frozenset[str]:
+def _before(step: Follow[Value], move: Move[Value], after: frozenset[str]) -> frozenset[str]:
     """What must be known before a move, if this much must be known after it."""
     asked = {name for value in mentions.of_move(move) for name in mentions.of_value(value)}
     asked |= {name for judged in move.judged for name in judged.present}
@@ -170,7 +171,12 @@ BEGIN, END = "#begin", "#end"
 
 
 def first_places(
-    search: KernelSearch, take: Take, players: Players, frontier: Frontier, time: Room, is_neighbour: bool
+    search: KernelSearch,
+    take: Take[Value],
+    players: Players,
+    frontier: Frontier,
+    time: Room,
+    is_neighbour: bool,
 ) -> Numbers:
     """For each run, the place of the first player that starts late enough."""
     if is_neighbour and _is_last_alone(search, take, frontier):
@@ -180,7 +186,12 @@ def first_places(
 
 
 def last_places(
-    search: KernelSearch, take: Take, players: Players, frontier: Frontier, time: Room, is_neighbour: bool
+    search: KernelSearch,
+    take: Take[Value],
+    players: Players,
+    frontier: Frontier,
+    time: Room,
+    is_neighbour: bool,
 ) -> Numbers:
     """For each run, the place behind the last player that starts early enough; as a neighbour of its last
     event, if it must be one."""
@@ -198,7 +209,7 @@ def _after(players: Players, times: Numbers) -> Numbers:
     return np.searchsorted(players.start, times, "right")
 
 
-def _is_last_alone(search: KernelSearch, take: Take, frontier: Frontier) -> bool:
+def _is_last_alone(search: KernelSearch, take: Take[Value], frontier: Frontier) -> bool:
     """Whether the last event of a run is the latest of all that the next one must come after. Of events that
     last, another one may end later."""
     bounds = take.bounds
@@ -232,7 +243,7 @@ def _limits(search: KernelSearch) -> Numbers:
 # To look at all events of a run takes as long as the run is. Only what cannot be told by the event that is
 # taken and by what a run remembers is judged in this way.
 
-Run = Callable[[KernelSearch, tuple[Step, ...], Frontier], Iterator[Frontier]]
+Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
 PAIR = "#pair"
 """A mark that no pattern has."""
@@ -240,8 +251,8 @@ PAIR = "#pair"
 
 def passing(
     search: KernelSearch,
-    follow: Follow,
-    move: Move,
+    follow: Follow[Value],
+    move: Move[Value],
     courses: Courses,
     node: Numbers | None,
     event: Numbers,
@@ -274,7 +285,7 @@ def _pieces_to_check(
         begin = end
 
 
-def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move: Move) -> RunPaths:
+def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move: Move[Value]) -> RunPaths:
     """All events of the runs, the new one included."""
     alone = Courses()
     last = paths(alone, alone.add(event, None, move.target, move.iteration))
@@ -291,7 +302,9 @@ def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move:
     )
 
 
-def with_totals(follow: Follow, steps: tuple[Step, ...], found: Frontier, events: KernelEvents) -> Frontier:
+def with_totals(
+    follow: Follow[Value], steps: tuple[KernelStep, ...], found: Frontier, events: KernelEvents
+) -> Frontier:
     """The runs with all that steps ask for of their lists."""
     asked = mentions.of_steps(steps)
     final = (fold for fold in follow.final if fold.name in asked)
@@ -327,7 +340,7 @@ class MoveOption:
     run: Run
 
     @property
-    def move(self) -> Move:
+    def move(self) -> Move[Value]:
         return self.leg.move
 
     @property
@@ -386,7 +399,9 @@ def parts_of(fold: Fold, frontier: Frontier, events: KernelEvents) -> Parts:
     return parts or begun(fold, len(frontier), events)
 
 
-def _candidates(search: KernelSearch, follow: Follow, move: Move, frontier: Frontier) -> Candidates:
+def _candidates(
+    search: KernelSearch, follow: Follow[Value], move: Move[Value], frontier: Frontier
+) -> Candidates:
     """The players that are late enough, and not too late."""
     take, players = move.take, search.players(move.take)
     time, place = rooms(take.bounds, frontier, search.timeline)
@@ -410,7 +425,7 @@ def _candidates(search: KernelSearch, follow: Follow, move: Move, frontier: Fron
     return these if found is None else replace(these, order=found[0], left=found[1], right=found[2])
 
 
-def _judged(option: MoveOption, judged: MoveCondition, row: Numbers, place: Numbers) -> Truths:
+def _judged(option: MoveOption, judged: MoveCondition[Value], row: Numbers, place: Numbers) -> Truths:
     """The pairs for which a condition holds, or is not asked."""
     frontier = option.these.frontier
     which = np.ones(len(row), bool)
@@ -447,7 +462,7 @@ def _lookup(option: MoveOption, row: Numbers, place: Numbers) -> Lookup:
     return lookup
 
 
-def _holds_for_each(option: MoveOption, judged: MoveCondition, row: Numbers, place: Numbers) -> Truths:
+def _holds_for_each(option: MoveOption, judged: MoveCondition[Value], row: Numbers, place: Numbers) -> Truths:
     """Whether a condition holds for each element of a list: from the last one on, back to the first."""
     courses, which = option.courses, np.ones(len(row), bool)
     nodes = option.these.frontier.marks.get(f"#{judged.each}")
@@ -583,7 +598,7 @@ Front = Mapping[int, Frontier]
 """Runs, by the state that they are in."""
 
 
-def follow(search: KernelSearch, step: Follow, frontier: Frontier, run: Run) -> Iterator[Frontier]:
+def follow(search: KernelSearch, step: Follow[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The matches, in pieces. `frontier` is one row, which has made choices and nothing else."""
     assert len(frontier) == 1 and not frontier.variables, "a run begins with nothing"
     search = search.unowned()
@@ -623,7 +638,7 @@ def _owned(search: KernelSearch, numbers: Numbers) -> Truths:
     return owned
 
 
-def _note(courses: Courses, step: Follow, state: int, runs: Frontier) -> None:
+def _note(courses: Courses, step: Follow[Value], state: int, runs: Frontier) -> None:
     """Runs that are complete as they are."""
     least = step.states[state].accepts
     if least is not None and len(runs):
@@ -631,7 +646,7 @@ def _note(courses: Courses, step: Follow, state: int, runs: Frontier) -> None:
         courses.note(node if least <= 1 else node[runs.marks[COUNT] >= least])
 
 
-def _matches(search: KernelSearch, step: Follow, courses: Courses, frontier: Frontier) -> Frontier:
+def _matches(search: KernelSearch, step: Follow[Value], courses: Courses, frontier: Frontier) -> Frontier:
     found = as_frontier(step, paths(courses, courses.noted()), frontier, search.events)
     return with_totals(step, search.program.steps, found, search.events)
 
@@ -695,7 +710,7 @@ def _longer(search: KernelSearch, one: MoveOption, row: Numbers, place: Numbers)
     return Frontier(variables, marks, search.events.segment[numbers], {}, {}, totals)
 
 
-def _count(move: Move, before: Frontier, row: Numbers) -> Numbers:
+def _count(move: Move[Value], before: Frontier, row: Numbers) -> Numbers:
     if move.iteration == FIRST:
         return np.ones(len(row), np.int64)
     return before.marks[COUNT][row] + (move.iteration != SAME)
@@ -707,7 +722,7 @@ def _list_node(name: str, before: Frontier, row: Numbers) -> Numbers:
 
 
 def _totals(
-    way: Route, move: Move, before: Frontier, row: Numbers, numbers: Numbers, events: KernelEvents
+    way: Route, move: Move[Value], before: Frontier, row: Numbers, numbers: Numbers, events: KernelEvents
 ) -> dict[str, NullableArray]:
     """What is known of lists after a move."""
     state, found = way.follow.states[move.target], dict[str, NullableArray]()

@@ -36,7 +36,6 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.plan import steps as s
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.blocks_to_steps import check_step
 from neelc.pattern.plan.columns import EventColumns
@@ -56,7 +55,7 @@ from neelc.pattern.plan.lists import FIRST as FIRST_ELEMENT
 from neelc.pattern.plan.lists import LAST as LAST_ELEMENT
 from neelc.pattern.plan.order import StepOrder
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import types_of_variables
+from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.counting.chain import (
     AVERAGE,
@@ -81,8 +80,9 @@ from neelc.runtime.program import (
     Apply,
     Bounds,
     ColumnValue,
+    KernelStep,
     PatternProgram,
-    Step,
+    RepeatStep,
     Take,
     Value,
     VariableOutput,
@@ -425,7 +425,7 @@ class ChainParts:
     view: ChainView
     judged: Judged
     value: Callable[[StageCondition], Value]
-    absent: tuple[Absent, ...]
+    absent: tuple[Absent[Value], ...]
 
     @property
     def stages(self) -> tuple[SequenceStage, ...]:
@@ -457,7 +457,7 @@ def chain(
     found: StageSequence,
     view: ChainView,
     value: Callable[[StageCondition], Value],
-    absent: tuple[Absent, ...],
+    absent: tuple[Absent[Value], ...],
 ) -> Chain:
     """The chain of the matches that begin with one stage."""
     judged = tuple(_judged(found, view))
@@ -550,7 +550,7 @@ def _unless_pinned(making: ChainParts, names: dict[str, str], target: int) -> di
     return {name: end for name, end in names.items() if name not in known}
 
 
-def _checks(making: ChainParts, source: int, target: int) -> tuple[Absent, ...]:
+def _checks(making: ChainParts, source: int, target: int) -> tuple[Absent[Value], ...]:
     gaps = [before for before, _ in making.found.gaps]
     return tuple(
         _checked(making, step, source, target)
@@ -559,7 +559,7 @@ def _checks(making: ChainParts, source: int, target: int) -> tuple[Absent, ...]:
     )
 
 
-def _checked(making: ChainParts, step: Absent, source: int, target: int) -> Absent:
+def _checked(making: ChainParts, step: Absent[Value], source: int, target: int) -> Absent[Value]:
     """A negation for a step from one stage to another: it may look at these two only. What else it comes
     after, or before, lies beyond them; what is passed is not there."""
     ends = {making.stages[source].last, making.stages[target].first}
@@ -572,7 +572,7 @@ def _checked(making: ChainParts, step: Absent, source: int, target: int) -> Abse
     return Absent(kept)
 
 
-def _near(making: ChainParts, step: Step, source: int, target: int) -> Step:
+def _near(making: ChainParts, step: KernelStep, source: int, target: int) -> KernelStep:
     """A step of a negation, without bounds that lie beyond those of the step it is for."""
     if not isinstance(step, Take) or step.when or step.until:
         raise NoChain("a negation of more than a sequence")
@@ -590,7 +590,7 @@ def _endings(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[Chain
             yield ChainEnding(state, making.across(number, len(making.stages), names))
 
 
-def _pins_of_chain(making: ChainParts) -> Iterator[Take]:
+def _pins_of_chain(making: ChainParts) -> Iterator[Take[Value]]:
     """Steps that bind what is pinned, each after the one before, all conditions with the last."""
     view, stages = making.view, making.stages
     first = stages[view.begin : view.begin + 1] if view.leads else ()
@@ -740,19 +740,19 @@ def _refuse_open_negations(found: StageSequence) -> None:
             raise NoChain("a negation after the last event")
 
 
-def _skeleton(query: Match, found: StageSequence, unit: str) -> s.Plan:
+def _skeleton(query: Match, found: StageSequence, unit: str) -> Plan:
     """The plan as far as others ask for it: who is bound to what, and the negations."""
     order = StepOrder(found.block, found.known, found.roles)
-    steps: list[s.Step] = []
+    steps: list[PlanStep] = []
     for stage in found.stages:
         if stage.listed:
             name = element(stage.variable, CURRENT)
-            body = (s.PlannedTake(name, stage.role),)
-            steps.append(s.PlannedRepeat(stage.variable, (name,), body, body, stage.least, stage.most))
+            body: tuple[PlanStep, ...] = (Take(name, stage.role),)
+            steps.append(RepeatStep(stage.variable, (name,), body, body, stage.least, stage.most))
         else:
-            steps.append(s.PlannedTake(stage.variable, stage.role))
+            steps.append(Take(stage.variable, stage.role))
     checks = (check_step(order, check) for _, check in found.gaps)
-    return s.Plan(
+    return Plan(
         (*steps, *checks),
         found.roles.roles,
         targets(query.pattern),
@@ -771,7 +771,7 @@ def _absent(found: StageSequence) -> frozenset[str]:
     return frozenset((*ends, *(stage.variable for stage in found.stages if stage.least == 0)))
 
 
-def _outputs(query: Match, columns: EventColumns, plan: s.Plan) -> tuple[VariableOutput, ...]:
+def _outputs(query: Match, columns: EventColumns, plan: Plan) -> tuple[VariableOutput, ...]:
     """A struct for each variable that results are grouped by."""
     fields: dict[str, dict[str, str]] = {}
     for output in query.outputs:

@@ -30,19 +30,22 @@ from neelc.pattern.plan.runs.ways import (
     RunTransition,
     is_decided,
 )
-from neelc.pattern.plan.steps import (
+from neelc.pattern.plan.steps import PlanStep
+from neelc.runtime.program import (
+    FIRST,
+    NEXT,
+    SAME,
     Bounds,
     Choose,
-    PlannedEachElement,
-    PlannedFilter,
-    PlannedFollow,
-    PlannedMove,
-    PlannedMoveCondition,
-    PlannedTake,
-    Step,
+    Closure,
+    EachElement,
+    FilterStep,
+    Follow,
+    Move,
+    MoveCondition,
+    Take,
     Within,
 )
-from neelc.runtime.program import FIRST, NEXT, SAME, Closure
 from neelc.runtime.program import LAST as LAST_ELEMENT
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
@@ -52,7 +55,7 @@ from neelc.scalar.type_of import type_of
 # Most are told by the event that is taken and by what a run remembers. The others, `b[2]`, `k[i].p` for all
 # iterations of a complete list, or a part that an iteration has left out, are asked of the run as a whole.
 
-Asked = Expr | PlannedMoveCondition | PlannedFilter | PlannedEachElement
+Asked = Expr | MoveCondition[Expr] | FilterStep[Expr] | EachElement[Expr]
 """A condition for the event and what was bound before; one that asks for more; one for the run as a whole."""
 
 
@@ -146,21 +149,23 @@ def _is_remembered(
 
 def of_whole(
     question: RunCondition, branch: PatternBranch, unfinished: bool = False, complete: bool = False
-) -> PlannedFilter | PlannedEachElement:
+) -> FilterStep[Expr] | EachElement[Expr]:
     """The step that asks a condition of a run as a whole; or of a `complete` match, which knows its
     branch."""
     condition = question.condition
     outer = tuple(choice for choice in condition.when if complete or choice not in branch.when)
     place = _list_of(question, branch)
     if place is None:
-        return PlannedFilter(condition.expression, outer)
+        return FilterStep(condition.expression, outer)
     item = branch.components[place].item
     assert item.loop is not None
     own = own_choices(item, condition.when)
     outer = tuple(choice for choice in outer if choice not in own)
-    steps = (PlannedFilter(condition.expression, own),)
+    steps = (FilterStep(condition.expression, own),)
     marks = marks_of(item, iter((own,)))
-    return PlannedEachElement(item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished)
+    return EachElement(
+        item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished=unfinished
+    )
 
 
 def _judged(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Asked:
@@ -170,10 +175,10 @@ def _judged(question: RunCondition, at: RunPosition, branch: PatternBranch) -> A
     expression = _named(question.expression, at, branch)
     place = None if question.ranged is None else branch.places.get(question.ranged)
     if place is not None and place < at.component:
-        return PlannedMoveCondition(expression, (), question.ranged, question.lag > 0)
+        return MoveCondition(expression, (), question.ranged, question.lag > 0)
     present = tuple(dict.fromkeys(_guards(question, at, branch)))
     is_plain = not present and not _is_of_full_list(question, at, branch)
-    return expression if is_plain else PlannedMoveCondition(expression, present)
+    return expression if is_plain else MoveCondition(expression, present)
 
 
 def _guards(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Iterator[str]:
@@ -222,9 +227,9 @@ class BranchMoves:
     known: BlockVariables
     roles: EventRoles
 
-    def all(self) -> tuple[PlannedMove, ...]:
+    def all(self) -> tuple[Move[Expr], ...]:
         """Those that differ only in the number of iterations are one."""
-        found: list[PlannedMove] = []
+        found: list[Move[Expr]] = []
         for way in self.ways.all():
             move = self._move(way)
             if found and _is_continued(found[-1], move):
@@ -233,23 +238,23 @@ class BranchMoves:
                 found.append(move)
         return tuple(found)
 
-    def _move(self, way: RunTransition) -> PlannedMove:
+    def _move(self, way: RunTransition) -> Move[Expr]:
         branch = self.ways.branch
         part = branch.components[way.target.component].parts[way.target.part]
         conditions = list(judged_on(way, self.questions, branch))
         where = (*self._agreements(way, part), *(one for one in conditions if isinstance(one, Expr)))
         after = () if way.source is None else (LAST_ELEMENT,)
         bounds = Bounds(after=after, within=tuple(self._windows(way, part)))
-        return PlannedMove(
+        return Move(
             -1 if way.source is None else self.ways.number(way.source),
             self.ways.number(way.target),
-            PlannedTake(part.item.variable, self.roles.of[part.item], bounds, (), where),
+            Take(part.item.variable, self.roles.of[part.item], bounds, (), where),
             way.least,
             way.most,
             way.iteration,
             tuple(self.ways.renames(way)),
-            tuple(one for one in conditions if isinstance(one, PlannedMoveCondition)),
-            tuple(one for one in conditions if isinstance(one, PlannedFilter | PlannedEachElement)),
+            tuple(one for one in conditions if isinstance(one, MoveCondition)),
+            tuple(one for one in conditions if isinstance(one, FilterStep | EachElement)),
         )
 
     def _windows(self, way: RunTransition, part: ComponentEvent) -> Iterator[Within]:
@@ -295,7 +300,7 @@ class BranchMoves:
                 yield Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
 
 
-def _is_continued(one: PlannedMove, other: PlannedMove) -> bool:
+def _is_continued(one: Move[Expr], other: Move[Expr]) -> bool:
     """Whether two moves differ only in the numbers of iterations, and these follow one another."""
     follows = one.most is not None and one.most + 1 == other.least
     return follows and replace(one, least=0, most=None) == replace(other, least=0, most=None)
@@ -307,15 +312,15 @@ MOST_TOLD_APART = 100
 
 def follow_steps(
     block: Block, known: BlockVariables, roles: EventRoles, contiguous: bool
-) -> tuple[Step, ...]:
+) -> tuple[PlanStep, ...]:
     """The steps that find all matches, or `UnsupportedQuery`. Runs bind variables; what can only be judged
     of complete matches, negations among it, comes after them."""
     ways = branches(block)
     _refuse_shared(ways)
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     optional = {mark for way in ways for component in way.components for mark in component.marks}
     steps += [Choose(c.mark, c.count, c.when) for c in block.choices if c.mark not in optional]
-    left: dict[int, Step] = {}
+    left: dict[int, PlanStep] = {}
     for way in ways:
         questions = list(_questions(block, way, roles))
         ways_on = RunGraph(way, _told_apart(questions, way))
@@ -374,7 +379,7 @@ def _reaches(names: frozenset[str], home: tuple[str, ...]) -> bool:
     return any(name in home or base_of(name) in home for name in names)
 
 
-def _follow(moves: BranchMoves, contiguous: bool) -> PlannedFollow:
+def _follow(moves: BranchMoves, contiguous: bool) -> Follow[Expr]:
     branch = moves.ways.branch
     closures = tuple(
         Closure(
@@ -387,7 +392,7 @@ def _follow(moves: BranchMoves, contiguous: bool) -> PlannedFollow:
         if one.item.loop is not None
     )
     marks = tuple((mark, one.first_event) for one in branch.components for mark in sorted(one.marks))
-    return PlannedFollow(moves.ways.states, moves.all(), closures, contiguous, marks, branch.when)
+    return Follow(moves.ways.states, moves.all(), closures, contiguous, marks=marks, when=branch.when)
 
 
 def _refuse_shared(ways: list[PatternBranch]) -> None:
