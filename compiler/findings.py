@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from neelc.errors import Diagnostic
-from neelc.ir.names import bare, variable, written
+from neelc.ir.names import Identifier, bare, variable, written
 from neelc.ir.node import Node
 from neelc.source import Source, Span
 
-_WORDS = re.compile(
-    r"""--[^\r\n]* | /\*.*?\*/ | '(?:[^']|'')*' | "(?:[^"]|"")*" | (?P<word>`(?:[^`]|``)+` | [^\W\d]\w*)""",
-    re.VERBOSE | re.DOTALL,
-)
-
 
 class Findings:
-    """Collects diagnostics. Names in the tree are strings, so their places are looked up in the text.
+    """Collects diagnostics, and finds their places.
 
-    >>> findings = Findings(Source("PATTERN SEQ(A a, B b) FROM trades"))
-    >>> findings.word("b", Span(8, 21))
-    Span(start=19, end=20)
-    >>> findings.word("trades", Span(8, 33), after="FROM")
-    Span(start=27, end=33)
+    >>> from neelc.syntax import pattern
+    >>> findings, part = Findings(Source("SEQ(A a, B b)")), pattern("SEQ(A a, B b)").parts[1]
+    >>> findings.at(part.variable), findings.at("c", part)
+    (Span(start=11, end=12), Span(start=9, end=12))
     """
 
     def __init__(self, source: Source, aggregates: tuple[str, ...] = ()) -> None:
@@ -47,37 +40,13 @@ class Findings:
             span.start <= found.span.start and found.span.end <= span.end for found in self.diagnostics
         )
 
-    def at(self, *places: Node | Span | None) -> Span:
-        """The first of the places that is known."""
+    def at(self, *places: Node | Span | str | None) -> Span:
+        """The first of the places that is known. A name has one if it stands in the text."""
         for place in places:
-            span = place.span if isinstance(place, Node) else place
-            if span is not None:
+            span = place.span if isinstance(place, Node | Identifier) else place
+            if isinstance(span, Span):
                 return span
         return Span(0, 0)
-
-    def word(self, name: str, *places: Node | Span | None, after: str = "", nth: int = 1) -> Span:
-        """Where `name` stands in the first known place, the `nth` time (-1: last) after the words `after`.
-
-        Spelt the same if possible, else whatever its case; any word for an empty name.
-        """
-        whole = self.at(*places)
-        awaited = after.upper().split()
-        found: list[tuple[Span, str]] = []
-        for span, word in self._words(whole):
-            if awaited:
-                # A word that breaks the run begins it anew: `PARTITION CONTIGUITY` is not `PARTITION BY`.
-                awaited = awaited[1:] if word.upper() == awaited[0] else after.upper().split()
-            else:
-                found.append((span, word))
-        alike = [span for span, word in found if word == name or not name]
-        alike = alike or [span for span, word in found if word.casefold() == name.casefold()]
-        place = nth - 1 if nth > 0 else len(alike) + nth
-        return alike[place] if 0 <= place < len(alike) else whole
-
-    def _words(self, within: Span) -> Iterator[tuple[Span, str]]:
-        for found in _WORDS.finditer(self.source.text, within.start, within.end):
-            if found["word"] is not None:
-                yield Span(found.start(), found.end()), found["word"]
 
 
 # What might have been meant.

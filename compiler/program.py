@@ -38,17 +38,17 @@ from neelc.ir.script import (
 from neelc.pattern.bind.query import bind_query
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.user_aggregates import registered, with_aggregates
-from neelc.source import Source
+from neelc.source import Source, Span
 
 # What the grammar has and the compiler does not run yet.
 
 
-def unsupported(query: ScriptQuery) -> str | None:
-    """The construct of `query` that is not supported yet, None when all of it is.
+def unsupported(query: ScriptQuery) -> tuple[str, Node] | None:
+    """The construct of `query` that is not supported yet, and where it is; None when all of it is supported.
 
     >>> from neelc.ir.script import FromStream
     >>> unsupported(Select((), (FromStream(name="trades"),)))
-    >>> unsupported(Select((), (FromMatchmaker(),)))
+    >>> unsupported(Select((), (FromMatchmaker(),)))[0]
     'MATCH(...) in FROM'
     """
     match query:
@@ -56,18 +56,18 @@ def unsupported(query: ScriptQuery) -> str | None:
             return None
         case Select(sources=sources):
             return next(filter(None, map(_construct, sources)), None)
-    return "this kind of query"
+    return "this kind of query", query
 
 
-def _construct(source: FromItem) -> str | None:
+def _construct(source: FromItem) -> tuple[str, Node] | None:
     match source.matcher:
-        case MatchRecognize():
-            return "MATCH_RECOGNIZE"
-        case MatchTemporal():
-            return "MATCH_RECOGNIZE_TEMPORAL"
+        case MatchRecognize() as clause:
+            return "MATCH_RECOGNIZE", clause
+        case MatchTemporal() as clause:
+            return "MATCH_RECOGNIZE_TEMPORAL", clause
     match source:
         case FromMatchmaker():
-            return "MATCH(...) in FROM"
+            return "MATCH(...) in FROM", source
         case FromQuery(query=Select(sources=sources)) | FromAgent(inputs=sources):
             return next(filter(None, map(_construct, sources)), None)
     return None
@@ -237,19 +237,9 @@ def _is_new(name: str, statement: Statement, state: _State) -> bool:
         return True
     findings = state.findings
     what = {"stream": "a stream", "query": "a query", "type": "a type", "relation": "a relation"}[kind]
-    # `PATTERN ... AS name` has its name at the end, the CREATE statements have theirs at the beginning.
-    nth = -1 if isinstance(statement, CreateQuery) and _name_is_last(statement) else 1
-    message = f"`{name}` already names {what}"
-    findings.report(
-        "NEEL2201", message, findings.word(name, statement, nth=nth), "give one of them another name"
-    )
+    message, hint = f"`{name}` already names {what}", "give one of them another name"
+    findings.report("NEEL2201", message, findings.at(name, statement), hint)
     return False
-
-
-def _name_is_last(statement: CreateQuery) -> bool:
-    if statement.span is None or statement.query.span is None:
-        return False
-    return statement.query.span.end < statement.span.end
 
 
 def _declare_type(statement: CreateType, state: _State) -> None:
@@ -257,25 +247,26 @@ def _declare_type(statement: CreateType, state: _State) -> None:
     if not _is_new(statement.name, statement, state):
         return
     name = bare(statement.name)
-    places = tuple(findings.word(member, statement, after="AS") for member in statement.members)
-    catalog.concepts[name] = Concept(name, statement.members, places)
+    catalog.concepts[name] = Concept(name, statement.members)
     cycle = catalog.cycle_from(name)
     if cycle is not None:
-        span = findings.word(statement.name, statement)
+        span = findings.at(statement.name, statement)
         message = f"type `{statement.name}` contains itself: {' -> '.join(cycle)}"
         findings.report("NEEL2208", message, span, "leave out one of these members")
-        catalog.concepts[name] = Concept(name, statement.members, places, True)
+        catalog.concepts[name] = Concept(name, statement.members, broken=True)
 
 
 def _bind_named(name: str | None, query: ScriptQuery, state: _State) -> CatalogEntry:
     """The query, and the stream it is for the statements after it."""
     findings = state.findings
     called = "" if name is None else bare(name)
-    construct = unsupported(query)
-    if construct is not None:
+    found = unsupported(query)
+    if found is not None:
+        construct, clause = found
         columns = query_columns(query, state.catalog, findings)
         hint = "PATTERN and SELECT are supported"
-        place = findings.word(construct.split("(")[0], query, state.script)
+        begin = findings.at(clause, query, state.script).start
+        place = Span(begin, begin + len(construct.split("(")[0]))
         findings.report("NEEL4001", f"not supported yet: {construct}", place, hint)
         return CatalogEntry(called, "query", columns=columns)
     bound: Match | Algebra | None

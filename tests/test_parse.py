@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +14,14 @@ from neelc import syntax as parse
 from neelc.errors import NeelError
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir.expressions import Binary, Conjunction
-from neelc.ir.names import RESERVED
-from neelc.ir.node import walk
+from neelc.ir.names import RESERVED, Identifier
+from neelc.ir.node import Node, walk
 from neelc.ir.patterns import And, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.ir.row_patterns import MatchSequential, MatchTemporal, RowRepeat, RowSequence, RowVariable
 from neelc.ir.script import FromStream, PatternQuery, RunQuery, Select
 from neelc.ir.types import DataType
+from neelc.source import Span
+from neelc.syntax.parser import NAME, lexemes
 
 
 def errors(text: str) -> list[tuple[str, str]]:
@@ -168,3 +173,40 @@ def test_reserved_words_are_those_of_the_grammar() -> None:
     words = set(re.findall(r"^([A-Z_]+) : '[A-Z_]{2,}'", grammar, re.MULTILINE))
     assert words - soft == RESERVED
     assert words <= set(NeelParser.symbolicNames)
+
+
+def identifiers(node: Node) -> list[Identifier]:
+    values = (getattr(part, slot.name) for part in walk(node) for slot in fields(part))
+    each = (one for value in values for one in (value if isinstance(value, tuple) else (value,)))
+    return [one for one in each if isinstance(one, Identifier)]
+
+
+EVERY_NAME = """
+CREATE STREAM s (ts BIGINT, `a b` STRING, x INT) TIMESTAMP BY ts TYPE BY `a b` END BY te FROM 'p' FORMAT csv
+  OPTIONS (header 'true') WITH STATS (EVENTS 10, TYPE A DISTINCT x 3);
+CREATE TYPE T AS (A, B);
+PATTERN EXISTS b : SEQ(A a, T b, C+ c[] WHERE a.x = c[i].y.z AND [x]) FROM s, r PARTITION BY x WITHIN 5 HOURS
+  RETURN a.x AS out, a.* AS Q;
+SELECT q.x AS out FROM s AS q WINDOW(COUNT 5 EVENTS PARTITION BY x) MATCH_RECOGNIZE (PARTITION BY x
+  ORDER BY ts MEASURES LAST(V.x) AS m AFTER MATCH SKIP TO LAST V PATTERN (V W) SUBSET U = (V, W)
+  DEFINE V AS U.x > :p) AS after;
+"""
+
+
+def test_names_know_where_they_stand() -> None:
+    found = {name.span: name for name in identifiers(parse.script(EVERY_NAME))}
+    assert all(EVERY_NAME[place.start : place.end] == name for place, name in found.items())
+    # Names of types and units are kept in capitals; variables of row patterns are nodes, with their places.
+    left = [one.text for one in lexemes(EVERY_NAME) if one.kind == NAME and one.span not in found]
+    assert left == ["BIGINT", "STRING", "INT", "HOURS", "V", "W"]
+
+
+def test_the_place_of_a_name_is_no_part_of_it() -> None:
+    name = Identifier("price", Span(8, 13))
+    assert name == "price" and hash(name) == hash("price") and name == Identifier("price", Span(0, 5))
+    assert Event("A", name) == Event("A", "price") and repr(name) == "'price'"
+    kept = replace(Event("A", name), type="B").variable
+    assert isinstance(kept, Identifier) and kept.span == name.span
+    assert copy.copy(name) is name and copy.deepcopy((name,))[0] is name
+    # Workers have no class for it, and no text.
+    assert pickle.loads(pickle.dumps(name)) == "price" and type(pickle.loads(pickle.dumps(name))) is str

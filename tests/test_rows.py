@@ -427,7 +427,7 @@ def test_what_the_reference_leaves_out_changes_nothing(monkeypatch: pytest.Monke
         for table in (random_rows(chance), random_rows(chance)):
             found = outcome(query, table)
             with monkeypatch.context() as changed:
-                changed.setattr(reference, "Parser", EveryParsing)
+                changed.setattr(reference, "RowParser", EveryParsing)
                 changed.setattr(reference, "_is_of_path", lambda definition: True)
                 changed.setattr(reference, "MAX_JUDGED", 20_000)
                 every = outcome(query, table)

@@ -158,7 +158,8 @@ class HostBinding:
         stream = next((one for one in self.streams if one.name == name), None)
         if registered is None:
             hint = f"give it: {name}=DataFrame, or say FROM 'path' in CREATE STREAM"
-            place = Findings(self.script.source).word(name, self.script.statements[-1].span)
+            last = self.script.statements[-1]
+            place = last.place_of(name) or last.span
             raise NeelError(
                 [Diagnostic("NEEL5005", f"stream `{name}` has no data", place, hint)], self.script.source
             )

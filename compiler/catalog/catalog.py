@@ -94,18 +94,12 @@ class CatalogEntry:
 
 @dataclass(frozen=True)
 class Concept:
-    """A type that is the union of its members, which are in source form.
-
-    `places` are where the members stand in the text. `broken` when it contains itself, which was reported.
-    """
+    """A type that is the union of its members, which are in source form. `broken` when it contains itself,
+    which was reported."""
 
     name: str
     members: tuple[str, ...]
-    places: tuple[Span, ...] = ()
     broken: bool = False
-
-    def place_of(self, member: str) -> Span | None:
-        return dict(zip(self.members, self.places, strict=False)).get(member)
 
 
 @dataclass
@@ -182,11 +176,6 @@ class Catalog:
     def is_broken(self, name: str) -> bool:
         """Whether a concept, or one below it, is not declared right."""
         return any(concept.broken for concept in self._below(name))
-
-    def place_of(self, name: str, leaf: str) -> Span | None:
-        """Where `leaf` was written as a member of the concept `name`, or of one below it."""
-        places = (concept.place_of(leaf) for concept in self._below(name))
-        return next((place for place in places if place is not None), None)
 
     def flattened(self, name: str) -> list[str]:
         """The types below a concept that are no concepts; `name` itself if it is none.
@@ -349,7 +338,7 @@ def _report_member(name: str, leaf: str, catalog: Catalog, span: Span, findings:
         f"`{leaf}`, a member of type `{name}`, is no stream and no type, and no stream has a type column"
     )
     hint = did_you_mean(leaf, catalog.names(), "types") or "declare the stream it is a type of"
-    findings.report("NEEL2210", message, catalog.place_of(name, leaf) or span, hint)
+    findings.report("NEEL2210", message, findings.at(leaf, span), hint)
 
 
 def _report_unknown(

@@ -24,7 +24,7 @@ _BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... F
 def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> CatalogEntry:
     """The stream a statement declares; what it leaves out is taken from the one given from outside."""
     name = bare(statement.name)
-    span = findings.word(statement.name, statement)
+    span = findings.at(statement.name, statement)
     columns = _columns(statement, given, findings)
     timestamp = statement.timestamp
     typed = statement.type_by is not None or (given is not None and given.type_column is not None)
@@ -115,7 +115,7 @@ def _columns(statement: CreateStream, given: Stream | None, findings: Findings) 
         findings.report(
             "NEEL2209",
             f"the columns of stream `{statement.name}` are not known",
-            findings.word(statement.name, statement),
+            findings.at(statement.name, statement),
             f"list them: CREATE STREAM {statement.name} (id BIGINT, ts TIMESTAMP, ...)",
         )
         return None
@@ -125,7 +125,7 @@ def _columns(statement: CreateStream, given: Stream | None, findings: Findings) 
         if any(column.name.casefold() == other.name.casefold() for other in found):
             message = f"column `{definition.name}` is declared twice in stream `{statement.name}`"
             hint = "rename one of them; column names differ in more than their case"
-            findings.report("NEEL2202", message, findings.word(definition.name, definition, statement), hint)
+            findings.report("NEEL2202", message, findings.at(definition.name, definition, statement), hint)
         else:
             found.append(column)
     return tuple(found)
@@ -146,9 +146,9 @@ def checked_stream(
     for role, (clause, name) in roles.items():
         if name is None:
             continue
-        # The word as the text has it: a name given from outside is bare and stands nowhere in the text.
+        # A name given from outside stands nowhere in the text.
         place = statement.timestamp if statement is not None and clause == "TIMESTAMP" else statement
-        span = findings.word(name, place, statement, after=clause)
+        span = findings.at(name, place, statement)
         whole = clause if clause != "TIMESTAMP" else f"TIMESTAMP {'BETWEEN' if stream.latest else 'BY'}"
         column = _column(stream, name, whole, span, findings)
         problem = None if column is None else _misfit(role, column, found.get("start"))
@@ -208,20 +208,19 @@ def _disagree(
     stream: Stream, clock: Clock, statement: CreateStream | None, findings: Findings, unit_said: bool
 ) -> bool:
     """Report clauses that contradict each other."""
-    span = findings.at(statement)
+    timestamp = None if statement is None else statement.timestamp
     if clock.unit is None and unit_said:
         message = f"UNIT is for integer timestamps, and `{bare(stream.start)}` is of type {clock.type}"
-        findings.report("NEEL2206", message, findings.word("UNIT", span), "leave UNIT out")
+        keyword = None if timestamp is None else timestamp.unit_keyword
+        findings.report("NEEL2206", message, findings.at(keyword, statement), "leave UNIT out")
         return True
     if clock.unit is not None and stream.unit not in LENGTHS:
         message = f"timestamps cannot count {stream.unit}S: these are not always equally long"
-        findings.report("NEEL2206", message, findings.word("", span, after="UNIT"), listing("units", LENGTHS))
+        findings.report("NEEL2206", message, findings.at(stream.unit, statement), listing("units", LENGTHS))
         return True
     if stream.latest is not None and stream.end is not None:
         message = "a stream with imprecise timestamps has no END BY: only points in time can be imprecise"
-        findings.report(
-            "NEEL2215", message, findings.word(stream.end, span, after="END BY"), "leave END BY out"
-        )
+        findings.report("NEEL2215", message, findings.at(stream.end, statement), "leave END BY out")
         return True
     return False
 
@@ -343,7 +342,7 @@ class SelectNames:
             names = [c.name for c in relation.columns]
             hint = did_you_mean(name, names, f"columns of {relation.name}")
             message = f"`{relation.name}` has no column `{bare(name)}`"
-            self.findings.report("NEEL2003", message, self.findings.word(name, node), hint)
+            self.findings.report("NEEL2003", message, self.findings.at(name, node), hint)
             return _unknown(node)
         column = next(c for c in relation.columns if written(c.name) == found)
         value: e.Expr = e.Attribute(e.Variable(written(relation.name)), found, column.type, span=node.span)
@@ -371,7 +370,7 @@ class SelectNames:
         if len(parts) == 1 and bare(parts[0]).lower() in ("ts", "te", "match_start", "match_end"):
             hint = "a result always has its valid time, as ts and te; at an instant, only payloads count"
         message = f"unknown {'column' if len(parts) == 1 else 'name'} `{bare(parts[0])}`"
-        self.findings.report("NEEL2003", message, self.findings.word(parts[0], node), hint)
+        self.findings.report("NEEL2003", message, self.findings.at(parts[0], node), hint)
 
 
 def _has(relation: ColumnSource, name: str) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from typing import Self
+
+from neelc.source import Span
 
 # Words that cannot be names unless quoted. A test compares the list with the grammar.
 
@@ -30,6 +33,38 @@ FREE_IN_ROWS = frozenset(
 """Reserved words that may be names inside of MATCH_RECOGNIZE, where a value is expected. The others have a
 meaning there, or begin a subquery."""
 
+
+class Identifier(str):
+    """A name in source form that knows where it stands in the text. It equals every text of its letters.
+
+    What is made of it, its bare form for instance, is a plain `str`: it stands nowhere.
+
+    >>> name = Identifier("price", Span(8, 13))
+    >>> name, name == "price", name.span
+    ('price', True, Span(start=8, end=13))
+    >>> hasattr(bare(name), "span")
+    False
+    """
+
+    __slots__ = ("span",)
+    span: Span
+
+    def __new__(cls, text: str, span: Span) -> Self:
+        made = super().__new__(cls, text)
+        made.span = span
+        return made
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        # What is pickled goes to Spark's workers, which may lack this class, and have no text to point at.
+        return str, (str(self),)
+
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -47,7 +82,7 @@ def bare(name: str) -> str:
     >>> bare("`in``side`"), bare("price")
     ('in`side', 'price')
     """
-    return name[1:-1].replace("``", "`") if is_quoted(name) else name
+    return name[1:-1].replace("``", "`") if is_quoted(name) else str(name)
 
 
 def quote(text: str) -> str:

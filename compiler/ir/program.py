@@ -101,7 +101,7 @@ class EventType(Node):
 
 @dataclass(frozen=True)
 class OutputColumn(Node):
-    """A column of the result."""
+    """A column of the result; its place is that of its name, if it has been given one."""
 
     name: str
     expression: Expr

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neelc.ir.expressions import Expr
 from neelc.ir.node import Node
 from neelc.ir.patterns import Window
+from neelc.source import Span
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Skip(Node):
 
     kind: str
     variable: str | None = None
+    skip_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
 ROWS_PER_MATCH = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from neelc.errors import Diagnostic
@@ -11,6 +11,7 @@ from neelc.ir.node import Node
 from neelc.ir.patterns import Pattern, Window
 from neelc.ir.row_patterns import MatchRecognize, MatchSequential, MatchTemporal, Output, SortItem
 from neelc.ir.types import DataType
+from neelc.source import Span
 
 # What is said about the events of a stream: `WITH STATS (...)`, a file of statistics, Parquet footers.
 
@@ -89,6 +90,7 @@ class Timestamp(Node):
     latest: str | None = None
     unit: str | None = None
     format: str | None = None
+    unit_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,7 @@ class Return(Node):
     items: tuple[Output, ...]
     distinct: bool = False
     collapsed: bool = False
+    collapsed_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,8 @@ class PatternQuery(ScriptQuery):
     confidence: Confidence | None = None
     returns: Return | None = None
     partial: bool = False
+    strategy_keyword: Span | None = field(default=None, compare=False, repr=False)
+    partial_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -269,3 +274,4 @@ class Select(ScriptQuery):
     having: Expr | None = None
     order_by: tuple[SortItem, ...] = ()
     limit: int | None = None
+    limit_keyword: Span | None = field(default=None, compare=False, repr=False)

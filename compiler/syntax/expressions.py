@@ -16,7 +16,7 @@ from neelc.ir.expressions import Interval, IntervalPart, Literal
 from neelc.ir.names import bare
 from neelc.ir.types import TIME_UNITS
 from neelc.source import Span
-from neelc.syntax.mistakes import fail, span_of
+from neelc.syntax.mistakes import fail, identifier, span_of
 
 # Units of time and of windows.
 
@@ -323,7 +323,7 @@ def _joined(base: e.Expr, step: Any) -> Any:
 
 def _step(base: e.Expr, step: Any) -> e.Expr:
     if step.name():
-        name = step.name().getText()
+        name = identifier(step.name())
         return e.Name((*base.parts, name)) if isinstance(base, e.Name) else e.MemberAccess(base, name)
     if step.STAR():
         if not isinstance(base, e.Name) or len(base.parts) != 1:
@@ -367,16 +367,16 @@ def _cast(context: Any) -> e.Expr:
 
 
 def _same(context: Any) -> e.Expr:
-    return e.SameAttributes(tuple(n.getText() for n in context.name()), span=span_of(context))
+    return e.SameAttributes(tuple(map(identifier, context.name())), span=span_of(context))
 
 
 def _running_final(context: Any) -> e.Expr:
-    call = _call(context.name().getText(), context.arguments(), context.name(), context.callTail())
+    call = _call(identifier(context.name()), context.arguments(), context.name(), context.callTail())
     return e.RunningFinal("RUNNING" if context.RUNNING() else "FINAL", call, span=span_of(context))
 
 
 def _named(context: Any) -> e.Expr:
-    name = context.name().getText()
+    name = identifier(context.name())
     if context.arguments():
         return _call(name, context.arguments(), context, context.callTail())
     if context.STRING():
@@ -428,7 +428,7 @@ _PRIMARIES: dict[Any, Callable[[Any], e.Expr]] = {
     NeelParser.StringContext: lambda c: string(c.STRING()),
     NeelParser.BinaryContext: lambda c: binary(c.BINARY()),
     NeelParser.ConstantContext: _constant,
-    NeelParser.ParameterContext: lambda c: e.Parameter(c.name().getText(), span=span_of(c)),
+    NeelParser.ParameterContext: lambda c: e.Parameter(identifier(c.name()), span=span_of(c)),
     NeelParser.IntervalLiteralContext: lambda c: interval(c.interval()),
     NeelParser.GroupContext: lambda c: replace(expression(c.expression()), span=span_of(c)),
     NeelParser.QueryValueContext: _query_value,

@@ -32,9 +32,15 @@ class HostStatement:
 
     def mentions(self, name: str) -> bool:
         """Whether a token could be this bare name."""
+        return self.place_of(name) is not None
+
+    def place_of(self, name: str, within: Span | None = None) -> Span | None:
+        """Where the first token stands, in the statement or in a part of it, that could be this bare name."""
+        part = within or self.span
         inside = (one for token in self.tokens if token.kind == CLAUSE for one in nested_tokens(token))
         found = (token for token in (*self.tokens, *inside) if token.is_name)
-        return any(same(token.text, written(name)) for token in found)
+        places = (token.span for token in found if same(token.text, written(name)))
+        return next((one for one in places if part.start <= one.start and one.end <= part.end), None)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc.ir.names import bare
 from neelc.source import Span
@@ -88,7 +88,8 @@ def nested_tokens(clause: Token) -> Iterator[Token]:
     ['SELECT', '(', 'y', ')', 'FROM', 'q']
     """
     depth, begin, before = 0, 0, None
-    for token in tokens(clause.text, 0, OURS):
+    for inner in tokens(clause.text, 0, OURS):
+        token = replace(inner, start=inner.start + clause.start, end=inner.end + clause.start)
         if begin and token.says(")") and depth == begin:
             begin = 0
         if not begin and before is not None and before.says("(") and token.says("SELECT", "WITH"):

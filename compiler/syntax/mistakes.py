@@ -13,7 +13,7 @@ from antlr4.PredictionContext import PredictionContext
 
 from neelc.errors import Diagnostic
 from neelc.grammar.generated.NeelParser import NeelParser
-from neelc.ir.names import RESERVED
+from neelc.ir.names import RESERVED, Identifier
 from neelc.source import Span
 
 # What a person calls the place where the parser stopped.
@@ -339,3 +339,8 @@ def span_of(place: Any) -> Span:
         return Span(start, max(start, place.stop + 1))
     stop = place.stop or start
     return Span(start.start, max(start.start, stop.stop + 1))
+
+
+def identifier(place: Any) -> Identifier:
+    """A name of the parse tree, with its place."""
+    return Identifier(place.getText(), span_of(place))

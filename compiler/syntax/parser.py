@@ -16,7 +16,7 @@ from neelc.grammar.generated.NeelLexer import NeelLexer
 from neelc.grammar.generated.NeelLexer import NeelLexer as L
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.grammar.spellings import spellings, words
-from neelc.ir.names import FREE_IN_ROWS, RESERVED
+from neelc.ir.names import FREE_IN_ROWS, RESERVED, Identifier
 from neelc.source import Span
 from neelc.syntax.mistakes import (
     SyntaxProblem,
@@ -328,10 +328,14 @@ def declared_name(tokens: Sequence[Any]) -> str | None:
     kinds = [token.type for token in tokens]
     if kinds[0] in (NeelLexer.PATTERN, NeelLexer.SELECT, NeelLexer.LPAREN):
         last = kinds[-2:] == [NeelLexer.AS, NeelLexer.IDENTIFIER]
-        return str(tokens[-1].text) if last else ""
+        return _identifier(tokens[-1]) if last else ""
     is_create = kinds[0] == NeelLexer.CREATE or kinds[1:2] in ([NeelLexer.STREAM], [NeelLexer.TYPE])
     names = (NeelLexer.IDENTIFIER, NeelLexer.QUOTED)
-    return str(tokens[2].text) if is_create and len(tokens) > 2 and kinds[2] in names else None
+    return _identifier(tokens[2]) if is_create and len(tokens) > 2 and kinds[2] in names else None
+
+
+def _identifier(token: Any) -> Identifier:
+    return Identifier(token.text, Span(token.start, token.stop + 1))
 
 
 def has_type_clause(tokens: Sequence[Any]) -> bool:

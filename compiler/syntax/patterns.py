@@ -11,7 +11,7 @@ from neelc.ir.expressions import Conjunction, Expr, Parameter
 from neelc.source import Span
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, unit
-from neelc.syntax.mistakes import fail, span_of
+from neelc.syntax.mistakes import fail, identifier, span_of
 
 _OPERATORS: dict[str, Any] = {"SEQ": p.Seq, "SEQ_NEG": p.Seq, "AND": p.And, "AND_NEG": p.AndNeg, "OR": p.Or}
 
@@ -43,7 +43,7 @@ def _part(context: Any) -> p.Pattern:
         case NeelParser.NegatedPartContext():
             return p.Not(_part(context.patternPart()), span=span_of(context))
         case NeelParser.ExistsPartContext():
-            names = tuple(n.getText() for n in context.name())
+            names = tuple(map(identifier, context.name()))
             return p.Exists(names, _part(context.patternPart()), span=span_of(context))
         case _:
             return _plain(context)
@@ -53,10 +53,10 @@ def _plain(context: Any) -> p.Pattern:
     """`Type var`, `Type+ var[]`, `SEQ(...)+ var[]`, `SEQ(...)`."""
     atom, quantifier, span = context.patternAtom(), context.quantifier(), span_of(context)
     variable = context.variable()
-    name = variable.name().getText() if variable else None
+    name = identifier(variable.name()) if variable else None
     is_list = variable is not None and variable.LBRACKET() is not None
     is_event = isinstance(atom, NeelParser.EventAtomContext)
-    once = p.Event(atom.name().getText(), name, span=span) if is_event else _composite(atom)
+    once = p.Event(identifier(atom.name()), name, span=span) if is_event else _composite(atom)
     if quantifier is None or quantifier.QUESTION():
         if is_list:
             hint = f"write {name}, or repeat the type: +, * or {{n,m}}"
@@ -68,7 +68,7 @@ def _plain(context: Any) -> p.Pattern:
     if name and not is_list:
         fail("NEEL1007", f"`{name}` repeats, so it names a list", variable, f"write {name}[]")
     least, most = bounds(quantifier)
-    body = p.Event(atom.name().getText(), span=span_of(atom)) if is_event else once
+    body = p.Event(identifier(atom.name()), span=span_of(atom)) if is_event else once
     return p.Repeat(body, least, most, name, span=span)
 
 
@@ -149,7 +149,7 @@ def window(context: Any) -> p.Window:
     names = context.name()
     unit_name = names[-1] if len(names) > (1 if context.COLON() else 0) else None
     if context.COLON():
-        count: Expr = Parameter(names[0].getText(), span=span_of(context.COLON()) | span_of(names[0]))
+        count: Expr = Parameter(identifier(names[0]), span=span_of(context.COLON()) | span_of(names[0]))
     else:
         count = literals.number(context.NUMBER())
     return p.Window(count, unit(unit_name.getText(), unit_name, ("EVENT",)) if unit_name else None, span=span)

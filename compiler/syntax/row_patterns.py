@@ -16,7 +16,7 @@ from neelc.ir.names import is_quoted, variable
 from neelc.ir.patterns import Window
 from neelc.ir.script import Matcher
 from neelc.syntax.expressions import expression, expressions
-from neelc.syntax.mistakes import fail, given_twice, span_of
+from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
 from neelc.syntax.patterns import bounds, window
 
 # JEPC writes symbols without spaces between them.
@@ -90,7 +90,7 @@ def _is_one_list(context: Any) -> bool:
 def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.TemporalRelations | t.AbsentSymbol]:
     match item:
         case NeelParser.TemporalAbsentContext():
-            return [t.AbsentSymbol(item.name().getText(), span=span_of(item))]
+            return [t.AbsentSymbol(identifier(item.name()), span=span_of(item))]
         case NeelParser.TemporalRelationContext():
             return [t.TemporalRelations((_relation(item, symbols),), span=span_of(item))]
         case _:
@@ -172,7 +172,7 @@ class SharedClauses:
                     self.within = window(clause.window())
                 case _:
                     self.definitions = tuple(
-                        r.Definition(d.name().getText(), expression(d.expression()), span=span_of(d))
+                        r.Definition(identifier(d.name()), expression(d.expression()), span=span_of(d))
                         for d in clause.definition()
                     )
 
@@ -181,7 +181,7 @@ def output(context: Any) -> r.Output:
     """`expression [AS name]`, or `*`."""
     if context.expression() is None:
         return r.Output(Star(span=span_of(context)), span=span_of(context))
-    name = context.name().getText() if context.name() else None
+    name = identifier(context.name()) if context.name() else None
     return r.Output(expression(context.expression()), name, span=span_of(context))
 
 
@@ -262,16 +262,17 @@ def _skip(clause: Any) -> r.Skip | None:
     if clause is None:
         return None
     to = clause.skipTo()
+    keyword = span_of(clause.SKIPPING())
     if to.PAST():
-        return r.Skip("PAST LAST ROW", span=span_of(clause))
+        return r.Skip("PAST LAST ROW", span=span_of(clause), skip_keyword=keyword)
     if to.ROW():
-        return r.Skip("TO NEXT ROW", span=span_of(clause))
+        return r.Skip("TO NEXT ROW", span=span_of(clause), skip_keyword=keyword)
     kind = "TO FIRST" if to.FIRST() else "TO LAST" if to.LAST() else "TO"
-    return r.Skip(kind, to.name().getText(), span=span_of(clause))
+    return r.Skip(kind, identifier(to.name()), span=span_of(clause), skip_keyword=keyword)
 
 
 def _subset(context: Any) -> r.Subset:
-    name, *members = (n.getText() for n in context.name())
+    name, *members = map(identifier, context.name())
     return r.Subset(name, tuple(members), span=span_of(context))
 
 

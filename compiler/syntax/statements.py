@@ -9,11 +9,11 @@ from typing import Any
 
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import script as s
-from neelc.ir.names import bare
+from neelc.ir.names import Identifier, bare
 from neelc.ir.script import Statistic
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, unit
-from neelc.syntax.mistakes import fail, given_twice, span_of
+from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
 from neelc.syntax.patterns import pattern_expression, window
 from neelc.syntax.row_patterns import matcher, output, sort_item
 
@@ -21,7 +21,7 @@ from neelc.syntax.row_patterns import matcher, output, sort_item
 
 
 def statistic(context: Any) -> Statistic:
-    kind = context.name().getText() if context.TYPE() else None
+    kind = identifier(context.name()) if context.TYPE() else None
     return replace(_measure(context.measure()), type=kind, span=span_of(context))
 
 
@@ -35,10 +35,10 @@ def _measure(context: Any) -> Statistic:
             return _with_unit("SPAN", context)
         case NeelParser.ColumnMeasureContext():
             word = "DISTINCT" if context.DISTINCT() else "NULLS" if context.NULLS() else "MOST FREQUENT"
-            return Statistic(word, (_number(context.signedNumber()),), column=context.name().getText())
+            return Statistic(word, (_number(context.signedNumber()),), column=identifier(context.name()))
         case NeelParser.RangeMeasureContext():
             numbers = tuple(map(_number, context.signedNumber()))
-            return Statistic("RANGE", numbers, column=context.name().getText())
+            return Statistic("RANGE", numbers, column=identifier(context.name()))
     condition = expression(context.expression())
     return Statistic("SELECTIVITY", (_number(context.signedNumber()),), condition=condition)
 
@@ -64,10 +64,10 @@ def statement(context: Any) -> s.Statement:
         return s.CreateType(name, tuple(members), span=span)
     if context.createQuery():
         create = context.createQuery()
-        return s.CreateQuery(create.name().getText(), query(create.query()), span=span)
+        return s.CreateQuery(identifier(create.name()), query(create.query()), span=span)
     found = query(context.query())
     if context.name():
-        return s.CreateQuery(context.name().getText(), found, span=span)
+        return s.CreateQuery(identifier(context.name()), found, span=span)
     return s.RunQuery(found, span=span)
 
 
@@ -78,7 +78,7 @@ def query(context: Any) -> s.ScriptQuery:
 
 
 def _names(context: Any) -> list[str]:
-    return [n.getText() for n in context.name()]
+    return [identifier(n) for n in context.name()]
 
 
 def _once(clauses: Iterable[Any]) -> dict[type[Any], Any]:
@@ -97,15 +97,15 @@ def _create_stream(context: Any) -> s.CreateStream:
         _refuse_times(found)
 
     def text(kind: Any) -> str | None:
-        return found[kind].name().getText() if kind in found else None
+        return identifier(found[kind].name()) if kind in found else None
 
     path = found.get(NeelParser.FromPathContext)
     options = found.get(NeelParser.OptionListContext)
     statistics = found.get(NeelParser.WithStatisticsContext)
     return s.CreateStream(
-        context.name().getText(),
+        identifier(context.name()),
         tuple(
-            s.ColumnDefinition(c.name().getText(), literals.data_type(c.dataType()), span=span_of(c))
+            s.ColumnDefinition(identifier(c.name()), literals.data_type(c.dataType()), span=span_of(c))
             for c in context.columnDefinition()
         ),
         _timestamp(found),
@@ -114,7 +114,7 @@ def _create_stream(context: Any) -> s.CreateStream:
         literals.unquoted(path.STRING().getText()) if path else None,
         text(NeelParser.FormatNameContext),
         tuple(
-            s.Property(o.name().getText(), literals.unquoted(o.STRING().getText()), span=span_of(o))
+            s.Property(identifier(o.name()), literals.unquoted(o.STRING().getText()), span=span_of(o))
             for o in (options.property_() if options else ())
         ),
         tuple(map(statistic, statistics.statistic())) if statistics else (),
@@ -145,17 +145,23 @@ def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
             message, hint = "UNIT says how TIMESTAMP BY counts, and there is none", "add TIMESTAMP BY column"
             fail("NEEL1001", message, unit_of, hint)
         return None
-    word = unit(unit_of.name().getText(), unit_of.name()) if unit_of else None
+    word = _unit(unit_of.name()) if unit_of else None
+    keyword = span_of(unit_of.UNIT()) if unit_of else None
     if by:
         written = by.STRING()
         format = None if written is None else literals.unquoted(written.getText())
-        return s.Timestamp(by.name().getText(), unit=word, format=format, span=span_of(by))
+        return s.Timestamp(identifier(by.name()), None, word, format, span=span_of(by), unit_keyword=keyword)
     low, high = _names(between)
-    return s.Timestamp(low, high, word, span=span_of(between))
+    return s.Timestamp(low, high, word, span=span_of(between), unit_keyword=keyword)
+
+
+def _unit(context: Any) -> Identifier:
+    return Identifier(unit(context.getText(), context), span_of(context))
 
 
 def _pattern_query(context: Any) -> s.PatternQuery:
     found = _once(context.patternClause())
+    partial = found.get(NeelParser.WithPartialMatchesContext)
     streams, where, partition, within, using, confidence, returns = (
         found.get(kind)
         for kind in (
@@ -177,8 +183,10 @@ def _pattern_query(context: Any) -> s.PatternQuery:
         _strategy(using) if using else None,
         _confidence(confidence) if confidence else None,
         _returns(returns) if returns else None,
-        NeelParser.WithPartialMatchesContext in found,
+        partial is not None,
         span=span_of(context),
+        strategy_keyword=span_of(using.getChild(1)) if using else None,
+        partial_keyword=span_of(partial.getChild(1)) if partial else None,
     )
 
 
@@ -201,8 +209,13 @@ def _returns(context: Any) -> s.Return:
     items = tuple(output(i) for i in context.returnItem())
     if not items and not context.COLLAPSED():
         fail("NEEL1001", "RETURN lists nothing", context, "for example RETURN a.id, b.ts AS until")
+    collapsed = context.COLLAPSED()
     return s.Return(
-        items, context.DISTINCT() is not None, context.COLLAPSED() is not None, span=span_of(context)
+        items,
+        context.DISTINCT() is not None,
+        collapsed is not None,
+        span=span_of(context),
+        collapsed_keyword=span_of(collapsed) if collapsed else None,
     )
 
 
@@ -220,12 +233,13 @@ def _select(context: Any) -> s.Select:
         tuple(sort_item(i) for i in context.sortItem()),
         literals.whole_number(context.NUMBER()) if context.LIMIT() else None,
         span=span_of(context),
+        limit_keyword=span_of(context.LIMIT()) if context.LIMIT() else None,
     )
 
 
 def _from_item(context: Any) -> s.FromItem:
     source, span = context.fromSource(), span_of(context)
-    aliases = [a.name().getText() for a in context.alias()]
+    aliases = [identifier(a.name()) for a in context.alias()]
     match_at = context.matcher().start.start if context.matcher() else None
     named_after_match = match_at is not None and aliases and context.alias()[-1].start.start > match_at
     outer = aliases.pop() if named_after_match else None
@@ -241,10 +255,10 @@ def _from_item(context: Any) -> s.FromItem:
     }
     match source:
         case NeelParser.StreamNameContext():
-            return s.FromStream(name=source.name().getText(), **shared)
+            return s.FromStream(name=identifier(source.name()), **shared)
         case NeelParser.AgentCallContext():
             inputs = tuple(_from_item(i) for i in source.fromItem())
-            return s.FromAgent(name=source.name().getText(), inputs=inputs, **shared)
+            return s.FromAgent(name=identifier(source.name()), inputs=inputs, **shared)
         case NeelParser.SubqueryContext():
             return s.FromQuery(query=query(source.query()), **shared)
         case _:
@@ -254,13 +268,13 @@ def _from_item(context: Any) -> s.FromItem:
 def _wanted(context: Any) -> s.MatchmakerAttribute:
     properties = tuple(_wanted_property(p) for p in context.wantedProperty())
     kind = literals.data_type(context.dataType())
-    return s.MatchmakerAttribute(context.name().getText(), kind, properties, span=span_of(context))
+    return s.MatchmakerAttribute(identifier(context.name()), kind, properties, span=span_of(context))
 
 
 def _wanted_property(context: Any) -> s.Property:
     value = context.getChild(3).getText()
     return s.Property(
-        context.name(0).getText(),
+        identifier(context.name(0)),
         literals.unquoted(value) if context.STRING() else value,
         span=span_of(context),
     )

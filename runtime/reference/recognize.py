@@ -265,6 +265,10 @@ MAX_JUDGED = 1_000_000
 class CannotSkip(Exception):
     """AFTER MATCH SKIP leads nowhere: to a row that is not there, or to where the match began."""
 
+    def __init__(self, skip: RowSkip, why: str) -> None:
+        super().__init__(f"AFTER MATCH SKIP {skip.kind} {' or '.join(skip.variables)}: {why}")
+        self.skip = skip
+
 
 @dataclass(frozen=True)
 class RecognizedMatch:
@@ -400,15 +404,11 @@ def _next_start(skip: RowSkip, start: int, found: Parsing) -> int:
     if skip.kind == "PAST LAST ROW":
         return start + len(found)
     rows = [one.row for one in found if one.variable in skip.variables]
-    name = " or ".join(skip.variables)
     if not rows:
-        raise CannotSkip(f"AFTER MATCH SKIP {skip.kind} {name}: no row of the match is mapped to it")
+        raise CannotSkip(skip, "no row of the match is mapped to it")
     row = rows[0 if skip.kind == "TO FIRST" else -1]
     if row == start:
-        message = (
-            f"AFTER MATCH SKIP {skip.kind} {name}: that is where the match begins, and would begin again"
-        )
-        raise CannotSkip(message)
+        raise CannotSkip(skip, "that is where the match begins, and would begin again")
     return row
 
 

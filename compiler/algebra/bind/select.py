@@ -24,7 +24,7 @@ from neelc.ir.algebra import (
     is_time,
 )
 from neelc.ir.expressions import Attribute, Literal, Name
-from neelc.ir.names import bare, find, same, written
+from neelc.ir.names import Identifier, bare, find, same, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
 from neelc.ir.program import Clock, Column, OutputColumn, Stream
@@ -48,6 +48,7 @@ from neelc.rows.bind.recognize import matched_columns
 from neelc.scalar.functions import is_aggregate
 from neelc.scalar.type_of import type_of
 from neelc.scalar.typing import typed, typed_condition
+from neelc.source import Span
 
 # The list of a SELECT: its columns, their names and what they are computed from.
 
@@ -77,7 +78,7 @@ def _listed(item: Output, relations: Sequence[ColumnSource], findings: Findings)
     if kind == VOID and not findings.knows(span) and not _is_open(relations):
         message, hint = "this column is always NULL and has no type", "give it one: CAST(NULL AS STRING)"
         findings.report("NEEL2013", message, span, hint)
-    yield SelectedColumn(OutputColumn(bare(name), value, kind, span=span))
+    yield SelectedColumn(OutputColumn(bare(name), value, kind, span=_name_place(item) or span))
 
 
 def with_aliases(expression: e.Expr, items: Sequence[Output], relations: Sequence[ColumnSource]) -> e.Expr:
@@ -103,6 +104,13 @@ def _is_open(relations: Sequence[ColumnSource]) -> bool:
 def plain_name(expression: e.Expr) -> str:
     """The name of a column that has no alias: that of the attribute, else the text as Spark names it."""
     return bare(expression.parts[-1]) if isinstance(expression, e.Name) else output_name(expression)
+
+
+def _name_place(item: Output) -> Span | None:
+    """Where the name of a column stands, if the list has it."""
+    written_last = item.expression.parts[-1] if isinstance(item.expression, e.Name) else None
+    name = item.alias or written_last
+    return name.span if isinstance(name, Identifier) else None
 
 
 def _star(star: e.Star, relations: Sequence[ColumnSource], findings: Findings) -> Iterator[SelectedColumn]:
@@ -142,7 +150,7 @@ def with_own_names(
 
 
 def _check_name(output: OutputColumn, before: Sequence[str], place: Node, findings: Findings) -> None:
-    span = findings.word(written(output.name), output, place, nth=-1)
+    span = findings.at(output, place)
     if output.name.casefold() in (START, END):
         message = f"column `{output.name}` is the valid time, which every result has at its end"
         hint = f"leave it out, or give it another name: AS {output.name}_1"
@@ -319,7 +327,7 @@ def check_partition(window: StreamWindow, source: ColumnSource, findings: Findin
 
 def _partition(window: StreamWindow, source: ColumnSource, findings: Findings) -> tuple[Attribute, ...]:
     names = SelectNames((source,), findings)
-    words = (Name((name,), span=findings.word(name, window, nth=-1)) for name in window.partition_by)
+    words = (Name((name,), span=findings.at(name, window)) for name in window.partition_by)
     found = [names.resolved(word) for word in words]
     return tuple(one for one in found if isinstance(one, Attribute))
 
@@ -377,12 +385,17 @@ def bind_sources(
         bound = _bind_item(item, f"source_{number}", catalog, findings, select)
         name = bound.relation.name
         if any(same(written(other.relation.name), written(name)) for other in found):
-            place = findings.word(written(name), item)
+            place = findings.at(_source_name(item), item)
             findings.report(
                 "NEEL2009", f"two sources are called `{name}`", place, "give one of them another name with AS"
             )
         found.append(bound)
     return tuple(found)
+
+
+def _source_name(item: FromItem) -> str | None:
+    named = item.name if isinstance(item, FromStream | FromAgent) else None
+    return item.matcher_alias or item.alias or named
 
 
 def joined_clock(items: Sequence[BoundFromItem]) -> Clock | None:
@@ -459,7 +472,7 @@ def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -
     entry = catalog.entry(item.name)
     if entry is None:
         hint = did_you_mean(item.name, catalog.entries, "streams") or "declare it with CREATE STREAM"
-        findings.report("NEEL2004", f"unknown stream `{item.name}`", findings.word(item.name, item), hint)
+        findings.report("NEEL2004", f"unknown stream `{item.name}`", findings.at(item.name, item), hint)
         return BoundFromItem(ColumnSource(name, None))
     if entry.relation is not None:
         relation = a.RelationSource(written(name), entry.relation, span=item.span)
@@ -469,7 +482,7 @@ def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -
         return BoundFromItem(ColumnSource(name, entry.columns))
     if entry.stream.latest is not None:
         message = f"the times of `{entry.name}` are imprecise, and a SELECT must know what is valid when"
-        findings.report("NEEL3307", message, findings.word(item.name, item), "PATTERN queries can read it")
+        findings.report("NEEL3307", message, findings.at(item.name, item), "PATTERN queries can read it")
         return BoundFromItem(ColumnSource(name, entry.stream.columns))
     source = a.StreamSource(written(name), entry.stream, clock=entry.clock, span=item.span)
     return BoundFromItem(ColumnSource(name, entry.stream.columns, _times(entry.stream)), source, entry.clock)
@@ -484,7 +497,7 @@ def _report_refusal(entry: CatalogEntry, item: FromStream, findings: Findings) -
     if entry.refusal is not None:
         code, why, hint = entry.refusal
         message = f"query `{entry.name}` cannot serve as a stream: {why}"
-        findings.report(code, message, findings.word(item.name, item), hint)
+        findings.report(code, message, findings.at(item.name, item), hint)
 
 
 def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, select: Select) -> BoundFromItem:
@@ -492,7 +505,7 @@ def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, sel
     inputs = bind_sources(item.inputs, catalog, findings, select)
     if known is None:
         hint = did_you_mean(item.name, catalog.agents, "agents") or "register it: register_agent(name, ...)"
-        findings.report("NEEL3306", f"unknown agent `{item.name}`", findings.word(item.name, item), hint)
+        findings.report("NEEL3306", f"unknown agent `{item.name}`", findings.at(item.name, item), hint)
         return BoundFromItem(ColumnSource(name, None))
     agent, columns = catalog.agents[known]
     if agent.inputs is not None and agent.inputs != len(inputs):
@@ -596,7 +609,7 @@ def _refuse_order(query: SelectStatement, findings: Findings) -> None:
         )
         findings.report("NEEL3303", message, place, hint)
     if query.limit is not None:
-        place = findings.word("LIMIT", query, nth=-1)
+        place = findings.at(query.limit_keyword, query)
         message = "at every instant all payloads count"
         hint = "leave LIMIT out; take some of the result, in Python with .limit(10)"
         findings.report("NEEL3303", message, place, hint)

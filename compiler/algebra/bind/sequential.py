@@ -179,7 +179,7 @@ def _check_names(measures: tuple[r.Output, ...], findings: Findings) -> None:
             continue
         if find(measure.alias, seen) is not None:
             message = f"two measures are called `{measure.alias}`"
-            place = findings.word(measure.alias, measure, nth=-1)
+            place = findings.at(measure.alias, measure)
             findings.report("NEEL2009", message, place, "give one of them another name")
         seen.append(measure.alias)
 

@@ -37,7 +37,7 @@ class StatisticProblem:
 def with_statistics(stream: Stream, said: Sequence[Statistic], findings: Findings) -> Stream:
     """The stream with what WITH STATS says about it; what cannot be is reported."""
     for found in misfits(stream, said):
-        place = findings.word(found.word, found.statistic) if found.word else findings.at(found.statistic)
+        place = findings.at(found.word, found.statistic)
         findings.report(found.code, found.message, place, found.hint)
     return replace(stream, statistics=resolved(stream, said))
 

@@ -78,7 +78,7 @@ class HostInputs:
             return answer(query, self.rows(query))
         except CannotSkip as failure:
             hint = "skip to a variable of later rows, or write SKIP PAST LAST ROW"
-            raise self._error("NEEL5009", str(failure), self._skip(span), hint) from None
+            raise self._error("NEEL5009", str(failure), failure.skip.span or span, hint) from None
         except MultipleRows as failure:
             hint = "choose one of its rows, by WHERE or by an aggregate"
             raise self._error("NEEL5050", str(failure), failure.query.span or span, hint) from None
@@ -95,9 +95,6 @@ class HostInputs:
             return found | self.rows(query.reads)
         table = self.tables[query.reads]
         return found | {table.name: rows_of(self.inputs, table.name, table.columns)}
-
-    def _skip(self, span: Span) -> Span:
-        return Findings(self.source).word("SKIP", span)
 
     def _error(self, code: str, message: str, span: Span, hint: str) -> NeelError:
         return NeelError([Diagnostic(code, message, span, hint)], self.source)

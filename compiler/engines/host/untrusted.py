@@ -264,7 +264,7 @@ class TrustCheck:
         for table in read.tables:
             is_known = len(table) == 1 and any(same_name(table[0], name) for name in known)
             if not is_known and not (len(table) == 1 and table[0].startswith(STAND_IN)):
-                place = self.findings.word(table[-1], span)
+                place = self.statement.place_of(table[-1], span) or span
                 message = f"`{'.'.join(table)}` is not among the tables that were given"
                 self.findings.report("NEEL4062", message, place, f"given: {', '.join(self._given) or 'none'}")
 

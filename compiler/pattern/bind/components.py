@@ -16,7 +16,6 @@ from neelc.ir.node import Node, transform
 from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.ir.program import Clock
 from neelc.ir.script import PatternQuery
-from neelc.source import Span
 
 
 def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -139,7 +138,7 @@ class _Naming:
                 hint = (
                     f"name the one that is meant in the pattern: {name} {written(bare(name).lower() + '1')}"
                 )
-                self.findings.report("NEEL2002", message, self.findings.word(name, node), hint)
+                self.findings.report("NEEL2002", message, self.findings.at(name, node), hint)
             variables.append(alike[0] if alike and name not in self.explicit else name)
         return replace(node, part=part, variables=tuple(variables))
 
@@ -151,7 +150,7 @@ class _Naming:
             self.findings.report(
                 "NEEL2008",
                 f"variable `{wanted}` is declared twice",
-                self.findings.word(wanted, node),
+                self.findings.at(wanted, node),
                 f"rename one of them: every variable of a pattern differs, `{free}` is free",
             )
             return self.take(free)
@@ -187,7 +186,7 @@ def _written_names(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
 def _of_element(condition: Expr, element: str, name: str, least: int) -> Expr:
     """A condition on one element as a condition on the list: `b.x > 1` becomes `k[i].x > 1`."""
     current = Subscript(
-        Name((name,), span=condition.span), Name(("i",), span=condition.span), span=condition.span
+        Name((str(name),), span=condition.span), Name(("i",), span=condition.span), span=condition.span
     )
     changed = 0
 
@@ -235,7 +234,7 @@ def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings
             if types and not candidates:
                 types[event.type] = None  # without any stream, the first type says it all
                 continue
-            span = findings.word(event.type, event, query)
+            span = findings.at(event.type, event, query)
             types[event.type] = resolve_type(
                 event.type, catalog, candidates, chosen is not None, span, findings
             )
@@ -254,7 +253,7 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[C
         return None
     found: list[CatalogEntry] = []
     for name in query.streams:
-        span = _span(name, query, findings)
+        span = findings.at(name, query)
         entry = catalog.entry(name)
         if entry is None:
             hint = did_you_mean(name, catalog.entries, "streams") or "declare it with CREATE STREAM"
@@ -265,24 +264,14 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[C
                 CatalogEntry(name, "stream", typed=True)
             )  # whatever types it has, they are not judged
         elif entry in found:
-            twice = findings.word(name, _after_pattern(query, findings), after="FROM", nth=-1)
             findings.report(
-                "NEEL2214", f"stream `{name}` stands twice in FROM", twice, "leave one of them out"
+                "NEEL2214", f"stream `{name}` stands twice in FROM", span, "leave one of them out"
             )
         else:
             if entry.stream is None:
                 report_refusal(entry, span, findings)
             found.append(entry)
     return found
-
-
-def _span(name: str, query: PatternQuery, findings: Findings) -> Span:
-    return findings.word(name, _after_pattern(query, findings), after="FROM")
-
-
-def _after_pattern(query: PatternQuery, findings: Findings) -> Span:
-    whole = findings.at(query)
-    return whole if query.pattern.span is None else Span(query.pattern.span.end, whole.end)
 
 
 def _clock(entries: tuple[CatalogEntry, ...]) -> Clock | None:

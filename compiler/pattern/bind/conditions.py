@@ -29,9 +29,7 @@ from neelc.source import Span
 
 def bind_same(node: SameAttributes, part: Pattern, place: ExpressionScope) -> SameAttributes | None:
     """`[id]` on all events of a part, the negative ones included."""
-    found = shared_attributes(
-        {name: place.findings.word(name, node) for name in node.attributes}, part, place
-    )
+    found = shared_attributes({name: place.findings.at(name, node) for name in node.attributes}, part, place)
     return None if found is None else replace(node, attributes=found)
 
 

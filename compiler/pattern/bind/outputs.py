@@ -16,7 +16,6 @@ from neelc.ir.types import DOUBLE, VOID, Array
 from neelc.pattern.bind.conditions import bind_expression
 from neelc.pattern.bind.references import iteration_struct, struct_of
 from neelc.pattern.bind.scopes import CLOSURE, EVENT, DeclaredVariable, ExpressionScope, lookup
-from neelc.source import Span
 
 # How result columns are called when no alias says so: `var_attr`, else the text as Spark would write it.
 
@@ -201,7 +200,7 @@ def _columns_of(item: Output, place: ExpressionScope, is_imprecise: bool) -> Ite
 
 def _attributes(name: str, star: e.Star, place: ExpressionScope) -> Iterator[OutputColumn]:
     """`a.*`: a column for each attribute of one event."""
-    variable = lookup(name, place.findings.word(name, star), place)
+    variable = lookup(name, place.findings.at(name, star), place)
     if variable is None:
         return
     if variable.kind != EVENT:
@@ -232,7 +231,7 @@ def _column(expression: e.Expr, item: Output, place: ExpressionScope) -> OutputC
         place.findings.report("NEEL3020", message, span, hint)
         return None
     name = output_name(expression) if item.alias is None else bare(item.alias)
-    return OutputColumn(name, bound, kind, span=item.span)
+    return OutputColumn(name, bound, kind, span=place.findings.at(item.alias, item))
 
 
 def over_matches(node: Node) -> bool:
@@ -257,15 +256,7 @@ def _report_duplicates(columns: list[OutputColumn], place: ExpressionScope) -> N
     for column in columns:
         key = column.name.casefold()
         if key in seen:
-            span = _alias_span(column, place)
             message = f"two columns of the result are called `{column.name}`"
-            place.findings.report(
-                "NEEL2009", message, span, f"name one of them: AS {written(column.name + '_2')}"
-            )
+            hint = f"name one of them: AS {written(column.name + '_2')}"
+            place.findings.report("NEEL2009", message, column.span, hint)
         seen[key] = column.name
-
-
-def _alias_span(column: OutputColumn, place: ExpressionScope) -> Span:
-    """The alias if there is one: the last word of the item."""
-    whole = place.findings.at(column)
-    return place.findings.word(written(column.name), whole, nth=-1)

@@ -381,17 +381,16 @@ HINT = "it takes a SEQ that begins with one event: SEQ(A a, B b, C c)"
 
 def check_partial(query: PatternQuery, outputs: Outputs, is_imprecise: bool, findings: Findings) -> None:
     """Report what partial matches are not defined for."""
-    words = findings.word("PARTIAL", query, after="WITH")
+    keyword = findings.at(query.partial_keyword, query)
     for what, place, hint in _refused(query, outputs, is_imprecise):
         message = f"partial matches are not defined for {what}"
-        findings.report("NEEL3032", message, findings.at(place, words), hint)
+        findings.report("NEEL3032", message, findings.at(place, keyword), hint)
     for column in outputs.columns:
         if column.name.casefold() in COLUMNS:
             message = f"`{column.name}` is a column of partial matches"
             other = written(column.name + "_2")
             hint = f"give it another name: AS {other}" if column.span else "call the variable otherwise"
-            place = words if column.span is None else findings.word(written(column.name), column, nth=-1)
-            findings.report("NEEL2009", message, place, hint)
+            findings.report("NEEL2009", message, findings.at(column, keyword), hint)
 
 
 def _refused(

@@ -119,7 +119,7 @@ def _check_exists(
     for name in names:
         if find(name, dropped) is not None:
             continue
-        span = findings.word(name, node)
+        span = findings.at(name, node)
         hidden = next((v for v in inside if find(name, [v.name])), None)
         if hidden is None:
             hint = did_you_mean(name, visible, "its variables")
@@ -242,7 +242,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
         _require_partition(query, partition, before, findings)
     returns = query.returns
     if returns is not None and returns.collapsed:
-        check_collapsed(scopes, findings.word("COLLAPSED", returns, query), findings)
+        check_collapsed(scopes, findings.at(returns.collapsed_keyword, returns, query), findings)
     is_imprecise = any(
         entry.stream is not None and entry.stream.latest is not None for entry in sources.entries
     )
@@ -308,7 +308,7 @@ def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pat
 def _partition(query: PatternQuery, place: ExpressionScope) -> tuple[str, ...]:
     """The attributes of PARTITION BY."""
     findings = place.findings
-    spans = {name: findings.word(name, query, after="PARTITION BY") for name in query.partition_by}
+    spans = {name: findings.at(name, query) for name in query.partition_by}
     return shared_attributes(spans, place.scopes.pattern, place) or ()
 
 
@@ -326,6 +326,6 @@ def _require_partition(
         findings.report(
             "NEEL3023",
             "PARTITION CONTIGUITY requires a partition, and the query has none",
-            findings.word("PARTITION", query, after="USING"),
+            findings.at(query.strategy_keyword, query),
             "add PARTITION BY id, or a condition [id]",
         )

@@ -145,9 +145,8 @@ class References:
         match node:
             case e.Name((first, *members)):
                 prefix = self.start(first, node, alone=not members)
-                for place, member in enumerate(members, 2):
-                    # In `a.b.a` the second `a` is meant: as many as there are up to this part.
-                    prefix = self.member(prefix, member, node, node.parts[:place].count(member))
+                for member in members:
+                    prefix = self.member(prefix, member, node)
                 return prefix
             case e.Name():
                 self.findings.report("NEEL2001", "a name is missing", node.span)
@@ -165,7 +164,7 @@ class References:
         raise NotImplementedError
 
     def start(self, name: str, node: e.Name, alone: bool) -> PartialReference | e.Expr | None:
-        span = self.findings.word(name, node)
+        span = self.findings.at(name, node)
         key = bare(name).casefold()
         if (
             alone
@@ -197,11 +196,11 @@ class References:
         return e.MatchProperty(name, kind, span=span)
 
     def member(
-        self, base: PartialReference | e.Expr | None, name: str, node: e.Expr, nth: int = -1
+        self, base: PartialReference | e.Expr | None, name: str, node: e.Expr
     ) -> PartialReference | e.Expr | None:
         if base is None:
             return None
-        span = self.findings.word(name, node, nth=nth)
+        span = self.findings.at(name, node)
         if not isinstance(base, PartialReference):
             return self.field(base, name, span, node)
         if base.reached == ONE:

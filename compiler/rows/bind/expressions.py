@@ -52,7 +52,7 @@ class InputColumns:
         found = self.named(parts[0])
         if found is None:
             hint = did_you_mean(parts[0], [c.name for c in self.source.columns or ()], "columns")
-            place = self.findings.word(parts[0], node)
+            place = self.findings.at(parts[0], node)
             self.findings.report("NEEL2003", f"unknown column `{bare(parts[0])}`", place, hint)
             return None
         value: e.Expr = e.Attribute(e.Variable(ROW), written(found.name), found.type, span=node.span)
@@ -73,7 +73,7 @@ class InputColumns:
         return base
 
     def unknown_qualifier(self, name: str, node: e.Expr, variables: tuple[str, ...]) -> None:
-        place, hint = self.findings.word(name, node), variable_meant(name, variables)
+        place, hint = self.findings.at(name, node), variable_meant(name, variables)
         self.findings.report("NEEL2003", f"unknown name `{bare(name)}`", place, hint)
 
 
@@ -456,7 +456,7 @@ class RowNames:
             message = f"the measure `{name}` is defined after this one"
         where = "outside FIRST, LAST, PREV, NEXT and aggregates"
         hint = f"a measure can use measures before it, {where}; elsewhere, repeat its expression"
-        self.findings.report("NEEL2050", message, self.findings.word(name, node), hint)
+        self.findings.report("NEEL2050", message, self.findings.at(name, node), hint)
         return True
 
     def without_distinct(self, node: e.Call, what: str, hint: str = "leave it out") -> e.Expr:

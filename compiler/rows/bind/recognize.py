@@ -200,10 +200,10 @@ def _skip(skip: r.Skip | None, variables: Variables) -> RowSkip:
     if skip is None:
         return RowSkip()
     if skip.variable is None:
-        return RowSkip(skip.kind, span=skip.span)
+        return RowSkip(skip.kind, span=skip.skip_keyword)
     known = find_variable(skip.variable, variables)
     kind = "TO LAST" if skip.kind == "TO" else skip.kind
-    return RowSkip(kind, variables[known] if known else (), span=skip.span)
+    return RowSkip(kind, variables[known] if known else (), span=skip.skip_keyword)
 
 
 # The MATCH_RECOGNIZE clauses: their variables, definitions and measures, checked against their input.
@@ -290,7 +290,7 @@ def _bound_measures(items: Sequence[r.Output], names: SelectNames, findings: Fin
 def _check_definitions(matcher: Matcher, variables: list[str], findings: Findings) -> None:
     seen: list[str] = []
     for definition in matcher.definitions:
-        place = findings.word(definition.name, definition)
+        place = findings.at(definition.name, definition)
         if find_variable(definition.name, seen) is not None:
             message = f"`{bare(definition.name)}` is defined twice"
             findings.report("NEEL3203", message, place, "join the two conditions with AND")
@@ -302,18 +302,18 @@ def _check_definitions(matcher: Matcher, variables: list[str], findings: Finding
 def _check_standard(matcher: r.MatchRecognize, variables: list[str], findings: Findings) -> None:
     subsets: list[str] = []
     for subset in matcher.subsets:
-        place = findings.word(subset.name, subset)
+        place = findings.at(subset.name, subset)
         if find_variable(subset.name, [*variables, *subsets]) is not None:
             message = f"`{bare(subset.name)}` already names something in this pattern"
             findings.report("NEEL3203", message, place, "give the subset another name")
         subsets.append(subset.name)
         for member in subset.members:
             if find_variable(member, variables) is None:
-                _report_foreign(member, variables, findings.word(member, subset, nth=-1), findings)
+                _report_foreign(member, variables, findings.at(member, subset), findings)
     if matcher.skip is not None and matcher.skip.variable is not None:
         target = matcher.skip.variable
         if find_variable(target, [*variables, *subsets]) is None:
-            _report_foreign(target, variables, findings.word(target, matcher.skip, nth=-1), findings)
+            _report_foreign(target, variables, findings.at(target, matcher.skip), findings)
     excluded = next((n for n in walk(matcher.pattern) if isinstance(n, r.RowExclusion)), None)
     if excluded is not None and (matcher.rows or "").endswith("WITH UNMATCHED ROWS"):
         message = "an exclusion cannot stand with ALL ROWS PER MATCH WITH UNMATCHED ROWS"

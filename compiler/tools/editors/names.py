@@ -186,7 +186,7 @@ def _known(
     inner = place.scopes.iteration(v) if v.kind == CLOSURE else []
     columns = attributes(place.types.get(v.type or "")) if v.type is not None else ()
     explicit = v.name in place.scopes.explicit
-    declared = place.findings.word(v.name, node, nth=-1) if explicit and node.span is not None else None
+    declared = place.findings.at(v.name, node) if explicit and node.span is not None else None
     return AttributeOwner(
         v.name,
         _title(v),

@@ -207,14 +207,7 @@ def _symbol(statement: Statement, document: Document) -> StatementSymbol | None:
             return StatementSymbol(_beginning(document.text, span), "query", span, span)
         case _:
             return None
-    # `PATTERN ... AS name` has its name at the end.
-    is_last = isinstance(statement, CreateQuery) and not _says(document.text, span, "CREATE")
-    at = Findings(document.source).word(name, statement, nth=-1 if is_last else 1)
-    return StatementSymbol(bare(name), kind, span, at)
-
-
-def _says(text: str, span: Span, word: str) -> bool:
-    return text[span.start : span.end].upper().startswith(word)
+    return StatementSymbol(bare(name), kind, span, Findings(document.source).at(name, span))
 
 
 def _beginning(text: str, span: Span) -> str:
