@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import string
 import traceback
@@ -207,6 +206,39 @@ _PRE = "white-space: pre; overflow-x: auto; color: inherit; background: none; ma
 
 
 @dataclass(frozen=True)
+class Fix:
+    """A change of the source that might solve a problem: `text` in place of what stands at `span`."""
+
+    span: Span
+    text: str
+
+    @property
+    def title(self) -> str:
+        return f"write {self.text}"
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A way out in words, and what could be written instead: at `place`, or at that of the problem."""
+
+    words: str
+    replacements: tuple[str, ...] = ()
+    place: Span | None = None
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def write(text: str, rest: str = "") -> Hint:
+    """The hint to write something else.
+
+    >>> write("b[]", ", as b is a list")
+    Hint(words='write b[], as b is a list', replacements=('b[]',), place=None)
+    """
+    return Hint(f"write {text}{rest}", (text,))
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One error or warning, with the place it was found at and, where one can be given, a way out.
 
@@ -220,6 +252,7 @@ class Diagnostic:
     message: str
     span: Span
     hint: str | None = None
+    fixes: tuple[Fix, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.code in CATALOGUE, f"{self.code} is not in the catalogue"
@@ -230,6 +263,14 @@ class Diagnostic:
     def severity(self) -> str:
         """`warning` for a query that can be run as it is, else `error`."""
         return "warning" if self.code.startswith("NEEL6") else "error"
+
+
+def diagnostic(code: str, message: str, span: Span, hint: Hint | str | None = None) -> Diagnostic:
+    """The diagnostic with what its hint proposes."""
+    if not isinstance(hint, Hint):
+        return Diagnostic(code, message, span, hint)
+    fixes = tuple(Fix(hint.place or span, text) for text in hint.replacements)
+    return Diagnostic(code, message, span, hint.words, fixes)
 
 
 def _cut(word: re.Match[str]) -> str:
@@ -259,7 +300,7 @@ class NeelError(Exception):
     def getMessageParameters(self) -> dict[str, str]:
         """The record of the first diagnostic, as `as_record` has it, in texts."""
         record = as_record(self.diagnostics[0], self.source)
-        return {key: str(value) for key, value in record.items() if value is not None}
+        return {key: str(value) for key, value in record.items() if isinstance(value, str | int)}
 
     def getMessage(self) -> str:
         """All diagnostics as text."""
@@ -389,9 +430,16 @@ def as_record(diagnostic: Diagnostic, source: Source) -> dict[str, object]:
         "length": max(1, diagnostic.span.end - diagnostic.span.start),
         "source": source.line(place.line),
         "hint": diagnostic.hint,
+        "fixes": [_fix_record(fix, source) for fix in diagnostic.fixes],
     }
 
 
-def as_json(diagnostics: Iterable[Diagnostic], source: Source) -> str:
-    """All diagnostics as a JSON array."""
-    return json.dumps([as_record(d, source) for d in diagnostics], indent=2, ensure_ascii=False)
+def _fix_record(fix: Fix, source: Source) -> dict[str, object]:
+    place = source.position(fix.span.start)
+    return {
+        "title": fix.title,
+        "line": place.line,
+        "column": place.column,
+        "length": fix.span.end - fix.span.start,
+        "text": fix.text,
+    }

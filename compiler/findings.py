@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from neelc.errors import Diagnostic
+from neelc.errors import Diagnostic, Hint, diagnostic
 from neelc.ir.names import Identifier, bare, variable, written
 from neelc.ir.node import Node
 from neelc.source import Source, Span
@@ -27,9 +27,9 @@ class Findings:
         self.diagnostics: list[Diagnostic] = []
         self._seen: set[Diagnostic] = set()
 
-    def report(self, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
+    def report(self, code: str, message: str, span: Span | None, hint: Hint | str | None = None) -> None:
         """Take down one problem; the same problem at the same place counts once."""
-        found = Diagnostic(code, message, span or Span(0, 0), hint)
+        found = diagnostic(code, message, span or Span(0, 0), hint)
         if found not in self._seen:
             self._seen.add(found)
             self.diagnostics.append(found)
@@ -84,42 +84,51 @@ def listing(what: str, candidates: Iterable[str]) -> str | None:
     return f"{what}: {', '.join(names[:_LISTED])}{more}"
 
 
-def did_you_mean(name: str, candidates: Iterable[str], what: str) -> str | None:
+def did_you_mean(name: str, candidates: Iterable[str], what: str) -> Hint | None:
     """The hint for an unknown name in source form: the closest candidate, and what there is.
 
-    >>> did_you_mean("prise", ["id", "price"], "attributes of a")
-    'did you mean `price`? attributes of a: id, price'
-    >>> did_you_mean("c", ["a", "b"], "variables in scope")
+    >>> hint = did_you_mean(Identifier("prise", Span(2, 7)), ["id", "price"], "attributes of a")
+    >>> print(hint, hint.replacements, hint.place)
+    did you mean `price`? attributes of a: id, price ('price',) Span(start=2, end=7)
+    >>> did_you_mean("c", ["a", "b"], "variables in scope").words
     'variables in scope: a, b'
     """
     there = list(dict.fromkeys(candidates))
-    close = closest(bare(name), there)
     known = listing(what, there)
-    if close is None:
-        return known
-    return f"did you mean `{close}`? {known}"
+    close = closest(bare(name), there)
+    if close is not None:
+        return Hint(f"did you mean `{close}`? {known}", (written(close),), _place(name))
+    return None if known is None else Hint(known)
 
 
-def variable_meant(name: str, variables: Iterable[str]) -> str | None:
+def variable_meant(name: str, variables: Iterable[str]) -> Hint | None:
     """The hint for an unknown variable of a row pattern; all names are in source form.
 
-    >>> variable_meant("dwn", ["strt", "`down`"])
-    'did you mean `down`? variables of the pattern: strt, `down`'
-    >>> variable_meant("`down`", ["strt", "down"])
-    'write down: without backticks a variable is in capitals, between them its case counts'
+    >>> print(variable_meant("dwn", ["strt", "`down`"]))
+    did you mean `down`? variables of the pattern: strt, `down`
+    >>> print(variable_meant("`down`", ["strt", "down"]))
+    write down: without backticks a variable is in capitals, between them its case counts
     """
     there = list(variables)
     alike = in_another_case(name, there)
-    if alike:
+    if alike or not there:
         return alike
-    known = f"variables of the pattern: {', '.join(there[:_LISTED])}" if there else None
-    close = closest(bare(name), map(bare, there))
-    return known if close is None else f"did you mean `{close}`? {known}"
+    known = f"variables of the pattern: {', '.join(there[:_LISTED])}"
+    by_name = {bare(one): one for one in there}
+    close = closest(bare(name), by_name)
+    if close is None:
+        return Hint(known)
+    return Hint(f"did you mean `{close}`? {known}", (by_name[close],), _place(name))
 
 
-def in_another_case(name: str, variables: Iterable[str]) -> str | None:
+def in_another_case(name: str, variables: Iterable[str]) -> Hint | None:
     """The hint for a name that differs in case only from a variable of a row pattern."""
     for one in variables:
         if variable(one).casefold() == variable(name).casefold():
-            return f"write {one}: without backticks a variable is in capitals, between them its case counts"
+            words = "without backticks a variable is in capitals, between them its case counts"
+            return Hint(f"write {one}: {words}", (one,), _place(name))
     return None
+
+
+def _place(name: str) -> Span | None:
+    return name.span if isinstance(name, Identifier) else None

@@ -9,6 +9,7 @@ import datetime
 import decimal
 from dataclasses import dataclass, replace
 
+from neelc.errors import Hint
 from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.names import bare
@@ -108,7 +109,7 @@ def check(text: str) -> Checked:
     """The expression of a text, with its type and the diagnostics as `CODE message [hint]`."""
     reports: list[str] = []
 
-    def report(code: str, message: str, span: object, hint: str | None) -> None:
+    def report(code: str, message: str, span: object, hint: Hint | str | None) -> None:
         assert span is not None, f"{code} has no place"
         reports.append(f"{code} {message}" + (f" [{hint}]" if hint else ""))
 

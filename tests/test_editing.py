@@ -150,13 +150,18 @@ def test_hover(text: str, said: str) -> None:
         ("PATTERN SEQ(A a, B b) WITHIN 5 |MS", ["write MILLISECONDS"]),
         ("PATTERN SEQ(A a, B b) WHERE a.x = 1 |&& b.x = 1", ["write AND"]),
         ("PATTERN SEQ(A a, B+ |b)", ["write b[]"]),
+        ("PATTERN SEQ(A a, B+ b[]) RETURN |b.x", ["write b[].x", "write b[last].x"]),
+        ("PATTERN SEQ(A a, B+ b[]) RETURN b[i|].x", ["write last", "write 1"]),
+        ("PATTERN SEQ(A a, B b) WHERE |x = 1", ["write a.x"]),
+        ("PATTERN SEQ(A a, B b) WHERE a.x |≤ b.x", ["write <="]),
+        ("SELECT p.latt| FROM s", ["write lat"]),
         ("PATTERN SEQ(A a, B b) WHERE |a.nothing_like_it = 1", []),
         ("PATTERN SEQ(A a, B b) WHERE a.pp = 1 |WITHIN 5 SECONDS", []),
     ],
 )
 def test_fixes(text: str, titles: list[str]) -> None:
     document, cursor = written(text)
-    assert [fix.title for fix in fixes(document, Span(cursor, cursor))] == titles
+    assert [fix.title for fix, _ in fixes(document, Span(cursor, cursor))] == titles
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neelc import syntax as parse
-from neelc.errors import as_json, render_all
+from neelc.errors import as_record, render_all
 from neelc.ir.script import UnreadStatement
 from neelc.program import examine
 from neelc.source import Source
@@ -26,7 +27,10 @@ def survives(text: str) -> None:
     source = Source(text)
     read = parse.read(source)
     found = examine(read, source).diagnostics
-    assert not found or (render_all(found, source) and as_json(found, source))
+    assert not found or render_all(found, source)
+    assert json.dumps([as_record(one, source) for one in found])
+    for fix in (fix for one in found for fix in one.fixes):
+        assert fix.text and 0 <= fix.span.start < fix.span.end <= len(text)
     if any(isinstance(statement, UnreadStatement) for statement in read.statements):
         assert found, "what could not be read is reported"
 

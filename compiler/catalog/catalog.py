@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc.arguments import UserAgent
-from neelc.errors import NeelError
+from neelc.errors import Hint, NeelError
 from neelc.files import CallError
 from neelc.findings import Findings, did_you_mean, listing
 from neelc.ir.algebra import END, START
@@ -365,11 +365,8 @@ def _report_unknown(
     message = f"unknown type `{name}`: it is no stream and no CREATE TYPE, and {where} no type column"
     if not known:
         message = f"unknown type `{name}`: no stream is declared"
-    hint = (
-        did_you_mean(name, known, "types")
-        or "declare one: CREATE STREAM trades (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts"
-    )
-    findings.report("NEEL2005", message, span, hint)
+    declare = "declare one: CREATE STREAM trades (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts"
+    findings.report("NEEL2005", message, span, did_you_mean(name, known, "types") or declare)
 
 
 def all_columns(streams: Sequence[Stream]) -> tuple[Column, ...]:
@@ -399,7 +396,7 @@ def _wider(kinds: Sequence[DataType]) -> DataType | None:
     return DOUBLE if all(kind in (FLOAT, DOUBLE) for kind in kinds) else None
 
 
-def why_no_attribute(known: KnownType, name: str, owner: str) -> tuple[str, str, str | None]:
+def why_no_attribute(known: KnownType, name: str, owner: str) -> tuple[str, str, Hint | str | None]:
     """Code, sentence and hint for an attribute that the type `known`, called `owner`, does not have."""
     having: dict[str, DataType] = {}
     for entry in known.entries:
@@ -409,8 +406,8 @@ def why_no_attribute(known: KnownType, name: str, owner: str) -> tuple[str, str,
             having[entry.name] = column.type
     columns = [column.name for column in known.type.columns]
     if not having:
-        hint = did_you_mean(name, columns, f"attributes of {owner}")
-        return "NEEL2003", f"`{owner}` has no attribute `{bare(name)}`", hint
+        there = did_you_mean(name, columns, f"attributes of {owner}")
+        return "NEEL2003", f"`{owner}` has no attribute `{bare(name)}`", there
     differing = ", ".join(f"{kind} in {stream}" for stream, kind in having.items())
     hint = f"choose one of the streams, for example FROM {written(next(iter(having)))}"
     return "NEEL2011", f"attribute `{bare(name)}` of `{owner}` is {differing}", hint

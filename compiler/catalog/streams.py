@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from neelc.catalog.catalog import CatalogEntry, clock_of, is_integer
 from neelc.catalog.statistics.declared import with_statistics
+from neelc.errors import Hint
 from neelc.findings import Findings, did_you_mean, in_another_case, listing
 from neelc.ir import expressions as e
 from neelc.ir.names import bare, find, find_variable, same, written
@@ -364,7 +365,7 @@ class SelectNames:
         if len(parts) > 1:
             offered = [*(bare(r.name) for r in self.symbols), *(r.name for r in self.plain)]
         what = "columns" if len(parts) == 1 else "names that can stand before a dot"
-        hint = did_you_mean(parts[0], offered, what)
+        hint: Hint | str | None = did_you_mean(parts[0], offered, what)
         if len(parts) > 1:
             hint = in_another_case(parts[0], [r.name for r in self.symbols]) or hint
         if len(parts) == 1 and bare(parts[0]).lower() in ("ts", "te", "match_start", "match_end"):

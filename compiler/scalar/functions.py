@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from neelc.errors import Hint, write
 from neelc.ir.expressions import (
     Aggregate,
     Attribute,
@@ -261,8 +262,8 @@ def report_foreign(node: Expr, report: Report) -> None:
     match node:
         case FilteredCall(Call(name, arguments), condition):
             value = arguments[0] if arguments and not isinstance(arguments[0], Star) else 1
-            hint = f"write {name}(CASE WHEN {condition} THEN {value} END)"
-            report("NEEL4052", "FILTER is supported in MATCH_RECOGNIZE only", node.span, hint)
+            better = f"{name}(CASE WHEN {condition} THEN {value} END)"
+            report("NEEL4052", "FILTER is supported in MATCH_RECOGNIZE only", node.span, write(better))
         case _:
             hint = "DEFINE and MEASURES of MATCH_RECOGNIZE may have subqueries, and the query around it"
             report("NEEL4053", "a subquery is not supported here", node.span, hint)
@@ -287,15 +288,15 @@ def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: R
     return Aggregate(name, expression, type, distinct, span=node.span), type
 
 
-def suggestion(name: str, registered: Sequence[str] = ()) -> str | None:
+def suggestion(name: str, registered: Sequence[str] = ()) -> Hint | None:
     """
-    >>> suggestion("substing"), suggestion("spred", ["Spread"])
+    >>> suggestion("substing").words, suggestion("spred", ["Spread"]).words
     ('did you mean `substring`?', 'did you mean `Spread`?')
     """
     known = {one: one for one in (*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES)}
     known |= {one.lower(): one for one in registered}
     close = difflib.get_close_matches(name, known, 1, 0.7)
-    return f"did you mean `{known[close[0]]}`?" if close else None
+    return Hint(f"did you mean `{known[close[0]]}`?", (written(known[close[0]]),)) if close else None
 
 
 def _has_right_number(signature: Signature, count: int, span: Span | None, report: Report) -> bool:

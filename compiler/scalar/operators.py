@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from neelc.errors import Hint
 from neelc.ir.expressions import (
     BITWISE,
     Between,
@@ -256,7 +257,7 @@ def hint_for_operands(op: str, left: DataType, right: DataType) -> str | None:
 # What the parts of the type checker hand to each other.
 
 # Records a diagnostic: code, message, place, hint.
-Report = Callable[[str, str, Span | None, str | None], None]
+Report = Callable[[str, str, Span | None, Hint | str | None], None]
 
 # An expression and its type. What is wrong, and has been reported, has the type of NULL, which fits
 # everywhere: one mistake gives one message.

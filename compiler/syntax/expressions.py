@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from neelc.errors import Hint
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import expressions as e
 from neelc.ir import types
@@ -39,10 +40,15 @@ def unit(text: str, place: Any, also: tuple[str, ...] = ()) -> str:
         if candidate in allowed:
             return candidate
     if word in _SHORT:
-        fail("NEEL1005", f"`{text}` is not a unit", place, f"did you mean {_SHORT[word]}S?")
+        fail("NEEL1005", f"`{text}` is not a unit", place, _word_meant(f"{_SHORT[word]}S"))
     close = difflib.get_close_matches(word, [*allowed, *(u + "S" for u in allowed)], 1)
-    hint = f"did you mean {close[0]}?" if close else "units: " + ", ".join(u + "S" for u in allowed)
+    hint = _word_meant(close[0]) if close else "units: " + ", ".join(u + "S" for u in allowed)
     fail("NEEL1005", f"`{text}` is not a unit", place, hint)
+
+
+def _word_meant(word: str) -> Hint:
+    """The hint for a word that is nearly another one, or means the same elsewhere."""
+    return Hint(f"did you mean {word}?", (word,))
 
 
 # Numbers, strings, typed constants, intervals and data types.
@@ -192,12 +198,12 @@ def data_type(context: Any) -> types.DataType:
     return types.SIMPLE_TYPES[name]
 
 
-def _type_hint(name: str) -> str:
+def _type_hint(name: str) -> Hint | str:
     known = [n for n in types.SIMPLE_TYPES if " " not in n and n != "VOID"]
     close = difflib.get_close_matches(name, [*known, *types.SYNONYMS], 1, 0.75)
     meant = _MEANT.get(name) or (close[0] if close and close[0] != name else None)
     if meant is not None:
-        return f"did you mean {meant}?"
+        return _word_meant(meant)
     return "types: " + ", ".join([*known, "DECIMAL(p, s)", "ARRAY<t>", "MAP<k, v>", "STRUCT<name: t>"])
 
 
@@ -336,7 +342,8 @@ def _step(base: e.Expr, step: Any) -> e.Expr:
     if subscript.DOTDOT() is None:
         return e.Subscript(base, bounds[0])
     if len(bounds) == 2 and bounds[0] != e.Literal(1, types.INT):
-        fail("NEEL1001", "a range of elements begins at 1", subscript, f"write {base}[..{bounds[1]}]")
+        hint = Hint(f"write {base}[..{bounds[1]}]", (f"..{bounds[1]}",))
+        fail("NEEL1001", "a range of elements begins at 1", subscript, hint)
     return e.Slice(base, bounds[-1])
 
 

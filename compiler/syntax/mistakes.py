@@ -11,7 +11,7 @@ from antlr4 import Token
 from antlr4.error.Errors import NoViableAltException, RecognitionException
 from antlr4.PredictionContext import PredictionContext
 
-from neelc.errors import Diagnostic
+from neelc.errors import Diagnostic, Hint, diagnostic, write
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir.names import RESERVED, Identifier
 from neelc.source import Span
@@ -156,7 +156,7 @@ class Repair:
     """
 
     tokens: Sequence[Any]
-    hint: str
+    hint: Hint | str
     culprit: Any = None
     message: str = ""
 
@@ -179,7 +179,7 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     yield from _texts(tokens, at)
     yield from _pipes(tokens, at)
 
-    def instead(hint: str, *kinds: int) -> Repair:
+    def instead(hint: Hint | str, *kinds: int) -> Repair:
         return Repair([*before, *(_like(token, kind) for kind in kinds), *tokens[at + 1 :]], hint)
 
     if is_word(token.type) and not _is_operator(tokens, at):
@@ -187,12 +187,12 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
         yield instead(name, NeelParser.IDENTIFIER)
     match token.type:
         case NeelParser.COMMA:
-            yield instead("write AND instead", NeelParser.AND)
+            yield instead(write("AND", " instead"), NeelParser.AND)
         case NeelParser.AMPERSAND if before and before[-1].type == NeelParser.AMPERSAND:
             both = _like(before[-1], NeelParser.AND)
             both.stop = token.stop
             changed = [*before[:-1], both, *tokens[at + 1 :]]
-            yield Repair(changed, "write AND instead", both, "`&&` is not an operator")
+            yield Repair(changed, write("AND", " instead"), both, "`&&` is not an operator")
         case NeelParser.BANG:
             yield instead("NOT negates a condition", NeelParser.NOT)
         case NeelParser.AS:
@@ -221,7 +221,7 @@ def _pipes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     place = next((i for i in reversed(range(at)) if tokens[i].type == NeelParser.CONCAT), None)
     if place is not None:
         changed = [*tokens[:place], _like(tokens[place], NeelParser.OR), *tokens[place + 1 :]]
-        yield Repair(changed, "write OR instead", tokens[place], "`||` joins strings, not conditions")
+        yield Repair(changed, write("OR", " instead"), tokens[place], "`||` joins strings, not conditions")
 
 
 def _texts(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
@@ -257,7 +257,7 @@ def _misspelt(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
         for word in difflib.get_close_matches(token.text.upper(), _WORDS, 3, 0.6):
             changed = [*tokens[:place], _like(token, _WORDS[word]), *tokens[place + 1 :]]
             message = f"found `{token.text}`, which is not a word of the language"
-            yield Repair(changed, f"did you mean {word}?", token, message)
+            yield Repair(changed, Hint(f"did you mean {word}?", (word,)), token, message)
 
 
 def _like(token: Any, kind: int) -> Any:
@@ -318,9 +318,9 @@ class SyntaxProblem(Exception):
         super().__init__(diagnostic.message)
 
 
-def fail(code: str, message: str, place: Any, hint: str | None = None) -> NoReturn:
+def fail(code: str, message: str, place: Any, hint: Hint | str | None = None) -> NoReturn:
     """Give up at `place`: a span, a token or a node of the parse tree."""
-    raise SyntaxProblem(Diagnostic(code, message, place if isinstance(place, Span) else span_of(place), hint))
+    raise SyntaxProblem(diagnostic(code, message, place if isinstance(place, Span) else span_of(place), hint))
 
 
 def given_twice(clause: Any) -> NoReturn:

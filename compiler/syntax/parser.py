@@ -11,7 +11,7 @@ from antlr4 import BailErrorStrategy, CommonTokenStream, InputStream, Prediction
 from antlr4.error.Errors import ParseCancellationException, RecognitionException
 from antlr4.ListTokenSource import ListTokenSource
 
-from neelc.errors import Diagnostic
+from neelc.errors import Diagnostic, Hint, diagnostic
 from neelc.grammar.generated.NeelLexer import NeelLexer
 from neelc.grammar.generated.NeelLexer import NeelLexer as L
 from neelc.grammar.generated.NeelParser import NeelParser
@@ -58,16 +58,16 @@ def _complaint(error: RecognitionException, tokens: Sequence[Any], rule: str, en
     where = f"where {expected(error)}"
     if at == len(tokens):
         opened = unclosed(tokens)
-        hint = not_closed(opened) if opened > 0 else None
-        return Diagnostic("NEEL1001", f"the statement ends {where}", Span(end, end + 1), hint)
+        missing = not_closed(opened) if opened > 0 else None
+        return Diagnostic("NEEL1001", f"the statement ends {where}", Span(end, end + 1), missing)
     token = tokens[at]
     begins_statement = token.type in _BEGINNINGS and at > 0 and _reach(tokens[at:], rule) > len(tokens) - at
     mended = None if begins_statement else repair(tokens, at, lambda changed: _reach(changed, rule))
     if mended is not None and mended.culprit is not None:
         span = Span(mended.culprit.start, mended.culprit.stop + 1)
-        return Diagnostic("NEEL1001", mended.message, span, mended.hint)
+        return diagnostic("NEEL1001", mended.message, span, mended.hint)
     hint = mended.hint if mended is not None else known_mistake(tokens, at, begins_statement)
-    return Diagnostic("NEEL1001", f"found `{token.text}` {where}", Span(token.start, token.stop + 1), hint)
+    return diagnostic("NEEL1001", f"found `{token.text}` {where}", Span(token.start, token.stop + 1), hint)
 
 
 def _place(error: RecognitionException, tokens: Sequence[Any]) -> int:
@@ -192,15 +192,15 @@ _NOT_IN_TYPES = {NeelLexer.AND, NeelLexer.OR, NeelLexer.SEMI, NeelLexer.WHERE, N
 
 # Signs of papers and word processors, and those of other languages.
 _SPELLINGS = {
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "<>",
-    "∧": "AND",
-    "∨": "OR",
-    "¬": "NOT or !",
-    "−": "-",
-    "–": "-",
-    "×": "*",
+    "≤": ("<=",),
+    "≥": (">=",),
+    "≠": ("<>",),
+    "∧": ("AND",),
+    "∨": ("OR",),
+    "¬": ("NOT", "!"),
+    "−": ("-",),
+    "–": ("-",),
+    "×": ("*",),
 }
 _OTHER = {
     "#": "a comment begins with --",
@@ -246,16 +246,19 @@ def _stray(run: Sequence[Any]) -> Diagnostic:
     shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in text)
     subject = f"the characters `{shown}` have" if len(run) > 1 else f"the character `{shown}` has"
     span = Span(run[0].start, run[-1].stop + 1)
-    return Diagnostic("NEEL1002", f"{subject} no meaning here", span, _instead_of(text[0]))
+    return diagnostic("NEEL1002", f"{subject} no meaning here", span, _instead_of(text[0]))
 
 
-def _instead_of(character: str) -> str | None:
+def _instead_of(character: str) -> Hint | str | None:
     """What might have been meant by a character that begins no token."""
     if character.isalpha():
         return "names with other letters than a to z go between backticks"
     if character in "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u00b4":
         return "a string stands between straight quotes: 'text'"
-    return f"write {_SPELLINGS[character]}" if character in _SPELLINGS else _OTHER.get(character)
+    if character in _SPELLINGS:
+        signs = _SPELLINGS[character]
+        return Hint(f"write {' or '.join(signs)}", signs)
+    return _OTHER.get(character)
 
 
 def limit_problem(tokens: Sequence[Any]) -> Diagnostic | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from neelc.errors import write
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import patterns as p
 from neelc.ir.expressions import Conjunction, Expr, Parameter
@@ -59,14 +60,14 @@ def _plain(context: Any) -> p.Pattern:
     once = p.Event(identifier(atom.name()), name, span=span) if is_event else _composite(atom)
     if quantifier is None or quantifier.QUESTION():
         if is_list:
-            hint = f"write {name}, or repeat the type: +, * or {{n,m}}"
-            fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, hint)
+            once_or_more = write(f"{name}", ", or repeat the type: +, * or {n,m}")
+            fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, once_or_more)
         if name and not is_event:
             hint = "name the events inside it"
             fail("NEEL1007", "only a repeated group has a name of its own", variable, hint)
         return once if quantifier is None else p.Optional(once, span=span)
     if name and not is_list:
-        fail("NEEL1007", f"`{name}` repeats, so it names a list", variable, f"write {name}[]")
+        fail("NEEL1007", f"`{name}` repeats, so it names a list", variable, write(f"{name}[]"))
     least, most = bounds(quantifier)
     body = p.Event(identifier(atom.name()), span=span_of(atom)) if is_event else once
     return p.Repeat(body, least, most, name, span=span)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
+from neelc.errors import write
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import row_patterns as r
 from neelc.ir import row_patterns as t
@@ -280,7 +281,7 @@ def _pattern(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
     """A row pattern; with `symbols`, JEPC's: names may stand packed together, `;` separates alternatives."""
     if symbols is None and context.SEMI():
         message = "`;` separates alternatives in MATCH_RECOGNIZE_SEQUENTIAL only"
-        fail("NEEL1001", message, context.SEMI(0), "write |")
+        fail("NEEL1001", message, context.SEMI(0), write("|"))
     parts = tuple(_sequence(s, symbols) for s in context.rowSequence())
     return parts[0] if len(parts) == 1 else r.RowAlternation(parts, span=span_of(context))
 
@@ -324,7 +325,7 @@ def _term(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
     least, most = bounds(context.quantifier())
     # `{0}` takes no row. JEPC's patterns have events, or they are none.
     if most is not None and (most < least or (most == 0 and symbols is not None)):
-        hint = f"write {{{most},{least}}}" if most else None
+        hint = write(f"{{{most},{least}}}") if most else None
         fail("NEEL1005", f"`{context.quantifier().getText()}` can never match", context.quantifier(), hint)
     reluctant = context.QUESTION() is not None
     return [*parts[:-1], r.RowRepeat(parts[-1], least, most, reluctant, span=span_of(context))]

@@ -33,6 +33,13 @@ def test_check_as_json(neelc: Here) -> None:
     assert json.loads(neelc("check", "--format", "json", "script.neel").out) == []
 
 
+def test_json_has_the_changes_that_a_hint_proposes(neelc: Here) -> None:
+    neelc.write("bad.neel", SCRIPT.replace("a.price", "a.prise"))
+    (record,) = json.loads(neelc("check", "--format", "json", "bad.neel").out)
+    fix = {"title": "write price", "line": 3, "column": 60, "length": 5, "text": "price"}
+    assert record["fixes"] == [fix] and record["hint"].startswith("did you mean `price`?")
+
+
 def test_check_goes_on_after_a_file_it_cannot_read(neelc: Here) -> None:
     done = neelc("check", "none.neel", "script.neel")
     assert done == Done(2, "", "neelc: none.neel: no such file\nscript.neel: fine: 2 queries\n")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
+from neelc.errors import Hint
 from neelc.findings import Findings, did_you_mean
 from neelc.ir.expressions import Conjunction
 from neelc.ir.names import bare, find, same
@@ -30,7 +31,7 @@ class StatisticProblem:
     statistic: Statistic
     code: str
     message: str
-    hint: str | None = None
+    hint: Hint | str | None = None
     word: str = ""
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from neelc.catalog.inputs import written_span
 from neelc.engines.host.tables import STAND_IN, Tables, stand_in_text
-from neelc.errors import Diagnostic, NeelError
+from neelc.errors import Diagnostic, Hint, NeelError
 from neelc.findings import Findings, closest
-from neelc.ir.names import bare
+from neelc.ir.names import bare, written
 from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, FromAgent, Script
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
@@ -202,7 +202,8 @@ class TrustCheck:
         name = bare(token.text)
         close = closest(name.lower(), sorted(ALLOWED))
         message = f"`{name}` is not among the functions that untrusted text may call"
-        self.findings.report("NEEL4063", message, token.span, close and f"did you mean `{close}`?")
+        hint = None if close is None else Hint(f"did you mean `{close}`?", (written(close),))
+        self.findings.report("NEEL4063", message, token.span, hint)
 
     def _may_stand_before_parenthesis(self, place: int, is_part: bool) -> bool:
         token = self.tokens[place]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from neelc.errors import write
 from neelc.ir import expressions as e
 from neelc.ir.expressions import is_many
 from neelc.ir.names import bare, written
@@ -206,7 +207,7 @@ def _attributes(name: str, star: e.Star, place: ExpressionScope) -> Iterator[Out
     if variable.kind != EVENT:
         message = f"`{variable.name}` is a list, and `{star}` does not say of which element"
         place.findings.report(
-            "NEEL3011", message, place.findings.at(star), f"write {variable.name}[] for all of them"
+            "NEEL3011", message, place.findings.at(star), write(f"{variable.name}[]", " for all of them")
         )
         return
     known = place.types.get(variable.type or "")

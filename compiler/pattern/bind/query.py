@@ -145,8 +145,8 @@ def _check_repeat(node: Repeat, part: Pattern, least: int, most: int | None, fin
         hint = "!B b says that there is none; B* b[] allows none"
         findings.report("NEEL3016", "a repetition of nothing binds no event", span, hint)
     elif most is not None and most < least:
-        hint = f"write {{{most},{least}}}"
-        findings.report("NEEL3016", f"at least {least} and at most {most} times cannot be", span, hint)
+        message = f"at least {least} and at most {most} times cannot be"
+        findings.report("NEEL3016", message, span, f"write {{{most},{least}}}")
     elif max(least, most or 0) > MOST_ELEMENTS:
         hint = "B{1,} b[] has no upper bound"
         number = _short(max(least, most or 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.catalog.catalog import KnownType, why_no_attribute
+from neelc.errors import Hint, write
 from neelc.findings import did_you_mean
 from neelc.ir import expressions as e
 from neelc.ir.expressions import Binary, Expr, Index, Literal, Name
@@ -26,8 +27,8 @@ def bind_index(expression: Expr, name: str, place: ExpressionScope) -> Index | N
     if isinstance(found, Index):
         if found.anchor == "CURRENT" and place.in_return:
             message = f"`i` runs over the elements of `{name}` in a condition; in RETURN it has no meaning"
-            hint = f"write {name}[last], {name}[1], or {name}[] for all of them"
-            findings.report("NEEL3013", message, span, hint)
+            words = f"write {name}[last], {name}[1], or {name}[] for all of them"
+            findings.report("NEEL3013", message, span, Hint(words, ("last", "1")))
             return None
         return Index(found.anchor, found.offset, span=expression.span)
     hint = f"elements: {name}[1], {name}[i], {name}[i-1], {name}[last]"
@@ -208,12 +209,13 @@ class References:
         if base.reached == ITERATION:
             return self.inner(base, name, span)
         whole = f"{base.text}.{name}"
-        if self.in_aggregate or self.place.in_return:
-            better = f"{base.text}[].{name}" + ("" if self.in_aggregate else f", or {base.text}[last].{name}")
-        else:
-            better = f"{base.text}[{_likely_index(base)}].{name}"
+        index = "" if self.in_aggregate or self.place.in_return else _likely_index(base)
+        hint = write(f"{base.text}[{index}].{name}")
+        if self.place.in_return and not self.in_aggregate:
+            other = f"{base.text}[last].{name}"
+            hint = Hint(f"{hint.words}, or {other}", (*hint.replacements, other))
         message = f"`{base.text}` is a list, and `{whole}` does not say of which element"
-        self.findings.report("NEEL3011", message, node.span, f"write {better}")
+        self.findings.report("NEEL3011", message, node.span, hint)
         return None
 
     def inner(self, base: PartialReference, name: str, span: Span) -> PartialReference | None:
@@ -328,9 +330,9 @@ class References:
         if not isinstance(base, PartialReference):
             what = "a value"
         message = f"`{text}` is {what}, not a list: it takes no index"
-        hint = f"write {text}, or repeat it in the pattern: +, * or {{n,m}}"
+        hint = write(text, ", or repeat it in the pattern: +, * or {n,m}")
         if not isinstance(base, PartialReference):
-            hint = f"write {text}; brackets without an index stand after the variable of a list: b[].x"
+            hint = write(text, "; brackets without an index stand after the variable of a list: b[].x")
         self.findings.report("NEEL3012", message, self.findings.at(node), hint)
 
     def whole(self, base: PartialReference, node: e.Expr) -> e.Expr | None:
@@ -339,7 +341,7 @@ class References:
             every = self.in_aggregate or self.place.in_return
             better = f"{base.text}[]" if every else f"{base.text}[{_likely_index(base)}]"
             message = f"`{base.text}` is a list: it needs an index"
-            self.findings.report("NEEL3011", message, self.findings.at(node), f"write {better}")
+            self.findings.report("NEEL3011", message, self.findings.at(node), write(better))
             return None
         variable = base.variable
         kind = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from neelc.catalog.catalog import KnownType
+from neelc.errors import Hint, write
 from neelc.findings import Findings, did_you_mean
 from neelc.ir.expressions import Name
 from neelc.ir.names import bare, find, same, written
@@ -257,7 +258,7 @@ def lookup(name: str, span: Span, place: ExpressionScope, alone: bool = False) -
     return found
 
 
-def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, str] | None:
+def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, Hint | str] | None:
     """Code, sentence and hint if closures, EXISTS or RETURN hide the variable from the place."""
     for path in v.closures:
         if not is_inside(place.at, path):
@@ -279,7 +280,9 @@ def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, str
     return None
 
 
-def _hidden_in_closure(v: DeclaredVariable, path: Path, place: ExpressionScope) -> tuple[str, str, str]:
+def _hidden_in_closure(
+    v: DeclaredVariable, path: Path, place: ExpressionScope
+) -> tuple[str, str, Hint | str]:
     closures = [c for c in place.scopes.variables if c.path in v.closures]
     closure = next(c for c in closures if c.path == path)
     message = f"`{v.name}` is bound anew in each iteration of `{closure.name}`, and not visible outside it"
@@ -287,30 +290,34 @@ def _hidden_in_closure(v: DeclaredVariable, path: Path, place: ExpressionScope) 
         return "NEEL3010", message, "put the condition inside the closure"
     outer, *nested = [c.name for c in closures if not is_inside(place.at, c.path)]
     way = f"{outer}{'[]' if place.in_return else '[i]'}" + "".join(f".{name}[last]" for name in nested)
-    return "NEEL3010", message, f"write {way}.{v.name}"
+    return "NEEL3010", message, write(f"{way}.{v.name}")
 
 
 def _report_unknown(name: str, span: Span, place: ExpressionScope, alone: bool) -> None:
     if bare(name).casefold() in ("i", "last"):
-        hint: str | None = "as an index it stands in brackets only: b[i], b[last]"
+        hint: Hint | str | None = "as an index it stands in brackets only: b[i], b[last]"
     elif alone and changing(bare(name)):
         hint = changing(bare(name))
     else:
-        hint = _owner_hint(name, place) or did_you_mean(
-            name, [bare(v.name) for v in visible(place)], "variables in scope"
-        )
-        if alone and hint is not None and not hint.startswith(("did you mean", "`", "an attribute")):
-            hint += f"; a string stands between quotes: '{bare(name)}'"
+        hint = _owner_hint(name, place) or _variable_hint(name, place, alone)
     place.findings.report("NEEL2001", f"unknown pattern variable `{name}`", span, hint)
 
 
-def _owner_hint(name: str, place: ExpressionScope) -> str | None:
+def _variable_hint(name: str, place: ExpressionScope, alone: bool) -> Hint | None:
+    hint = did_you_mean(name, [bare(v.name) for v in visible(place)], "variables in scope")
+    if hint is None or hint.replacements or not alone:
+        return hint
+    return Hint(f"{hint.words}; a string stands between quotes: '{bare(name)}'")
+
+
+def _owner_hint(name: str, place: ExpressionScope) -> Hint | None:
     """`price` alone might be the price of some variable, and a type's name might stand for its variable."""
     for v in visible(place):
         if v.type is not None and same(name, v.type):
-            return f"`{name}` is a type; its variable is {v.name}"
+            return Hint(f"`{name}` is a type; its variable is {v.name}", (v.name,))
         known = place.types.get(v.type or "")
         if known is not None and known.attribute(name) is not None:
             index = {EVENT: "", KLEENE: "[]" if place.in_return else "[i]"}[v.kind]
-            return f"an attribute is named with its variable: {v.name}{index}.{name}"
+            path = f"{v.name}{index}.{name}"
+            return Hint(f"an attribute is named with its variable: {path}", (path,))
     return None

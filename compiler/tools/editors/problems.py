@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from neelc.errors import Diagnostic, NeelError
+from neelc.errors import Diagnostic, Fix, NeelError
 from neelc.files import CallError
 from neelc.findings import Findings
-from neelc.ir.names import bare, same, written
+from neelc.ir.names import bare, same
 from neelc.ir.script import CreateQuery, CreateStream, CreateType, RunQuery, Statement, UnreadStatement
 from neelc.source import Span
 from neelc.tools.editors.document import Document
@@ -102,41 +101,23 @@ def _of_hosts(document: Document) -> Iterator[Diagnostic]:
             yield from error.diagnostics
 
 
-# What the hint of a problem says to write, as a change of the text.
-#
-# A hint is prose. What it proposes is offered only if the text has fewer errors with it: it is tried.
-
-_MEANT = re.compile(r"did you mean (?:`(?P<name>[^`]+)`|(?P<word>\w+))\?")
-_WRITE = re.compile(r"write (?P<text>[^,;]+?)(?: instead)?(?:$|[,;])")
+# Quick fixes. A fix is a guess: it is offered only if the text has fewer errors with it.
 
 
-@dataclass(frozen=True)
-class Fix:
-    """Write `text` at `span`, and the problem is gone."""
-
-    text: str
-    span: Span
-    problem: EditorProblem
-
-    @property
-    def title(self) -> str:
-        return f"write {self.text}"
-
-
-def fixes(document: Document, asked: Span) -> tuple[Fix, ...]:
+def fixes(document: Document, selected: Span) -> tuple[tuple[Fix, EditorProblem], ...]:
     """The changes for the problems in a part of the text.
 
     >>> text = "CREATE STREAM s (ts BIGINT, price INT) TIMESTAMP BY ts; PATTERN s a WHERE a.prise = 1"
-    >>> [(fix.title, fix.span.start) for fix in fixes(Document(text), Span(76, 76))]
+    >>> [(fix.title, fix.span.start) for fix, _ in fixes(Document(text), Span(76, 76))]
     [('write price', 76)]
     """
     found = problems(document)
     errors = _errors(found)
     return tuple(
-        fix
+        (fix, problem)
         for problem in found
-        if problem.diagnostic.span.start <= asked.end and asked.start <= problem.diagnostic.span.end
-        for fix in _proposed(problem)
+        if problem.diagnostic.span.start <= selected.end and selected.start <= problem.diagnostic.span.end
+        for fix in problem.diagnostic.fixes
         if _errors(problems(_changed(document, fix))) < errors
     )
 
@@ -148,15 +129,6 @@ def _errors(found: tuple[EditorProblem, ...]) -> int:
 def _changed(document: Document, fix: Fix) -> Document:
     text = document.text[: fix.span.start] + fix.text + document.text[fix.span.end :]
     return replace(document, text=text)
-
-
-def _proposed(problem: EditorProblem) -> Iterator[Fix]:
-    hint = problem.diagnostic.hint or ""
-    span = problem.diagnostic.span
-    if meant := _MEANT.match(hint):
-        yield Fix(written(meant["name"]) if meant["name"] else meant["word"], span, problem)
-    if proposed := _WRITE.match(hint):
-        yield Fix(proposed["text"], span, problem)
 
 
 # The statements of a document, and where names are declared.

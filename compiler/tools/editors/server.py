@@ -20,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.uris import to_fs_path
 
-from neelc.errors import NeelError
+from neelc.errors import Fix, NeelError
 from neelc.source import Span
 from neelc.syntax.formatter import canonical
 from neelc.tools.editors.completing import CompletionOffer, complete
@@ -31,7 +31,6 @@ from neelc.tools.editors.problems import (
     INFORMATION,
     WARNING,
     EditorProblem,
-    Fix,
     StatementSymbol,
     definition,
     fixes,
@@ -84,9 +83,9 @@ def as_diagnostic(problem: EditorProblem, document: Document) -> lsp.Diagnostic:
     return lsp.Diagnostic(as_range(found.span, document), message, severity, found.code, source="neelc")
 
 
-def as_action(fix: Fix, uri: str, document: Document) -> lsp.CodeAction:
+def as_action(fix: Fix, problem: EditorProblem, uri: str, document: Document) -> lsp.CodeAction:
     edit = lsp.WorkspaceEdit({uri: [lsp.TextEdit(as_range(fix.span, document), fix.text)]})
-    diagnostic = as_diagnostic(fix.problem, document)
+    diagnostic = as_diagnostic(problem, document)
     return lsp.CodeAction(fix.title, lsp.CodeActionKind.QuickFix, [diagnostic], True, edit=edit)
 
 
@@ -260,7 +259,7 @@ def fixed(server: NeelServer, asked: lsp.CodeActionParams) -> Sequence[lsp.CodeA
     uri = asked.text_document.uri
     document = server.document(uri)
     start, end = (offset(place, document) for place in (asked.range.start, asked.range.end))
-    return [as_action(fix, uri, document) for fix in fixes(document, Span(start, end))]
+    return [as_action(fix, one, uri, document) for fix, one in fixes(document, Span(start, end))]
 
 
 def formatted(server: NeelServer, asked: lsp.DocumentFormattingParams) -> Sequence[lsp.TextEdit] | None:
