@@ -21,6 +21,94 @@ from typing import Generic, TypeVar
 Condition = TypeVar("Condition", covariant=True)
 """What a step's conditions are: an expression in a plan, a `Value` in a program."""
 
+# Names: a variable is called as in the pattern; elements of lists have names that say which they are.
+
+
+@dataclass(frozen=True)
+class ElementName:
+    """An element of a list: number `place`, counted from 1, or from the end, where -1 is the last one. Of a
+    list of iterations, the event that `inner` is in one; without `inner`, the one that starts first in the
+    first iteration, or ends last in the last.
+
+    >>> print(ElementName("b", 2), ElementName("b", -1), ElementName("k", -2, "a"))
+    b[2] b[last] k[last-1].a
+    """
+
+    list: str
+    place: int
+    inner: str | None = None
+
+    def __str__(self) -> str:
+        end = "last" if self.place == -1 else f"last{self.place + 1}"
+        return _element(self.list, end if self.place < 0 else str(self.place), self.inner)
+
+
+@dataclass(frozen=True)
+class IterationName:
+    """An event of the iteration that a step is for, or of the one `lag` before it. `lag` -1 is the one after
+    it: no condition names that, but what lies between two iterations must know it.
+
+    >>> print(IterationName("b"), IterationName("k", "a", lag=1), IterationName("b", lag=-1))
+    b[i] k[i-1].a b[i+1]
+    """
+
+    list: str
+    inner: str | None = None
+    lag: int = 0
+
+    def __str__(self) -> str:
+        return _element(self.list, f"i{-self.lag:+}" if self.lag else "i", self.inner)
+
+    @property
+    def events(self) -> ListName:
+        """The list that such events make."""
+        return self.list if self.inner is None else InnerList(self.list, self.inner)
+
+    def at(self, place: int) -> ElementName:
+        """The same of a certain iteration."""
+        return ElementName(self.list, place, self.inner)
+
+
+@dataclass(frozen=True)
+class InnerList:
+    """The events that `inner` is in the iterations of a list: `k.a`."""
+
+    list: str
+    inner: str
+
+    def __str__(self) -> str:
+        return f"{self.list}.{self.inner}"
+
+
+ListName = str | InnerList
+EventName = ListName | ElementName | IterationName
+"""What a row has an event or a list for."""
+
+
+def _element(list: str, place: str, inner: str | None) -> str:
+    return f"{list}[{place}]" + (f".{inner}" if inner else "")
+
+
+def is_composite(names: tuple[IterationName, ...]) -> bool:
+    """Whether an iteration is more than an event of a list."""
+    return any(name.inner for name in names)
+
+
+def list_of(name: EventName) -> str | None:
+    """The list that an element's name belongs to; None if it is no element."""
+    return name.list if isinstance(name, ElementName | IterationName) else None
+
+
+def inner_of(name: EventName) -> str | None:
+    """The variable of an iteration that an element's name means."""
+    return name.inner if isinstance(name, ElementName | IterationName) else None
+
+
+def base_of(name: EventName) -> EventName:
+    """The variable that must be bound for a name to mean something."""
+    return list_of(name) or name
+
+
 # Runs that grow event by event, for a program's `Follow`: their states, and how they go on.
 
 LAST = "#last"
@@ -36,7 +124,7 @@ class MoveCondition(Generic[Condition]):
     of `each` element of a list that is complete, as `b[i]`, or if it `looks_back` of each but the first."""
 
     condition: Condition
-    present: tuple[str, ...] = ()
+    present: tuple[EventName, ...] = ()
     each: str | None = None
     looks_back: bool = False
 
@@ -46,7 +134,7 @@ class State:
     """A run whose last event is that of `variable`, which belongs to the `list`, if any. It is complete with
     at least `accepts` iterations; never, if that is None."""
 
-    variable: str
+    variable: EventName
     list: str | None = None
     accepts: int | None = None
 
@@ -64,7 +152,7 @@ class Move(Generic[Condition]):
     least: int = 0
     most: int | None = None
     iteration: str = FIRST
-    renames: tuple[tuple[str, str], ...] = ()
+    renames: tuple[tuple[EventName, EventName], ...] = ()
     judged: tuple[MoveCondition[Condition], ...] = ()
     checks: tuple[Step[Condition], ...] = ()
 
@@ -72,12 +160,13 @@ class Move(Generic[Condition]):
 @dataclass(frozen=True)
 class Closure:
     """A list that a run binds, as `RepeatStep` does. An `optional` one is absent where it has no element.
-    `places` are as those of `RepeatStep`."""
+    `places` and `lags` are as those of `RepeatStep`."""
 
     variable: str
-    names: tuple[str, ...]
+    names: tuple[IterationName, ...]
     optional: bool = False
-    places: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    lags: tuple[int, ...] = ()
 
 
 # What a program says of partial matches: WITH PARTIAL MATCHES.
@@ -98,7 +187,7 @@ class FurthestMatch:
     level, times decide, and then the values of the `compared` columns of variables."""
 
     levels: tuple[MatchLevel, ...]
-    compared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    compared: tuple[tuple[EventName, tuple[str, ...]], ...] = ()
 
     @property
     def starts(self) -> tuple[str, ...]:
@@ -113,7 +202,7 @@ class FurthestMatch:
 
 # A program's `EachElement`: what must hold for each element of a list that is complete.
 
-Marks = tuple[tuple[str, int, tuple[str, ...]], ...]
+Marks = tuple[tuple[str, int, tuple[EventName, ...]], ...]
 """A mark, a choice, and the names of iterations of which one has an event if that choice was made."""
 
 
@@ -130,7 +219,7 @@ class EachElement(Generic[Condition]):
     """
 
     variable: str
-    names: tuple[str, ...]
+    names: tuple[IterationName, ...]
     steps: tuple[Step[Condition], ...]
     skipped: int = 0
     when: When = ()
@@ -155,7 +244,7 @@ class Likely:
     in this order within `width`; and that, as far as they go, with a probability of `least`. However a row
     goes on, it does not become more likely."""
 
-    events: tuple[str, ...]
+    events: tuple[EventName, ...]
     width: int | None = None
     least: float = 0.0
     when: When = ()
@@ -167,7 +256,7 @@ class WeighedNegation(Generic[Condition]):
     names of a sequence and those of the others."""
 
     steps: tuple[Step[Condition], ...]
-    variable: str
+    variable: EventName
     place: int
     when: When = ()
 
@@ -177,7 +266,7 @@ class Weigh(Generic[Condition]):
     """The confidence of each row: the probability that its `events` come in this order within `width`, and
     that no event of the `negations` spoils it. Kept are those that reach `least`; `strictly`: exceed it."""
 
-    events: tuple[str, ...]
+    events: tuple[EventName, ...]
     width: int | None = None
     negations: tuple[WeighedNegation[Condition], ...] = ()
     least: float = 0.0
@@ -195,7 +284,7 @@ When = tuple[tuple[str, int], ...]
 class ColumnValue:
     """A computed column of the event that a variable is bound to; NULL where the variable is absent."""
 
-    variable: str
+    variable: EventName
     name: str
 
 
@@ -238,7 +327,7 @@ class Within:
     fit into the window: it is one of the events that the window is for.
     """
 
-    events: tuple[str, ...]
+    events: tuple[EventName, ...]
     width: int
     counted: bool = False
     member: bool = False
@@ -249,8 +338,8 @@ class BetweenGroups:
     """AND_NEG: strictly between the two groups of events, whichever comes first. Where they overlap, or one
     group has no event, there is no room."""
 
-    one: tuple[str, ...]
-    other: tuple[str, ...]
+    one: tuple[EventName, ...]
+    other: tuple[EventName, ...]
 
 
 @dataclass(frozen=True)
@@ -258,8 +347,8 @@ class Bounds:
     """Where an event may lie: it starts after the end of each of `after`, ends before the start of each of
     `before`, and keeps to each of the other limits."""
 
-    after: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
+    after: tuple[EventName, ...] = ()
+    before: tuple[EventName, ...] = ()
     within: tuple[Within, ...] = ()
     between: tuple[BetweenGroups, ...] = ()
 
@@ -286,10 +375,10 @@ class Take(Generic[Condition]):
     Each of `until` is a list of events, each the earliest after others: where all of them are there, the
     event starts no later than the last of them ends."""
 
-    variable: str
+    variable: EventName
     role: str
     bounds: Bounds = EVERYWHERE
-    differs: tuple[str, ...] = ()
+    differs: tuple[EventName, ...] = ()
     where: tuple[Condition, ...] = ()
     pick: str = ALL
     when: When = ()
@@ -301,8 +390,8 @@ class Rename:
     """What `variable` is bound to is bound to `new` from now on: branches of an OR that share an event have
     names of their own for it."""
 
-    variable: str
-    new: str
+    variable: EventName
+    new: EventName
     when: When = ()
 
 
@@ -318,7 +407,7 @@ class FilterStep(Generic[Condition]):
 class AnyBound:
     """Keep the rows in which one of the variables at least is bound."""
 
-    variables: tuple[str, ...]
+    variables: tuple[EventName, ...]
     when: When = ()
 
 
@@ -350,7 +439,7 @@ class Fold:
 
     name: str
     function: str
-    list: str
+    list: ListName
     column: str | None = None
     type: str | None = None
     registered: bool = False
@@ -367,13 +456,14 @@ class RepeatStep(Generic[Condition]):
     and the one that ends last in the last. The lists themselves are called `b`; `k.a` and `k.b`.
 
     `running` folds are those that `next` asks for, over all iterations so far; `final` ones are for the steps
-    that follow. `places` are those of other elements that they name, 2 for `b[2]`. If one of the `early`
-    conditions fails for the list of all events that could be elements, it fails for every part of it: such
-    rows are dropped before any list is put together.
+    that follow. `places` are those of other elements that they name, 2 for `b[2]`, -2 for `b[last-1]`; a plan
+    also knows the `lags` of earlier elements that are named, 2 for `b[i-2]`. If one of the `early` conditions
+    fails for the list of all events that could be elements, it fails for every part of it: such rows are
+    dropped before any list is put together.
     """
 
     variable: str
-    names: tuple[str, ...]
+    names: tuple[IterationName, ...]
     first: tuple[Step[Condition], ...]
     next: tuple[Step[Condition], ...]
     least: int = 1
@@ -382,7 +472,8 @@ class RepeatStep(Generic[Condition]):
     final: tuple[Fold, ...] = ()
     early: tuple[Condition, ...] = ()
     when: When = ()
-    places: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    lags: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -398,7 +489,7 @@ class Follow(Generic[Condition]):
     contiguous: bool = False
     running: tuple[Fold, ...] = ()
     final: tuple[Fold, ...] = ()
-    marks: tuple[tuple[str, str], ...] = ()
+    marks: tuple[tuple[str, EventName], ...] = ()
     when: When = ()
 
 
@@ -490,9 +581,10 @@ def with_inner(
 class VariableOutput:
     """A variable of the result: a struct `name` whose `fields` are (field, column of the input).
 
-    One that is `listed` is an array of such structs; with `inner` ones, of structs of structs."""
+    One that is `listed` is an array of such structs; with `inner` ones, for the variables of an iteration, of
+    structs of structs."""
 
-    variable: str
+    variable: EventName
     name: str
     fields: tuple[tuple[str, str], ...] = ()
     listed: bool = False
@@ -503,6 +595,13 @@ class VariableOutput:
         """The columns of the input that the fields are."""
         own = (column for _, column in self.fields)
         return (*own, *(column for output in self.inner for column in output.columns))
+
+    @property
+    def bound(self) -> tuple[tuple[EventName, VariableOutput], ...]:
+        """What it is made of, by the names that rows have for it."""
+        if not self.inner:
+            return ((self.variable, self),)
+        return tuple((InnerList(str(self.variable), str(one.variable)), one) for one in self.inner)
 
 
 @dataclass(frozen=True)
@@ -534,14 +633,14 @@ class PatternProgram:
     everything: bool = False
     reach: int | None = None
     looks_back: bool = True
-    leader: str | None = None
+    leader: EventName | None = None
     unique: bool = False
     collapsed: bool = False
     chunk: int | None = None
     grain: int | None = None
     nested: bool = False
     furthest: FurthestMatch | None = None
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[EventName, str], ...] = ()
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""
     clock: str = "MILLISECOND"
     """For messages: what `start` counts, a unit; or TIMESTAMP, TIMESTAMP_NTZ (microseconds), DATE (days)."""

@@ -86,7 +86,7 @@ def matches_among(match: Match, events: list[ReferenceEvent], planned: KernelPla
     run = kernel(program, way.rows_at_once, aggregates=functions_of(match))
     found = [row for batch in run(batches) for row in batch.to_pylist()]
     bindings = [
-        {output.variable: bound(output, row[output.name], events) for output in program.outputs}
+        {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
         for row in found
     ]
     return complete(planned, bindings)
@@ -101,8 +101,8 @@ def bound(output: VariableOutput, value: Any, events: Sequence[ReferenceEvent]) 
         return tuple(bound(one, element, events) for element in value)
     if output.inner:
         return {
-            inner.variable.partition(".")[2]: bound(inner, value[inner.name], events)
-            for inner in sorted(output.inner, key=lambda inner: inner.variable)
+            str(inner.variable): bound(inner, value[inner.name], events)
+            for inner in sorted(output.inner, key=lambda inner: str(inner.variable))
         }
     return events[value[NUMBER]]
 

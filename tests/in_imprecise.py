@@ -45,7 +45,7 @@ def weighed_among(match: Match, events: list[ReferenceEvent], way: Way) -> Weigh
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
     rows = [row for batch in imprecise(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
     found = [
-        ({output.variable: bound(output, row[output.name], events) for output in program.outputs}, row)
+        ({str(output.variable): bound(output, row[output.name], events) for output in program.outputs}, row)
         for row in rows
     ]
     kept = {id(binding) for binding in complete(planned, [binding for binding, _ in found])}

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from neelc.ir.expressions import Aggregate, Function
+from neelc.ir.expressions import Aggregate, Expr, Function
 from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, EventColumn, unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.plan.lists import renamed
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, matches
 from neelc.runtime.kernels.pattern_kernel import calls_of
-from neelc.runtime.program import PatternProgram, VariableOutput
+from neelc.runtime.program import EventName, PatternProgram, VariableOutput
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, is_member
@@ -60,14 +61,12 @@ def kernel_matches(
 
 def binding(program: PatternProgram, piece: Piece, row: int, events: Sequence[ReferenceEvent]) -> Binding:
     """One of the matches of a piece."""
-    return {output.variable: bound(output, piece, row, events) for output in program.outputs}
+    return {str(output.variable): bound(output, piece, row, events) for output in program.outputs}
 
 
 def bound(output: VariableOutput, piece: Piece, row: int, events: Sequence[ReferenceEvent]) -> object:
     if output.inner:
-        columns = {
-            inner.variable.partition(".")[2]: numbers(piece[inner.variable], row) for inner in output.inner
-        }
+        columns = {str(inner.variable): numbers(piece[name], row) for name, inner in output.bound}
         lengths = [len(column) for column in columns.values() if column is not None]
         return (
             tuple(
@@ -172,9 +171,13 @@ def roles(
             number
             for number, event in enumerate(events)
             if is_of_types(match, event, [role.type])
-            and all(evaluate(c, EvaluationContext({role.variable: event})) is True for c in role.conditions)
+            and all(holds_for(condition, role.variable, event) for condition in role.conditions)
         ]
         yield role.name, np.array(can, np.int64)
+
+
+def holds_for(condition: Expr, variable: EventName, event: ReferenceEvent) -> bool:
+    return evaluate(renamed(condition, variable, EVENT), EvaluationContext({EVENT: event})) is True
 
 
 def values(

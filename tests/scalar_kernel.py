@@ -19,6 +19,7 @@ from neelc.runtime.program import (
     Choose,
     ColumnValue,
     Constant,
+    EventName,
     FilterStep,
     KernelStep,
     PatternProgram,
@@ -44,7 +45,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Row:
-    bound: Mapping[str, Event]
+    bound: Mapping[EventName, Event]
     marks: Mapping[str, int]
     segment: int | None = None
 
@@ -164,7 +165,7 @@ def is_inside(event: Event, bounds: Bounds, row: Row) -> bool:
     )
 
 
-def group(variables: tuple[str, ...], row: Row) -> list[Event]:
+def group(variables: tuple[EventName, ...], row: Row) -> list[Event]:
     return [row.bound[name] for name in variables if name in row.bound]
 
 

@@ -27,7 +27,7 @@ def shape(steps: tuple[KernelStep, ...]) -> str:
     def name(step: KernelStep) -> str:
         match step:
             case Take(variable=variable):
-                return variable
+                return str(variable)
             case RepeatStep(variable=variable):
                 return f"{variable}[]"
             case Absent(inner):

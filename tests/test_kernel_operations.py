@@ -12,9 +12,18 @@ import pytest
 from neelc.ir import expressions as e
 from neelc.ir.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType
 from neelc.runtime import program as operation_names
-from neelc.runtime.kernels.events import KernelEvents, NullableArray
+from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.folding import FUNCTIONS
-from neelc.runtime.program import Absent, Apply, ColumnValue, Constant, FilterStep, PatternProgram, Value
+from neelc.runtime.program import (
+    Absent,
+    Apply,
+    ColumnValue,
+    Constant,
+    EventName,
+    FilterStep,
+    PatternProgram,
+    Value,
+)
 from neelc.runtime.reference import evaluate as reference
 from neelc.runtime.reference.functions import call
 from neelc.runtime.reference.model import EvaluationContext
@@ -81,7 +90,7 @@ def computed(
     value = Apply(operation, tuple(ColumnValue("a", str(place)) for place in range(len(kinds))), type)
     numbers = np.arange(len(table))
     with np.errstate(all="ignore"):
-        found = evaluate(value, {"a": numbers}.get, events)
+        found = evaluate(value, lambda name: numbers if name == "a" else None, events)
     values = np.broadcast_to(found.values, len(table)).tolist()
     valid = [True] * len(table) if found.valid is None else np.broadcast_to(found.valid, len(table)).tolist()
     return [one if known else None for one, known in zip(values, valid, strict=True)]
@@ -185,7 +194,11 @@ def test_absent_events_agree_with_all() -> None:
     id = NullableArray(np.array([1, 1, 2, 0]), np.array([True, True, True, False]))
     times = np.arange(4)
     events = KernelEvents(times, times, times * 0, {}, {"id": id}, (times[:1], times[:1]))
-    lookup = {"a": np.array([0, 0, -1, 0, 3, -1]), "b": np.array([1, 2, 2, -1, 0, 3])}.get
+    bound: dict[EventName, Numbers] = {
+        "a": np.array([0, 0, -1, 0, 3, -1]),
+        "b": np.array([1, 2, 2, -1, 0, 3]),
+    }
+    lookup = bound.get
     agree: Value = Apply("agrees", (ColumnValue("a", "id"), ColumnValue("b", "id")))
     assert holds(agree, lookup, events, 6).tolist() == [True, False, True, True, False, True]
     absent: Value = Apply("agrees", (ColumnValue("a", "id"), ColumnValue("c", "id")))

@@ -14,7 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from neelc.runtime.kernels.events import KernelEvents, Numbers
-from neelc.runtime.program import ALL, KernelStep, PatternProgram, Present, RepeatStep, Take, Value
+from neelc.runtime.program import (
+    ALL,
+    EventName,
+    KernelStep,
+    PatternProgram,
+    Present,
+    RepeatStep,
+    Take,
+    Value,
+    base_of,
+)
 
 LONGEST_LIST = 8
 """Lists of more elements are not counted: what is counted is a lower bound anyway."""
@@ -26,7 +36,7 @@ FAR = 2**62
 class Link:
     """An event of the chain, or a list of `least` to `most` of them."""
 
-    variable: str
+    variable: EventName
     role: str
     least: int = 1
     most: int = 1
@@ -133,7 +143,7 @@ def chain_of(program: PatternProgram) -> LinkChain | None:
     return LinkChain(tuple(links), min(widths, default=None)) if links else None
 
 
-def _only_prunes(step: Present[Value], named: set[str]) -> bool:
+def _only_prunes(step: Present[Value], named: set[EventName]) -> bool:
     """Whether a check looks for nothing but events that are taken later: it drops rows early, no matches."""
     return not step.when and all(isinstance(one, Take) and one.variable in named for one in step.steps)
 
@@ -157,7 +167,7 @@ def _is_bare(take: Take[Value]) -> bool:
     return not any(asked) and take.pick == ALL
 
 
-def _place(take: Take[Value], links: list[Link], variable: str) -> int | None:
+def _place(take: Take[Value], links: list[Link], variable: EventName) -> int | None:
     """Where an event stands in the chain; None if that is not clear."""
     places = {link.variable: place for place, link in enumerate(links)}
     after = [places.get(name) for name in _others(take.bounds.after, variable)]
@@ -167,9 +177,9 @@ def _place(take: Take[Value], links: list[Link], variable: str) -> int | None:
     return low if low == high else None
 
 
-def _others(names: tuple[str, ...], variable: str) -> Iterator[str]:
+def _others(names: tuple[EventName, ...], variable: EventName) -> Iterator[EventName]:
     """The variables that bounds name; of a list its ends stand for it."""
     for name in names:
-        plain = name.removesuffix("[last]").removesuffix("[1]")
-        if plain != variable:
-            yield plain
+        base = base_of(name)
+        if base != variable:
+            yield base

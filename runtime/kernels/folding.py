@@ -17,7 +17,7 @@ from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.kernels.taking import KernelSearch
-from neelc.runtime.program import EachElement, Fold, KernelStep, Value
+from neelc.runtime.program import EachElement, EventName, Fold, IterationName, KernelStep, Value
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.arithmetic import Array, less
 
@@ -189,7 +189,7 @@ def each_element(
     search: KernelSearch, step: EachElement[Value], frontier: Frontier, run: Run
 ) -> Iterator[Frontier]:
     """The rows that are kept, in as many pieces as their elements take room for."""
-    lists = frontier.lists.get(_list_of(step, step.names[0]))
+    lists = frontier.lists.get(step.names[0].events)
     if lists is None:
         yield frontier
         return
@@ -204,7 +204,7 @@ def each_element(
 
 
 def _kept(search: KernelSearch, step: EachElement[Value], frontier: Frontier, run: Run) -> Truths:
-    lists = frontier.lists[_list_of(step, step.names[0])]
+    lists = frontier.lists[step.names[0].events]
     row, place = lists.row_and_place()
     number = place - lists.begin[row]
     last = lists.length[row] - step.unfinished
@@ -228,24 +228,20 @@ def _kept(search: KernelSearch, step: EachElement[Value], frontier: Frontier, ru
 
 def _seen(
     step: EachElement[Value], frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
-) -> Iterator[tuple[str, Numbers]]:
+) -> Iterator[tuple[EventName, Numbers]]:
     """The names of each element, and of its neighbours, as far as the steps ask for them."""
-    lists = {name: frontier.lists[_list_of(step, name)] for name in step.names}
+    lists = {name: frontier.lists[name.events] for name in step.names}
     asked = mentions.of_steps(step.steps)
     for name, found in lists.items():
         yield name, _at(found, row, number)
-        start, end = f"{step.variable}[i-", "]" + name.removeprefix(f"{step.variable}[i]")
         for other in asked:
-            back = other.removeprefix(start).removesuffix(end)
-            if other == f"{start}{back}{end}" and back.isdigit():
-                yield other, _at(found, row, number - int(back))
-    for place, offset, times, is_better in (
-        ("i-1", -1, events.end, np.greater),
-        ("i+1", 1, events.start, np.less),
-    ):
-        if f"{step.variable}[{place}]" in asked:
-            around = [_at(found, row, number + offset) for found in lists.values()]
-            yield f"{step.variable}[{place}]", outermost(around, times, is_better)
+            if isinstance(other, IterationName) and other.lag > 0 and replace(other, lag=0) == name:
+                yield other, _at(found, row, number - other.lag)
+    for lag, times, is_better in ((1, events.end, np.greater), (-1, events.start, np.less)):
+        neighbour = IterationName(step.variable, lag=lag)
+        if neighbour in asked:
+            around = [_at(found, row, number - lag) for found in lists.values()]
+            yield neighbour, outermost(around, times, is_better)
 
 
 def _running(
@@ -255,12 +251,14 @@ def _running(
     found: dict[str, NullableArray] = {}
     for fold in step.running:
         # Iterations are counted by any of the lists that they fill.
-        lists = frontier.lists.get(fold.list, frontier.lists[_list_of(step, step.names[0])])
+        lists = frontier.lists.get(fold.list, frontier.lists[step.names[0].events])
         found[fold.name] = folded(fold, EventLists(lists.pool, lists.begin[row], number), events)
     return found
 
 
-def _choices(step: EachElement[Value], variables: Mapping[str, Numbers], rows: int) -> dict[str, Numbers]:
+def _choices(
+    step: EachElement[Value], variables: Mapping[EventName, Numbers], rows: int
+) -> dict[str, Numbers]:
     found: dict[str, Numbers] = {}
     for mark, choice, names in step.marks:
         there = np.zeros(rows, bool)
@@ -274,10 +272,6 @@ def _at(lists: EventLists, row: Numbers, number: Numbers) -> Numbers:
     """The elements with some numbers; -1 where there is none."""
     inside = (number >= 0) & (number < lists.length[row])
     return np.where(inside, lists.pool[np.where(inside, lists.begin[row] + number, 0)], -1)
-
-
-def _list_of(step: EachElement[Value], name: str) -> str:
-    return step.variable + name.removeprefix(f"{step.variable}[i]")
 
 
 def outermost(bound: list[Numbers], times: Numbers, is_better: np.ufunc) -> Numbers:

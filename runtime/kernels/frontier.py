@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
-from neelc.runtime.program import When
+from neelc.runtime.program import EventName, ListName, When
 from neelc.runtime.values.arithmetic import is_valid
 
 # Rows that occur more than once.
@@ -104,16 +104,16 @@ class EventLists:
             return np.full(len(self), -1)
         return np.where(inside, self.pool[np.where(inside, self.begin + place, 0)], -1)
 
-    def at_place(self, place: str) -> Numbers:
-        """The element that a name means: 2, `last-1`; -1 where there is none.
+    def at_place(self, place: int) -> Numbers:
+        """The element that a name means: 2, or -2 for `last-1`; -1 where there is none.
 
         >>> lists = EventLists(np.array([7, 8, 9]), np.array([0, 2]), np.array([2, 1]))
-        >>> lists.at_place("2").tolist(), lists.at_place("last-1").tolist()
+        >>> lists.at_place(2).tolist(), lists.at_place(-2).tolist()
         ([8, -1], [7, -1])
         """
-        if place.isdigit():
-            return self.at(int(place) - 1)
-        number = self.length - 1 - int(place.removeprefix("last-"))
+        if place > 0:
+            return self.at(place - 1)
+        number = self.length + place
         if not len(self.pool):
             return np.full(len(self), -1)
         return np.where(number >= 0, self.pool[np.where(number >= 0, self.begin + number, 0)], -1)
@@ -172,11 +172,11 @@ class Frontier:
     that closures bind, `totals` what was computed of them.
     """
 
-    variables: Mapping[str, Numbers]
+    variables: Mapping[EventName, Numbers]
     marks: Mapping[str, Numbers]
     segment: Numbers
     choices: Mapping[str, int] = field(default_factory=dict)
-    lists: Mapping[str, EventLists] = field(default_factory=dict)
+    lists: Mapping[ListName, EventLists] = field(default_factory=dict)
     totals: Mapping[str, NullableArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -192,7 +192,7 @@ class Frontier:
             {name: chosen(column, rows) for name, column in self.totals.items()},
         )
 
-    def only(self, names: Collection[str]) -> Frontier:
+    def only(self, names: Collection[EventName]) -> Frontier:
         """Without the other variables, lists and marks."""
         return Frontier(
             {name: column for name, column in self.variables.items() if name in names},
@@ -203,10 +203,10 @@ class Frontier:
             {name: column for name, column in self.totals.items() if name in names},
         )
 
-    def bound(self, variable: str, numbers: Numbers, segment: Numbers) -> Frontier:
+    def bound(self, variable: EventName, numbers: Numbers, segment: Numbers) -> Frontier:
         return replace(self, variables={**self.variables, variable: numbers}, segment=segment)
 
-    def renamed(self, variable: str, new: str) -> Frontier:
+    def renamed(self, variable: EventName, new: EventName) -> Frontier:
         numbers = {name: column for name, column in self.variables.items() if name not in (variable, new)}
         found = self.variables.get(variable)
         return replace(self, variables=numbers if found is None else {**numbers, new: found})
@@ -284,7 +284,7 @@ def concerned(frontier: Frontier, when: When) -> Truths | bool:
     return rows
 
 
-def any_bound(frontier: Frontier, variables: Iterable[str]) -> Truths:
+def any_bound(frontier: Frontier, variables: Iterable[EventName]) -> Truths:
     """The rows in which one of the variables has an event."""
     rows = np.zeros(len(frontier), bool)
     for variable in variables:

@@ -13,13 +13,20 @@ from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier, any_bound, distinct, joined, none, root
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import KernelSearch, groups
-from neelc.runtime.program import FurthestMatch, PatternProgram, VariableOutput
+from neelc.runtime.program import (
+    ElementName,
+    EventName,
+    FurthestMatch,
+    InnerList,
+    PatternProgram,
+    VariableOutput,
+)
 from neelc.runtime.values.operations import check
 from neelc.runtime.values.order import Place, place_of
 
 # Matches with the same single events as one, with the events of all their lists, SASE++'s format.
 
-Piece = Mapping[str, Numbers | EventLists]
+Piece = Mapping[EventName, Numbers | EventLists]
 
 # When so many rows have come they are made one, again and again.
 
@@ -84,15 +91,15 @@ ABSENT, BEYOND = np.iinfo(np.int64).min + 1, np.iinfo(np.int64).min
 class Leaf:
     """A column of matches, and the columns of its events whose values are compared."""
 
-    variable: str
+    variable: EventName
     compared: tuple[str, ...] = ()
 
 
 def leaves_of(outputs: Sequence[VariableOutput], asked: FurthestMatch) -> tuple[Leaf, ...]:
     """All columns of matches; those of a closure of a composite by the names of its variables."""
     compared = dict(asked.compared)
-    inner = (sorted(output.inner, key=lambda one: one.variable) or [output] for output in outputs)
-    return tuple(Leaf(one.variable, compared.get(one.variable, ())) for ones in inner for one in ones)
+    names = (name for output in outputs for name in sorted((name for name, _ in output.bound), key=str))
+    return tuple(Leaf(name, compared.get(name, ())) for name in names)
 
 
 def preferred(group: Numbers, piece: Piece, leaves: Sequence[Leaf], events: KernelEvents) -> Numbers:
@@ -228,7 +235,7 @@ def _united_columns(pieces: Sequence[Piece]) -> Piece:
     return {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def _taken(piece: Piece, rows: Numbers) -> dict[str, Numbers | EventLists]:
+def _taken(piece: Piece, rows: Numbers) -> dict[EventName, Numbers | EventLists]:
     return {
         name: column.take(rows) if isinstance(column, EventLists) else column[rows]
         for name, column in piece.items()
@@ -318,7 +325,7 @@ def _moved(column: Numbers | EventLists, begin: int) -> Numbers | EventLists:
 def _owned_pieces(search: KernelSearch) -> Iterator[Piece]:
     outputs = search.program.outputs
     # The first event of a list stands for it: none of the others is earlier.
-    members = {f"{output.variable}[1]" if output.listed else output.variable for output in outputs}
+    members = {ElementName(str(one.variable), 1) if one.listed else one.variable for one in outputs}
     for frontier in run(search, search.program.steps, root()):
         owned = _owned(search, frontier.only(members))
         rows = frontier if owned.all() else frontier.take(owned)
@@ -328,13 +335,13 @@ def _owned_pieces(search: KernelSearch) -> Iterator[Piece]:
 
 def columns_of(
     outputs: tuple[VariableOutput, ...], rows: Frontier
-) -> Iterator[tuple[str, Numbers | EventLists]]:
+) -> Iterator[tuple[EventName, Numbers | EventLists]]:
     for output in outputs:
-        for one in output.inner or (output,):
-            if output.listed:
-                yield one.variable, rows.lists.get(one.variable) or none(len(rows))
+        for name, _ in output.bound:
+            if output.listed and isinstance(name, str | InnerList):
+                yield name, rows.lists.get(name) or none(len(rows))
             else:
-                yield one.variable, rows.variables.get(one.variable, np.full(len(rows), -1))
+                yield name, rows.variables.get(name, np.full(len(rows), -1))
 
 
 def _owned(search: KernelSearch, frontier: Frontier) -> Truths:

@@ -12,6 +12,7 @@ from neelc.runtime.program import (
     Bounds,
     ColumnValue,
     EachElement,
+    EventName,
     FilterStep,
     Fold,
     Follow,
@@ -29,7 +30,7 @@ from neelc.runtime.program import (
 )
 
 
-def of_value(value: Value) -> Iterator[str]:
+def of_value(value: Value) -> Iterator[EventName]:
     match value:
         case ColumnValue(variable):
             yield variable
@@ -40,7 +41,7 @@ def of_value(value: Value) -> Iterator[str]:
                 yield from of_value(operand)
 
 
-def of_bounds(bounds: Bounds) -> Iterator[str]:
+def of_bounds(bounds: Bounds) -> Iterator[EventName]:
     yield from bounds.after
     yield from bounds.before
     for within in bounds.within:
@@ -51,7 +52,7 @@ def of_bounds(bounds: Bounds) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def of_steps(steps: tuple[KernelStep, ...]) -> frozenset[str]:
+def of_steps(steps: tuple[KernelStep, ...]) -> frozenset[EventName]:
     """What the steps read: variables and marks.
 
     >>> sorted(of_steps((Take("x", "A", Bounds(after=("a",)), when=(("m", 1),)),)))
@@ -60,7 +61,7 @@ def of_steps(steps: tuple[KernelStep, ...]) -> frozenset[str]:
     return frozenset(name for step in steps for name in _of_step(step))
 
 
-def _of_step(step: KernelStep) -> Iterator[str]:
+def _of_step(step: KernelStep) -> Iterator[EventName]:
     yield from (mark for mark, _ in step.when)
     match step:
         case Take():
@@ -91,7 +92,7 @@ def _of_step(step: KernelStep) -> Iterator[str]:
                 yield from (mark for mark, _ in negation.when)
                 yield from of_steps(negation.steps)
         case EachElement(variable, names, steps):
-            yield from (variable + name.removeprefix(f"{variable}[i]") for name in names)
+            yield from (name.events for name in names)
             yield from (fold.list for fold in step.running)
             yield from of_steps(steps)
 

@@ -112,7 +112,7 @@ def _batch(schema: pa.Schema, program: PatternProgram, columns: Columns, matches
     greatest = np.full(count_of(matches), FIRST_TIME, dtype=np.int64)
     arrays: list[pa.Array] = []
     for output in program.outputs:
-        found = [matches[one.variable] for one in output.inner or (output,)]
+        found = [matches[name] for name, _ in output.bound]
         for column in found:
             _widen(least, greatest, column, columns)
         if output.name:

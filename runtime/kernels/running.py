@@ -12,7 +12,7 @@ import numpy as np
 from neelc.runtime.failures import MAX_LISTS, KernelError
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.confidence.confidence import likely, weigh
-from neelc.runtime.kernels.events import Truths
+from neelc.runtime.kernels.events import Numbers, Truths
 from neelc.runtime.kernels.folding import each_element, folded, outermost
 from neelc.runtime.kernels.frontier import (
     EventLists,
@@ -33,6 +33,8 @@ from neelc.runtime.program import (
     AnyBound,
     Choose,
     EachElement,
+    ElementName,
+    EventName,
     FilterStep,
     Fold,
     Follow,
@@ -44,6 +46,7 @@ from neelc.runtime.program import (
     Take,
     Value,
     Weigh,
+    is_composite,
 )
 from neelc.runtime.values.operations import holds, seen
 
@@ -122,7 +125,7 @@ MOST_LISTS = 500_000_000
 def repeat(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with each of their lists, in pieces."""
     frontier = _promising(search, step, frontier, run)
-    lists = {list_of(step, name): empty(len(frontier)) for name in step.names}
+    lists = {name.events: empty(len(frontier)) for name in step.names}
     pending: list[Iterator[Frontier]] = [iter([replace(frontier, lists={**frontier.lists, **lists})])]
     while pending:
         piece = next(pending[-1], None)
@@ -168,25 +171,6 @@ def _promising(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier
     return frontier.take(kept)
 
 
-def list_of(step: RepeatStep[Value], name: str) -> str:
-    """The list that a name of an iteration belongs to.
-
-    >>> pairs = RepeatStep("k", ("k[i].a", "k[i].b"), (), ())
-    >>> list_of(pairs, "k[i].b"), list_of(RepeatStep("b", ("b[i]",), (), ()), "b[i]")
-    ('k.b', 'b')
-    """
-    return step.variable + name.removeprefix(f"{step.variable}[i]")
-
-
-def placed(step: RepeatStep[Value], name: str, place: str) -> str:
-    """The same of another iteration.
-
-    >>> placed(RepeatStep("k", ("k[i].a",), (), ()), "k[i].a", "last")
-    'k[last].a'
-    """
-    return f"{step.variable}[{place}]" + name.removeprefix(f"{step.variable}[i]")
-
-
 def _iterated(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, count: int) -> Frontier:
     """The rows after iteration number `count`: what it has bound is the last element, and the one before the
     next."""
@@ -194,14 +178,16 @@ def _iterated(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier,
     lists, variables = dict(frontier.lists), dict(frontier.variables)
     for name, numbers in bound.items():
         variables.pop(name, None)
-        if list_of(step, name) in lists:
-            lists[list_of(step, name)] = lists[list_of(step, name)].appended(numbers, count - 1)
-        for place in ("i-1", "last", *(("1",) if count == 1 else ())):
-            variables[placed(step, name, place)] = numbers
-    if len(bound) > 1 or step.names[0] != f"{step.variable}[i]":
+        if name.events in lists:
+            lists[name.events] = lists[name.events].appended(numbers, count - 1)
+        variables[replace(name, lag=1)] = variables[name.at(-1)] = numbers
         if count == 1:
-            variables[f"{step.variable}[1]"] = outermost(list(bound.values()), search.events.start, np.less)
-        variables[f"{step.variable}[last]"] = outermost(list(bound.values()), search.events.end, np.greater)
+            variables[name.at(1)] = numbers
+    if is_composite(step.names):
+        events, ends = search.events, list(bound.values())
+        if count == 1:
+            variables[ElementName(step.variable, 1)] = outermost(ends, events.start, np.less)
+        variables[ElementName(step.variable, -1)] = outermost(ends, events.end, np.greater)
     # The next iteration makes its own choices.
     made = choices((*step.first, *step.next))
     return replace(
@@ -221,17 +207,18 @@ def choices(steps: tuple[KernelStep, ...]) -> frozenset[str]:
 
 def _complete(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, count: int) -> Frontier:
     """Rows whose list is complete."""
-    gone = {placed(step, name, "i-1") for name in step.names} | {fold.name for fold in step.running}
+    before = {replace(name, lag=1) for name in step.names}
+    folds = {fold.name for fold in step.running}
     kept = replace(
         frontier,
-        variables={name: numbers for name, numbers in frontier.variables.items() if name not in gone},
-        totals={name: total for name, total in frontier.totals.items() if name not in gone},
+        variables={name: numbers for name, numbers in frontier.variables.items() if name not in before},
+        totals={name: total for name, total in frontier.totals.items() if name not in folds},
     )
-    named = {
-        placed(step, name, place): frontier.lists[list_of(step, name)].at_place(place)
+    named: dict[EventName, Numbers] = {
+        name.at(place): frontier.lists[name.events].at_place(place)
         for name in step.names
         for place in step.places
-        if list_of(step, name) in frontier.lists
+        if name.events in frontier.lists
     }
     kept = replace(kept, variables={**kept.variables, **named})
     return _folded(search, step, step.final, kept)
@@ -243,7 +230,7 @@ def _folded(
     if not folds:
         return frontier
     # Iterations are counted by any of the lists that they fill.
-    counted = frontier.lists[list_of(step, step.names[0])]
+    counted = frontier.lists[step.names[0].events]
     totals = {
         fold.name: folded(fold, frontier.lists.get(fold.list, counted), search.events) for fold in folds
     }

@@ -20,6 +20,8 @@ from neelc.runtime.program import (
     BetweenGroups,
     Bounds,
     ColumnValue,
+    EventName,
+    InnerList,
     PatternProgram,
     Take,
     Value,
@@ -200,7 +202,7 @@ def _gap(between: BetweenGroups, frontier: Frontier, axis: Axis) -> Room:
     return Room(start + 1, end - 1)
 
 
-def latest(variables: tuple[str, ...], frontier: Frontier, axis: Axis) -> Numbers:
+def latest(variables: tuple[EventName, ...], frontier: Frontier, axis: Axis) -> Numbers:
     """The latest end of the events of a group, -FAR where it has none."""
     result = np.full(len(frontier), -FAR)
     for numbers in _bound(variables, frontier):
@@ -208,7 +210,7 @@ def latest(variables: tuple[str, ...], frontier: Frontier, axis: Axis) -> Number
     return result
 
 
-def earliest(variables: tuple[str, ...], frontier: Frontier, axis: Axis) -> Numbers:
+def earliest(variables: tuple[EventName, ...], frontier: Frontier, axis: Axis) -> Numbers:
     """The earliest start of the events of a group, FAR where it has none."""
     result = np.full(len(frontier), FAR)
     for numbers in _bound(variables, frontier):
@@ -216,7 +218,7 @@ def earliest(variables: tuple[str, ...], frontier: Frontier, axis: Axis) -> Numb
     return result
 
 
-def _bound(variables: tuple[str, ...], frontier: Frontier) -> list[Numbers]:
+def _bound(variables: tuple[EventName, ...], frontier: Frontier) -> list[Numbers]:
     return [frontier.variables[name] for name in variables if name in frontier.variables]
 
 
@@ -455,7 +457,7 @@ class Candidates:
             if name in self.frontier.variables:
                 other = self.frontier.variables[name][row]
                 row, place = _kept(row, place, other != self.players.numbers[place])
-            if name in self.frontier.lists:
+            if isinstance(name, str | InnerList) and name in self.frontier.lists:
                 used = contains(self.frontier.lists[name], row, self.players.numbers[place])
                 row, place = _kept(row, place, ~used)
         for condition in self.joint:
@@ -463,10 +465,10 @@ class Candidates:
         return row, place
 
     def _holds(self, condition: Value, row: Numbers, place: Numbers) -> Truths:
-        def lookup(name: str) -> Numbers | NullableArray | None:
+        def lookup(name: EventName) -> Numbers | NullableArray | None:
             if name == self.step.variable:
                 return self.players.numbers[place]
-            if name in self.frontier.totals:
+            if isinstance(name, str) and name in self.frontier.totals:
                 return chosen(self.frontier.totals[name], row)
             column = self.frontier.variables.get(name)
             return None if column is None else column[row]

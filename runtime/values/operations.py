@@ -10,11 +10,20 @@ import numpy as np
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier
-from neelc.runtime.program import Apply, ColumnValue, Constant, PatternProgram, Total, Value, conditions
+from neelc.runtime.program import (
+    Apply,
+    ColumnValue,
+    Constant,
+    EventName,
+    PatternProgram,
+    Total,
+    Value,
+    conditions,
+)
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values import arithmetic as logic
 
-Lookup = Callable[[str], Numbers | NullableArray | None]
+Lookup = Callable[[EventName], Numbers | NullableArray | None]
 """A variable -> its event in each row, -1 where it is absent; None: in all rows. The name of a fold -> what
 was computed."""
 
@@ -126,10 +135,16 @@ def evaluate(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArra
 
 def seen(frontier: Frontier) -> Lookup:
     """What the rows of a table have."""
-    return lambda name: frontier.totals[name] if name in frontier.totals else frontier.variables.get(name)
+
+    def lookup(name: EventName) -> Numbers | NullableArray | None:
+        if isinstance(name, str) and name in frontier.totals:
+            return frontier.totals[name]
+        return frontier.variables.get(name)
+
+    return lookup
 
 
-def _numbers(variable: str, lookup: Lookup) -> Numbers | None:
+def _numbers(variable: EventName, lookup: Lookup) -> Numbers | None:
     found = lookup(variable)
     assert not isinstance(found, NullableArray), "a variable has events"
     return found

@@ -32,7 +32,8 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import renamed, width_of
+from neelc.pattern.plan.columns import width_of
+from neelc.pattern.plan.lists import renamed
 from neelc.runtime.kernels.snapshots.program import DISTINCT, LIST, SnapshotAggregate
 from neelc.scalar.type_of import type_of
 

@@ -17,10 +17,12 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import RowVariable
 from neelc.ir.types import DOUBLE, FLOAT
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, renamed, width_of
+from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, width_of
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
+from neelc.pattern.plan.lists import renamed
 from neelc.runtime.kernels.sequential import program as p
 from neelc.runtime.kernels.sequential.program import SymbolAutomaton
+from neelc.runtime.program import EventName
 
 # From a pattern over symbols to a deterministic automaton.
 #
@@ -213,7 +215,7 @@ class _Planner:
                 f"a pattern with more than {MOST_SYMBOLS} symbols", self.query.pattern.span
             )
         lasts = [f"{p.LAST}{number}" for number in range(len(self.names))]
-        variables: dict[str, tuple[str, ...]] = dict.fromkeys((ROW, p.CURRENT, p.PREVIOUS, *lasts), ())
+        variables: dict[EventName, tuple[str, ...]] = dict.fromkeys((ROW, p.CURRENT, p.PREVIOUS, *lasts), ())
         self.columns = EventColumns(variables, names={*RESERVED, p.TIME, p.BITS})
         self.values = KernelValues(self.columns, frozenset((p.PREVIOUS, *lasts)))
 

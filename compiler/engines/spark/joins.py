@@ -19,7 +19,17 @@ from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.join_plan import JoinPlan, alternatives
 from neelc.pattern.plan.steps import PlanStep, names_of_step
-from neelc.runtime.program import Absent, BetweenGroups, Bounds, FilterStep, Present, Rename, Take, Within
+from neelc.runtime.program import (
+    Absent,
+    BetweenGroups,
+    Bounds,
+    EventName,
+    FilterStep,
+    Present,
+    Rename,
+    Take,
+    Within,
+)
 from neelc.scalar.operators import is_orderable
 from neelc.scalar.spark.expressions import floor_divided, sql
 from neelc.scalar.spark.trees import alias, field, identifier, spark_type
@@ -35,17 +45,17 @@ class JoinNaming:
     `fields` gives the field of a reference.
     """
 
-    events: Mapping[str, str]
-    field: Callable[[Expr, str], str]
+    events: Mapping[EventName, str]
+    field: Callable[[Expr, EventName], str]
     lasting: bool
 
-    def start(self, variable: str) -> str:
+    def start(self, variable: EventName) -> str:
         return f"{self.events[variable]}.start"
 
-    def end(self, variable: str) -> str:
+    def end(self, variable: EventName) -> str:
         return f"{self.events[variable]}.{'`end`' if self.lasting else 'start'}"
 
-    def bound(self, names: tuple[str, ...]) -> list[str]:
+    def bound(self, names: tuple[EventName, ...]) -> list[EventName]:
         return [name for name in names if name in self.events]
 
     def sql(self, expression: Expr) -> str:
@@ -69,7 +79,7 @@ def conditions(take: Take[Expr], naming: JoinNaming) -> Iterator[str]:
     yield from (f"({naming.sql(condition)})" for condition in take.where)
 
 
-def bounds(variable: str, limits: Bounds, naming: JoinNaming) -> Iterator[str]:
+def bounds(variable: EventName, limits: Bounds, naming: JoinNaming) -> Iterator[str]:
     start, end = naming.start(variable), naming.end(variable)
     yield from (f"{start} > {naming.end(other)}" for other in naming.bound(limits.after))
     yield from (f"{end} < {naming.start(other)}" for other in naming.bound(limits.before))
@@ -79,7 +89,7 @@ def bounds(variable: str, limits: Bounds, naming: JoinNaming) -> Iterator[str]:
         yield _between(start, end, between, naming)
 
 
-def _within(variable: str, window: Within, naming: JoinNaming) -> Iterator[str]:
+def _within(variable: EventName, window: Within, naming: JoinNaming) -> Iterator[str]:
     others = naming.bound(window.events)
     event = naming.events[variable]
     first, last = ("first", "beyond") if window.counted else ("start", "`end`" if naming.lasting else "start")
@@ -98,7 +108,7 @@ def _between(start: str, end: str, between: BetweenGroups, naming: JoinNaming) -
     if not one or not other:
         return "FALSE"
 
-    def extent(names: list[str]) -> tuple[str, str]:
+    def extent(names: list[EventName]) -> tuple[str, str]:
         starts, ends = [naming.start(n) for n in names], [naming.end(n) for n in names]
         return least("least", starts), least("greatest", ends)
 
@@ -123,7 +133,7 @@ class PartialRelation:
     """A relation of partial matches: the keys, and a struct for each variable in `variables`."""
 
     name: str
-    variables: tuple[str, ...]
+    variables: tuple[EventName, ...]
 
 
 @dataclass
@@ -149,10 +159,10 @@ class JoinBuilder:
         """The keys as columns, of a relation with a name or of the only one."""
         return tuple((identifier(key.name, of), key.name) for key in self.planned.keys)
 
-    def column(self, variable: str) -> str:
+    def column(self, variable: EventName) -> str:
         return self.planned.structs[variable]
 
-    def naming(self, partial: PartialRelation, side: str, new: str | None = None) -> JoinNaming:
+    def naming(self, partial: PartialRelation, side: str, new: EventName | None = None) -> JoinNaming:
         prefix = f"{side}." if side else ""
         events = {name: f"{prefix}{self.column(name)}" for name in partial.variables}
         if new is not None:
@@ -215,7 +225,7 @@ def complete(joining: JoinBuilder, partial: PartialRelation) -> str:
     return joining.let("matches", SelectColumns(partial.name, tuple(items)), "Complete matches.")
 
 
-def _struct_type(joining: JoinBuilder, variable: str) -> str:
+def _struct_type(joining: JoinBuilder, variable: EventName) -> str:
     fields = [(name, kind) for name, _, kind in joining.planned.fields(variable)]
     return "STRUCT<" + ", ".join(f"{alias(name)}: {kind}" for name, kind in fields) + ">"
 
@@ -273,7 +283,9 @@ def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[P
     return partial
 
 
-def _rename(joining: JoinBuilder, partial: PartialRelation, variable: str, new: str) -> PartialRelation:
+def _rename(
+    joining: JoinBuilder, partial: PartialRelation, variable: EventName, new: EventName
+) -> PartialRelation:
     """The struct of one variable as that of another; it has the fields that the other one needs."""
     old, column = joining.column(variable), joining.column(new)
     fields = ", ".join(f"'{name}', {field(old, name)}" for name, _, _ in joining.planned.fields(new))
@@ -284,7 +296,7 @@ def _rename(joining: JoinBuilder, partial: PartialRelation, variable: str, new: 
     return PartialRelation(name, (*others, new))
 
 
-def _events_of(joining: JoinBuilder, variable: str, role: str, anchored: bool) -> str:
+def _events_of(joining: JoinBuilder, variable: EventName, role: str, anchored: bool) -> str:
     """Events that can play a role, as a struct with the fields that are used of the variable."""
     fields = joining.planned.fields(variable)
     key = (role, tuple(name for name, _, _ in fields) + (("bucket",) if anchored else ()))
@@ -385,9 +397,11 @@ def _check(
         )
     hit = hits[0] if len(hits) == 1 else joining.let("hits", Union(tuple(hits)))
     same = [f"m.{key} <=> h.{key}" for key in joining.keys]
-    for name in outer:
-        column = joining.column(name)
-        same += [f"{field(f'm.{column}', one)} <=> {field(f'h.{column}', one)}" for one, _, _ in fields[name]]
+    for variable in outer:
+        column = joining.column(variable)
+        same += [
+            f"{field(f'm.{column}', one)} <=> {field(f'h.{column}', one)}" for one, _, _ in fields[variable]
+        ]
     joined = Join((partial.name, "m"), (hit, "h"), " AND ".join(same), kind)
     return replace(partial, name=joining.let("checked", joined, _what(step)))
 

@@ -47,6 +47,7 @@ from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, Array, DataType
 from neelc.pattern.plan import lists as list_names
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import START, closures_of
+from neelc.runtime.program import EventName
 from neelc.runtime.reference.question import condition
 from neelc.runtime.reference.results import is_over_matches
 from neelc.scalar.spark import trees as literals
@@ -94,7 +95,7 @@ class MatchLayout:
     struct: Callable[[str], str]
     field_of: Field
     inner: InnerField
-    absent: frozenset[str] = frozenset()
+    absent: frozenset[EventName] = frozenset()
     closures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def event(self, reference: EventRef, current: CurrentIndex | None = None) -> str:
@@ -707,7 +708,7 @@ class MatchRelation:
     unit: str
     struct: Callable[[str], str]
     field: Field
-    absent: frozenset[str]
+    absent: frozenset[EventName]
     inner: InnerField = no_inner
     weighed: bool = False
     called: Columns = dataclasses.field(default_factory=dict)

@@ -14,10 +14,12 @@ from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.program import Clock, Column, Match, Member, Stream
 from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn, renamed
+from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn
 from neelc.pattern.plan.kernel_plan import KeyColumn
+from neelc.pattern.plan.lists import renamed
 from neelc.pattern.plan.steps import Role
 from neelc.runtime.kernels.snapshots.program import FOREVER
+from neelc.runtime.program import EventName
 from neelc.scalar.spark.expressions import as_number, as_time, sql, with_room
 from neelc.scalar.spark.trees import identifier, literal, spark_type
 from neelc.scalar.type_of import DATETIMES
@@ -287,7 +289,7 @@ class _Events:
         """Equal numbers must be equal as keys: zero has two forms, and NaN many."""
         return f"nanvl({text} + 0.0D, double('NaN'))" if type in (FLOAT, DOUBLE) else text
 
-    def sql(self, expression: Expr, variable: str) -> str:
+    def sql(self, expression: Expr, variable: EventName) -> str:
         return sql(renamed(expression, variable, EVENT), self._reference)
 
     @cached_property

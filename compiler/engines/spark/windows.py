@@ -31,7 +31,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.join_plan import JoinPlan, alternatives
 from neelc.pattern.plan.match_to_plan import CONTIGUITY
 from neelc.pattern.plan.steps import PlanStep
-from neelc.runtime.program import Absent, Bounds, Present, Take
+from neelc.runtime.program import Absent, Bounds, EventName, Present, Take
 from neelc.scalar.operators import is_orderable
 
 
@@ -89,7 +89,7 @@ def _chain(joining: JoinBuilder, steps: Sequence[PlanStep]) -> PartialRelation:
     chains = joining.let(
         "chains", Extend(instants, following), "Beside them, those of the instants that follow."
     )
-    variables: tuple[str, ...] = ()
+    variables: tuple[EventName, ...] = ()
     for number, take in enumerate(takes):
         chains = _spread(joining, chains, take, number, takes, variables)
         variables = (*variables, take.variable)
@@ -124,7 +124,7 @@ def _spread(
     take: Take[Expr],
     number: int,
     takes: Sequence[Take[Expr]],
-    variables: tuple[str, ...],
+    variables: tuple[EventName, ...],
 ) -> str:
     """One row for each event of an instant that can play its role and fits to those before it."""
     events = "events" if number == 0 else f"events_{number}"
@@ -185,7 +185,7 @@ def _count(joining: JoinBuilder, take: Take[Expr], check: Absent[Expr] | Present
     return f"count(IF({_bit(joining, sought.role)}, 1, NULL)) {_over(joining, frame)}{itself}"
 
 
-def _frame(bounds: Bounds, variable: str) -> tuple[str, str]:
+def _frame(bounds: Bounds, variable: EventName) -> tuple[str, str]:
     """From where to where, seen from the event.
 
     >>> from neelc.runtime.program import Within

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from neelc.ir.conditions import names_in
-from neelc.pattern.plan.columns import renamed
+from neelc.pattern.plan.lists import event_names, renamed
 from neelc.pattern.plan.steps import Plan, PlanStep, Role, names_of_step
-from neelc.runtime.program import ALL, Absent, FilterStep, Present, Rename, Take
+from neelc.runtime.program import ALL, Absent, EventName, FilterStep, Present, Rename, Take
 
 
 def iterative(plan: Plan) -> Plan:
@@ -34,7 +33,7 @@ def _iterative(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
     return (*others, *checks)
 
 
-def _shared(steps: Sequence[PlanStep]) -> set[str]:
+def _shared(steps: Sequence[PlanStep]) -> set[EventName]:
     """What branches share has another name later on: what names it is judged while it still has this one."""
     return {step.variable for step in steps if isinstance(step, Rename)}
 
@@ -55,13 +54,13 @@ def _judged_last(steps: Sequence[PlanStep], roles: Mapping[str, Role]) -> tuple[
             case Take(variable=variable, where=where, when=when):
                 role = roles.get(step.role)
                 own = tuple(renamed(c, role.variable, variable) for c in role.conditions) if role else ()
-                now = [one for one in (*own, *where) if names_in(one) & shared]
+                now = [one for one in (*own, *where) if event_names(one) & shared]
                 first.append(replace(step, where=tuple(now), pick=ALL))
                 last += [FilterStep(condition, when) for condition in (*own, *where) if condition not in now]
             case Present(part=""):
                 continue
             case FilterStep():
-                (first if shared & names_in(step.condition) else last).append(step)
+                (first if shared & event_names(step.condition) else last).append(step)
             case Absent(inner) | Present(inner):
                 place = first if shared & set(names_of_step(step)) else last
                 place.append(replace(step, steps=_judged_last(inner, roles)))

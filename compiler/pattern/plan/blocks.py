@@ -13,26 +13,38 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Attribute, Cast, Expr
 from neelc.ir.names import bare
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.plan.lists import AFTER, BEFORE, CURRENT, FIRST, LAST, element, list_of
-from neelc.runtime.program import BetweenGroups, Marks, When, Within
+from neelc.pattern.plan.lists import event_names
+from neelc.runtime.program import (
+    BetweenGroups,
+    ElementName,
+    EventName,
+    InnerList,
+    IterationName,
+    ListName,
+    Marks,
+    When,
+    Within,
+    inner_of,
+    list_of,
+)
 from neelc.source import Span
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`).
-    `places` are those of other elements that conditions name: 2 for `b[2]`."""
+    `places` and `lags` are those of other elements that conditions name: 2 for `b[2]` and `b[i-2]`."""
 
     least: int
     most: int | None
-    names: tuple[str, ...]
+    names: tuple[IterationName, ...]
     body: Block
-    places: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    lags: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,11 +57,11 @@ class PlacedVariable:
     with a number for each `[id]`.
     """
 
-    variable: str
+    variable: EventName
     type: str
     when: When
-    after: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
+    after: tuple[EventName, ...] = ()
+    before: tuple[EventName, ...] = ()
     within: tuple[Within, ...] = ()
     between: tuple[BetweenGroups, ...] = ()
     scope: tuple[int, ...] = ()
@@ -71,33 +83,36 @@ class PlacedVariable:
             return tuple(item.type for item in self.loop.body.items)
         return (self.type,) if self.type else ()
 
+    @property
+    def list_name(self) -> str:
+        """What a closure calls its list."""
+        assert isinstance(self.variable, str), "there is no closure inside of a closure"
+        return self.variable
+
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[EventName, ...]:
         """The variable, and what is bound beside it: the first and the last element of a list."""
-        loop = self.loop
-        places = [] if loop is None else [one for one in loop.places if not one.startswith(CURRENT)]
-        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(FIRST, LAST, *places))))
+        places = () if self.loop is None else self.loop.places
+        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(1, -1, *places))))
 
     @property
-    def lists(self) -> tuple[str, ...]:
+    def lists(self) -> tuple[ListName, ...]:
         """The lists that it consists of: `b`, or `k.a` and `k.b`."""
-        return tuple(self.variable + inner for inner in self._inner)
+        return () if self.loop is None else tuple(name.events for name in self.loop.names)
 
-    @property
-    def _inner(self) -> tuple[str, ...]:
-        names = () if self.loop is None else self.loop.names
-        return tuple(name.removeprefix(element(self.variable, CURRENT)) for name in names)
-
-    @property
-    def earlier(self) -> tuple[str, ...]:
+    @cached_property
+    def earlier(self) -> tuple[EventName, ...]:
         """What an iteration of a list sees of those before it."""
-        return self._elements(FIRST, LAST, BEFORE)
+        before = (replace(name, lag=1) for name in self._iteration)
+        return tuple(dict.fromkeys((*self._elements(1, -1), *before)))
 
-    def _elements(self, *places: str) -> tuple[str, ...]:
-        if self.loop is None:
-            return ()
-        named = (element(self.variable, place) + rest for rest in ("", *self._inner) for place in places)
-        return tuple(dict.fromkeys(named))
+    def _elements(self, *places: int) -> Iterator[ElementName]:
+        return (name.at(place) for name in self._iteration for place in places)
+
+    @property
+    def _iteration(self) -> tuple[IterationName, ...]:
+        """The iteration as a whole, and the events in it."""
+        return () if self.loop is None else (IterationName(self.list_name), *self.loop.names)
 
 
 @dataclass(frozen=True)
@@ -106,11 +121,11 @@ class BlockCondition:
 
     expression: Expr
     when: When
-    home: tuple[str, ...] = field(default=(), compare=False)
+    home: tuple[EventName, ...] = field(default=(), compare=False)
 
     @property
-    def names(self) -> frozenset[str]:
-        return names_in(self.expression)
+    def names(self) -> frozenset[EventName]:
+        return event_names(self.expression)
 
 
 @dataclass(frozen=True)
@@ -126,7 +141,7 @@ class BranchChoice:
 class SomeBound:
     """One of the variables at least must be bound."""
 
-    variables: tuple[str, ...]
+    variables: tuple[EventName, ...]
     when: When
 
 
@@ -149,7 +164,7 @@ class Block:
     each: str | None = None
 
     @property
-    def variables(self) -> tuple[str, ...]:
+    def variables(self) -> tuple[EventName, ...]:
         return tuple(dict.fromkeys(item.variable for item in self.items))
 
     def all_blocks(self) -> Iterator[Block]:
@@ -213,27 +228,27 @@ class TooManyRows(UnsupportedQuery):
 class BlockVariables:
     """The items of each variable; several where branches of an OR share one."""
 
-    items: Mapping[str, tuple[PlacedVariable, ...]]
+    items: Mapping[EventName, tuple[PlacedVariable, ...]]
     facts: QueryFacts
     keyed: frozenset[str]
     """Attributes that are equal on all events anyway, since events are partitioned by them; bare names."""
     lasting: bool
 
-    def is_sure(self, variable: str, when: When) -> bool:
+    def is_sure(self, variable: EventName, when: When) -> bool:
         """Whether the variable is bound, once it is taken, in every row with these choices."""
         return variable in self.sure(when)
 
-    def sure(self, when: When) -> frozenset[str]:
+    def sure(self, when: When) -> frozenset[EventName]:
         """The variables that are bound, once they are taken, in every row with these choices."""
         if when not in self._sure:
             found = (names for under, names in self._bound_under.items() if implies(when, under))
-            self._sure[when] = frozenset[str]().union(*found)
+            self._sure[when] = frozenset[EventName]().union(*found)
         return self._sure[when]
 
     @cached_property
-    def _bound_under(self) -> dict[When, list[str]]:
+    def _bound_under(self) -> dict[When, list[EventName]]:
         """For each choices that items are under, the variables that are surely bound then."""
-        found: dict[When, list[str]] = {}
+        found: dict[When, list[EventName]] = {}
         for variable, items in self.items.items():
             for item in items if list_of(variable) is None else ():
                 if item.loop is None or item.loop.least > 0:
@@ -241,56 +256,56 @@ class BlockVariables:
         return found
 
     @cached_property
-    def _sure(self) -> dict[When, frozenset[str]]:
+    def _sure(self) -> dict[When, frozenset[EventName]]:
         return {}
 
-    def is_list(self, variable: str) -> bool:
+    def is_list(self, variable: EventName) -> bool:
         return any(item.loop is not None for item in self.items[variable])
 
-    def names_of(self, variable: str) -> tuple[str, ...]:
+    def names_of(self, variable: EventName) -> tuple[IterationName, ...]:
         """The names of an iteration of a list."""
         loop = self.closure(variable).loop
         return () if loop is None else loop.names
 
-    def closure(self, variable: str) -> PlacedVariable:
+    def closure(self, variable: EventName) -> PlacedVariable:
         return next(item for item in self.items[variable] if item.loop is not None)
 
-    def lists(self, variable: str) -> tuple[str, ...]:
+    def lists(self, variable: EventName) -> tuple[EventName, ...]:
         """The lists that a variable consists of; of an event, the variable."""
         return tuple(name for item in self.items[variable] for name in item.lists) or (variable,)
 
-    def can_be_together(self, variable: str, when: When) -> bool:
+    def can_be_together(self, variable: EventName, when: When) -> bool:
         """Whether the variable can be bound in a row with these choices."""
         return variable in self.together(when)
 
-    def together(self, when: When) -> frozenset[str]:
+    def together(self, when: When) -> frozenset[EventName]:
         """The variables that can be bound in a row with these choices."""
         if when not in self._together:
             found = (
                 names for under, names in self._names_under.items() if not exclude_each_other(under, when)
             )
-            self._together[when] = frozenset[str]().union(*found)
+            self._together[when] = frozenset[EventName]().union(*found)
         return self._together[when]
 
     @cached_property
-    def _names_under(self) -> dict[When, list[str]]:
+    def _names_under(self) -> dict[When, list[EventName]]:
         """For each choices that items are under, their variables."""
-        found: dict[When, list[str]] = {}
+        found: dict[When, list[EventName]] = {}
         for variable, items in self.items.items():
             for item in items:
                 found.setdefault(item.when, []).append(variable)
         return found
 
     @cached_property
-    def _together(self) -> dict[When, frozenset[str]]:
+    def _together(self) -> dict[When, frozenset[EventName]]:
         return {}
 
-    def is_after(self, later: str, earlier: str) -> bool:
+    def is_after(self, later: EventName, earlier: EventName) -> bool:
         """Whether the event of `later`, where both are bound, always starts after that of `earlier` ended."""
         return earlier in self.earlier[later]
 
     @cached_property
-    def earlier(self) -> Mapping[str, AbstractSet[str]]:
+    def earlier(self) -> Mapping[EventName, AbstractSet[EventName]]:
         """For each variable those whose event, where both are bound, always ended before its event starts.
         All items of one of the two must say so."""
         found = {name: _in_all(item.after for item in items) for name, items in self.items.items()}
@@ -300,15 +315,15 @@ class BlockVariables:
         return found
 
     @cached_property
-    def later(self) -> Mapping[str, AbstractSet[str]]:
+    def later(self) -> Mapping[EventName, AbstractSet[EventName]]:
         """The same, the other way round."""
-        found: dict[str, set[str]] = {name: set() for name in self.items}
+        found: dict[EventName, set[EventName]] = {name: set() for name in self.items}
         for later, names in self.earlier.items():
             for name in names:
                 found.setdefault(name, set()).add(later)
         return found
 
-    def can_be_one_event(self, item: PlacedVariable, variable: str) -> bool:
+    def can_be_one_event(self, item: PlacedVariable, variable: EventName) -> bool:
         """Whether an event could be bound to both in one row."""
         return any(
             see_each_other(item, other)
@@ -318,17 +333,17 @@ class BlockVariables:
         )
 
 
-def _in_all(told: Iterable[Iterable[str]]) -> set[str]:
+def _in_all(told: Iterable[Iterable[EventName]]) -> set[EventName]:
     first, *others = told
     return set(first).intersection(*others) if others else set(first)
 
 
 def known(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> BlockVariables:
-    items: dict[str, tuple[PlacedVariable, ...]] = {}
+    items: dict[EventName, tuple[PlacedVariable, ...]] = {}
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
         # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
-        next_one = () if item.loop is None else (element(item.variable, AFTER),)
+        next_one = () if item.loop is None else (IterationName(item.list_name, lag=-1),)
         ends = (name for name in (*item.names, *item.earlier, *next_one) if name != item.variable)
         for name in dict.fromkeys(ends):
             end = replace(item, variable=name, type=_type_of(name, item), loop=None)
@@ -337,12 +352,12 @@ def known(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> BlockVariab
     return BlockVariables(items, facts, keyed, lasting)
 
 
-def _type_of(name: str, item: PlacedVariable) -> str:
-    """The type of an event of a list; none for one that can be of several."""
-    inner = name.partition("].")[2]
+def _type_of(name: EventName, item: PlacedVariable) -> str:
+    """The type of an event of a list; none for one that can be of several, and for a list."""
+    if isinstance(name, InnerList):
+        return ""
     body = item.loop.body.items if item.loop is not None else ()
-    found = (one.type for one in body if one.variable.partition("].")[2] == inner)
-    return next(found, "")
+    return next((one.type for one in body if inner_of(one.variable) == inner_of(name)), "")
 
 
 def see_each_other(one: PlacedVariable, other: PlacedVariable) -> bool:
@@ -376,7 +391,7 @@ def _is_attribute(term: object, name: str) -> bool:
     return isinstance(inner, Attribute) and bare(inner.name).casefold() == bare(name).casefold()
 
 
-def in_bound(names: Iterable[str], bound: frozenset[str]) -> tuple[str, ...]:
+def in_bound(names: Iterable[EventName], bound: frozenset[EventName]) -> tuple[EventName, ...]:
     return tuple(dict.fromkeys(name for name in names if name in bound))
 
 
@@ -407,7 +422,7 @@ def own_choices(closure: PlacedVariable, when: When) -> When:
     return tuple(choice for choice in when if choice[0] in marks)
 
 
-def _telling(body: Block, choice: BranchChoice, number: int) -> tuple[str, ...]:
+def _telling(body: Block, choice: BranchChoice, number: int) -> tuple[EventName, ...]:
     """The variables that are bound if and only if this choice was made."""
     made = {*choice.when, (choice.mark, number)}
     inside = [item for item in body.items if (choice.mark, number) in item.when]

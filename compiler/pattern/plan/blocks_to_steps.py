@@ -21,22 +21,9 @@ from neelc.pattern.plan.blocks import (
     own_choices,
     see_each_other,
 )
-from neelc.pattern.plan.columns import EventRoles, attribute, renamed
+from neelc.pattern.plan.columns import EventRoles, attribute
 from neelc.pattern.plan.consistency import ConsistencyKind, consistency
-from neelc.pattern.plan.lists import (
-    AFTER,
-    BEFORE,
-    CURRENT,
-    FIRST,
-    LAST,
-    element,
-    is_of_iteration,
-    list_of,
-    looks_back,
-    place_of,
-    ranges,
-    without_names,
-)
+from neelc.pattern.plan.lists import looks_back, ranges, renamed
 from neelc.pattern.plan.order import (
     StepOrder,
     bounds_of,
@@ -50,21 +37,34 @@ from neelc.pattern.plan.order import (
 )
 from neelc.pattern.plan.pattern_to_blocks import with_picks
 from neelc.pattern.plan.steps import PlanStep
-from neelc.runtime.program import Absent, AnyBound, EachElement, Present, RepeatStep, Take, When, Within
+from neelc.runtime.program import (
+    Absent,
+    AnyBound,
+    EachElement,
+    ElementName,
+    EventName,
+    IterationName,
+    Present,
+    RepeatStep,
+    Take,
+    When,
+    Within,
+    list_of,
+)
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 
 # `[id]`: an event that is bound agrees with those that are bound already.
 
 
-def agreements(item: PlacedVariable, bound: frozenset[str], known: BlockVariables) -> Iterator[Expr]:
+def agreements(item: PlacedVariable, bound: frozenset[EventName], known: BlockVariables) -> Iterator[Expr]:
     """`[id]` between the item and what is bound; one surely bound event is enough, all of them agree."""
     for number, name in item.same:
         if bare(name).casefold() in known.keyed:
             continue
         others = [
             other
-            for other in sorted(bound)
+            for other in sorted(bound, key=str)
             if known.items[other][0].type
             and not known.is_list(other)
             and any((number, name) in one.same and see_each_other(item, one) for one in known.items[other])
@@ -73,7 +73,7 @@ def agreements(item: PlacedVariable, bound: frozenset[str], known: BlockVariable
         yield from (_agreement(known, item, other, name, bool(sure)) for other in sure[:1] or others)
 
 
-def _agreement(known: BlockVariables, item: PlacedVariable, other: str, name: str, sure: bool) -> Expr:
+def _agreement(known: BlockVariables, item: PlacedVariable, other: EventName, name: str, sure: bool) -> Expr:
     """Equality; of an event that may be absent, only where it is there. Roles have made sure that no value
     is NULL."""
     facts = known.facts
@@ -88,7 +88,7 @@ def _agreement(known: BlockVariables, item: PlacedVariable, other: str, name: st
 
 
 def feasible(
-    first: frozenset[str], items: Sequence[PlacedVariable], roles: EventRoles, known: BlockVariables
+    first: frozenset[EventName], items: Sequence[PlacedVariable], roles: EventRoles, known: BlockVariables
 ) -> list[PlanStep]:
     """The rest of the pattern, when the first event is taken, with each event as near as possible and
     conditions left out: so no match is lost."""
@@ -124,7 +124,7 @@ def _event_of(item: PlacedVariable) -> PlacedVariable:
 # grow.
 
 
-def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: frozenset[str]) -> bool:
+def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: frozenset[EventName]) -> bool:
     """Whether a check of an iteration can be made in it: all it looks for lies between events that are there,
     and can be no event of a list that is put together later."""
     assert closure.loop is not None
@@ -141,7 +141,7 @@ def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: 
     return True
 
 
-def _can_be_in(item: PlacedVariable, name: str, order: StepOrder) -> bool:
+def _can_be_in(item: PlacedVariable, name: EventName, order: StepOrder) -> bool:
     apart = name in item.after or name in item.before
     return not apart and order.known.can_be_one_event(item, name)
 
@@ -154,9 +154,9 @@ def late_check(
     whens = (check.when, *(one.when for inner in check.all_blocks() for one in inner.items))
     marks = marks_of(closure, iter(whens))
     own = own_choices(closure, check.when)
-    names = (element(closure.variable, place) for place in (BEFORE, AFTER))
+    names = (IterationName(closure.list_name, lag=lag) for lag in (1, -1))
     around = order.around | order.own | {*closure.loop.names, *names}
-    iterating = order.iterating | {closure.variable}
+    iterating = order.iterating | {closure.list_name}
     made = _of_complete_list(check, closure)
     pairs = zip(check.all_items(), made.all_items(), strict=True)
     of = {**order.roles.of, **{new: order.roles.of[old] for old, new in pairs if old.loop is None}}
@@ -168,7 +168,7 @@ def late_check(
     )
     kind = Present if check.wanted else Absent
     made_check = kind(steps, own, check.part)
-    return EachElement(closure.variable, closure.loop.names, (made_check,), 0, closure.when, marks)
+    return EachElement(closure.list_name, closure.loop.names, (made_check,), 0, closure.when, marks)
 
 
 def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:
@@ -185,20 +185,20 @@ def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:
 def _bounded(item: PlacedVariable, closure: PlacedVariable) -> PlacedVariable:
     """While a list grows, its last element is the one before, and of a window around it the first element
     and the iteration are known."""
-    variable = closure.variable
-    previous, following = element(variable, BEFORE), element(variable, AFTER)
-    after = tuple(previous if name == element(variable, LAST) else name for name in item.after)
+    previous, following = (IterationName(closure.list_name, lag=lag) for lag in (1, -1))
+    last = ElementName(closure.list_name, -1)
+    after = tuple(previous if name == last else name for name in item.after)
     within = tuple(_around_all(window, closure) for window in item.within)
     return replace(item, after=after, before=(*item.before, following), within=within)
 
 
 def _around_all(window: Within, closure: PlacedVariable) -> Within:
-    variable = closure.variable
-    names: Sequence[str] = () if closure.loop is None else closure.loop.names
-    if element(variable, FIRST) not in window.events:
+    first = ElementName(closure.list_name, 1)
+    names = () if closure.loop is None else closure.loop.names
+    if first not in window.events:
         return window
-    others = (name for name in window.events if name not in (element(variable, FIRST), *names))
-    return replace(window, events=(*others, variable))
+    others = (name for name in window.events if name not in (first, *names))
+    return replace(window, events=(*others, closure.variable))
 
 
 # A closure as a step: what is judged while its list grows, and what waits until the list is complete.
@@ -216,20 +216,20 @@ def repeat_step(
     order.late += [one for one in loop.body.conditions if one not in now]
     late = [check for check in loop.body.checks if not is_settled(check, item, order, around)]
     order.checks += [(check, late_check(check, item, order, find)) for check in late]
-    following = [one for one in now if not _is_of_first(one, item.variable)]
-    first = [_of_first(one, item.variable) for one in now if not looks_back(one.expression)]
+    following = [one for one in now if not _is_of_first(one, item.list_name)]
+    first = [_of_first(one, item.list_name) for one in now if not looks_back(one.expression)]
 
     def steps(conditions: list[BlockCondition]) -> tuple[PlanStep, ...]:
         checks = [check for check in loop.body.checks if check not in late]
         body = replace(loop.body, conditions=conditions, checks=checks)
-        iterating = order.iterating | {item.variable}
+        iterating = order.iterating | {item.list_name}
         iteration = StepOrder(body, order.known, order.roles, around, order.chosen, iterating=iterating)
         return tuple(under(step, item.when) for step in find(iteration))
 
     bodies = steps(first), steps(following)
     early = tuple(_early(order, item)) if {*first} <= {*following} and len(loop.names) == 1 else ()
     return RepeatStep(
-        item.variable,
+        item.list_name,
         loop.names,
         *bodies,
         loop.least,
@@ -237,6 +237,7 @@ def repeat_step(
         early=early,
         when=item.when,
         places=loop.places,
+        lags=loop.lags,
     )
 
 
@@ -245,21 +246,29 @@ def under(step: PlanStep, when: When) -> PlanStep:
     return replace(step, when=tuple(choice for choice in step.when if choice not in when))
 
 
-def _is_early(condition: BlockCondition, item: PlacedVariable, body: Block, around: frozenset[str]) -> bool:
+def _is_early(
+    condition: BlockCondition, item: PlacedVariable, body: Block, around: frozenset[EventName]
+) -> bool:
     """Whether a condition can be judged in an iteration. Which element is the last one, and what the whole
     list is, is not known then; nor are lists that are put together later."""
-    variable = item.variable
+    variable = item.list_name
     if any(node == EveryElement(Variable(variable)) for node in walk(condition.expression)):
         return False
     known = around | {name for one in body.items for name in one.names}
     for name in condition.names - {variable}:
-        found = list_of(name)
-        if found == variable:
-            if place_of(name) not in (CURRENT, BEFORE, FIRST):
+        if list_of(name) == variable:
+            if not _is_seen_in_iteration(name):
                 return False
-        elif name not in known and not (is_of_iteration(name) and found in known):
+        elif name not in known and not (isinstance(name, IterationName) and name.list in known):
             return False
     return True
+
+
+def _is_seen_in_iteration(name: EventName) -> bool:
+    """Whether an element of a list that still grows is known: this one, the one before, the first."""
+    return (isinstance(name, ElementName) and name.place == 1) or (
+        isinstance(name, IterationName) and name.lag in (0, 1)
+    )
 
 
 def _early(order: StepOrder, item: PlacedVariable) -> Iterator[Expr]:
@@ -267,25 +276,28 @@ def _early(order: StepOrder, item: PlacedVariable) -> Iterator[Expr]:
     bound = order.bound(item.when) | {item.variable}
     for condition in open_conditions(order):
         fits = item.variable in condition.names <= bound and set(condition.when) == set(item.when)
-        kind = consistency(without_names(condition.expression)).kind if fits else None
+        kind = consistency(condition.expression).kind if fits else None
         if kind in (ConsistencyKind.FALSE, ConsistencyKind.BOTH):
             yield condition.expression
 
 
 def _is_of_first(condition: BlockCondition, variable: str) -> bool:
     """Whether a condition names the first element, and no other one by one."""
-    first = any(name.startswith(element(variable, FIRST)) for name in condition.names)
-    return first and variable not in ranges(condition.expression)
+    return bool(_firsts(condition, variable)) and variable not in ranges(condition.expression)
+
+
+def _firsts(condition: BlockCondition, variable: str) -> list[ElementName]:
+    """The names of the first element, or of events in it, that a condition has."""
+    elements = (name for name in condition.names if isinstance(name, ElementName))
+    return [name for name in elements if name.list == variable and name.place == 1]
 
 
 def _of_first(condition: BlockCondition, variable: str) -> BlockCondition:
     """A condition as it is for the first iteration."""
-    begins = {name for name in condition.names if name.startswith(element(variable, FIRST))}
     expression = condition.expression
-    for name in begins:
-        own = element(variable, CURRENT) + name.removeprefix(element(variable, FIRST))
-        expression = renamed(expression, name, own)
-    return replace(condition, expression=expression) if begins else condition
+    for name in _firsts(condition, variable):
+        expression = renamed(expression, name, IterationName(variable, name.inner))
+    return condition if expression is condition.expression else replace(condition, expression=expression)
 
 
 def blocks_to_steps(
@@ -294,7 +306,7 @@ def blocks_to_steps(
     roles: EventRoles,
     shares: bool = True,
     postpones: bool = True,
-    around: frozenset[str] = frozenset(),
+    around: frozenset[EventName] = frozenset(),
 ) -> tuple[PlanStep, ...]:
     """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
     it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
@@ -326,9 +338,9 @@ def _steps(order: StepOrder) -> list[PlanStep]:
     return order.steps
 
 
-def _events(order: StepOrder, variables: tuple[str, ...]) -> tuple[str, ...]:
+def _events(order: StepOrder, variables: tuple[EventName, ...]) -> tuple[EventName, ...]:
     """An event for each variable; a list that is not empty has a first one."""
-    return tuple(element(name, FIRST) if order.known.is_list(name) else name for name in variables)
+    return tuple(ElementName(str(name), 1) if order.known.is_list(name) else name for name in variables)
 
 
 def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariable]:
@@ -336,7 +348,7 @@ def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariab
     it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
     left = Counter(item.variable for item in items)
     waits_for = [{name for name in _looked_at(item) if name in left} for item in items]
-    waiting: dict[str, list[int]] = {}
+    waiting: dict[EventName, list[int]] = {}
     for place, names in enumerate(waits_for):
         for name in names:
             waiting.setdefault(name, []).append(place)
@@ -359,7 +371,7 @@ def _rank(items: list[PlacedVariable], place: int, postpones: bool) -> tuple[boo
     return postpones and items[place].loop is not None, place
 
 
-def _looked_at(item: PlacedVariable) -> Iterator[str]:
+def _looked_at(item: PlacedVariable) -> Iterator[EventName]:
     for window in item.within:
         if not window.member:
             yield from window.events

@@ -11,18 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from neelc.ir.algebra import Algebra
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, IsNull, Literal, Variable
+from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, IsNull, Literal
 from neelc.ir.names import bare, same, written
-from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Window
 from neelc.ir.program import EventType, Match, Stream
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import plain
 from neelc.pattern.plan.blocks import Block, BlockCondition, PlacedVariable, implies
-from neelc.pattern.plan.lists import list_of
+from neelc.pattern.plan.lists import event_names, reference_to, renamed
 from neelc.pattern.plan.steps import Role
+from neelc.runtime.program import EventName, base_of, inner_of
 from neelc.scalar.type_of import type_of
 
 # Roles: which events can stand for a variable, as far as one event alone can tell.
@@ -46,7 +45,7 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
     of: dict[PlacedVariable, str] = {}
     absorbed: set[int] = set()
     for inner in block.all_blocks():
-        alone: dict[str, list[BlockCondition]] = {}
+        alone: dict[EventName, list[BlockCondition]] = {}
         for condition in inner.conditions:
             if len(condition.names) == 1:
                 alone.setdefault(next(iter(condition.names)), []).append(condition)
@@ -57,7 +56,7 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
             conditions = tuple(dict.fromkeys(wanted))
             role = (item.type, frozenset(renamed(condition, item.variable, "") for condition in conditions))
             if role not in roles:
-                name = _free(item.variable if conditions else item.type, roles.values())
+                name = _free(str(item.variable) if conditions else item.type, roles.values())
                 roles[role] = Role(name, item.type, item.variable, conditions)
             of[item] = roles[role].name
     return EventRoles(tuple(roles.values()), of, frozenset(absorbed))
@@ -69,20 +68,9 @@ def _not_null(item: PlacedVariable, type: EventType) -> Iterator[Expr]:
         yield IsNull(attribute(item.variable, name, type), negated=True)
 
 
-def attribute(variable: str, name: str, type: EventType) -> Attribute:
+def attribute(variable: EventName, name: str, type: EventType) -> Attribute:
     column = next(column for column in type.columns if same(name, written(column.name)))
-    return Attribute(Variable(variable), written(column.name), column.type)
-
-
-def renamed(expression: Expr, old: str, new: str) -> Expr:
-    """The expression with another name for a variable."""
-
-    def change(node: Node) -> Node | None:
-        return Variable(new) if isinstance(node, Variable) and node.name == old else None
-
-    changed = transform(expression, change)
-    assert isinstance(changed, Expr)
-    return changed
+    return Attribute(reference_to(variable), written(column.name), column.type)
 
 
 def _free(name: str, taken: Iterable[Role]) -> str:
@@ -113,7 +101,7 @@ def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
     if not isinstance(expression, Binary) or expression.op != "=":
         return ()
     sides = (expression.left, expression.right)
-    names = [names_in(side) for side in sides]
+    names = [event_names(side) for side in sides]
     if any(len(found) != 1 for found in names) or names[0] == names[1]:
         return ()
     for key in keys:
@@ -125,14 +113,11 @@ def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
     return ()
 
 
-def _term(key: Key, name: str) -> Expr | None:
+def _term(key: Key, name: EventName) -> Expr | None:
     """What gives the key of a variable's event. The key of a list is that of each of its events."""
     terms = dict(key.terms)
-    listed = list_of(name)
-    if listed is None:
-        return terms.get(name)
-    inner = name.partition("].")[2] or listed
-    return renamed(terms[inner], inner, name) if inner in terms else None
+    own = inner_of(name) or base_of(name)
+    return renamed(terms[own], own, name) if own in terms else None
 
 
 EVENT = ""
@@ -190,13 +175,13 @@ def plain_columns(columns: Iterable[EventColumn]) -> dict[Expr, str]:
 class EventColumns:
     """The columns that were asked for, in the order they were."""
 
-    type_of_variable: Mapping[str, tuple[str, ...]]
+    type_of_variable: Mapping[EventName, tuple[str, ...]]
     columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
     names: set[str] = field(default_factory=lambda: set(RESERVED))
 
-    def column(self, expression: Expr, variable: str, form: str = PLAIN) -> EventColumn:
+    def column(self, expression: Expr, variable: EventName, form: str = PLAIN) -> EventColumn:
         """The column for an expression over one variable."""
-        assert names_in(expression) <= {variable}, f"{expression} is not about {variable} alone"
+        assert event_names(expression) <= {variable}, f"{expression} is not about {variable} alone"
         plain = renamed(expression, variable, EVENT)
         types = self.type_of_variable[variable]
         known = self.columns.get((plain, form))

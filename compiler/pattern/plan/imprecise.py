@@ -20,6 +20,7 @@ from neelc.pattern.rules.examples import query as query_of
 from neelc.runtime.program import (
     ALL,
     Absent,
+    EventName,
     ImpreciseProgram,
     KernelStep,
     Likely,
@@ -115,26 +116,34 @@ def _asked(query: Match, width: int | None) -> ConfidenceRequirement:
     return ConfidenceRequirement(width, threshold.value, query.confidence.op == ">")
 
 
-def _sequence(pattern: p.Pattern) -> tuple[str, ...]:
-    """The variables in the order of the text, which is that of time, negated ones behind `!`.
+@dataclass(frozen=True)
+class SequenceVariable:
+    """A variable of a sequence; that of a negative part if it is `negated`."""
+
+    name: str
+    negated: bool = False
+
+
+def _sequence(pattern: p.Pattern) -> tuple[SequenceVariable, ...]:
+    """The variables in the order of the text, which is that of time.
 
     >>> from neelc.syntax import pattern
-    >>> _sequence(pattern("SEQ(A a, !N n, OR(B b, C+ c[]), D? d)"))
-    ('a', '!n', 'b', 'c', 'd')
+    >>> [one.name for one in _sequence(pattern("SEQ(A a, !N n, OR(B b, C+ c[]), D? d)")) if not one.negated]
+    ['a', 'b', 'c', 'd']
     """
     match pattern:
         case p.Event(variable=variable) | p.Repeat(variable=variable):
-            return (variable or "",)
+            return (SequenceVariable(variable or ""),)
         case p.Not(p.Event(variable=variable)):
-            return (f"!{variable}",)
+            return (SequenceVariable(variable or "", negated=True),)
     return tuple(name for part in inner_parts(pattern) for name in _sequence(part))
 
 
 def weighed(
-    steps: tuple[KernelStep, ...], sequence: tuple[str, ...], asked: ConfidenceRequirement
+    steps: tuple[KernelStep, ...], sequence: tuple[SequenceVariable, ...], asked: ConfidenceRequirement
 ) -> tuple[KernelStep, ...]:
     """The steps with a look at the probability after each event, and negations as part of it."""
-    names = tuple(name for name in sequence if not name.startswith("!"))
+    names = tuple(one.name for one in sequence if not one.negated)
     found = _Weighing(names, asked)
     # One event alone is as likely as can be.
     first = next(place for place, step in enumerate(steps) if isinstance(step, Take | RepeatStep))
@@ -146,7 +155,7 @@ def weighed(
 
 @dataclass(frozen=True)
 class _Weighing:
-    names: tuple[str, ...]
+    names: tuple[EventName, ...]
     asked: ConfidenceRequirement
 
     def after(self, step: KernelStep) -> Iterator[KernelStep]:
@@ -167,22 +176,22 @@ class _Weighing:
         """The steps of an iteration: the new element comes after those that the list has."""
         (current,) = repeat.names
         place = self.names.index(repeat.variable) + 1
-        names = (*self.names[:place], current, *self.names[place:])
+        names: tuple[EventName, ...] = (*self.names[:place], current, *self.names[place:])
         return tuple(
             new
             for step in steps
             for new in ((step, self._likely(names, step.when)) if isinstance(step, Take) else (step,))
         )
 
-    def _likely(self, names: tuple[str, ...], when: When) -> Likely:
+    def _likely(self, names: tuple[EventName, ...], when: When) -> Likely:
         return Likely(names, self.asked.width, self.asked.least, when)
 
 
-def _negation(step: Absent[Value], sequence: tuple[str, ...]) -> WeighedNegation[Value]:
+def _negation(step: Absent[Value], sequence: tuple[SequenceVariable, ...]) -> WeighedNegation[Value]:
     takes = [inner for inner in step.steps if isinstance(inner, Take)]
     assert len(takes) == 1, "a negated event"
-    before = sequence[: sequence.index(f"!{takes[0].variable}")]
-    place = sum(not name.startswith("!") for name in before)
+    spoiler = SequenceVariable(str(takes[0].variable), negated=True)
+    place = sum(not one.negated for one in sequence[: sequence.index(spoiler)])
     return WeighedNegation(step.steps, takes[0].variable, place, step.when)
 
 

@@ -13,14 +13,16 @@ from neelc.ir.program import Match
 from neelc.ir.types import BIGINT
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns, renamed
+from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
+from neelc.pattern.plan.lists import renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
 from neelc.runtime.program import (
     Absent,
     AnyBound,
     Choose,
+    EventName,
     Present,
     Rename,
     Take,
@@ -40,8 +42,8 @@ class JoinPlan:
     plan: Plan
     columns: tuple[EventColumn, ...]
     keys: tuple[KeyColumn, ...]
-    structs: Mapping[str, str]
-    used: Mapping[str, tuple[str, ...]]
+    structs: Mapping[EventName, str]
+    used: Mapping[EventName, tuple[str, ...]]
     numbered: bool
 
     @property
@@ -49,7 +51,7 @@ class JoinPlan:
         """Columns by which events that differ can be told apart."""
         return tuple(column for column in self.columns if is_orderable(column.type))
 
-    def field(self, reference: Expr, variable: str) -> str:
+    def field(self, reference: Expr, variable: EventName) -> str:
         plain = renamed(reference, variable, EVENT)
         return self._fields[plain]
 
@@ -57,7 +59,7 @@ class JoinPlan:
     def _fields(self) -> dict[Expr, str]:
         return plain_columns(self.columns)
 
-    def fields(self, variable: str) -> list[tuple[str, str, str]]:
+    def fields(self, variable: EventName) -> list[tuple[str, str, str]]:
         """The fields of a variable's struct: name, text and type."""
         own = ["start", *(["end"] if self.plan.lasting else [])]
         found = [(name, f"`{name}`" if name == "end" else name, str(BIGINT)) for name in own]
@@ -68,8 +70,10 @@ class JoinPlan:
         types = {column.name: str(column.type) for column in self.columns}
         return found + [(name, f"`{name}`", types[name]) for name in self.used.get(variable, ())]
 
-    def label(self, variable: str) -> str:
-        return next((f"{r.type} {r.variable}" for r in self.plan.roles if r.variable == variable), variable)
+    def label(self, variable: EventName) -> str:
+        return next(
+            (f"{r.type} {r.variable}" for r in self.plan.roles if r.variable == variable), str(variable)
+        )
 
 
 def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
@@ -85,7 +89,7 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
         raise UnsupportedQuery("a window of EVENTS over events that last")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
-    used: dict[str, dict[str, None]] = {}
+    used: dict[EventName, dict[str, None]] = {}
     wanted = [output.expression for output in query.outputs]
     for expression in (*wanted, *conditions(plan.steps)):
         for variable, reference in references(expression, {}):
@@ -94,17 +98,19 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
     for old, new in renamed_to(plan.steps):
         used.setdefault(old, {}).update(used.get(new, {}))
     numbered = plan.unique or any(take.differs for take in takes(plan.steps))
+    variables = tuple(str(name) for name in columns.type_of_variable)
+    structs = struct_names(variables, tuple(key.name for key in key_columns))
     return JoinPlan(
         plan,
         tuple(columns.all()),
         key_columns,
-        struct_names(tuple(columns.type_of_variable), tuple(key.name for key in key_columns)),
+        {name: structs[str(name)] for name in columns.type_of_variable},
         {variable: tuple(names) for variable, names in used.items()},
         numbered,
     )
 
 
-def renamed_to(steps: tuple[PlanStep, ...]) -> Iterator[tuple[str, str]]:
+def renamed_to(steps: tuple[PlanStep, ...]) -> Iterator[tuple[EventName, EventName]]:
     """The variables that get another name: they need what that one needs."""
     return ((step.variable, step.new) for step in steps if isinstance(step, Rename))
 

@@ -17,8 +17,8 @@ from neelc.pattern.analysis.keys import STRICT, Key
 from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.analysis.shortcuts import Shortcut
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns, renamed
-from neelc.pattern.plan.lists import variable_of
+from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
+from neelc.pattern.plan.lists import renamed, variable_of
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.pattern_to_blocks import with_later_uses
 from neelc.pattern.plan.plan_to_program import plan_to_steps
@@ -28,7 +28,9 @@ from neelc.runtime.program import (
     EARLIEST,
     Absent,
     Bounds,
+    EventName,
     FurthestMatch,
+    InnerList,
     KernelStep,
     MatchLevel,
     PatternProgram,
@@ -94,15 +96,15 @@ def outputs_of(
     lists = {repeat.variable for repeat in lists_bound(plan.steps)}
     names = struct_names(plan.variables)
 
-    def output(variable: str, name: str, of: str) -> VariableOutput:
-        own = tuple(fields.get(of, {}).items())
-        return VariableOutput(variable, name if own else "", own, listed=variable in lists)
+    def output(variable: str, name: str) -> VariableOutput:
+        own = tuple(fields.get(variable, {}).items())
+        return VariableOutput(variable, name if own else "", own)
 
     found = []
     for name in plan.variables:
         inner = struct_names(bodies.get(name, ()))
-        parts = tuple(output(f"{name}.{one}", inner[one], one) for one in inner)
-        whole = output(name, names[name], name)
+        parts = tuple(output(one, inner[one]) for one in inner)
+        whole = replace(output(name, names[name]), listed=name in lists)
         used = any(part.name for part in parts)
         found.append(replace(whole, name=names[name], inner=parts) if used else replace(whole, inner=parts))
     return tuple(found)
@@ -250,13 +252,13 @@ compared=(('b_2', ('x',)),))
     return FurthestMatch(levels, tuple(_compared(outputs)))
 
 
-def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[EventName, tuple[str, ...]]]:
     """The columns of each variable. That of its start says nothing that its time has not said."""
     for output in outputs:
-        for one in output.inner or (output,):
+        for name, one in output.bound:
             columns = tuple(column for _, column in one.fields if column != START)
             if columns:
-                yield one.variable, columns
+                yield name, columns
 
 
 # Negations as bounds: between two events there must be no C, so the second one comes before the first C.
@@ -299,7 +301,7 @@ def _place(check: Absent[Value], steps: Sequence[KernelStep]) -> int | None:
     (last,) = ends
     own = {step.variable for step in inner}
     needed = {name for step in inner for name in step.bounds.after} - own
-    bound: dict[str, When] = {}
+    bound: dict[EventName, When] = {}
     for place, step in enumerate(steps):
         if isinstance(step, Rename):
             return None  # names of events change: what is bound before may be another's
@@ -319,7 +321,7 @@ def _is_plain(step: Take[Value]) -> bool:
     return simple and step.pick in (ANY, EARLIEST) and not set(bounds.before) & set(bounds.after)
 
 
-def _chain(check: Absent[Value], last: str) -> tuple[Take[Value], ...]:
+def _chain(check: Absent[Value], last: EventName) -> tuple[Take[Value], ...]:
     takes = (step for step in check.steps if isinstance(step, Take))
     return tuple(replace(step, bounds=Bounds(after=step.bounds.after), pick=EARLIEST) for step in takes)
 
@@ -367,17 +369,17 @@ class KernelPlan:
         return self._structs[variable]
 
     @cached_property
-    def _structs(self) -> dict[str, str]:
+    def _structs(self) -> dict[EventName, str]:
         return {output.variable: output.name for output in reversed(self.program.outputs)}
 
     def inner(self, closure: str, variable: str) -> str:
         """The field of an iteration that holds a variable of the closure's body."""
-        return self._inner[f"{closure}.{variable}"]
+        return self._inner[InnerList(closure, variable)]
 
     @cached_property
-    def _inner(self) -> dict[str, str]:
-        found = [inner for output in self.program.outputs for inner in output.inner]
-        return {inner.variable: inner.name for inner in reversed(found)}
+    def _inner(self) -> dict[EventName, str]:
+        found = [pair for output in self.program.outputs for pair in output.bound]
+        return {name: inner.name for name, inner in reversed(found)}
 
     def field(self, reference: Expr, variable: str) -> str:
         """The field of the variable's struct that holds an attribute: START if it is the start of the

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from neelc.ir import expressions as e
-from neelc.ir.conditions import names_in
 from neelc.ir.expressions import (
     Aggregate,
     EveryElement,
@@ -41,9 +40,19 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.analysis.absent import value_without as without
-from neelc.pattern.plan.columns import CODE, NUMBER, PLAIN, EventColumns
-from neelc.pattern.plan.lists import CURRENT, element
-from neelc.runtime.program import FOLDS, Apply, ColumnValue, Constant, Fold, Total, Value
+from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, PLAIN, EventColumns
+from neelc.pattern.plan.lists import event_names, name_of, reference_to, references_in, renamed
+from neelc.runtime.program import (
+    FOLDS,
+    Apply,
+    ColumnValue,
+    Constant,
+    EventName,
+    Fold,
+    IterationName,
+    Total,
+    Value,
+)
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
 from neelc.scalar.type_of import is_zoned, type_of
@@ -75,7 +84,8 @@ class ListFold:
 
 def has_lists(expression: Expr) -> bool:
     """Whether an expression looks into a list by more than names of its elements."""
-    return any(isinstance(node, ListElement | EveryElement | Aggregate) for node in walk(expression))
+    nodes = (node for node in references_in(expression) if name_of(node) is None)
+    return any(isinstance(node, ListElement | EveryElement | Aggregate) for node in nodes)
 
 
 def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
@@ -95,13 +105,11 @@ def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
     if len(named) != 1 or (node.function is None and type_of(argument) not in NUMBERS):
         raise NotInKernel(str(node))
     (name,) = named
-    inner = name.removeprefix(element(variable, CURRENT))
-    if node.function is not None and not _is_column(argument, name, may_be_absent=bool(inner)):
+    assert isinstance(name, IterationName), "an element of the list"
+    if node.function is not None and not _is_column(argument, name):
         raise NotInKernel(str(node))
     column = columns.column(argument, name).name
-    fold = Fold(
-        str(node), node.name, variable + inner, column, _types(node)[node.type], node.function is not None
-    )
+    fold = Fold(str(node), node.name, name.events, column, _types(node)[node.type], node.function is not None)
     return ListFold(variable, fold, running)
 
 
@@ -110,34 +118,35 @@ def _types(node: Aggregate) -> Mapping[DataType, str]:
     return NUMBERS if node.function is None else {**NUMBERS, BOOLEAN: "boolean"}
 
 
-def _is_column(argument: Expr, name: str, may_be_absent: bool) -> bool:
+def _is_column(argument: Expr, name: IterationName) -> bool:
     """Whether what a user's function is given is a column of events: whole events are none; and where an
     iteration has no event, the function is given NULL."""
     if any(isinstance(node, WholeEvent) for node in walk(argument)):
         return False
-    return not may_be_absent or evaluate(argument, EvaluationContext({name: None})) is None
+    return name.inner is None or is_null_without(argument, name)
 
 
-def _of_one_element(argument: Expr, each: EveryElement) -> tuple[Expr, set[str]]:
-    """The argument with the name of one element for the list, and this name."""
+def is_null_without(expression: Expr, name: EventName) -> bool:
+    """Whether an expression over one event is NULL where there is none."""
+    return evaluate(renamed(expression, name, EVENT), EvaluationContext({EVENT: None})) is None
+
+
+def _of_one_element(argument: Expr, each: EveryElement) -> tuple[Expr, frozenset[EventName]]:
+    """The argument with one element in the place of the list, and all that it names then."""
     assert isinstance(each.base, Variable)
-    variable, names = each.base.name, set[str]()
+    variable = each.base.name
 
     def change(node: Node) -> Node:
         match node:
             case InnerVariable(base, name) if base == each:
-                names.add(element(variable, CURRENT, name))
-                return Variable(element(variable, CURRENT, name))
+                return reference_to(IterationName(variable, name))
             case EveryElement() if node == each:
-                names.add(element(variable, CURRENT))
-                return Variable(element(variable, CURRENT))
-            case Variable(name):
-                names.add(name)
+                return reference_to(IterationName(variable))
         return map_children(node, change)
 
     changed = change(argument)
     assert isinstance(changed, Expr)
-    return changed, names
+    return changed, event_names(changed)
 
 
 TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -150,24 +159,24 @@ class KernelValues:
     columns that are compared by the order of their values."""
 
     columns: EventColumns
-    absent: frozenset[str]
+    absent: frozenset[EventName]
     coded: list[tuple[str, ...]] = field(default_factory=list)
     folds: dict[str, ListFold] = field(default_factory=dict)
-    anchor: str | None = None
+    anchor: EventName | None = None
     """While a condition is translated: one of its variables that has an event for sure."""
 
     def value(self, expression: e.Expr) -> Value:
         """The expression as operations; raises `NotInKernel`."""
-        names = names_in(expression)
+        names = event_names(expression)
         if self.anchor is not None or has_lists(expression):
             return self._value(expression, names)
-        self.anchor = next((name for name in sorted(names) if name not in self.absent), None)
+        self.anchor = next((name for name in sorted(names, key=str) if name not in self.absent), None)
         try:
             return self._value(expression, names)
         finally:
             self.anchor = None
 
-    def _value(self, expression: e.Expr, names: Collection[str]) -> Value:
+    def _value(self, expression: e.Expr, names: Collection[EventName]) -> Value:
         if has_lists(expression):
             return self._operation(expression)
         if not names:
@@ -185,14 +194,14 @@ class KernelValues:
         form = NUMBER if type_of(expression) in TIMES else PLAIN
         return ColumnValue(self.anchor, self.columns.column(expression, self.anchor, form).name)
 
-    def _column(self, expression: e.Expr, variable: str) -> Value:
+    def _column(self, expression: e.Expr, variable: EventName) -> Value:
         form = NUMBER if type_of(expression) in TIMES else PLAIN
         found = ColumnValue(variable, self.columns.column(expression, variable, form).name)
         if variable not in self.absent:
             return found
-        if evaluate(expression, EvaluationContext({variable: None})) is None:
+        if is_null_without(expression, variable):
             return found
-        alone = without(expression, [variable])
+        alone = without(renamed(expression, variable, EVENT), [EVENT])
         if alone is None:
             raise NotInKernel(str(expression))
         missing = self._constant(alone)
@@ -272,11 +281,11 @@ class KernelValues:
 
     def _code(self, expression: e.Expr) -> ColumnValue:
         """A column that is compared by the order of its values. One of an absent event is NULL."""
-        names = names_in(expression)
+        names = event_names(expression)
         if len(names) != 1 or has_lists(expression):
             raise NotInKernel(str(expression))
         variable = next(iter(names))
-        if variable in self.absent and evaluate(expression, EvaluationContext({variable: None})) is not None:
+        if variable in self.absent and not is_null_without(expression, variable):
             raise NotInKernel(str(expression))
         return ColumnValue(variable, self.columns.column(expression, variable, CODE).name)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import EventTime, Expr, Literal
 from neelc.ir.node import remembered, walk
 from neelc.ir.patterns import all_parts, may_be_empty, targets
@@ -17,11 +17,11 @@ from neelc.pattern.analysis.regions import ANY_MATCH, QueryFacts
 from neelc.pattern.plan.blocks import Block, UnsupportedQuery, keyed_attributes, known
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
-from neelc.pattern.plan.lists import base_of
+from neelc.pattern.plan.lists import event_names
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
 from neelc.pattern.plan.steps import Plan, PlanStep, names_of_step
-from neelc.runtime.program import Present, RepeatStep, Take
+from neelc.runtime.program import EventName, Present, RepeatStep, Take, base_of, is_composite
 from neelc.syntax.print_patterns import as_written
 
 # Queries over imprecise times that are not executed: what dynamic programming cannot weigh.
@@ -124,7 +124,7 @@ def collapsed(plan: Plan) -> Plan:
     """The plan for a query that collapses its matches. Unless one event starts all matches of a choice, they
     can begin far from one another: then time must not be cut."""
     for step in plan.steps:
-        if isinstance(step, RepeatStep) and step.names != (f"{step.variable}[i]",):
+        if isinstance(step, RepeatStep) and is_composite(step.names):
             raise UnsupportedQuery("RETURN COLLAPSED with a closure of a composite")
     steps = tuple(
         replace(step, most=1) if isinstance(step, RepeatStep) and one_is_enough(step, plan.steps) else step
@@ -160,13 +160,13 @@ def _conditions(steps: tuple[PlanStep, ...]) -> Iterator[object]:
                 yield step
 
 
-def _named(step: PlanStep) -> Iterator[str]:
+def _named(step: PlanStep) -> Iterator[EventName]:
     """What a step looks at; where the next list may begin is no matter."""
     if isinstance(step, RepeatStep):
         for inner in (*step.first, *step.next):
             match inner:
                 case Take(where=where, differs=differs):
-                    yield from (name for condition in where for name in names_in(condition))
+                    yield from (name for condition in where for name in event_names(condition))
                     yield from differs
                 case _:
                     yield from names_of_step(inner)
@@ -246,7 +246,7 @@ def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
         raise UnsupportedQuery("a confidence of more than 1")
 
 
-def _leader(block: Block) -> str | None:
+def _leader(block: Block) -> EventName | None:
     """The variable whose event comes before all others, in every match."""
     if not block.items or block.items[0].when or block.items[0].loop:
         return None
@@ -254,7 +254,7 @@ def _leader(block: Block) -> str | None:
     return first if all(first in item.after for item in rest) else None
 
 
-def _looks_back(block: Block, around: frozenset[str] = frozenset()) -> bool:
+def _looks_back(block: Block, around: frozenset[EventName] = frozenset()) -> bool:
     """Whether a check can look at events before the start of the match; `around` is surely bound."""
     sure = around | {
         item.variable for item in block.items if not item.when and (item.loop is None or item.loop.least > 0)

@@ -20,13 +20,16 @@ from neelc.pattern.plan.blocks import (
     own_choices,
 )
 from neelc.pattern.plan.columns import EventRoles
-from neelc.pattern.plan.lists import CURRENT, ends, is_of_iteration, lag, list_of, place_of, ranges
+from neelc.pattern.plan.lists import ends, lag, ranges
 from neelc.pattern.plan.steps import PlanStep, names_of_step
 from neelc.runtime.program import (
     Bounds,
     Choose,
     EachElement,
+    ElementName,
+    EventName,
     FilterStep,
+    IterationName,
     Rename,
     Take,
     When,
@@ -107,11 +110,11 @@ def _aligned(
 
 
 def _relations(
-    items: Sequence[PlacedVariable], under_choices: frozenset[str], known: BlockVariables
+    items: Sequence[PlacedVariable], under_choices: frozenset[EventName], known: BlockVariables
 ) -> list[object] | None:
     """How the items of a branch are related to one another and to what stands around the choice, with
     numbers for their names; None if one depends on more than that."""
-    names = {item.variable: f"#{number}" for number, item in enumerate(items)}
+    names: dict[EventName, EventName] = {item.variable: f"#{number}" for number, item in enumerate(items)}
     if len(names) < len(items) or any(len(known.items[item.variable]) > 1 for item in items):
         return None
     found: list[object] = []
@@ -124,13 +127,17 @@ def _relations(
     return found
 
 
-def _seen(window: Within, names: Mapping[str, str], under_choices: frozenset[str]) -> Within:
-    return replace(window, events=tuple(sorted(_renamed(window.events, names, under_choices))))
+def _seen(
+    window: Within, names: Mapping[EventName, EventName], under_choices: frozenset[EventName]
+) -> Within:
+    return replace(window, events=tuple(sorted(_renamed(window.events, names, under_choices), key=str)))
 
 
 def _renamed(
-    variables: Sequence[str], names: Mapping[str, str], under_choices: frozenset[str]
-) -> Iterator[str]:
+    variables: Sequence[EventName],
+    names: Mapping[EventName, EventName],
+    under_choices: frozenset[EventName],
+) -> Iterator[EventName]:
     """Variables of the same branch that are not shared know of the item too, and are taken after it."""
     return (names.get(name, name) for name in variables if name in names or name not in under_choices)
 
@@ -141,7 +148,7 @@ def _renamed(
 # events a check looks at, the sooner it can be made, and the more rows share its answer.
 
 
-def tight_bounds(item: PlacedVariable, bound: frozenset[str], known: BlockVariables) -> Bounds:
+def tight_bounds(item: PlacedVariable, bound: frozenset[EventName], known: BlockVariables) -> Bounds:
     """The bounds of an item in terms of the variables in `bound`; those of other branches have no event."""
     if item.when:
         bound &= known.together(item.when)
@@ -157,12 +164,16 @@ def tight_bounds(item: PlacedVariable, bound: frozenset[str], known: BlockVariab
     )
 
 
-def _latest(names: Iterable[str], others: Iterable[str], known: BlockVariables) -> tuple[str, ...]:
+def _latest(
+    names: Iterable[EventName], others: Iterable[EventName], known: BlockVariables
+) -> tuple[EventName, ...]:
     """The names that lie before none of the others."""
     return tuple(name for name in names if known.later[name].isdisjoint(others))
 
 
-def _earliest(names: Iterable[str], others: Iterable[str], known: BlockVariables) -> tuple[str, ...]:
+def _earliest(
+    names: Iterable[EventName], others: Iterable[EventName], known: BlockVariables
+) -> tuple[EventName, ...]:
     """The names that lie after none of the others."""
     return tuple(name for name in names if known.earlier[name].isdisjoint(others))
 
@@ -170,9 +181,9 @@ def _earliest(names: Iterable[str], others: Iterable[str], known: BlockVariables
 def _tight_window(
     window: Within,
     item: PlacedVariable,
-    after: tuple[str, ...],
-    before: tuple[str, ...],
-    bound: frozenset[str],
+    after: tuple[EventName, ...],
+    before: tuple[EventName, ...],
+    bound: frozenset[EventName],
     known: BlockVariables,
 ) -> Within | None:
     """The window in terms of what is bound; None if it says nothing.
@@ -205,7 +216,7 @@ class StepOrder:
     block: Block
     known: BlockVariables
     roles: EventRoles
-    around: frozenset[str] = frozenset()
+    around: frozenset[EventName] = frozenset()
     chosen: frozenset[str] = frozenset()
     shares: bool = True
     postpones: bool = True
@@ -234,10 +245,10 @@ class StepOrder:
         return bool(self._waiting)
 
     @cached_property
-    def _settled(self) -> dict[When, frozenset[str]]:
+    def _settled(self) -> dict[When, frozenset[EventName]]:
         return {}
 
-    def bound(self, when: When) -> frozenset[str]:
+    def bound(self, when: When) -> frozenset[EventName]:
         """The variables that are settled in rows with these choices: their events are taken, or they have
         none. Branches of an OR may share a variable, which is then taken in each."""
         if when not in self._settled:
@@ -251,16 +262,14 @@ class StepOrder:
         return self._settled[when]
 
     @cached_property
-    def own(self) -> frozenset[str]:
+    def own(self) -> frozenset[EventName]:
         """What the block binds."""
         return frozenset(name for item in self.block.items for name in item.names)
 
-    def needs(self, names: frozenset[str]) -> frozenset[str]:
+    def needs(self, names: frozenset[EventName]) -> frozenset[EventName]:
         """What must be bound for a condition: for one about each element of a list, the list."""
         return frozenset(
-            found
-            if is_of_iteration(name) and (found := list_of(name)) and found not in self.iterating
-            else name
+            name.list if isinstance(name, IterationName) and name.list not in self.iterating else name
             for name in names
         )
 
@@ -358,19 +367,23 @@ def share(order: StepOrder, when: When) -> None:
             ]
 
 
-def differs_of(order: StepOrder, item: PlacedVariable, bound: frozenset[str]) -> tuple[str, ...]:
+def differs_of(order: StepOrder, item: PlacedVariable, bound: frozenset[EventName]) -> tuple[EventName, ...]:
     """The bound variables whose event an item could be, but must not be."""
+    others = order.known.together(item.when).intersection(bound).difference(item.after, item.before)
     names = (
         name
-        for name in sorted(
-            order.known.together(item.when).intersection(bound).difference(item.after, item.before)
-        )
-        if place_of(name) in (None, CURRENT) and order.known.can_be_one_event(item, name)
+        for name in sorted(others, key=str)
+        if not _is_other_element(name) and order.known.can_be_one_event(item, name)
     )
     return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))
 
 
-def bounds_of(order: StepOrder, item: PlacedVariable, bound: frozenset[str]) -> StepBounds:
+def _is_other_element(name: EventName) -> bool:
+    """Whether a name is one of a list's elements beside `b[i]`: who differs from the list differs from it."""
+    return isinstance(name, ElementName) or (isinstance(name, IterationName) and name.lag != 0)
+
+
+def bounds_of(order: StepOrder, item: PlacedVariable, bound: frozenset[EventName]) -> StepBounds:
     return ends(tight_bounds(item, bound, order.known), order.known.is_list)
 
 
@@ -383,6 +396,6 @@ def _is_own(order: StepOrder, mark: str) -> bool:
     return any(choice.mark == mark for choice in order.block.choices)
 
 
-def _needed(check: Block, step: PlanStep) -> frozenset[str]:
+def _needed(check: Block, step: PlanStep) -> frozenset[EventName]:
     """The variables around a check that it looks at."""
     return frozenset(names_of_step(step)) - set(check.variables)

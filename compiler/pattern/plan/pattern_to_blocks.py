@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Expr, SameAttributes, Variable
-from neelc.ir.node import Node, transform
+from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.patterns import all_parts, may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import (
@@ -28,19 +27,8 @@ from neelc.pattern.plan.blocks import (
     exclude_each_other,
     implies,
 )
-from neelc.pattern.plan.columns import renamed, width_of
-from neelc.pattern.plan.lists import (
-    BEFORE,
-    CURRENT,
-    FIRST,
-    LAST,
-    base_of,
-    element,
-    list_of,
-    place_of,
-    ranges,
-    with_names,
-)
+from neelc.pattern.plan.columns import width_of
+from neelc.pattern.plan.lists import event_names, ranges, renamed, with_lists, with_other_names
 from neelc.pattern.plan.steps import PlanStep
 from neelc.runtime.program import (
     ALL,
@@ -48,11 +36,15 @@ from neelc.runtime.program import (
     EARLIEST,
     LATEST,
     BetweenGroups,
+    ElementName,
+    EventName,
     FilterStep,
+    IterationName,
     Rename,
     Take,
     When,
     Within,
+    base_of,
     inner_steps,
 )
 from neelc.syntax.print_patterns import as_written
@@ -64,11 +56,11 @@ from neelc.syntax.print_patterns import as_written
 class PartWindow:
     """A window around a part that binds `variables`."""
 
-    variables: tuple[str, ...]
+    variables: tuple[EventName, ...]
     width: int
     counted: bool
 
-    def around(self, variable: str) -> Within:
+    def around(self, variable: EventName) -> Within:
         if variable not in self.variables:
             return Within(self.variables, self.width, self.counted)
         place = self.variables.index(variable)
@@ -83,41 +75,53 @@ Scope = tuple[int, ...]
 class PartPlacement:
     """Where a part stands. `block` takes what a match binds; `dropped` are variables of an EXISTS, which go
     to `hidden`, as do negations there: they may look at what is dropped. `inner` has the variables of each
-    EXISTS around it that are in no scope but its own. `in_loop`: it is a part of a closure's iterations."""
+    EXISTS around it that are in no scope but its own. `in_loop`: it is a part of a closure's iterations.
+    `naming` has the names that the variables of a closure's body have in an iteration."""
 
     block: Block
     when: When = ()
-    after: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
+    after: tuple[EventName, ...] = ()
+    before: tuple[EventName, ...] = ()
     windows: tuple[PartWindow, ...] = ()
     between: tuple[BetweenGroups, ...] = ()
     scope: Scope = ()
-    inner: tuple[tuple[frozenset[str], Scope], ...] = ()
+    inner: tuple[tuple[frozenset[EventName], Scope], ...] = ()
     same: tuple[tuple[int, str], ...] = ()
-    dropped: frozenset[str] = frozenset()
+    dropped: frozenset[EventName] = frozenset()
     hidden: Block | None = None
     in_loop: bool = False
+    naming: Mapping[EventName, IterationName] = field(default_factory=dict)
+
+    def name(self, variable: str | None) -> EventName:
+        """What steps call a variable here."""
+        return self.naming.get(variable or "", variable or "")
+
+    def targets(self, *parts: p.Pattern) -> tuple[EventName, ...]:
+        """What parts bind, by the names that steps have for it."""
+        return tuple(self.name(variable) for part in parts for variable in targets(part))
 
     @property
     def checks(self) -> Block:
         """The block that negations go to."""
         return self.hidden or self.block
 
-    def block_of(self, variables: Sequence[str]) -> Block:
+    def block_of(self, variables: Sequence[EventName]) -> Block:
         """The block for what these variables decide."""
         if self.hidden is not None and set(variables) <= self.dropped:
             return self.hidden
         return self.block
 
-    def block_of_condition(self, names: frozenset[str]) -> Block:
+    def block_of_condition(self, condition: Expr) -> Block:
         """A condition about what is hidden, or under a choice that is, is judged there."""
         if self.hidden is None:
             return self.block
         marks = {choice.mark for choice in self.hidden.choices}
-        hidden = names & self.dropped or any(mark in marks for mark, _ in self.when)
+        hidden = with_lists(event_names(condition)) & self.dropped or any(
+            mark in marks for mark, _ in self.when
+        )
         return self.hidden if hidden else self.block
 
-    def scope_of(self, variable: str) -> Scope:
+    def scope_of(self, variable: EventName) -> Scope:
         return next((scope for names, scope in self.inner if variable in names), self.scope)
 
     @property
@@ -151,21 +155,13 @@ def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: Pl
     """Add a closure to the blocks of its place; `place` adds the parts of its body."""
     _refuse(part)
     variable = part.variable or ""
-    body, names = _renamed_body(part, variable)
     block = Block(wanted=True, when=at.when, part=str(as_written(part)))
     scope = at.scope_of(variable)
-    inside = replace(
-        at,
-        block=block,
-        after=(*at.after, element(variable, LAST)),
-        windows=tuple(_seen_from_inside(window, variable, names) for window in at.windows),
-        scope=scope,
-        inner=(),
-        dropped=frozenset(),
-        hidden=None,
-        in_loop=True,
-    )
-    place(walk, body, inside)
+    inside = replace(at, block=block, scope=scope, inner=(), dropped=frozenset(), hidden=None, in_loop=True)
+    inside = replace(inside, naming=_naming(part, variable), after=(*at.after, ElementName(variable, -1)))
+    names = tuple(name for name in inside.targets(part.part) if isinstance(name, IterationName))
+    windows = tuple(_seen_from_inside(window, variable, names) for window in at.windows)
+    place(walk, part.part, replace(inside, windows=windows))
     if at.block_of([variable]) is not at.hidden:
         _tell_hidden(part, block, at)
     if may_be_empty(part.part):
@@ -189,7 +185,7 @@ def _tell_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
     """What an iteration asks of what EXISTS drops is asked where that is looked for, for each iteration."""
     if at.hidden is None:
         return
-    told = [condition for condition in body.conditions if condition.names & at.dropped]
+    told = [condition for condition in body.conditions if with_lists(condition.names) & at.dropped]
     at.hidden.conditions += told
     body.conditions[:] = [condition for condition in body.conditions if condition not in told]
     checks = [check for check in body.checks if _looks_at(check, at.dropped, body)]
@@ -197,83 +193,70 @@ def _tell_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
     body.checks[:] = [check for check in body.checks if check not in checks]
 
 
-def _looks_at(check: Block, dropped: frozenset[str], body: Block) -> bool:
+def _looks_at(check: Block, dropped: frozenset[EventName], body: Block) -> bool:
     """Whether a check of an iteration depends on what is dropped: not if it lies between two events of the
     iteration."""
-    if any(condition.names & dropped for condition in check.all_conditions()):
+    if any(with_lists(condition.names) & dropped for condition in check.all_conditions()):
         return True
     sure = {item.variable for item in body.items if implies(check.when, item.when)}
     return not all(sure & set(item.before) and sure & set(item.after) for item in check.all_items())
 
 
-def _renamed_body(part: p.Repeat, variable: str) -> tuple[p.Pattern, tuple[str, ...]]:
-    """The body with the names that its variables have in an iteration, and these names."""
+def _naming(part: p.Repeat, variable: str) -> dict[EventName, IterationName]:
+    """The names that the variables of a closure's body have in an iteration."""
     if isinstance(part.part, p.Event):
-        new = {part.part.variable or "": element(variable, CURRENT)}
-        body: Node = replace(part.part, variable=part.part.variable or "")
-    else:
-        names = {event.variable or "" for event in all_parts(part.part) if isinstance(event, p.Event)}
-        new = {name: element(variable, CURRENT, name) for name in names}
-        body = part.part
-
-    def change(node: Node) -> Node | None:
-        match node:
-            case Variable(name) if name in new:
-                return Variable(new[name])
-            case p.Event(variable=name) if (name or "") in new:
-                return replace(node, variable=new[name or ""])
-            case p.Exists(variables):
-                return replace(node, variables=tuple(new.get(name, name) for name in variables))
-        return None
-
-    changed = transform(body, change)
-    assert isinstance(changed, p.Pattern)
-    return changed, targets(changed)
+        return {part.part.variable or "": IterationName(variable)}
+    events = (event for event in all_parts(part.part) if isinstance(event, p.Event))
+    return {event.variable or "": IterationName(variable, event.variable or "") for event in events}
 
 
-def _seen_from_inside(window: PartWindow, variable: str, names: tuple[str, ...]) -> PartWindow:
+def _seen_from_inside(window: PartWindow, variable: str, names: tuple[IterationName, ...]) -> PartWindow:
     """A window around the list is one around each of its events, and the first of them."""
     if variable not in window.variables:
         return window
     others = tuple(name for name in window.variables if name != variable)
-    return replace(window, variables=(*others, element(variable, FIRST), *names))
+    return replace(window, variables=(*others, ElementName(variable, 1), *names))
 
 
 def distributed(block: Block) -> Block:
-    """The block with each condition about the elements of a list in the block of its iterations; in all
-    conditions elements have names."""
+    """The block with each condition about the elements of a list in the block of its iterations."""
     conditions: list[BlockCondition] = []
     for condition in block.conditions:
-        named = _named(condition)
-        bodies = [item.loop.body for item in _closures_of(named, block) if item.loop is not None]
+        bodies = [item.loop.body for item in _closures_of(condition, block) if item.loop is not None]
         for body in bodies:
-            body.conditions.append(replace(named, when=body.when))
+            body.conditions.append(replace(condition, when=body.when))
         if not bodies:
-            conditions.append(named)
+            conditions.append(condition)
     changed = replace(block, conditions=conditions)
     changed.checks = [distributed(check) for check in block.checks]
     for item in changed.items:
         if item.loop is not None:
             body = item.loop.body
-            body.conditions[:] = map(_named, body.conditions)
             body.checks[:] = [distributed(check) for check in body.checks]
     return _without_needless_lists(changed) if block.wanted is not None else changed
 
 
-def _named(condition: BlockCondition) -> BlockCondition:
-    return replace(condition, expression=with_names(condition.expression))
-
-
 def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
     """Tell each closure which of its elements conditions name, other than the first and the last."""
-    used: dict[str, dict[str, None]] = {}
-    for name in (name for condition in conditions for name in sorted(condition.names)):
-        found, place = list_of(name), place_of(name)
-        if found and place and place not in (FIRST, LAST, CURRENT, BEFORE):
-            used.setdefault(found, {})[place] = None
+    places: dict[str, dict[int, None]] = {}
+    lags: dict[str, dict[int, None]] = {}
+    for name in (name for condition in conditions for name in sorted(condition.names, key=str)):
+        match name:
+            case ElementName(of, place) if place not in (1, -1):
+                places.setdefault(of, {})[place] = None
+            case IterationName(of, lag=lag) if lag > 1:
+                lags.setdefault(of, {})[lag] = None
+    used = {*places, *lags}
     for inner in block.all_blocks() if used else ():
         inner.items[:] = [
-            replace(item, loop=replace(item.loop, places=tuple(used[item.variable])))
+            replace(
+                item,
+                loop=replace(
+                    item.loop,
+                    places=tuple(places.get(item.list_name, ())),
+                    lags=tuple(lags.get(item.list_name, ())),
+                ),
+            )
             if item.loop is not None and item.variable in used
             else item
             for item in inner.items
@@ -299,10 +282,11 @@ def _is_sure(item: PlacedVariable, when: When) -> bool:
 
 def _only_first(expression: Expr) -> frozenset[str]:
     """The list of which a condition names the first element and no other."""
-    names = names_in(expression)
-    lists = {name: found for name in names if (found := list_of(name))}
-    only = all(name.startswith(element(found, FIRST)) for name, found in lists.items())
-    return frozenset(lists.values()) if only and not names & set(lists.values()) else frozenset()
+    names = event_names(expression)
+    elements = [name for name in names if isinstance(name, ElementName | IterationName)]
+    only = all(isinstance(name, ElementName) and name.place == 1 for name in elements)
+    lists = frozenset(name.list for name in elements)
+    return lists if only and not names & lists else frozenset()
 
 
 def _without_needless_lists(block: Block) -> Block:
@@ -364,9 +348,9 @@ def _tell_both(block: Block) -> None:
     """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
     drops is not named outside of it, but may be looked for together with what comes after it."""
     items = list(block.items)
-    of: dict[str, list[PlacedVariable]] = {}
-    before: dict[str, list[PlacedVariable]] = {}
-    after: dict[str, list[PlacedVariable]] = {}
+    of: dict[EventName, list[PlacedVariable]] = {}
+    before: dict[EventName, list[PlacedVariable]] = {}
+    after: dict[EventName, list[PlacedVariable]] = {}
     for item in items:
         of.setdefault(item.variable, []).append(item)
         for name in item.before:
@@ -386,8 +370,8 @@ def _tell_both(block: Block) -> None:
 
 
 def _told(
-    tellers: list[PlacedVariable], item: PlacedVariable, of: Mapping[str, list[PlacedVariable]]
-) -> list[str]:
+    tellers: list[PlacedVariable], item: PlacedVariable, of: Mapping[EventName, list[PlacedVariable]]
+) -> list[EventName]:
     """The variables of those who say something of an item. Branches may share a variable: only what holds in
     all of them that can be there with the item is told."""
     known = {id(teller) for teller in tellers}
@@ -409,11 +393,11 @@ def place(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> None:
     inside = _inside(walk, part, at)
     match part:
         case p.Event(type, variable):
-            _place_event(type, variable or "", inside)
+            _place_event(type, inside.name(variable), inside)
         case p.Seq(parts):
-            after, before = inside.after, _names(parts) + inside.before
+            after, before = inside.after, inside.targets(*parts) + inside.before
             for inner in parts:
-                own = targets(inner)
+                own = inside.targets(inner)
                 before = before[len(own) :]
                 place(walk, inner, replace(inside, after=after, before=before))
                 after += own
@@ -429,13 +413,9 @@ def place(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> None:
         case p.Not(inner):
             _place_not(walk, inner, inside)
         case p.Exists(variables, inner):
-            _place_exists(walk, part, frozenset(variables), inner, inside)
+            _place_exists(walk, part, frozenset(map(inside.name, variables)), inner, inside)
         case p.Repeat():
             place_repeat(walk, part, inside, place)
-
-
-def _names(parts: Sequence[p.Pattern]) -> tuple[str, ...]:
-    return tuple(name for part in parts for name in targets(part))
 
 
 def _inside(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> PartPlacement:
@@ -443,18 +423,19 @@ def _inside(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> PartPlacem
     inside = at
     if part.within is not None:
         width, counted = width_of(part.within, walk.unit)
-        inside = replace(inside, windows=(*inside.windows, PartWindow(targets(part), width, counted)))
+        inside = replace(inside, windows=(*inside.windows, PartWindow(at.targets(part), width, counted)))
     for conjunct in conjuncts(part.where):
         if isinstance(conjunct, SameAttributes):
             number = next(walk.numbers)
             inside = replace(inside, same=inside.same + tuple((number, name) for name in conjunct.attributes))
         else:
-            block = inside.block_of_condition(names_in(conjunct))
-            block.conditions.append(BlockCondition(conjunct, inside.when, targets(part)))
+            condition = with_other_names(conjunct, inside.naming)
+            block = inside.block_of_condition(condition)
+            block.conditions.append(BlockCondition(condition, inside.when, inside.targets(part)))
     return inside
 
 
-def _place_event(type: str, variable: str, at: PartPlacement) -> None:
+def _place_event(type: str, variable: EventName, at: PartPlacement) -> None:
     within = tuple(window.around(variable) for window in at.windows)
     scope = at.scope_of(variable)
     item = PlacedVariable(variable, type, at.when, at.after, at.before, within, at.between, scope, at.same)
@@ -469,12 +450,12 @@ def _place_and_neg(walk: PatternWalk, parts: tuple[p.Pattern, ...], at: PartPlac
         left = next((other for other in reversed(parts[:number]) if not isinstance(other, p.Not)), None)
         right = next((other for other in parts[number + 1 :] if not isinstance(other, p.Not)), None)
         if left is not None and right is not None:  # else there is no room for a hit
-            between = BetweenGroups(targets(left), targets(right))
+            between = BetweenGroups(at.targets(left), at.targets(right))
             place(walk, inner, replace(at, between=(*at.between, between)))
 
 
 def _place_or(walk: PatternWalk, part: p.Or, at: PartPlacement) -> None:
-    names, parts = targets(part), grouped(part.parts)
+    names, parts = at.targets(part), grouped(part.parts)
     block = at.block_of(names)
     mark = walk.mark()
     block.choices.append(BranchChoice(mark, len(parts), at.when))
@@ -511,7 +492,7 @@ def _first_type(part: p.Pattern) -> str | None:
 def _note_repeats(walk: PatternWalk, parts: Sequence[p.Pattern], block: Block, at: PartPlacement) -> None:
     """Branches that bind the same variables can find the same match; so can those that bind nothing, and
     those that differ in what is dropped afterwards."""
-    bound = [frozenset(targets(part)) - at.dropped for part in parts]
+    bound = [frozenset(at.targets(part)) - at.dropped for part in parts]
     overlapping = any(one & other for n, one in enumerate(bound) for other in bound[:n])
     empty = sum(map(may_be_empty, parts)) + sum(not names for names in bound)
     if block.wanted is None and (overlapping or empty > 1):
@@ -520,7 +501,7 @@ def _note_repeats(walk: PatternWalk, parts: Sequence[p.Pattern], block: Block, a
 
 def _if_present(walk: PatternWalk, part: p.Optional, at: PartPlacement) -> PartPlacement:
     """The place of an optional part: all that it asks for is asked only if it is there."""
-    names = targets(part)
+    names = at.targets(part)
     block = at.block_of(names)
     mark = walk.mark()
     block.choices.append(BranchChoice(mark, 2, at.when))
@@ -546,7 +527,7 @@ def _place_not(walk: PatternWalk, inner: p.Pattern, at: PartPlacement) -> None:
 
 
 def _place_exists(
-    walk: PatternWalk, part: p.Pattern, names: frozenset[str], inner: p.Pattern, at: PartPlacement
+    walk: PatternWalk, part: p.Pattern, names: frozenset[EventName], inner: p.Pattern, at: PartPlacement
 ) -> None:
     inner_scope = (names, (*at.innermost, next(walk.numbers)))
     at = replace(at, inner=(*at.inner, inner_scope))
@@ -585,14 +566,14 @@ def with_picks(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
     )
 
 
-Uses = Mapping[str, AbstractSet[str]]
+Uses = Mapping[EventName, AbstractSet[str]]
 """How variables are looked at: to start `after` their event, to end `before` it, or in an `other` way."""
 
 
 def with_later_uses(steps: Sequence[PlanStep]) -> list[tuple[PlanStep, Uses]]:
     """Each step, and how those after it use the variables that it binds."""
     found: list[tuple[PlanStep, Uses]] = []
-    later: dict[str, set[str]] = {}
+    later: dict[EventName, set[str]] = {}
     for step in reversed(steps):
         bound = [step.variable] if isinstance(step, Take) else []
         found.append((step, {name: frozenset(later.get(name, ())) for name in bound}))
@@ -601,7 +582,7 @@ def with_later_uses(steps: Sequence[PlanStep]) -> list[tuple[PlanStep, Uses]]:
     return found[::-1]
 
 
-def uses(step: PlanStep) -> Iterator[tuple[str, str]]:
+def uses(step: PlanStep) -> Iterator[tuple[EventName, str]]:
     """The variables that a step looks at, and how."""
     match step:
         case Take(bounds=bounds, differs=differs, where=where):
@@ -609,11 +590,11 @@ def uses(step: PlanStep) -> Iterator[tuple[str, str]]:
             yield from ((name, "before") for name in bounds.before)
             named = {name for window in bounds.within for name in window.events}
             named |= {name for between in bounds.between for name in (*between.one, *between.other)}
-            named |= {*differs, *(name for condition in where for name in names_in(condition))}
+            named |= {*differs, *(name for condition in where for name in event_names(condition))}
             yield from ((name, "other") for name in named)
         case Rename(variable):
             yield variable, "other"
         case FilterStep(condition):
-            yield from ((name, "other") for name in names_in(condition))
+            yield from ((name, "other") for name in event_names(condition))
         case _:  # `AnyBound` asks whether there is an event, not which
             yield from ((name, "other") for inner in inner_steps(step) for name, _ in uses(inner))

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Expr
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import EventColumns, renamed
+from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
-from neelc.pattern.plan.lists import BEFORE, CURRENT, FIRST, LAST, element, ranges, without_names
-from neelc.pattern.plan.steps import Plan, PlanStep
+from neelc.pattern.plan.lists import ranges, renamed
+from neelc.pattern.plan.steps import Plan, PlanStep, other_elements
 from neelc.runtime.program import (
     Absent,
     Apply,
     Closure,
     EachElement,
+    EventName,
     FilterStep,
     Fold,
     Follow,
@@ -53,14 +54,13 @@ def plan_to_steps(plan: Plan, columns: EventColumns) -> KernelSteps:
     residual: list[Expr] = []
     steps = _of_match(plan.steps, values, residual)
     kept = tuple(_with_folds(step, values) for step in steps)
-    written = (without_names(condition) for condition in residual)
-    return KernelSteps(kept, groups(values.coded), tuple(dict.fromkeys(written)))
+    return KernelSteps(kept, groups(values.coded), tuple(dict.fromkeys(residual)))
 
 
 # The names that may have no event.
 
 
-def may_be_absent(steps: Sequence[PlanStep]) -> Iterator[str]:
+def may_be_absent(steps: Sequence[PlanStep]) -> Iterator[EventName]:
     for step in walk_steps(steps):
         match step:
             case Take(variable=variable, when=when) if when:
@@ -75,14 +75,13 @@ def may_be_absent(steps: Sequence[PlanStep]) -> Iterator[str]:
                 yield from _absent_in_runs(step)
 
 
-def _absent_elements(one: RepeatStep[Expr] | Closure) -> Iterator[str]:
+def _absent_elements(one: RepeatStep[Expr] | Closure) -> Iterator[EventName]:
     """The first iteration has none before it, and an empty list has no element."""
-    inner_names = [name.removeprefix(element(one.variable, CURRENT)) for name in one.names]
-    for place in (FIRST, LAST, BEFORE, *one.places):
-        yield from (element(one.variable, place) + rest for rest in inner_names)
+    for name in one.names:
+        yield from other_elements(name, one.places, one.lags)
 
 
-def _absent_in_runs(step: Follow[Expr]) -> Iterator[str]:
+def _absent_in_runs(step: Follow[Expr]) -> Iterator[EventName]:
     optional = {variable for _, variable in step.marks}
     for state in step.states:
         if state.list is None and (step.when or state.variable in optional):
@@ -91,7 +90,7 @@ def _absent_in_runs(step: Follow[Expr]) -> Iterator[str]:
         if step.when or closure.optional:
             yield closure.variable
         yield from _absent_elements(closure)
-        yield from (name for name in closure.names if name != element(closure.variable, CURRENT))
+        yield from (name for name in closure.names if name.inner)
 
 
 # Steps of the match itself: what the kernel cannot compute is left for complete matches.
@@ -152,8 +151,7 @@ def _repeat_of_match(step: RepeatStep[Expr], values: KernelValues, residual: lis
     residual += later
     for condition in (one for one in early if one not in later):
         for name in step.names:
-            begin = element(step.variable, FIRST) + name.removeprefix(element(step.variable, CURRENT))
-            condition = renamed(condition, name, begin)
+            condition = renamed(condition, name, name.at(1))
         residual.append(condition)
     return _repeat(_with_computable_early(step, values), first, following, values.value)
 
@@ -182,7 +180,7 @@ def _value_in_run(condition: Expr, values: KernelValues) -> Value:
     try:
         return values.value(condition)
     except NotInKernel:
-        what = f"the condition `{without_names(condition)}` while a run is looking for its next event"
+        what = f"the condition `{condition}` while a run is looking for its next event"
         raise UnsupportedQuery(what, condition.span) from None
 
 
@@ -207,7 +205,7 @@ def _translated(step: PlanStep, value: Translate) -> KernelStep:
         case RepeatStep(first=first, next=following):
             return _repeat(step, _all_translated(first, value), _all_translated(following, value), value)
         case Follow(states, moves, closures, contiguous):
-            kept = tuple(replace(one, places=_fixed(one.places)) for one in closures)
+            kept = tuple(replace(one, lags=()) for one in closures)
             made = tuple(_move(move, value) for move in moves)
             return Follow(states, made, kept, contiguous, marks=step.marks, when=step.when)
         case Weigh():
@@ -239,13 +237,8 @@ def _repeat(
         step.most,
         early=tuple(map(value, step.early)),
         when=step.when,
-        places=_fixed(step.places),
+        places=step.places,
     )
-
-
-def _fixed(places: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that do not change with each iteration."""
-    return tuple(place for place in places if not place.startswith(CURRENT))
 
 
 def _move(move: Move[Expr], value: Translate) -> Move[Value]:

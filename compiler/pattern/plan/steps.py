@@ -6,34 +6,27 @@ The steps are those of `neelc.runtime.program`, with conditions that are still e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.node import remembered
-from neelc.pattern.plan.lists import (
-    BEFORE,
-    CURRENT,
-    FIRST,
-    LAST,
-    element,
-    inner_of,
-    is_of_iteration,
-    list_of,
-    lists_of,
-)
+from neelc.pattern.plan.lists import event_names
 from neelc.runtime.program import (
     Absent,
     AnyBound,
     Bounds,
     Closure,
     EachElement,
+    EventName,
     FilterStep,
+    IterationName,
     Present,
     Rename,
     RepeatStep,
     Step,
     Take,
+    inner_of,
+    list_of,
     lists_bound,
     takes,
 )
@@ -49,7 +42,7 @@ class Role:
 
     name: str
     type: str
-    variable: str
+    variable: EventName
     conditions: tuple[Expr, ...] = ()
 
 
@@ -72,7 +65,7 @@ class Plan:
     everything: bool = False
     lasting: bool = False
     looks_back: bool = True
-    leader: str | None = None
+    leader: EventName | None = None
     unique: bool = False
     collapsed: bool = False
 
@@ -81,10 +74,10 @@ class Plan:
 
 
 @remembered
-def types_of_variables(plan: Plan) -> Mapping[str, tuple[str, ...]]:
+def types_of_variables(plan: Plan) -> Mapping[EventName, tuple[str, ...]]:
     """The types of the events of each variable: several where branches share it."""
     types = {role.name: role.type for role in plan.roles}
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[EventName, tuple[str, ...]] = {}
     for take in takes(plan.steps):
         # Keys call an event of an iteration, a negative one too, by its name in the body of the closure.
         for name in {take.variable, inner_of(take.variable) or take.variable}:
@@ -98,23 +91,29 @@ def types_of_variables(plan: Plan) -> Mapping[str, tuple[str, ...]]:
 
 
 def _types_of_elements(
-    repeat: RepeatStep[Expr] | Closure, types: dict[str, tuple[str, ...]]
-) -> dict[str, tuple[str, ...]]:
+    repeat: RepeatStep[Expr] | Closure, types: dict[EventName, tuple[str, ...]]
+) -> dict[EventName, tuple[str, ...]]:
     """The types of the names that a list's events have: those of their elements."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[EventName, tuple[str, ...]] = {}
     for name in repeat.names:
-        inner = name.removeprefix(element(repeat.variable, CURRENT))
-        places = (FIRST, LAST, BEFORE, *repeat.places)
-        found |= {element(repeat.variable, place) + inner: types[name] for place in places}
+        found |= dict.fromkeys(other_elements(name, repeat.places, repeat.lags), types[name])
         # Keys call an event of a list by the list's name, or by its own in the body of the closure.
-        found[inner.removeprefix(".") or repeat.variable] = types[name]
+        found[name.inner or repeat.variable] = types[name]
     return found
+
+
+def other_elements(
+    name: IterationName, places: tuple[int, ...], lags: tuple[int, ...]
+) -> Iterator[EventName]:
+    """The names of an iteration's event that may have none: of other elements, by place or by distance."""
+    yield from (name.at(place) for place in (1, -1, *places))
+    yield from (replace(name, lag=lag) for lag in (1, *lags))
 
 
 # The variables that a step looks at.
 
 
-def names_of_bounds(bounds: Bounds) -> Iterator[str]:
+def names_of_bounds(bounds: Bounds) -> Iterator[EventName]:
     yield from bounds.after
     yield from bounds.before
     for window in bounds.within:
@@ -123,26 +122,26 @@ def names_of_bounds(bounds: Bounds) -> Iterator[str]:
         yield from (*between.one, *between.other)
 
 
-def names_of_step(step: PlanStep) -> Iterator[str]:
+def names_of_step(step: PlanStep) -> Iterator[EventName]:
     """Every variable that a step names but does not bind itself; an inner step's own ones are among them."""
     match step:
         case Take(bounds=bounds, differs=differs, where=where, variable=variable):
             yield from names_of_bounds(bounds)
             yield from differs
-            yield from (name for condition in where for name in names_in(condition) if name != variable)
+            yield from (name for condition in where for name in event_names(condition) if name != variable)
         case Rename(variable):
             yield variable
         case FilterStep(condition):
-            yield from names_in(condition)
+            yield from event_names(condition)
         case AnyBound(variables):
             yield from variables
         case Absent(steps) | Present(steps):
             for inner in steps:
                 yield from names_of_step(inner)
         case EachElement(variable, names, steps):
-            yield from lists_of(variable, names)
+            yield from (name.events for name in names)
             for name in (name for inner in steps for name in names_of_step(inner)):
-                if not is_of_iteration(name) or list_of(name) != variable:
+                if not isinstance(name, IterationName) or name.list != variable:
                     yield name
         case RepeatStep(variable, first=first, next=following):
             inner_names = (name for inner in (*first, *following) for name in names_of_step(inner))

@@ -24,7 +24,7 @@ from neelc.runtime.kernels.rows.program import (
     RowLocation,
     is_first_row,
 )
-from neelc.runtime.program import ColumnValue, Value
+from neelc.runtime.program import ColumnValue, EventName, Value
 from neelc.scalar.type_of import type_of
 
 # The columns of rows that a row pattern needs: each an expression over one row, computed by Spark.
@@ -208,7 +208,7 @@ class _AtDistances(EventColumns):
 
         return changed(conjunct, change)
 
-    def column(self, expression: e.Expr, variable: str, form: str = PLAIN) -> EventColumn:
+    def column(self, expression: e.Expr, variable: EventName, form: str = PLAIN) -> EventColumn:
         def change(node: Node) -> Node | None:
             return self.arguments[node.name] if isinstance(node, e.Attribute) else None
 
@@ -317,7 +317,8 @@ class _Looked(EventColumns):
         value = self.values[name]
         return isinstance(value, e.AtRow) and not depends_on_match(value.argument)
 
-    def column(self, expression: e.Expr, variable: str, form: str = PLAIN) -> EventColumn:
+    def column(self, expression: e.Expr, variable: EventName, form: str = PLAIN) -> EventColumn:
+        assert isinstance(variable, str), "a row pattern has no lists"
         value = self.values[variable]
         if not self.is_of_row(variable):
             if form == NUMBER or not isinstance(expression, e.Attribute):

@@ -43,7 +43,7 @@ from neelc.runtime.kernels.confidence.ranges import (
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, concerned
 from neelc.runtime.kernels.taking import ROW, KernelSearch
-from neelc.runtime.program import CONFIDENCE, KernelStep, Likely, Value, Weigh, WeighedNegation
+from neelc.runtime.program import CONFIDENCE, EventName, KernelStep, Likely, Value, Weigh, WeighedNegation
 
 # The probability that events come in order and fit into a window, at a cost that does not depend on how
 # imprecise their times are.
@@ -619,7 +619,7 @@ def times_of(events: KernelEvents) -> PossibleTimes:
     return PossibleTimes(events.end, events.start)
 
 
-def bound(frontier: Frontier, names: tuple[str, ...]) -> BoundEvents:
+def bound(frontier: Frontier, names: tuple[EventName, ...]) -> BoundEvents:
     """
     >>> from neelc.runtime.kernels.frontier import EventLists
     >>> lists = {"b": EventLists(np.array([5, 6]), np.array([0, 0]), np.array([0, 2]))}
@@ -631,9 +631,10 @@ def bound(frontier: Frontier, names: tuple[str, ...]) -> BoundEvents:
     rows, events = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     counts = np.zeros((len(frontier), len(names) + 1), np.int64)
     for place, name in enumerate(names, 1):
-        if name in frontier.lists:
-            row, at = frontier.lists[name].row_and_place()
-            event = frontier.lists[name].pool[at]
+        lists = frontier.lists.get(name) if isinstance(name, str) else None
+        if lists is not None:
+            row, at = lists.row_and_place()
+            event = lists.pool[at]
         else:
             column = frontier.variables.get(name, np.full(len(frontier), -1))
             row = np.flatnonzero(column >= 0)

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neelc.runtime.program import Absent, ColumnValue, FilterStep, KernelStep, PatternProgram, Take, Value
+from neelc.runtime.program import (
+    Absent,
+    ColumnValue,
+    EventName,
+    FilterStep,
+    KernelStep,
+    PatternProgram,
+    Take,
+    Value,
+)
 
 SOURCE, TARGET = "<", ">"
 """How conditions call the event before, and the event that is judged. No name of a pattern is like them."""
@@ -27,7 +36,7 @@ class ChainState:
     stage: str
     role: str
     where: tuple[Value, ...] = ()
-    pinned: str | None = None
+    pinned: EventName | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class ChainMove:
     target: int
     where: tuple[Value, ...] = ()
     absent: tuple[Absent[Value], ...] = ()
-    names: tuple[tuple[str, str], ...] = ()
+    names: tuple[tuple[EventName, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from neelc.runtime.kernels.counting.walks import (
 from neelc.runtime.kernels.events import KernelEvents, Numbers
 from neelc.runtime.kernels.frontier import distinct
 from neelc.runtime.kernels.taking import KernelSearch, groups
+from neelc.runtime.program import EventName
 from neelc.runtime.values.operations import check
 
 CELLS = 4_000_000
@@ -51,7 +52,7 @@ class CountedGroups:
     """For each group the events that it is grouped by, and what is known of its matches. Of all first events
     the one at `heaviest` (its key and its time) has the most matches: there a number grows too large."""
 
-    groups: Mapping[str, Numbers]
+    groups: Mapping[EventName, Numbers]
     channels: Mapping[Channel, Array]
     materials: Materials
     heaviest: tuple[int, int, int] = (0, 0, 0)
@@ -177,7 +178,9 @@ def _place(block: LaneBlock, lane: int = 0) -> tuple[int, int]:
     return int(events.segment[number]), int(events.start[number])
 
 
-def _grouped_by(program: CountingProgram, block: LaneBlock, found: Walks, begin: int) -> dict[str, Numbers]:
+def _grouped_by(
+    program: CountingProgram, block: LaneBlock, found: Walks, begin: int
+) -> dict[EventName, Numbers]:
     """For each row of what was found the events that its matches are grouped by."""
     events, numbers = block.on.search.events, block.on.numbers
     roles, lanes = dict(program.keyed), found.lanes
@@ -226,7 +229,9 @@ def _added(channel: Channel, table: Array, begins: Numbers) -> Array:
         return np.add.reduceat(table, begins)
 
 
-def _united(pieces: Sequence[CountedGroups], names: Sequence[str], materials: Materials) -> CountedGroups:
+def _united(
+    pieces: Sequence[CountedGroups], names: Sequence[EventName], materials: Materials
+) -> CountedGroups:
     if not pieces:
         return CountedGroups({name: np.zeros(0, np.int64) for name in names}, _none(materials), materials)
     whole = CountedGroups(

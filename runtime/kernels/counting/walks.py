@@ -35,7 +35,14 @@ from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.kernels.running import extended, run
 from neelc.runtime.kernels.taking import LONGEST, KernelSearch
-from neelc.runtime.program import Apply, ColumnValue, PatternProgram, Value, VariableOutput
+from neelc.runtime.program import (
+    Apply,
+    ColumnValue,
+    EventName,
+    PatternProgram,
+    Value,
+    VariableOutput,
+)
 from neelc.runtime.values.operations import holds
 
 # What is known of the walks that end at an event: how many there are, what they add up to, their extremes.
@@ -251,7 +258,7 @@ class Lanes:
 
     base: Numbers
     stop: Numbers
-    pins: Mapping[str, Numbers]
+    pins: Mapping[EventName, Numbers]
 
     def __len__(self) -> int:
         return len(self.base)
@@ -451,14 +458,14 @@ def in_parts(counts: Numbers, most: int = PAIRS_AT_ONCE) -> list[slice]:
 
 def _allowed(move: ChainMove, on: ChainEvents, source: Numbers, target: Numbers) -> Truths:
     """The pairs of places for which all conditions without a pinned event hold."""
-    events = {SOURCE: on.numbers[source], TARGET: on.numbers[target]}
+    events: dict[EventName, Numbers] = {SOURCE: on.numbers[source], TARGET: on.numbers[target]}
     allowed = np.ones(len(source), bool)
     for condition in move.where:
         if is_static(condition):
             allowed &= holds(condition, events.get, on.search.events, len(source))
     for check in move.absent:
         rows = np.flatnonzero(allowed)
-        named = {name: events[end][rows] for name, end in move.names}
+        named: dict[EventName, Numbers] = {name: events[end][rows] for name, end in move.names}
         table = Frontier(named, {}, on.search.events.segment[events[TARGET][rows]])
         allowed[rows[extended(on.search.unowned(), check.steps, table, run)]] = False
     return allowed
@@ -508,16 +515,19 @@ class LaneBlock:
             cells &= self.on.numbers[self.places] == self.lanes.pins[wanted.pinned][None, :]
         return self.holding(wanted.where, TARGET, cells)
 
-    def holding(self, conditions: tuple[Value, ...], name: str, cells: Truths) -> Truths:
+    def holding(self, conditions: tuple[Value, ...], name: EventName, cells: Truths) -> Truths:
         """Those of the cells for whose event, under this name, the conditions hold."""
         for condition in conditions:
             row, lane = np.nonzero(cells)
-            known = {name: self.on.numbers[self.places[row, lane]], **self.pinned(lane)}
+            known: dict[EventName, Numbers] = {
+                name: self.on.numbers[self.places[row, lane]],
+                **self.pinned(lane),
+            }
             cells = cells.copy()
             cells[row, lane] = holds(condition, known.get, self.on.search.events, len(row))
         return cells
 
-    def pinned(self, lane: Numbers) -> dict[str, Numbers]:
+    def pinned(self, lane: Numbers) -> dict[EventName, Numbers]:
         return {pin: numbers[lane] for pin, numbers in self.lanes.pins.items()}
 
     @cached_property
@@ -603,8 +613,11 @@ def judged(block: LaneBlock, move: ChainMove, source: Tables, rows: Numbers, lan
     which, earlier = block.pairs(move, places, lanes)
     for condition in move.where:
         if not is_static(condition):
-            events = {SOURCE: block.on.numbers[earlier], TARGET: block.on.numbers[places[which]]}
-            known = {**events, **block.pinned(lanes[which])}
+            events: dict[EventName, Numbers] = {
+                SOURCE: block.on.numbers[earlier],
+                TARGET: block.on.numbers[places[which]],
+            }
+            known: dict[EventName, Numbers] = {**events, **block.pinned(lanes[which])}
             fine = holds(condition, known.get, block.on.search.events, len(which))
             which, earlier = which[fine], earlier[fine]
     lane = lanes[which]

@@ -24,7 +24,7 @@ from neelc.runtime.kernels.rows.program import (
     is_first_row,
     nearby_columns,
 )
-from neelc.runtime.program import Apply, ColumnValue
+from neelc.runtime.program import Apply, ColumnValue, EventName
 from neelc.runtime.values.arithmetic import COMPARISONS
 from neelc.runtime.values.operations import holds
 
@@ -208,8 +208,8 @@ class RowDistances:
         self.own = np.arange(count, dtype=np.int64)
         self.known: dict[int, EventNumbers] = {0: self.own}
 
-    def at_distance(self, distance: str) -> EventNumbers:
-        shift = int(distance)
+    def at_distance(self, distance: EventName) -> EventNumbers:
+        shift = int(str(distance))
         if shift not in self.known:
             self.known[shift] = self._shifted(shift)
         return self.known[shift]

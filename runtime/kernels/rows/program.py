@@ -211,7 +211,7 @@ def sight(program: RowProgram) -> tuple[int, int]:
     looked = (one.at for condition in program.conditions for one in condition.looked)
     shown = (one.at for one in program.outputs if isinstance(one, ValueOutput))
     shifts = [one.shift for one in (*looked, *shown) if one is not None]
-    shifts += [int(column.variable) for column in _nearby(program)]
+    shifts += [int(str(column.variable)) for column in _nearby(program)]
     return max((-shift for shift in shifts if shift < 0), default=0), max((*shifts, 0))
 
 

@@ -6,7 +6,6 @@ costs the same however many were taken before. What variables and lists are is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +13,18 @@ from numpy.typing import NDArray
 
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
-from neelc.runtime.program import FIRST, NEXT, SAME, Closure, Follow, Value
+from neelc.runtime.program import (
+    FIRST,
+    NEXT,
+    SAME,
+    Closure,
+    ElementName,
+    EventName,
+    Follow,
+    ListName,
+    Value,
+    is_composite,
+)
 
 KINDS = {FIRST: 0, NEXT: 1, SAME: 2}
 LEAST_ROOM = 1024
@@ -107,17 +117,13 @@ def paths(courses: Courses, nodes: Numbers) -> RunPaths:
 
 def as_frontier(follow: Follow[Value], found: RunPaths, frontier: Frontier, events: KernelEvents) -> Frontier:
     """A row for each run, with all its variables, lists and marks; `frontier` is the one row before."""
-    variables: dict[str, Numbers] = {}
-    lists: dict[str, EventLists] = {}
+    variables: dict[EventName, Numbers] = {}
+    lists: dict[ListName, EventLists] = {}
     for number, state in enumerate(follow.states):
         if state.list is None:
             variables[state.variable] = _single(found, found.state == number)
     for closure in follow.closures:
-        for name, value in _listed(follow, closure, found):
-            if isinstance(value, EventLists):
-                lists[name] = value
-            else:
-                variables[name] = value
+        _add_lists(follow, closure, found, variables, lists)
     marks = {mark: np.repeat(column, found.rows) for mark, column in frontier.marks.items()}
     for mark, variable in follow.marks:
         marks[mark] = (variables[variable] >= 0).astype(np.int64)
@@ -131,10 +137,14 @@ def _single(found: RunPaths, mine: Truths) -> Numbers:
     return numbers
 
 
-def _listed(
-    follow: Follow[Value], closure: Closure, found: RunPaths
-) -> Iterator[tuple[str, Numbers | EventLists]]:
-    """The lists of a closure, and the names of their first and last elements."""
+def _add_lists(
+    follow: Follow[Value],
+    closure: Closure,
+    found: RunPaths,
+    variables: dict[EventName, Numbers],
+    lists: dict[ListName, EventLists],
+) -> None:
+    """The lists of a closure, and those of their elements that have names."""
     states = [n for n, state in enumerate(follow.states) if state.list == closure.variable]
     mine = np.flatnonzero(np.isin(found.state, states))
     row, begins = found.row[mine], found.kind[mine] != KINDS[SAME]
@@ -143,21 +153,19 @@ def _listed(
     full = length > 0
     iteration = np.cumsum(begins) - 1
     for name in closure.names:
-        inner = name.removeprefix(f"{closure.variable}[i]")
         taken = np.isin(found.state[mine], [n for n in states if follow.states[n].variable == name])
         pool = np.full(int(length.sum()), -1)
         pool[iteration[taken]] = found.event[mine][taken]
         known = EventLists(pool, begin, np.where(full, length, -1) if closure.optional else length)
-        yield closure.variable + inner, known
-        yield f"{closure.variable}[1]{inner}", _at(pool, begin, full)
-        yield f"{closure.variable}[last]{inner}", _at(pool, begin + length - 1, full)
-        for place in closure.places:
-            yield f"{closure.variable}[{place}]{inner}", known.at_place(place)
-    if closure.names != (f"{closure.variable}[i]",):
+        lists[name.events] = known
+        variables[name.at(1)] = _at(pool, begin, full)
+        variables[name.at(-1)] = _at(pool, begin + length - 1, full)
+        variables |= {name.at(place): known.at_place(place) for place in closure.places}
+    if is_composite(closure.names):
         counts = np.bincount(row, minlength=found.rows)
         beyond = np.cumsum(counts)
-        yield f"{closure.variable}[1]", _at(found.event[mine], beyond - counts, full)
-        yield f"{closure.variable}[last]", _at(found.event[mine], beyond - 1, full)
+        variables[ElementName(closure.variable, 1)] = _at(found.event[mine], beyond - counts, full)
+        variables[ElementName(closure.variable, -1)] = _at(found.event[mine], beyond - 1, full)
 
 
 def _at(pool: Numbers, place: Numbers, there: Truths) -> Numbers:

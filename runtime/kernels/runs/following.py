@@ -30,14 +30,19 @@ from neelc.runtime.program import (
     LAST,
     NEXT,
     SAME,
+    ElementName,
+    EventName,
     Fold,
     Follow,
+    InnerList,
+    IterationName,
     KernelStep,
     Move,
     MoveCondition,
     State,
     Take,
     Value,
+    list_of,
 )
 from neelc.runtime.values.operations import Lookup, holds
 
@@ -50,9 +55,9 @@ class StateNeeds:
     `numbered` are those of the variables that the last event has for ever, if its iteration has that number:
     `b[1]`."""
 
-    variables: frozenset[str]
+    variables: frozenset[EventName]
     lists: frozenset[str]
-    numbered: tuple[tuple[str, int], ...] = ()
+    numbered: tuple[tuple[EventName, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +120,7 @@ def needs(step: Follow[Value]) -> tuple[StateNeeds, ...]:
     [['a'], ['a'], []]
     """
     lists = frozenset(judged.each for move in step.moves for judged in move.judged if judged.each)
-    found = [frozenset[str]() for _ in step.states]
+    found = [frozenset[EventName]() for _ in step.states]
     changed = True
     while changed:
         changed = False
@@ -132,29 +137,32 @@ def needs(step: Follow[Value]) -> tuple[StateNeeds, ...]:
     )
 
 
-def _numbered(state: State, names: frozenset[str]) -> Iterator[tuple[str, int]]:
+def _numbered(state: State, names: frozenset[EventName]) -> Iterator[tuple[ElementName, int]]:
     """
-    >>> sorted(_numbered(State("k[i].a", "k"), frozenset(("k[1]", "k[2].a", "k[2].b", "k[last].a", "c"))))
+    >>> names = (ElementName("k", 1), ElementName("k", 2, "a"), ElementName("k", 2, "b"), "c")
+    >>> found = _numbered(State(IterationName("k", "a"), "k"), frozenset(names))
+    >>> sorted((str(name), number) for name, number in found)
     [('k[1]', 1), ('k[2].a', 2)]
     """
-    inner = state.variable.removeprefix(f"{state.list}[i]")
-    for name in sorted(names) if state.list is not None else ():
-        place, end, rest = name.removeprefix(f"{state.list}[").partition("]")
-        if end and place.isdigit() and rest in ("", inner) and name.startswith(f"{state.list}["):
-            yield name, int(place)
+    inner = state.variable.inner if isinstance(state.variable, IterationName) else None
+    for name in sorted(names, key=str):
+        match name:
+            case ElementName(of, place, part) if of == state.list and place > 0 and part in (None, inner):
+                yield name, place
 
 
-def _before(step: Follow[Value], move: Move[Value], after: frozenset[str]) -> frozenset[str]:
+def _before(step: Follow[Value], move: Move[Value], after: frozenset[EventName]) -> frozenset[EventName]:
     """What must be known before a move, if this much must be known after it."""
     asked = {name for value in mentions.of_move(move) for name in mentions.of_value(value)}
     asked |= {name for judged in move.judged for name in judged.present}
     asked |= {name for within in move.take.bounds.within for name in within.events}
-    elements = {f"{judged.each}[{place}]" for judged in move.judged if judged.each for place in ("i", "i-1")}
+    each = (judged.each for judged in move.judged if judged.each)
+    elements = {IterationName(name, lag=lag) for name in each for lag in (0, 1)}
     state = step.states[move.target]
     names = ((asked - elements) | after) - {state.variable}
     if move.iteration == FIRST and state.list is not None:
         # Of a list that begins there was nothing before.
-        names = {name for name in names if not name.startswith(f"{state.list}[")}
+        names = {name for name in names if list_of(name) != state.list}
     old = {new: old for old, new in move.renames}
     gone = {one for one, _ in move.renames}
     return frozenset(old.get(name, name) for name in names if name in old or name not in gone)
@@ -314,9 +322,10 @@ def with_totals(
 
 def _list_of(fold: Fold, found: Frontier) -> EventLists:
     """The list of a fold; to count iterations, that of any of their variables."""
-    named = found.lists.get(fold.list)
-    first = (lists for name, lists in found.lists.items() if name.startswith(f"{fold.list}."))
-    return next(first) if named is None else named
+    if fold.list in found.lists:
+        return found.lists[fold.list]
+    inner = (name for name in found.lists if isinstance(name, InnerList) and name.list == fold.list)
+    return found.lists[next(inner)]
 
 
 # Which events the next one of a run can be.
@@ -448,13 +457,13 @@ def _lookup(option: MoveOption, row: Numbers, place: Numbers) -> Lookup:
     these, grown = option.these, option.leg.grown
     numbers, events = these.players.numbers[place], these.search.events
 
-    def lookup(name: str) -> Numbers | NullableArray | None:
+    def lookup(name: EventName) -> Numbers | NullableArray | None:
         if name == these.step.variable:
             return numbers
-        if name in grown:
+        if isinstance(name, str) and name in grown:
             parts = tuple(part[row] for part in parts_of(grown[name], these.frontier, events))
             return ended(grown[name], added(grown[name], parts, numbers, events), events)
-        if name in these.frontier.totals:
+        if isinstance(name, str) and name in these.frontier.totals:
             return chosen(these.frontier.totals[name], row)
         column = these.frontier.variables.get(name)
         return None if column is None else column[row]
@@ -464,6 +473,7 @@ def _lookup(option: MoveOption, row: Numbers, place: Numbers) -> Lookup:
 
 def _holds_for_each(option: MoveOption, judged: MoveCondition[Value], row: Numbers, place: Numbers) -> Truths:
     """Whether a condition holds for each element of a list: from the last one on, back to the first."""
+    assert judged.each is not None, "a condition on the elements of a list"
     courses, which = option.courses, np.ones(len(row), bool)
     nodes = option.these.frontier.marks.get(f"#{judged.each}")
     if nodes is None:
@@ -474,9 +484,9 @@ def _holds_for_each(option: MoveOption, judged: MoveCondition[Value], row: Numbe
         is_first = courses.kind[node] == KINDS[FIRST]
         before = np.where(is_first, -1, courses.parent[node])
         inner = _lookup(option, row[pairs], place[pairs])
-        own = {
-            f"{judged.each}[i]": courses.event[node],
-            f"{judged.each}[i-1]": np.where(is_first, -1, courses.event[before]),
+        own: dict[EventName, Numbers] = {
+            IterationName(judged.each): courses.event[node],
+            IterationName(judged.each, lag=1): np.where(is_first, -1, courses.event[before]),
         }
         found = holds(judged.condition, _either(own, inner), option.these.search.events, len(pairs))
         if judged.looks_back:
@@ -487,7 +497,7 @@ def _holds_for_each(option: MoveOption, judged: MoveCondition[Value], row: Numbe
     return which
 
 
-def _either(own: Mapping[str, Numbers], others: Lookup) -> Lookup:
+def _either(own: Mapping[EventName, Numbers], others: Lookup) -> Lookup:
     return lambda name: own[name] if name in own else others(name)
 
 
@@ -726,7 +736,7 @@ def _totals(
 ) -> dict[str, NullableArray]:
     """What is known of lists after a move."""
     state, found = way.follow.states[move.target], dict[str, NullableArray]()
-    own = (state.list or "") + state.variable.removeprefix(f"{state.list}[i]")
+    own = state.variable.events if isinstance(state.variable, IterationName) else None
     for fold in way.folds:
         mine = tuple(part[row] for part in parts_of(fold, before, events))
         begins = fold.column is None and fold.list == state.list and move.iteration != SAME

@@ -14,7 +14,7 @@ from neelc.runtime.coding import coded
 from neelc.runtime.failures import COUNT_OVERFLOW, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.sequential.program import BITS, CURRENT, LAST, PREVIOUS, TIME, SequentialProgram
-from neelc.runtime.program import Apply, ColumnValue, Value
+from neelc.runtime.program import Apply, ColumnValue, EventName, Value
 from neelc.runtime.values.operations import Lookup, holds
 
 # Events as instants: which symbols the events of each instant emit.
@@ -526,10 +526,10 @@ class ForwardMatcher:
         return ways
 
     def _seen(self, ways: PartialSequences, rows: Ints) -> Lookup:
-        def lookup(name: str) -> Ints:
+        def lookup(name: EventName) -> Ints:
             if name == CURRENT:
                 return rows
-            symbol = None if name == PREVIOUS else int(name.removeprefix(LAST))
+            symbol = None if name == PREVIOUS else int(str(name).removeprefix(LAST))
             return ways.rows[:, self.tracked.index(symbol)]
 
         return lookup
@@ -599,7 +599,7 @@ class Matcher:
 def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
     """The symbols whose last events are asked for, by outputs or by conditions."""
     asked = {one.symbol for one in program.outputs}
-    for variable in (one.variable for test in program.conditions for one in _columns(test.test)):
+    for variable in (str(one.variable) for test in program.conditions for one in _columns(test.test)):
         if variable == PREVIOUS:
             asked.add(None)
         elif variable.startswith(LAST):

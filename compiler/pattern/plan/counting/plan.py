@@ -39,7 +39,14 @@ from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.blocks_to_steps import check_step
 from neelc.pattern.plan.columns import EventColumns
-from neelc.pattern.plan.counting.stages import NoChain, SequenceStage, StageCondition, StageSequence, sequence
+from neelc.pattern.plan.counting.stages import (
+    NoChain,
+    SequenceStage,
+    StageCondition,
+    StageSequence,
+    sequence,
+    stage_of,
+)
 from neelc.pattern.plan.kernel_plan import (
     START,
     KernelPlan,
@@ -49,13 +56,19 @@ from neelc.pattern.plan.kernel_plan import (
     references,
     struct_names,
 )
-from neelc.pattern.plan.kernel_values import NUMBERS, KernelValues, NotInKernel, groups, list_fold
-from neelc.pattern.plan.lists import BEFORE, CURRENT, element
-from neelc.pattern.plan.lists import FIRST as FIRST_ELEMENT
-from neelc.pattern.plan.lists import LAST as LAST_ELEMENT
+from neelc.pattern.plan.kernel_values import (
+    NUMBERS,
+    KernelValues,
+    NotInKernel,
+    groups,
+    has_lists,
+    is_null_without,
+    list_fold,
+)
+from neelc.pattern.plan.lists import event_names, reference_to
 from neelc.pattern.plan.order import StepOrder
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
+from neelc.pattern.plan.steps import Plan, PlanStep, other_elements, types_of_variables
 from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.counting.chain import (
     AVERAGE,
@@ -80,6 +93,8 @@ from neelc.runtime.program import (
     Apply,
     Bounds,
     ColumnValue,
+    EventName,
+    IterationName,
     KernelStep,
     PatternProgram,
     RepeatStep,
@@ -88,8 +103,6 @@ from neelc.runtime.program import (
     VariableOutput,
     Within,
 )
-from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.reference.results import is_over_matches
 from neelc.scalar.type_of import type_of
 from neelc.syntax.print_patterns import as_written
@@ -232,24 +245,26 @@ def _of_event(
     columns: EventColumns,
 ) -> TalliedAggregate:
     argument, picks = _picked(argument)
-    names, kind = names_in(argument), type_of(argument)
-    if len(names) != 1 or any(
-        isinstance(one, ListElement | EveryElement | MatchProperty) for one in walk(argument)
+    names, kind = event_names(argument), type_of(argument)
+    if (
+        len(names) != 1
+        or has_lists(argument)
+        or any(isinstance(one, MatchProperty) for one in walk(argument))
     ):
         raise NotInKernel(str(node))
     (event,) = names
-    variable = event if picks is None else event.removesuffix(f"[{CURRENT}]")
-    stage = stages.get(variable)
+    variable = event.list if picks is not None and isinstance(event, IterationName) else event
+    stage = stages.get(variable) if isinstance(variable, str) else None
     if stage is None or stage.listed is (picks is None):
         raise NotInKernel(str(node))
-    if stage.least == 0 and evaluate(argument, EvaluationContext({event: None})) is not None:
+    if stage.least == 0 and not is_null_without(argument, event):
         raise NotInKernel(str(node))
     if kind not in NUMBERS:
         if function != COUNT or not (kind in COMPARED or isinstance(kind, Decimal)):
             raise NotInKernel(str(node))
         argument = Binary("=", argument, argument)  # NULL where the argument is, and a truth value elsewhere
     column = columns.column(argument, event).name
-    return TalliedAggregate(node, Tally(name, function, variable, column, picks=picks), kind)
+    return TalliedAggregate(node, Tally(name, function, stage.variable, column, picks=picks), kind)
 
 
 def _picked(argument: Expr) -> tuple[Expr, str | None]:
@@ -262,7 +277,7 @@ def _picked(argument: Expr) -> tuple[Expr, str | None]:
     picks = {Index("FIRST", 0): FIRST, Index("LAST", 0): LAST}.get(at.index)
     if picks is None or not isinstance(at.base, Variable):
         return argument, None
-    event = Variable(element(at.base.name, CURRENT))
+    event = reference_to(IterationName(at.base.name))
 
     def change(node: Node) -> Node:
         return event if node == at else map_children(node, change)
@@ -307,7 +322,7 @@ class ChainView:
     def leads(self) -> bool:
         return LEADER in self.pins
 
-    def is_known(self, name: str, stage: int) -> bool:
+    def is_known(self, name: EventName, stage: int) -> bool:
         """Whether it is known which event has a name, or that none has, before a walk begins."""
         if stage < self.begin or name in self.pins:
             return True
@@ -326,8 +341,10 @@ def when(asked: StageCondition, view: ChainView) -> ConditionTiming | None:
     >>> [when(asked, ChainView(found.stages, 0, frozenset([LEADER]))).kind for asked in found.conditions]
     ['enter', 'enter', 'inner']
     """
-    numbered = [(name, _stage_of(name, view)) for name in sorted(names_in(asked.expression))]
-    unknown: dict[int, set[str]] = {}
+    numbered = [
+        (name, stage_of(name, view.stages)) for name in sorted(event_names(asked.expression), key=str)
+    ]
+    unknown: dict[int, set[EventName]] = {}
     for name, stage in numbered:
         if stage is None:
             return None
@@ -350,25 +367,20 @@ def when(asked: StageCondition, view: ChainView) -> ConditionTiming | None:
     return None
 
 
-def _stage_of(name: str, view: ChainView) -> int | None:
-    for number, stage in enumerate(view.stages):
-        if name == stage.variable or (stage.listed and name.startswith(f"{stage.variable}[")):
-            return number
-    return None
-
-
-def _when_of_list(variable: str, unknown: dict[int, set[str]], view: ChainView) -> ConditionTiming | None:
+def _when_of_list(
+    variable: str, unknown: dict[int, set[EventName]], view: ChainView
+) -> ConditionTiming | None:
     number = next(n for n, stage in enumerate(view.stages) if stage.variable == variable)
     if number < view.begin:
         return ConditionTiming(PINS, number)  # an empty list has no element to be judged
     names = unknown.get(number, set())
-    current, earlier = element(variable, CURRENT), element(variable, BEFORE)
+    current, earlier = IterationName(variable), IterationName(variable, lag=1)
     if set(unknown) - {number} or names - {current, earlier}:
         return None
     return ConditionTiming(INNER if earlier in names else ELEMENT, number)
 
 
-def _when_of_stage(stage: SequenceStage, names: set[str], number: int) -> ConditionTiming | None:
+def _when_of_stage(stage: SequenceStage, names: set[EventName], number: int) -> ConditionTiming | None:
     if names <= {stage.first}:
         return ConditionTiming(ENTER, number)
     return ConditionTiming(LEAVE, number) if names <= {stage.last} else None
@@ -405,7 +417,7 @@ def pinned(found: StageSequence, wanted: frozenset[str]) -> frozenset[str]:
 def _options(asked: StageCondition, found: StageSequence) -> list[str]:
     """What could be pinned for a condition: events that are in every match."""
     singles = [stage.variable for stage in found.stages if not stage.listed and stage.least == 1]
-    return [LEADER, *(name for name in singles if name in names_in(asked.expression))]
+    return [LEADER, *(name for name in singles if name in event_names(asked.expression))]
 
 
 def _is_judged(asked: StageCondition, found: StageSequence, pins: frozenset[str]) -> bool:
@@ -431,12 +443,12 @@ class ChainParts:
     def stages(self) -> tuple[SequenceStage, ...]:
         return self.found.stages
 
-    def at(self, kind: str, number: int, names: Mapping[str, str]) -> tuple[Value, ...]:
+    def at(self, kind: str, number: int, names: Mapping[EventName, str]) -> tuple[Value, ...]:
         """The conditions of one kind at a stage, with other names."""
         here = (asked for asked, one in self.judged if (one.kind, one.stage) == (kind, number))
         return tuple(renamed(self.value(asked), names) for asked in here)
 
-    def across(self, source: int, target: int, names: Mapping[str, str]) -> tuple[Value, ...]:
+    def across(self, source: int, target: int, names: Mapping[EventName, str]) -> tuple[Value, ...]:
         """The conditions that are judged with a step from one stage to another, past those between."""
         stages = [stage.variable for stage in self.stages]
         found = []
@@ -504,7 +516,7 @@ def _numbers(making: ChainParts) -> dict[Level, int]:
 
 def _state(making: ChainParts, number: int) -> ChainState:
     stage = making.stages[number]
-    names = {element(stage.variable, CURRENT): TARGET}
+    names: dict[EventName, str] = {IterationName(stage.variable): TARGET}
     is_pinned = stage.variable in making.view.pins and number > making.view.begin
     where = making.at(ELEMENT, number, names)
     return ChainState(stage.variable, stage.role, where, stage.variable if is_pinned else None)
@@ -514,7 +526,10 @@ def _inner_moves(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[C
     """From one element of a list to the next."""
     for (number, level), state in numbers.items():
         stage = making.stages[number]
-        names = {element(stage.variable, BEFORE): SOURCE, element(stage.variable, CURRENT): TARGET}
+        names: dict[EventName, str] = {
+            IterationName(stage.variable, lag=1): SOURCE,
+            IterationName(stage.variable): TARGET,
+        }
         where = making.at(INNER, number, names)
         if level < stage.levels:
             yield ChainMove(state, numbers[number, level + 1], where)
@@ -542,9 +557,9 @@ def _outer_moves(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[C
                 break
 
 
-def _unless_pinned(making: ChainParts, names: dict[str, str], target: int) -> dict[str, str]:
+def _unless_pinned(making: ChainParts, names: dict[EventName, str], target: int) -> dict[EventName, str]:
     """A pinned event has its own name in conditions: then they may need only one event of the step."""
-    known = {name for name in names if name in making.view.pins}
+    known: set[EventName] = {name for name in names if name in making.view.pins}
     if making.view.leads:
         known.add(making.stages[making.view.begin].first)
     return {name: end for name, end in names.items() if name not in known}
@@ -596,7 +611,7 @@ def _pins_of_chain(making: ChainParts) -> Iterator[Take[Value]]:
     first = stages[view.begin : view.begin + 1] if view.leads else ()
     all_of_them = (*first, *(stage for stage in stages[view.begin + 1 :] if stage.variable in view.pins))
     where = making.at(PINS, -1, {})
-    before: tuple[str, ...] = ()
+    before: tuple[EventName, ...] = ()
     for stage in all_of_them:
         window = making.found.width
         within = (Within(before[:1], window, making.found.counted),) if before and window is not None else ()
@@ -605,10 +620,10 @@ def _pins_of_chain(making: ChainParts) -> Iterator[Take[Value]]:
         before = (*before, stage.first)
 
 
-def renamed(value: Value, names: Mapping[str, str]) -> Value:
+def renamed(value: Value, names: Mapping[EventName, str]) -> Value:
     """The value with other names for variables.
 
-    >>> renamed(Apply(">", (ColumnValue("b[i]", "x"), ColumnValue("a", "x"))), {"b[i]": TARGET}).operands[0]
+    >>> renamed(ColumnValue(IterationName("b"), "x"), {IterationName("b"): TARGET})
     ColumnValue(variable='>', name='x')
     """
     match value:
@@ -642,7 +657,7 @@ def sentence(program: PatternProgram) -> str:
     """
     assert isinstance(program, CountingProgram)
     chain = program.chains[0]
-    pinned = [take.variable for take in chain.pins]
+    pinned = [str(take.variable) for take in chain.pins]
     if not pinned:
         return "matches are counted, not enumerated: one pass over the events of each key."
     events = "the window" if chain.width is not None else "the key"
@@ -746,7 +761,7 @@ def _skeleton(query: Match, found: StageSequence, unit: str) -> Plan:
     steps: list[PlanStep] = []
     for stage in found.stages:
         if stage.listed:
-            name = element(stage.variable, CURRENT)
+            name = IterationName(stage.variable)
             body: tuple[PlanStep, ...] = (Take(name, stage.role),)
             steps.append(RepeatStep(stage.variable, (name,), body, body, stage.least, stage.most))
         else:
@@ -764,10 +779,10 @@ def _skeleton(query: Match, found: StageSequence, unit: str) -> Plan:
     )
 
 
-def _absent(found: StageSequence) -> frozenset[str]:
+def _absent(found: StageSequence) -> frozenset[EventName]:
     """The names that may have no event."""
-    lists = [stage.variable for stage in found.stages if stage.listed]
-    ends = (element(name, place) for name in lists for place in (FIRST_ELEMENT, LAST_ELEMENT, BEFORE))
+    lists = [IterationName(stage.variable) for stage in found.stages if stage.listed]
+    ends = (end for name in lists for end in other_elements(name, (), ()))
     return frozenset((*ends, *(stage.variable for stage in found.stages if stage.least == 0)))
 
 

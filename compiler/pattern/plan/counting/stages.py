@@ -14,8 +14,9 @@ from neelc.pattern.analysis.regions import ANY_MATCH, QueryFacts
 from neelc.pattern.plan.blocks import Block, BlockVariables, PlacedVariable, keyed_attributes, known
 from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
 from neelc.pattern.plan.kernel_values import has_lists
-from neelc.pattern.plan.lists import CURRENT, FIRST, LAST, element, ranges
+from neelc.pattern.plan.lists import ranges
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
+from neelc.runtime.program import ElementName, EventName, base_of
 
 MOST_LEVELS = 32
 """How many elements of a list are told apart by their number."""
@@ -37,17 +38,13 @@ class SequenceStage:
     listed: bool = False
 
     @property
-    def first(self) -> str:
+    def first(self) -> EventName:
         """The name of its first event."""
-        return element(self.variable, FIRST) if self.listed else self.variable
+        return ElementName(self.variable, 1) if self.listed else self.variable
 
     @property
-    def last(self) -> str:
-        return element(self.variable, LAST) if self.listed else self.variable
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset((self.variable, self.first, self.last, element(self.variable, CURRENT)))
+    def last(self) -> EventName:
+        return ElementName(self.variable, -1) if self.listed else self.variable
 
     @property
     def levels(self) -> int:
@@ -78,13 +75,14 @@ class StageSequence:
     roles: EventRoles
     known: BlockVariables
 
-    def stage_of(self, name: str) -> int | None:
+    def stage_of(self, name: EventName) -> int | None:
         """The number of the stage that a name belongs to."""
-        return next((n for n, stage in enumerate(self.stages) if _belongs(name, stage)), None)
+        return stage_of(name, self.stages)
 
 
-def _belongs(name: str, stage: SequenceStage) -> bool:
-    return name == stage.variable or (stage.listed and name.startswith(f"{stage.variable}["))
+def stage_of(name: EventName, stages: tuple[SequenceStage, ...]) -> int | None:
+    """The number of the stage that a name belongs to."""
+    return next((n for n, stage in enumerate(stages) if base_of(name) == stage.variable), None)
 
 
 def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
@@ -92,7 +90,7 @@ def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
 
     >>> from neelc.pattern.rules.examples import query
     >>> found = sequence(query("SEQ(A a, B* b[], !N n, C? c, D d) WITHIN 9 RETURN count(*)"), (), "SECOND")
-    >>> [(stage.first, stage.last, stage.least, stage.most) for stage in found.stages]
+    >>> [(str(stage.first), str(stage.last), stage.least, stage.most) for stage in found.stages]
     [('a', 'a', 1, 1), ('b[1]', 'b[last]', 0, None), ('c', 'c', 0, 1), ('d', 'd', 1, 1)]
     >>> [before for before, _ in found.gaps]
     [2]
@@ -111,7 +109,7 @@ def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
         raise NoChain("[id] of attributes that are no key")
     items = {item.variable: item for item in block.items}
     stages = tuple(_stage(part, items, roles) for part in parts if not isinstance(part, p.Not))
-    conditions = tuple(_conditions(block, roles, {item.when: name for name, item in items.items()}))
+    conditions = tuple(_conditions(block, roles, {item.when: str(name) for name, item in items.items()}))
     before = [n - sum(isinstance(one, p.Not) for one in parts[:n]) for n in _negations(parts)]
     if len(before) != len(block.checks) or any(check.wanted or check.when for check in block.checks):
         raise NoChain("a check that is no negation between two components")
@@ -138,7 +136,7 @@ def _window(query: Match, unit: str) -> tuple[int | None, bool]:
     return min(widths) if widths else (None, False)
 
 
-def _stage(part: p.Pattern, items: dict[str, PlacedVariable], roles: EventRoles) -> SequenceStage:
+def _stage(part: p.Pattern, items: dict[EventName, PlacedVariable], roles: EventRoles) -> SequenceStage:
     inner = part.part if isinstance(part, p.Optional | p.Repeat) else part
     if not isinstance(inner, p.Event) or inner.within is not None:
         raise NoChain(f"the part {part}")
@@ -157,7 +155,7 @@ def _stage(part: p.Pattern, items: dict[str, PlacedVariable], roles: EventRoles)
 
 
 def _conditions(block: Block, roles: EventRoles, variables: dict[object, str]) -> Iterator[StageCondition]:
-    lists = [(item.variable, item.loop.body) for item in block.items if item.loop is not None]
+    lists = [(item.list_name, item.loop.body) for item in block.items if item.loop is not None]
     for owner, inner in [(None, block), *lists]:
         for condition in inner.conditions:
             if roles.is_absorbed(condition):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neelc.pattern.plan.blocks import Block, PlacedVariable, UnsupportedQuery
-from neelc.runtime.program import When
+from neelc.runtime.program import ElementName, EventName, When, is_composite
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +42,13 @@ class RunComponent:
         return bool(self.marks) or (self.item.loop is not None and self.item.loop.least == 0)
 
     @property
-    def first_event(self) -> str:
+    def first_event(self) -> EventName:
         """What is there if the component is."""
-        return f"{self.item.variable}[1]" if self.is_list else self.item.variable
+        return ElementName(self.item.list_name, 1) if self.is_list else self.item.variable
 
     @property
     def is_composite(self) -> bool:
-        loop = self.item.loop
-        return loop is not None and loop.names != (f"{self.item.variable}[i]",)
+        return self.item.loop is not None and is_composite(self.item.loop.names)
 
     @property
     def ends_open(self) -> bool:
@@ -67,16 +66,16 @@ class PatternBranch:
     components: tuple[RunComponent, ...]
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
+    def places(self) -> Mapping[EventName, int]:
         """Where the component of each variable stands."""
         return {one.item.variable: place for place, one in enumerate(self.components)}
 
-    def begin(self, names: Sequence[str]) -> tuple[int, int]:
+    def begin(self, names: Sequence[EventName]) -> tuple[int, int]:
         """The component, and the part of it, that the first of some variables stands at."""
         return min((self._begins[name] for name in names if name in self._begins), default=(0, 0))
 
     @cached_property
-    def _begins(self) -> Mapping[str, tuple[int, int]]:
+    def _begins(self) -> Mapping[EventName, tuple[int, int]]:
         """The component, and the part of it, that each variable stands at first."""
         found = [(name, (place, 0)) for name, place in self.places.items()]
         for place, component in enumerate(self.components):

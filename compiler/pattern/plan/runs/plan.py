@@ -17,8 +17,8 @@ from neelc.pattern.plan.blocks import (
     own_choices,
 )
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
-from neelc.pattern.plan.columns import EventRoles, attribute, renamed
-from neelc.pattern.plan.lists import CURRENT, LAST, base_of, element
+from neelc.pattern.plan.columns import EventRoles, attribute
+from neelc.pattern.plan.lists import renamed
 from neelc.pattern.plan.runs.components import ComponentEvent, PatternBranch, branches
 from neelc.pattern.plan.runs.ways import (
     RUNNING,
@@ -39,12 +39,15 @@ from neelc.runtime.program import (
     Choose,
     Closure,
     EachElement,
+    EventName,
     FilterStep,
     Follow,
+    IterationName,
     Move,
     MoveCondition,
     Take,
     Within,
+    base_of,
 )
 from neelc.runtime.program import LAST as LAST_ELEMENT
 from neelc.scalar.operators import cast_to, common_of
@@ -120,7 +123,7 @@ def _is_told(question: RunCondition, at: RunPosition, branch: PatternBranch) -> 
     if place is not None and place < at.component:
         marks = (mark for mark, _ in question.condition.when if mark in branch.marks)
         is_inside = any(branch.marks[mark][1] is not None for mark in marks)
-        is_running = any(reference.place == RUNNING for reference in question.references)
+        is_running = any(reference.element is RUNNING for reference in question.references)
         is_composite = question.ranged is not None and branch.components[place].is_composite
         if is_inside or is_running or is_composite or question.lag > 1:
             return False
@@ -131,20 +134,20 @@ def _is_remembered(
     reference: Reference, question: RunCondition, at: RunPosition, branch: PatternBranch
 ) -> bool:
     place = branch.places.get(reference.variable)
-    if place is None or reference.place is None:
+    if place is None or reference.element is None:
         return True
     component = branch.components[place]
     if place == at.component and question.ranged == reference.variable:
-        is_later = reference.place.isdigit() and int(reference.place) >= max(2, at.low)
-        if is_later or reference.place in (LAST, WHOLE):
+        is_later = (reference.place or 0) >= max(2, at.low)
+        if is_later or reference.is_last:
             return False  # once it is known, it is asked of all elements
     if component.is_composite:
         is_called = any(isinstance(node, Aggregate) and node.function for node in walk(question.expression))
-        if reference.place == WHOLE:
+        if reference.element is WHOLE:
             return place < at.component and component.most is None and not is_called
-        if reference.place == RUNNING or not reference.inner:
+        if reference.element is RUNNING or not reference.inner:
             return False
-    return not reference.place.startswith(f"{LAST}-")
+    return (reference.place or 0) >= -1
 
 
 def of_whole(
@@ -164,7 +167,7 @@ def of_whole(
     steps = (FilterStep(condition.expression, own),)
     marks = marks_of(item, iter((own,)))
     return EachElement(
-        item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished=unfinished
+        item.list_name, item.loop.names, steps, question.lag, outer, marks, unfinished=unfinished
     )
 
 
@@ -181,7 +184,7 @@ def _judged(question: RunCondition, at: RunPosition, branch: PatternBranch) -> A
     return expression if is_plain else MoveCondition(expression, present)
 
 
-def _guards(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Iterator[str]:
+def _guards(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Iterator[EventName]:
     """The events that must be there for a condition to be asked."""
     if question.body is not None and question.body < at.component:
         yield branch.components[question.body].first_event
@@ -200,19 +203,18 @@ def _named(expression: Expr, at: RunPosition, branch: PatternBranch) -> Expr:
     """The expression with the names that elements have before the event is one of them."""
     component = branch.components[at.component]
     if component.is_list:
-        variable = component.item.variable
-        places = [str(at.low)] if at.low == at.high else []
-        places += [LAST] if at.is_full else []
-        for part in component.parts:
-            inner = part.item.variable.removeprefix(element(variable, CURRENT))
+        places = [at.low] if at.low == at.high else []
+        places += [-1] if at.is_full else []
+        for name in (part.item.variable for part in component.parts):
+            assert isinstance(name, IterationName), "an event of an iteration"
             for place in places:
-                expression = renamed(expression, element(variable, place) + inner, part.item.variable)
+                expression = renamed(expression, name.at(place), name)
     return expression
 
 
 def _is_of_full_list(question: RunCondition, at: RunPosition, branch: PatternBranch) -> bool:
     """Whether a condition is about the whole list that the event completes."""
-    return at.is_full and WHOLE in question.places_of(branch.components[at.component].item.variable)
+    return at.is_full and question.is_about_whole(branch.components[at.component].item.variable)
 
 
 # The moves of runs: each way with its bounds of time, its `[id]`s and the conditions judged on it.
@@ -265,7 +267,7 @@ class BranchMoves:
             if events or measured:
                 yield Within(events, window.width, window.counted, member=measured)
 
-    def _firsts(self, names: Sequence[str], way: RunTransition) -> Iterator[str]:
+    def _firsts(self, names: Sequence[EventName], way: RunTransition) -> Iterator[EventName]:
         """Of the names in a window those that may be the first that is bound."""
         components, at = self.ways.branch.components, way.target
         for component in components[: at.component]:
@@ -339,15 +341,14 @@ def _checks(block: Block) -> Iterator[Block]:
     yield from block.checks
     for item in block.items:
         if item.loop is not None:
-            yield from (replace(check, each=item.variable) for check in item.loop.body.checks)
+            yield from (replace(check, each=item.list_name) for check in item.loop.body.checks)
 
 
-def _told_apart(questions: list[RunCondition], branch: PatternBranch) -> dict[str, int]:
+def _told_apart(questions: list[RunCondition], branch: PatternBranch) -> dict[EventName, int]:
     """Up to which number conditions tell the elements of each list apart."""
     found = dict.fromkeys(branch.places, 1) if questions else {}
     for question in questions:
-        places = [(one.variable, one.place) for one in question.references if one.place]
-        numbers = [(name, int(place)) for name, place in places if place.isdigit()]
+        numbers = [(one.variable, one.place) for one in question.references if one.place and one.place > 0]
         lags = [(question.ranged, question.lag)] if question.ranged is not None else []
         for name, number in (*numbers, *lags):
             if name in found:
@@ -374,7 +375,7 @@ def judged_in_time(block: Block) -> Block:
     return replace(block, items=items, conditions=kept(block))
 
 
-def _reaches(names: frozenset[str], home: tuple[str, ...]) -> bool:
+def _reaches(names: frozenset[EventName], home: tuple[EventName, ...]) -> bool:
     """Whether a condition names what its part binds."""
     return any(name in home or base_of(name) in home for name in names)
 
@@ -383,10 +384,11 @@ def _follow(moves: BranchMoves, contiguous: bool) -> Follow[Expr]:
     branch = moves.ways.branch
     closures = tuple(
         Closure(
-            one.item.variable,
-            tuple(part.item.variable for part in one.parts),
+            one.item.list_name,
+            one.item.loop.names,
             bool(one.marks),
             one.item.loop.places,
+            one.item.loop.lags,
         )
         for one in branch.components
         if one.item.loop is not None

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 
 from neelc.ir.expressions import EveryElement, Expr, Index, InnerVariable, ListElement, Variable
 from neelc.ir.node import Node, children, remembered
 from neelc.pattern.plan.blocks import BlockCondition, UnsupportedQuery
-from neelc.pattern.plan.lists import CURRENT, LAST, element, inner_of, lag, list_of, place_of, ranges
+from neelc.pattern.plan.lists import lag, name_of, ranges
 from neelc.pattern.plan.runs.components import ComponentEvent, PatternBranch, RunComponent
-from neelc.runtime.program import FIRST, NEXT, SAME, State
+from neelc.runtime.program import FIRST, NEXT, SAME, ElementName, EventName, IterationName, State, inner_of
 
 # When a condition can be judged while a run goes on: "with what is bound so far".
 #
 # A condition is judged as soon as nothing that it speaks of can change: `b[1]` is known with the first
 # element, `b[last]` and `b[]` when the list is complete, `b[i]` for each element when it is taken.
 
-WHOLE, RUNNING = "all", "before"
-"""All elements of a list, and those before `b[i]`."""
+
+class ManyElements(Enum):
+    """All elements of a list, or those before `b[i]`."""
+
+    WHOLE = "all"
+    RUNNING = "before"
+
+
+WHOLE, RUNNING = ManyElements
 
 
 @dataclass(frozen=True)
@@ -40,11 +48,22 @@ class RunPosition:
 
 @dataclass(frozen=True)
 class Reference:
-    """Something that a condition names: a variable; of a list, which of its elements, and what of it."""
+    """Something that a condition names: a variable; of a list, one of its elements by its name, or many; and
+    what of it."""
 
-    variable: str
-    place: str | None = None
-    inner: str = ""
+    variable: EventName
+    element: ElementName | IterationName | ManyElements | None = None
+    inner: str | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the last element, or all elements up to it."""
+        return self.element is WHOLE or self.place == -1
+
+    @property
+    def place(self) -> int | None:
+        """The number of the element, from the beginning or from the end, if it has one."""
+        return self.element.place if isinstance(self.element, ElementName) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +94,9 @@ class RunCondition:
         """For so many of the first elements it holds by definition."""
         return 0 if self.ranged is None else lag(self.expression, self.ranged)
 
-    def places_of(self, variable: str) -> frozenset[str]:
-        """Which elements of a list it names."""
-        return frozenset(one.place for one in self.references if one.variable == variable and one.place)
+    def is_about_whole(self, variable: EventName) -> bool:
+        """Whether it is about all elements of a list together."""
+        return any(one.element is WHOLE for one in self.references if one.variable == variable)
 
 
 def _references(node: Node) -> Iterator[Reference]:
@@ -89,14 +108,19 @@ def _references(node: Node) -> Iterator[Reference]:
             yield Reference(name, WHOLE if upper is None else RUNNING, inner)
         case EveryElement(Variable(name), upper) if upper in (None, Index("CURRENT", -1)):
             yield Reference(name, WHOLE if upper is None else RUNNING)
+        case _ if (named := name_of(node)) is not None:
+            yield _reference(named)
         case ListElement() | EveryElement():
             raise UnsupportedQuery(f"`{node}` under this strategy")
-        case Variable(name):
-            of = list_of(name)
-            yield Reference(name) if of is None else Reference(of, place_of(name), inner_of(name) or "")
         case _:
             for child in children(node):
                 yield from _references(child)
+
+
+def _reference(name: EventName) -> Reference:
+    if isinstance(name, ElementName | IterationName):
+        return Reference(name.list, name, name.inner)
+    return Reference(name)
 
 
 @remembered
@@ -127,17 +151,19 @@ def _is_known(reference: Reference, at: RunPosition, branch: PatternBranch, of_e
     place = branch.places.get(reference.variable)
     if place is None:  # of another branch: NULL from the beginning
         return True
-    if place != at.component or reference.place is None:
+    if place != at.component or reference.element is None:
         return place <= at.component
     there = _is_there(reference, at.part, branch.components[place])
-    if reference.place == CURRENT:
-        return there or of_earlier
-    if reference.place in (WHOLE, LAST):
+    if reference.is_last:
         return there and at.is_full
-    if reference.place.isdigit():
-        number = int(reference.place)
-        return at.low > number or (at.low == number and there) or (at.is_full and at.low < number)
-    return at.is_full or not reference.place.startswith(LAST)
+    match reference.element:
+        case IterationName(lag=0):
+            return there or of_earlier
+        case ElementName(place=number) if number > 0:
+            return at.low > number or (at.low == number and there) or (at.is_full and at.low < number)
+        case ElementName():
+            return at.is_full
+    return True
 
 
 def _is_there(reference: Reference, part: int, component: RunComponent) -> bool:
@@ -146,7 +172,7 @@ def _is_there(reference: Reference, part: int, component: RunComponent) -> bool:
         return True
     if not reference.inner:
         return part == len(component.parts) - 1 and not component.ends_open
-    names = [one.item.variable.partition("].")[2] for one in component.parts]
+    names = [inner_of(one.item.variable) for one in component.parts]
     return names.index(reference.inner) <= part
 
 
@@ -168,7 +194,7 @@ class RunGraph:
     """The states of one branch, and all ways between them."""
 
     branch: PatternBranch
-    known_numbers: Mapping[str, int] = field(default_factory=dict)
+    known_numbers: Mapping[EventName, int] = field(default_factory=dict)
     """Up to which number the iterations of a list are told apart, if that is more than 1."""
 
     @cached_property
@@ -197,7 +223,7 @@ class RunGraph:
         rest = self.branch.components[place + 1 :]
         ends = all(part.is_optional for part in component.parts[number + 1 :])
         accepts = component.least if ends and all(one.can_be_skipped for one in rest) else None
-        of_list = component.item.variable if component.is_list else None
+        of_list = component.item.list_name if component.is_list else None
         return State(component.parts[number].item.variable, of_list, accepts)
 
     def accepting(self) -> list[RunPosition]:
@@ -262,21 +288,22 @@ class RunGraph:
     def _classes(self, component: RunComponent) -> list[tuple[int, int | None]]:
         return _classes(component.most, self.known_numbers.get(component.item.variable, 1))
 
-    def renames(self, way: RunTransition) -> Iterator[tuple[str, str]]:
+    def renames(self, way: RunTransition) -> Iterator[tuple[EventName, EventName]]:
         """The names that the events of a list get when an iteration is over."""
         if way.source is None or way.iteration == SAME:
             return
         before = self.branch.components[way.source.component]
-        if before.is_list:
-            variable = before.item.variable
-            told = self.known_numbers.get(variable, 1)
-            # The oldest first: what was b[i-1] makes room for what was b[i].
-            older = [f"{CURRENT}-{number}" for number in range(told, 0, -1)]
-            places = list(zip([*older[1:], CURRENT], older, strict=True))
-            for part in before.parts:
-                inner = part.item.variable.removeprefix(element(variable, CURRENT))
-                for old, new in places if way.iteration == NEXT else [(CURRENT, LAST)]:
-                    yield element(variable, old) + inner, element(variable, new) + inner
+        if before.item.loop is not None:
+            told = self.known_numbers.get(before.item.variable, 1)
+            for name in (part.item.variable for part in before.parts):
+                assert isinstance(name, IterationName), "an event of an iteration"
+                if way.iteration != NEXT:
+                    yield name, name.at(-1)
+                    continue
+                # The oldest first: what was b[i-1] makes room for what was b[i].
+                yield from (
+                    (replace(name, lag=lag - 1), replace(name, lag=lag)) for lag in range(told, 0, -1)
+                )
 
 
 def _reachable(parts: Sequence[ComponentEvent], first: int) -> Iterator[tuple[int, frozenset[str]]]:
