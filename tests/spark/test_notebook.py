@@ -116,7 +116,7 @@ def test_an_error_is_shown_where_it_is(ticks: None, cells: Cells) -> None:
     assert said.count("unknown pattern variable") == 2, "once as HTML, and in the line that ends the cell"
     assert "NeelQueryError: error[NEEL2001]" in said and "Traceback" not in said
     assert "WHERE c.x &lt; 1\n  | <b style=" in said
-    code = "import neelc\nneelc.Session(neelc.api.active.active_session()).sql('PATTERN SEQ(Ticks a,')"
+    code = "import neelc\nneelc.Session(neelc.api.notebook.active_session()).sql('PATTERN SEQ(Ticks a,')"
     _, said = cells(code, fails=True)
     assert said.startswith("line 2: neelc.Session(") and "error[NEEL1001]" in said
     assert "session.py" not in said and "Traceback" not in said
