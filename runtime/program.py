@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from neelc.runtime.values.types import ValueType
+
 Condition = TypeVar("Condition", covariant=True)
 """What a step's conditions are: an expression in a plan, a `Value` in a program."""
 
@@ -290,22 +292,23 @@ class ColumnValue:
 
 @dataclass(frozen=True)
 class Constant:
-    """A number or a truth value; None is NULL."""
+    """A value; None is NULL. Columns are computed with numbers and truth values only. What an operation is
+    told besides values is a constant, too: the source of a cast, the name of a field."""
 
-    value: bool | int | float | None
+    value: bool | int | float | str | bytes | ValueType | None
 
 
 @dataclass(frozen=True)
 class Apply:
-    """An operation on values, with SQL's NULLs. `kernels/operations.py` has the table of operations.
+    """An operation on values, with SQL's NULLs. `values/operations.py` has the table of operations.
 
-    `agrees` is `[id]` between two events: true where one is absent, else equality. `type` is the type of an
-    arithmetic result (`int`, `bigint`, `double` ...): what does not fit is NULL.
+    `agrees` is `[id]` between two events: true where one is absent, else equality. `type` is the type of the
+    result (`int`, `bigint`, `double` ...): what does not fit is NULL.
     """
 
     operation: str
     operands: tuple[Value, ...]
-    type: str | None = None
+    type: ValueType | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from neelc.ir.program import Match
 from neelc.ir.script import CreateStream
 from neelc.runtime.reference import LimitReached, Result, candidates, results, worlds
 from neelc.runtime.reference import read as read_tables
-from neelc.runtime.reference.model import Binding, binding_key, comparable
+from neelc.runtime.reference.model import Binding, binding_key
+from neelc.runtime.values.order import comparable
 from neelc.syntax.printer import format_script
 from neelc.tools.cases.run import names_of, rows_of
 

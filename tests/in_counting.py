@@ -26,10 +26,9 @@ from neelc.pattern.rules.examples import query
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
 from neelc.runtime.kernels.counting.kernel import counting
 from neelc.runtime.reference import Tables, candidates, matches, read
-from neelc.runtime.reference.functions import extreme
-from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
+from neelc.runtime.values.order import comparable, extreme
 
 Row = tuple[object, ...]
 Part = Mapping[str, Any]

@@ -24,15 +24,9 @@ from neelc.runtime.program import EventName, PatternProgram, VariableOutput
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, is_member
-from neelc.runtime.reference.model import (
-    Binding,
-    EvaluationContext,
-    ReferenceEvent,
-    binding_key,
-    comparable,
-    nanoseconds,
-)
+from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, binding_key, nanoseconds
 from neelc.runtime.reference.question import condition, holds
+from neelc.runtime.values.order import comparable
 
 
 def planned_for(match: Match) -> KernelPlan:

@@ -26,9 +26,10 @@ from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable, nanoseconds
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, nanoseconds
 from neelc.runtime.reference.recognize import MappedRow, Row, RowContext, in_partitions, value_at
 from neelc.runtime.reference.results import Result
+from neelc.runtime.values.order import comparable
 from neelc.scalar.type_of import type_of
 from neelc.source import Source, Span
 from neelc.syntax import row_match

@@ -13,8 +13,9 @@ from expressions import COLUMNS, ROWS
 
 from neelc.ir import types as t
 from neelc.ir.names import bare
-from neelc.runtime.reference.values import text_of
 from neelc.runtime.values.times import UTC, Months, timestamp_text
+from neelc.runtime.values.types import text_of
+from neelc.scalar.type_of import value_type
 
 LINES = [
     line
@@ -67,7 +68,7 @@ def sql_value(value: object, type: t.DataType) -> str:
         case datetime.datetime():
             text = f"'{timestamp_text(value)}'"
         case datetime.timedelta() | Months():
-            return text_of(value, type)
+            return text_of(value, value_type(type))
         case bool() | int():
             text = str(value)
         case _:

@@ -38,9 +38,10 @@ from neelc.ir.types import (
 )
 from neelc.pattern.plan.kernel_plan import START
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
-from neelc.runtime.reference.values import fit
 from neelc.runtime.values.times import UTC
+from neelc.runtime.values.types import fit
 from neelc.scalar.spark.trees import spark_type
+from neelc.scalar.type_of import value_type
 
 POINT = Struct((StructField("x", INT), StructField("y", STRING)))
 NARROW, WIDE, WIDEST, LONG = Decimal(10, 2), Decimal(20, 5), Decimal(38, 18), Decimal(38, 0)
@@ -91,7 +92,7 @@ VALUES: dict[str, list[Any]] = {
 
 
 def _value(value: Any, type: DataType) -> Any:
-    return fit(value, type) if isinstance(type, Decimal) else value
+    return fit(value, value_type(type)) if isinstance(type, Decimal) else value
 
 
 class Making:

@@ -25,7 +25,7 @@ from neelc.ir.row_patterns import Output
 from neelc.ir.script import ColumnDefinition, CreateStream, PatternQuery, Return, RunQuery, Script
 from neelc.ir.types import INT
 from neelc.runtime.reference import Result
-from neelc.runtime.reference.model import comparable
+from neelc.runtime.values.order import comparable
 
 RUN = "run"
 """The attribute that holds the number of a stream."""

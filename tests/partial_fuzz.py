@@ -26,9 +26,10 @@ from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind
 from neelc.runtime.reference import Tables, matches
-from neelc.runtime.reference.model import Binding, comparable
+from neelc.runtime.reference.model import Binding
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
+from neelc.runtime.values.order import comparable
 from neelc.source import Source
 from neelc.syntax import script
 

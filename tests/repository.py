@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +45,39 @@ def _imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
                 base = ".".join([*above, *([origin] if origin else [])])
                 # `from neelc import errors` imports the module neelc.errors: keep the longer name.
                 yield from ((node.lineno, f"{base}.{name.name}") for name in names)
+
+
+PRINTING = ("neelc.ir.node", "neelc.syntax.printer.show")
+"""A node prints itself (`str(node)`) as it is written in a script, where the compiler is: no other module
+imports what comes after it."""
+
+
+def reached(start: Iterable[str]) -> dict[str, str]:
+    """The modules of neelc that these import, at their top or in a function, and those that these import:
+    each with the module that leads to it.
+
+    Not by `neelc` itself: it imports a name when somebody uses it.
+    """
+    known, found = modules(), dict.fromkeys(start, "")
+    waiting = list(found)
+    while waiting:
+        module = waiting.pop()
+        names = [name for _, name in imports(module, known[module])] if module != "neelc" else []
+        names = [name for name in (*names, module) if (module, name) != PRINTING]
+        reached_now = [one for name in names for one in (name, name.rpartition(".")[0]) if one in known]
+        for one in reached_now:
+            if one not in found:
+                found[one] = module
+                waiting.append(one)
+    return found
+
+
+WORKER_MODULES = tuple(
+    name
+    for name in modules()
+    if name.startswith("neelc.runtime") and not name.startswith("neelc.runtime.reference")
+)
+"""What Spark's workers load: the runtime without the reference interpreter."""
 
 
 def configuration() -> configparser.ConfigParser:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from repository import ROOT, imports, is_generated, modules
+from repository import PRINTING, ROOT, WORKER_MODULES, imports, is_generated, modules, reached
 from tree_map import twice_named
 
 # A module imports from its own stage and from stages to the left. The packages of the three languages have
@@ -17,9 +17,6 @@ STAGES = """
     sharing plan engines lints explain tools api cli
 """.split()
 LANGUAGES = ("pattern", "rows", "algebra")
-
-# A node prints itself (`str(node)`) as it is written in a script: the one import to the right.
-PRINTING = ("neelc.ir.node", "neelc.syntax.printer")
 
 # Examples in docstrings are written as text: who binds it knows more than the rule.
 EXAMPLES = ("neelc.pattern.rules.examples", "neelc.algebra.rules.examples")
@@ -31,17 +28,28 @@ USES_RUNTIME = ("plan", "engines", "explain", "tools", "api", "cli")
 # expression without events is worth. Nothing else of the runtime is its business.
 CONSTANTS = ("neelc.runtime.reference.evaluate", "neelc.runtime.reference.model")
 
-# The reference interpreter reads the logical plan itself: docs/decisions/0006.
+# What a value is, and how it is written, is the same for the compiler and for workers; NumPy is not loaded.
+VALUES = (
+    "neelc.runtime.values.functions",
+    "neelc.runtime.values.order",
+    "neelc.runtime.values.scalars",
+    "neelc.runtime.values.times",
+    "neelc.runtime.values.types",
+)
+
+# The reference interpreter reads the logical plan itself (docs/decisions/0006), and computes with values as
+# workers do (0098). Nothing of optimiser, planner and kernels, not even indirectly.
 REFERENCE_READS = (
+    "neelc.runtime.reference",
+    "neelc.runtime.user_functions",
+    *VALUES,
     "neelc.ir",
+    "neelc.errors",
     "neelc.source",
     "neelc.scalar.decimals",
     "neelc.scalar.intervals",
     "neelc.scalar.type_of",
 )
-
-# What a value is, and how it is written, is the same for the compiler and for workers; NumPy is not loaded.
-VALUES = ("neelc.runtime.values.times",)
 
 DOORS = {
     "antlr4": ("neelc.syntax", "neelc.grammar"),
@@ -85,16 +93,20 @@ def refusal(module: str, name: str) -> str | None:
     >>> refusal("neelc.scalar.evaluate_constants", "neelc.runtime.reference.satisfy.is_match") is None
     False
     >>> refusal("neelc.runtime.columns", "neelc.ir")
-    'runtime/ is loaded by Spark workers without the compiler'
+    'workers load the runtime without the compiler and the reference'
+    >>> refusal("neelc.runtime.columns", "neelc.runtime.reference.evaluate.evaluate")
+    'workers load the runtime without the compiler and the reference'
+    >>> refusal("neelc.runtime.reference.evaluate", "neelc.runtime.kernels.folding.FUNCTIONS")
+    'the reference shares no idea with optimiser and kernels'
     """
-    if (is_inside(module, PRINTING[:1]) and is_inside(name, PRINTING[1:])) or module in EXAMPLES:
+    if (module, name) == PRINTING or module in EXAMPLES:
         return None
     if is_inside(module, ("neelc.runtime.reference",)):
-        allowed = is_inside(name, ("neelc.runtime", *REFERENCE_READS))
-        return None if allowed else "the reference reads neelc.ir and nothing else of the compiler"
+        allowed = is_inside(name, REFERENCE_READS)
+        return None if allowed else "the reference shares no idea with optimiser and kernels"
     if is_inside(module, ("neelc.runtime",)):
-        allowed = is_inside(name, ("neelc.runtime",))
-        return None if allowed else "runtime/ is loaded by Spark workers without the compiler"
+        allowed = is_inside(name, ("neelc.runtime",)) and not is_inside(name, ("neelc.runtime.reference",))
+        return None if allowed else "workers load the runtime without the compiler and the reference"
     if is_inside(module, ("neelc.grammar",)):
         return None if is_inside(name, ("neelc.grammar",)) else "the grammar knows nothing of the compiler"
     if is_inside(name, ("neelc.grammar",)):
@@ -124,6 +136,18 @@ def test_imports_run_one_way() -> None:
         if is_inside(name, ("neelc",)) and (reason := refusal(module, name))
     ]
     assert wrong == []
+
+
+def test_workers_load_neither_the_compiler_nor_the_reference() -> None:
+    found = reached(WORKER_MODULES)
+    assert {name: by for name, by in found.items() if name not in ("neelc", *WORKER_MODULES)} == {}
+
+
+def test_the_reference_shares_no_idea_with_optimiser_and_kernels() -> None:
+    found = reached(name for name in MODULES if is_inside(name, ("neelc.runtime.reference",)))
+    above = ("neelc", "neelc.scalar", "neelc.runtime", "neelc.runtime.values")
+    wrong = {name: by for name, by in found.items() if not is_inside(name, REFERENCE_READS)}
+    assert {name: by for name, by in wrong.items() if name not in above} == {}
 
 
 def test_modules_are_imported_by_their_installed_name() -> None:
@@ -174,8 +198,8 @@ def test_import_is_light(module: str) -> None:
 
 
 def test_the_runtime_comes_without_the_compiler() -> None:
-    loaded = {name for name in loaded_after("import neelc.runtime") if name.startswith("neelc.")}
-    assert {name for name in loaded if not is_inside(name, ("neelc.runtime",))} == set()
+    loaded = loaded_after("import " + ", ".join(WORKER_MODULES))
+    assert {name for name in loaded if is_inside(name, ("neelc",))} == {"neelc", *WORKER_MODULES}
 
 
 def test_the_generated_parser_belongs_to_the_grammar() -> None:

@@ -15,8 +15,9 @@ from neelc.ir import expressions as e
 from neelc.ir.types import BIGINT, INT, Array
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
-from neelc.runtime.reference.values import text_of
 from neelc.runtime.values.times import Months
+from neelc.runtime.values.types import text_of
+from neelc.scalar.type_of import value_type
 
 # An expression over the ordinary event `a` and the list `b` of all events (tests/expressions.py), its type,
 # and its value as Spark prints it. What fails in Spark is null.
@@ -162,7 +163,7 @@ def test_type_and_value(line: str) -> None:
     checked = check(text)
     assert checked.reports == ()
     found = evaluate(checked.expression, context())
-    assert (str(checked.type), text_of(found, checked.type)) == (type, expected)
+    assert (str(checked.type), text_of(found, value_type(checked.type))) == (type, expected)
 
 
 def extreme(sign: int) -> ReferenceEvent:
@@ -201,7 +202,7 @@ def test_nothing_fails_on_data() -> None:
     for sign in (1, -1):
         bound = EvaluationContext({"a": extreme(sign), "b": (extreme(1), extreme(-1), event(2))}, current=1)
         for one in checked:
-            text_of(evaluate(one.expression, bound), one.type)
+            text_of(evaluate(one.expression, bound), value_type(one.type))
 
 
 def test_an_absent_event_is_null() -> None:

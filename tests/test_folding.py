@@ -17,6 +17,7 @@ from neelc.rows.plan.plan import row_plan
 from neelc.runtime.kernels.rows.backtracking import FOLDS, PathAggregate
 from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference.aggregates import aggregate
+from neelc.scalar.type_of import value_type
 
 WHOLE = (0, 1, 7, -3, 2**62, -(2**62), None)
 REAL = (0.1, -0.0, 0.0, 1e16, -1e16, 2.5, float("nan"), float("inf"), None)
@@ -43,7 +44,7 @@ KINDS: tuple[tuple[tuple[str, ...], tuple[object, ...], DataType], ...] = (
 @pytest.mark.parametrize("distinct", [False, True])
 def test_pushes_and_pops(name: str, values: tuple[object, ...], type: DataType, distinct: bool) -> None:
     chance = Random(f"{name} {type} {distinct}")
-    running = PathAggregate(FOLDS[name], type, distinct)
+    running = PathAggregate(FOLDS[name], value_type(type), distinct)
     left: list[object] = []
     for _ in range(60):
         if left and chance.random() < 0.4:

@@ -10,9 +10,9 @@ from in_rows import Way, recognized_by_kernel
 from repository import ROOT
 
 from neelc.engines.host.simple import SimpleQuery, rows_read
-from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.recognize import recognized
 from neelc.runtime.reference.results import Result
+from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import in_zone
 from neelc.tools import cases
 from neelc.tools.cases.run import host_prepared

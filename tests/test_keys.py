@@ -14,14 +14,9 @@ from neelc.pattern.analysis.regions import QueryRoles
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
-from neelc.runtime.reference.model import (
-    EvaluationContext,
-    ReferenceEvent,
-    attribute,
-    binding_key,
-    comparable,
-)
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, attribute, binding_key
 from neelc.runtime.reference.worlds import find_matches
+from neelc.runtime.values.order import comparable
 from neelc.scalar.type_of import type_of
 
 

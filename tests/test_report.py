@@ -16,10 +16,11 @@ from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.runtime.reference import LimitReached, events_read
 from neelc.runtime.reference import read as read_tables
-from neelc.runtime.reference.model import ReferenceEvent, binding_key, bound_events, comparable
+from neelc.runtime.reference.model import ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.question import ReferenceQuery, question
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import find_matches
+from neelc.runtime.values.order import comparable
 from neelc.tools import cases
 from neelc.tools.cases.run import PreparedCase, prepared
 from neelc.tools.report.drawing import Recovery

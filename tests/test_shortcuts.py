@@ -20,8 +20,9 @@ from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
-from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.worlds import find_matches
+from neelc.runtime.values.order import comparable
 
 SOME = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -9,7 +9,7 @@ from neelc.ir import expressions as e
 from neelc.ir.node import transform
 from neelc.ir.types import INT, Array
 from neelc.runtime.reference.aggregates import AGGREGATES
-from neelc.runtime.reference.functions import ABOUT_NULL, FUNCTIONS, OF_TYPE
+from neelc.runtime.values.functions import ABOUT_NULL, FUNCTIONS, OF_TYPE, STRUCTS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.typing import type_of, typed_condition
 from neelc.syntax import expression
@@ -173,7 +173,6 @@ def test_a_condition_says_what_it_is_a_condition_of() -> None:
 
 
 def test_every_function_of_the_table_can_be_evaluated() -> None:
-    built_in_evaluate = {"struct", "named_struct"}
-    assert set(SCALAR_SIGNATURES) == {*FUNCTIONS, *ABOUT_NULL, *OF_TYPE} | built_in_evaluate
+    assert set(SCALAR_SIGNATURES) == {*FUNCTIONS, *ABOUT_NULL, *OF_TYPE, *STRUCTS}
     bound_as_collect_list = {"array_agg"}
     assert {*AGGREGATE_SIGNATURES, *ROW_AGGREGATE_SIGNATURES} - bound_as_collect_list == set(AGGREGATES)

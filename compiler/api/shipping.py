@@ -27,18 +27,8 @@ from neelc.versions import numbers, required
 
 # What workers need of neelc, as one zip file that Python can import from.
 
-# Whole packages, and modules of `neelc` itself. The reference interpreter, which judges the odd condition of
-# a row pattern, reads `neelc.ir`; no parser, optimiser or emitter comes with it.
-PACKAGES = ("neelc.ir", "neelc.runtime")
-MODULES = (
-    "__init__.py",
-    "errors.py",
-    "source.py",
-    "scalar/__init__.py",
-    "scalar/decimals.py",
-    "scalar/intervals.py",
-    "scalar/type_of.py",
-)
+# The runtime, but for the reference interpreter: that reads the compiler's trees, and no worker needs it.
+PACKAGE, REFERENCE = "neelc.runtime", "reference"
 
 # Python finds the version of an archive by this file.
 METADATA = "neelc-{version}.dist-info/METADATA"
@@ -63,7 +53,7 @@ def archived() -> bytes:
     >>> archived() == archived()
     True
     >>> names = zipfile.ZipFile(io.BytesIO(archived())).namelist()
-    >>> "neelc/runtime/program.py" in names, any(name.startswith("neelc/syntax") for name in names)
+    >>> "neelc/runtime/program.py" in names, any(name.startswith("neelc/runtime/reference") for name in names)
     (True, False)
     """
     buffer = io.BytesIO()
@@ -74,10 +64,8 @@ def archived() -> bytes:
 
 
 def _members() -> Iterator[tuple[str, bytes]]:
-    for name in MODULES:
-        yield f"neelc/{name}", files("neelc").joinpath(name).read_bytes()
-    for package in PACKAGES:
-        yield from _modules(files(package), package.replace(".", "/"))
+    yield "neelc/__init__.py", files("neelc").joinpath("__init__.py").read_bytes()
+    yield from _modules(files(PACKAGE), PACKAGE.replace(".", "/"))
     told = distribution("neelc").read_text("METADATA") or distribution("neelc").read_text("PKG-INFO")
     assert told is not None, "an installed package has metadata"
     yield METADATA.format(version=version("neelc")), told.encode()
@@ -85,7 +73,7 @@ def _members() -> Iterator[tuple[str, bytes]]:
 
 def _modules(directory: Traversable, place: str) -> Iterator[tuple[str, bytes]]:
     for entry in directory.iterdir():
-        if entry.is_dir():
+        if entry.is_dir() and entry.name != REFERENCE:
             yield from _modules(entry, f"{place}/{entry.name}")
         elif entry.name.endswith(".py"):
             yield f"{place}/{entry.name}", entry.read_bytes()
@@ -122,7 +110,7 @@ class Shipment:
 def ship(spark: Frame) -> Shipment:
     """Put the runtime on the workers of this session, classic or Connect, and ask them whether they have it.
 
-    The archive has `neelc.runtime` and what it reads; NumPy, PyArrow and pandas must be there. A small job
+    The archive has `neelc.runtime`; NumPy, PyArrow and pandas must be there. A small job
     asks as many tasks as Spark takes at once by itself; `NeelRunError` tells what does not fit.
     """
     file = archive()

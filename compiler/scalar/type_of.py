@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import is_array_of_path
+from neelc.ir.names import bare
 from neelc.ir.node import Node, children, remembered, walk
 from neelc.ir.types import (
     BIGINT,
@@ -20,8 +21,12 @@ from neelc.ir.types import (
     Array,
     DataType,
     Decimal,
+    Map,
+    SimpleType,
+    Struct,
 )
 from neelc.runtime.values.times import has_zone
+from neelc.runtime.values.types import ArrayOf, DecimalOf, MapOf, StructOf, ValueType
 from neelc.scalar.decimals import arithmetic
 from neelc.scalar.intervals import counts_months
 
@@ -92,6 +97,27 @@ def binary_type(op: str, left: DataType, right: DataType) -> DataType:
         if left in kinds or right in kinds:
             return left if left in kinds else right
     return left
+
+
+@remembered
+def value_type(type: DataType) -> ValueType:
+    """The type as the runtime names it.
+
+    >>> value_type(Array(Decimal(10, 2))), value_type(DAY_INTERVAL)
+    (ArrayOf(element=DecimalOf(precision=10, scale=2)), 'interval day to second')
+    """
+    match type:
+        case SimpleType(name):
+            return name.lower()
+        case Decimal(precision, scale):
+            return DecimalOf(precision, scale)
+        case Array(element):
+            return ArrayOf(value_type(element))
+        case Map(key, value):
+            return MapOf(value_type(key), value_type(value))
+        case Struct(fields):
+            return StructOf(tuple((bare(field.name), value_type(field.type)) for field in fields))
+    raise TypeError(f"no expression has the type {type}")
 
 
 # The fields EXTRACT knows, and the other names that Spark has for them.

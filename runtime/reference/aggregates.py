@@ -13,10 +13,11 @@ from neelc.ir.expressions import BY_ORDER, BY_VALUE
 from neelc.ir.names import bare
 from neelc.ir.types import DOUBLE, Array, DataType, Map, Struct
 from neelc.ir.types import Decimal as DecimalType
-from neelc.runtime.reference.functions import extreme
-from neelc.runtime.reference.model import comparable
-from neelc.runtime.reference.values import FAILURES, MICROSECOND, binary, fit, half_up, order
+from neelc.runtime.values.order import comparable, extreme, order
+from neelc.runtime.values.scalars import FAILURES, MICROSECOND, binary, half_up
 from neelc.runtime.values.times import Months, day_interval
+from neelc.runtime.values.types import fit
+from neelc.scalar.type_of import value_type
 
 Values = Sequence[object]
 
@@ -33,7 +34,7 @@ def aggregate(name: str, values: Values, type: DataType, distinct: bool = False)
     if distinct:
         values = list({comparable(value): value for value in values}.values())
     try:
-        return fit(AGGREGATES[name](values, type), type)
+        return fit(AGGREGATES[name](values, type), value_type(type))
     except FAILURES:
         return None
 
@@ -52,7 +53,7 @@ def as_python(value: object, type: DataType) -> object:
             return {as_python(one, key): as_python(other, held) for one, other in value.items()}
         case Struct(fields), Mapping():
             return {bare(one.name): as_python(value.get(bare(one.name)), one.type) for one in fields}
-    return fit(value, type)
+    return fit(value, value_type(type))
 
 
 def _sum(values: Values, type: DataType) -> object:

@@ -20,16 +20,10 @@ from neelc.ir.names import bare
 from neelc.ir.program import Clock, OutputColumn
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import ALWAYS, FOREVER, Time, ValidPayload, named, payload_key, steady
-from neelc.runtime.reference.model import (
-    EvaluationContext,
-    LimitReached,
-    ReferenceEvent,
-    comparable,
-    moment,
-    nanoseconds,
-)
+from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent, moment, nanoseconds
 from neelc.runtime.reference.question import length
 from neelc.runtime.reference.sequential import sequential
+from neelc.runtime.values.order import comparable
 
 # Windows: how long an event stays valid (JEPC thesis, 6.3.2 and 7.3).
 

@@ -7,7 +7,7 @@ zero) there is NULL, as from its try_ functions. Truth has three values; NULL is
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from neelc.ir import expressions as e
@@ -26,15 +26,25 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.names import bare
 from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
-from neelc.runtime.reference import values as arithmetic
 from neelc.runtime.reference.aggregates import aggregate, as_python
-from neelc.runtime.reference.functions import call, extract, is_like, value_of
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, attribute
-from neelc.runtime.reference.values import FAILURES, cast, fit, order, to_timestamp
 from neelc.runtime.user_functions import called
+from neelc.runtime.values.functions import (
+    ABOUT_NULL,
+    FUNCTIONS,
+    OF_TYPE,
+    STRUCTS,
+    extract,
+    field_of,
+    is_like,
+    item_of,
+)
+from neelc.runtime.values.order import order
+from neelc.runtime.values.scalars import FAILURES, binary, negative
 from neelc.runtime.values.times import date_of, in_zone, timestamp_ntz_of, timestamp_of
+from neelc.runtime.values.types import cast, fit, to_timestamp
 from neelc.scalar.intervals import interval_value
-from neelc.scalar.type_of import type_of
+from neelc.scalar.type_of import extract_field, type_of, value_type
 
 # References: which event, or which events, they mean in a context.
 
@@ -141,7 +151,7 @@ def evaluate(expression: e.Expr, context: EvaluationContext) -> object:
         case e.Binary(op, left, right):
             return _binary(op, evaluate(left, context), evaluate(right, context), type_of(expression))
         case e.Cast(operand, type):
-            return cast(evaluate(operand, context), type_of(operand), type)
+            return cast(evaluate(operand, context), value_type(type_of(operand)), value_type(type))
         case e.Call(name, arguments, type=type):
             return call(name, [evaluate(argument, context) for argument in arguments], type or VOID)
         case e.Aggregate():
@@ -156,7 +166,7 @@ def evaluate(expression: e.Expr, context: EvaluationContext) -> object:
 def _literal(value: object, type: DataType) -> object:
     if type in _READERS and isinstance(value, str):
         return _READERS[type](value)
-    return fit(value, type)
+    return fit(value, value_type(type))
 
 
 def _path(path: e.Expr, context: EvaluationContext) -> object:
@@ -165,7 +175,7 @@ def _path(path: e.Expr, context: EvaluationContext) -> object:
         case e.Attribute(reference, name, type):
             event = event_of(reference, context)
             value = None if event is None else attribute(event, name)
-            return fit(value, type) if type == FLOAT else value
+            return fit(value, "float") if type == FLOAT else value
         case e.EventTime(reference, name, type):
             event = event_of(reference, context)
             time = None if event is None else event.times[bare(name).lower() == "te"]
@@ -174,9 +184,9 @@ def _path(path: e.Expr, context: EvaluationContext) -> object:
         case e.WholeEvent(reference, type):
             return _whole(meaning(reference, context), type)
         case e.Field(base, name):
-            return _field(_path(base, context), bare(name))
+            return field_of(_path(base, context), bare(name))
         case e.ElementAccess(base, index):
-            return _item(_path(base, context), evaluate(index, context))
+            return item_of(_path(base, context), evaluate(index, context))
     return evaluate(path, context)
 
 
@@ -200,32 +210,12 @@ def _whole(found: object, type: DataType) -> object:
     return None
 
 
-def _field(value: object, name: str) -> object:
-    """A field of a struct; of an array of structs, the array of that field."""
-    match value:
-        case dict():
-            return value.get(name)
-        case list() | tuple():
-            return [_field(item, name) for item in value]
-    return None
-
-
-def _item(value: object, index: object) -> object:
-    """An array's element, counted from 0, or a map's value."""
-    match value, index:
-        case dict(), _:
-            return None if index is None else value_of(value, index)
-        case ((list() | tuple()), int()):
-            return value[index] if 0 <= index < len(value) else None
-    return None
-
-
 def _unary(op: str, value: object, type: DataType) -> object:
     match op, value:
         case _, None:
             return None
         case "-", _:
-            return fit(arithmetic.negative(value), type)
+            return fit(negative(value), value_type(type))
         case "~", int():
             return ~value
     return value
@@ -235,7 +225,7 @@ def _binary(op: str, left: object, right: object, type: DataType) -> object:
     if left is None or right is None:
         return None
     try:
-        return fit(arithmetic.binary(op, left, right), type)
+        return fit(binary(op, left, right), value_type(type))
     except FAILURES:
         return None
 
@@ -265,6 +255,28 @@ def compared(op: str, left: object, right: object) -> bool | None:
     return difference >= 0
 
 
+def call(name: str, arguments: Sequence[object], type: DataType) -> object:
+    """The value of a function: NULL if an argument is, but for those that are about NULL.
+
+    >>> from neelc.ir.types import INT
+    >>> call("coalesce", (None, 5), INT), call("abs", (-(2**31),), INT), call("abs", (None,), INT)
+    (5, None, None)
+    """
+    kind = value_type(type)
+    try:
+        if name in STRUCTS:
+            return STRUCTS[name](*arguments, type=kind)
+        if name in ABOUT_NULL:
+            return fit(ABOUT_NULL[name](*arguments), kind)
+        if any(argument is None for argument in arguments):
+            return None
+        if name in OF_TYPE:
+            return OF_TYPE[name](*arguments, type=kind)
+        return fit(FUNCTIONS[name](*arguments), kind)
+    except FAILURES:
+        return None
+
+
 def _aggregate(node: e.Aggregate, context: EvaluationContext) -> object:
     """Over the elements of the lists named in its argument, else over the matches of the group."""
     if node.argument is None:
@@ -284,8 +296,9 @@ def _values(argument: e.Expr, context: EvaluationContext) -> list[object]:
 
 
 def _extract(field: str, value: object) -> object:
+    known = extract_field(field)
     try:
-        return None if value is None else extract(field, value)
+        return None if value is None or known is None else extract(value, known)
     except FAILURES:
         return None
 
@@ -351,6 +364,6 @@ def _like(node: e.Like, context: EvaluationContext) -> bool | None:
     if not isinstance(text, str) or not isinstance(pattern, str):
         return None
     try:
-        return is_like(text, pattern, node.kind, node.escape) != node.negated
+        return is_like(text, pattern, node.escape, node.kind) != node.negated
     except FAILURES:
         return None

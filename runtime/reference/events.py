@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from neelc.ir.names import bare, is_quoted
 from neelc.ir.program import Clock, EventType, Member, Stream
-from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable, nanoseconds
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, nanoseconds
+from neelc.runtime.values.order import comparable
 
 Row = Mapping[str, object]
 

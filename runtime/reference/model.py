@@ -94,22 +94,6 @@ def attribute(event: ReferenceEvent, name: str) -> object:
     return event.attributes.get(find(name, event.attributes) or "")
 
 
-def comparable(value: object) -> object:
-    """A value that sets can hold and that is equal where SQL groups values together: NaN is one value.
-
-    >>> comparable(float("nan")) == comparable(float("nan")), comparable([1, {"x": None}])
-    (True, (1, frozenset({('x', None)})))
-    """
-    match value:
-        case float() if value != value:
-            return ("NaN",)
-        case list() | tuple():
-            return tuple(comparable(item) for item in value)
-        case dict():
-            return frozenset((key, comparable(item)) for key, item in value.items())
-    return value
-
-
 class LimitReached(Exception):
     """A query needs more work than the reference interpreter is made for; nothing is cut off silently.
 

@@ -35,9 +35,9 @@ from neelc.runtime.reference.model import (
     ReferenceEvent,
     attribute,
     bound_events,
-    comparable,
     nanoseconds,
 )
+from neelc.runtime.values.order import comparable
 
 # Scopes: the intervals of time that parts are judged in, and how far a window reaches.
 

@@ -25,16 +25,10 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import SortItem
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import (
-    EvaluationContext,
-    LimitReached,
-    ReferenceEvent,
-    comparable,
-    nanoseconds,
-)
+from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent, nanoseconds
 from neelc.runtime.reference.question import length, size
 from neelc.runtime.reference.results import Result
-from neelc.runtime.reference.values import order
+from neelc.runtime.values.order import comparable, order
 
 # The values that DEFINE and MEASURES have at a row of a match.
 #

@@ -12,15 +12,9 @@ from neelc.ir.node import Node, children
 from neelc.ir.program import Clock, Column, Match, Stream
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import FOREVER, ValidPayload, named, read_events
-from neelc.runtime.reference.model import (
-    EvaluationContext,
-    ReferenceEvent,
-    bound_events,
-    by_clock,
-    comparable,
-    moment,
-)
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, bound_events, by_clock, moment
 from neelc.runtime.reference.worlds import WeighedMatch
+from neelc.runtime.values.order import comparable
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from neelc.ir.bound_rows import Sequential
 from neelc.ir.node import walk
 from neelc.ir.row_patterns import RowAlternation, RowEmpty, RowPattern, RowRepeat, RowSequence, RowVariable
-from neelc.runtime.reference.model import LimitReached, comparable
+from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.question import length, size
 from neelc.runtime.reference.recognize import MappedRow, Row, RowContext, value_at
+from neelc.runtime.values.order import comparable
 
 # What is left of a pattern over symbols once its first symbol has been read (partial derivatives).
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from neelc.runtime.reference.model import comparable
+from neelc.runtime.values.order import comparable
 
 Row = Sequence[object]
 """A payload's values, then the first instant at which it is valid and the first at which it no longer is;

@@ -1,14 +1,19 @@
-"""Comparisons and truth with NULLs: Spark's. NaN equals NaN and is greater than all else; -0.0 equals 0.0."""
+"""Operations on columns, with NumPy: comparisons, truth, arithmetic, casts, choices. NULLs are Spark's.
+
+NaN equals NaN and is greater than all else; -0.0 equals 0.0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neelc.runtime.kernels.events import NullableArray, Numbers, Truths
+from neelc.runtime.values.types import BITS
 
 Array = NDArray[Any]
 
@@ -35,6 +40,14 @@ def is_true(operand: NullableArray) -> Truths:
 def is_false(operand: NullableArray) -> Truths:
     values = ~operand.values.astype(bool, copy=False)
     return values if operand.valid is None else values & operand.valid
+
+
+def is_null(operand: NullableArray) -> NullableArray:
+    return NullableArray(~is_valid(operand))
+
+
+def is_not_null(operand: NullableArray) -> NullableArray:
+    return NullableArray(is_valid(operand))
 
 
 def nans(values: Array) -> Truths | None:
@@ -96,7 +109,6 @@ def negation(operand: NullableArray) -> NullableArray:
 
 # Arithmetic and casts on columns. What does not fit its type is NULL; nothing wraps around.
 
-BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 LEAST = -(2**63)
 
 Computed = tuple[Array, Truths | None]
@@ -216,3 +228,49 @@ def cast(operand: NullableArray, type: str | None) -> NullableArray:
     fits = (cut >= -limit) & ((cut <= limit) if type == "bigint" else (cut < limit))
     whole = np.where(fits & (cut < limit), cut, 0).astype(np.int64)
     return NullableArray(np.where(cut == 2.0**63, 2**63 - 1, whole), both(operand.valid, fits))
+
+
+# Choices between columns.
+
+NULL = NullableArray(np.zeros(1, bool), np.zeros(1, bool))
+
+
+def coalesce(*operands: NullableArray, type: str | None) -> NullableArray:
+    """The first that is not NULL."""
+    return _typed(reduce(lambda one, other: _chosen(is_valid(one), one, other), operands), type)
+
+
+def case(*operands: NullableArray, type: str | None) -> NullableArray:
+    """Condition, result, condition, result, ... and what holds otherwise."""
+    *branches, result = operands if len(operands) % 2 else (*operands, NULL)
+    for condition, value in reversed(list(zip(branches[::2], branches[1::2], strict=True))):
+        result = _chosen(is_true(condition), value, result)
+    return _typed(result, type)
+
+
+def _chosen(which: Truths, one: NullableArray, other: NullableArray) -> NullableArray:
+    values = np.where(which, one.values, other.values)
+    if one.valid is None and other.valid is None:
+        return NullableArray(values)
+    return NullableArray(values, np.where(which, is_valid(one), is_valid(other)))
+
+
+def greatest(*operands: NullableArray, type: str | None) -> NullableArray:
+    return _typed(reduce(lambda one, other: _preferred(one, other, COMPARISONS[">"]), operands), type)
+
+
+def least(*operands: NullableArray, type: str | None) -> NullableArray:
+    return _typed(reduce(lambda one, other: _preferred(one, other, COMPARISONS["<"]), operands), type)
+
+
+def _preferred(
+    one: NullableArray, other: NullableArray, is_better: Callable[[Array, Array], Truths]
+) -> NullableArray:
+    """NULLs do not count."""
+    known = is_valid(one) & is_valid(other)
+    better = is_better(one.values, other.values)
+    return _chosen(np.where(known, better, is_valid(one)), one, other)
+
+
+def _typed(result: NullableArray, type: str | None) -> NullableArray:
+    return result if type is None else cast(result, type)

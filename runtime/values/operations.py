@@ -1,9 +1,12 @@
-"""The table of operations, and the value of an expression for many rows at once."""
+"""The table of operations, and the value of an expression: for many rows at once, and for one row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -21,84 +24,162 @@ from neelc.runtime.program import (
     conditions,
 )
 from neelc.runtime.values import arithmetic
-from neelc.runtime.values import arithmetic as logic
+from neelc.runtime.values.functions import (
+    ABOUT_NULL,
+    FUNCTIONS,
+    OF_TYPE,
+    STRUCTS,
+    extract,
+    field_of,
+    is_like,
+    item_of,
+)
+from neelc.runtime.values.order import equal, less
+from neelc.runtime.values.scalars import FAILURES, binary, negative, quotient, remainder
+from neelc.runtime.values.types import BITS, DecimalOf, ValueType, cast, fit, single, to_integer
+
+
+@dataclass(frozen=True)
+class Operation:
+    """How an operation is computed: of `single` values, and of whole `columns` if kernels can do that.
+
+    The function of columns is given the type of the result as `type`; so is that of single values if it is
+    `typed`. That one is called only if no operand is NULL, unless it `sees_nulls`. What it gives is fitted to
+    the type of the result, and its failures are NULL.
+    """
+
+    single: Callable[..., Any]
+    columns: Callable[..., NullableArray] | None = None
+    sees_nulls: bool = False
+    typed: bool = False
+
+
+def _untyped(compute: Callable[..., NullableArray]) -> Callable[..., NullableArray]:
+    """A function of columns that needs no type."""
+    return lambda *operands, type: compute(*operands)
+
+
+def _compared(name: str) -> Callable[..., NullableArray]:
+    return _untyped(arithmetic.comparison(name))
+
+
+# Operations on single values. Numbers are most often asked for, and need no more than Python.
+
+_NUMBERS = frozenset((int, float))
+
+
+def _calculated(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def calculate(left: Any, right: Any) -> Any:
+        if left.__class__ in _NUMBERS and right.__class__ in _NUMBERS:
+            return compute(left, right)
+        return binary(name, left, right)
+
+    return calculate
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    if left.__class__ is right.__class__ is int:
+        return left - right * quotient(left, right)
+    return remainder(float(left), float(right))
+
+
+def _negative(value: Any) -> Any:
+    return -value if isinstance(value, int | float) else negative(value)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """`<=>`: NULL is like NULL, and unlike all else."""
+    if left is None or right is None:
+        return left is right
+    return equal(left, right)
+
+
+def _conjunction(*operands: bool | None) -> bool | None:
+    if False in operands:
+        return False
+    return None if None in operands else True
+
+
+def _disjunction(*operands: bool | None) -> bool | None:
+    if True in operands:
+        return True
+    return None if None in operands else False
+
+
+def _case(*operands: Any) -> Any:
+    """Condition, result, condition, result, ... and what holds otherwise."""
+    for condition, result in zip(operands[:-1:2], operands[1::2], strict=False):
+        if condition is True:
+            return result
+    return operands[-1] if len(operands) % 2 else None
+
+
+def _cast(value: Any, source: ValueType | None = None, *, type: ValueType) -> Any:
+    """Between types of numbers, the source does not matter: what is made is a number that fits."""
+    return value if source is None else cast(value, source, type)
+
+
+OPERATIONS: dict[str, Operation] = {
+    **{name: Operation(function) for name, function in FUNCTIONS.items()},
+    **{name: Operation(function, sees_nulls=True) for name, function in ABOUT_NULL.items()},
+    **{name: Operation(function, typed=True) for name, function in OF_TYPE.items()},
+    **{name: Operation(function, sees_nulls=True, typed=True) for name, function in STRUCTS.items()},
+    "=": Operation(equal, _compared("=")),
+    "<>": Operation(lambda left, right: not equal(left, right), _compared("<>")),
+    "<": Operation(less, _compared("<")),
+    "<=": Operation(lambda left, right: not less(right, left), _compared("<=")),
+    ">": Operation(lambda left, right: less(right, left), _compared(">")),
+    ">=": Operation(lambda left, right: not less(left, right), _compared(">=")),
+    "<=>": Operation(_same, _untyped(arithmetic.same), sees_nulls=True),
+    # Equality of what is not absent: `evaluate` sees to the rest.
+    "agrees": Operation(equal, _compared("=")),
+    "and": Operation(_conjunction, _untyped(arithmetic.conjunction), sees_nulls=True),
+    "or": Operation(_disjunction, _untyped(arithmetic.disjunction), sees_nulls=True),
+    "not": Operation(lambda operand: not operand, _untyped(arithmetic.negation)),
+    "isnull": Operation(ABOUT_NULL["isnull"], _untyped(arithmetic.is_null), sees_nulls=True),
+    "isnotnull": Operation(ABOUT_NULL["isnotnull"], _untyped(arithmetic.is_not_null), sees_nulls=True),
+    "istrue": Operation(
+        lambda operand: operand is True,
+        _untyped(lambda operand: NullableArray(arithmetic.is_true(operand))),
+        sees_nulls=True,
+    ),
+    "isfalse": Operation(
+        lambda operand: operand is False,
+        _untyped(lambda operand: NullableArray(arithmetic.is_false(operand))),
+        sees_nulls=True,
+    ),
+    "+": Operation(_calculated("+", lambda left, right: left + right), arithmetic.binary("+")),
+    "-": Operation(_calculated("-", lambda left, right: left - right), arithmetic.binary("-")),
+    "*": Operation(_calculated("*", lambda left, right: left * right), arithmetic.binary("*")),
+    "/": Operation(_calculated("/", lambda left, right: left / right), arithmetic.binary("/")),
+    "%": Operation(_calculated("%", _remainder), arithmetic.binary("%")),
+    "DIV": Operation(_calculated("DIV", quotient), arithmetic.binary("DIV")),
+    **{name: Operation(partial(binary, name)) for name in ("||", "&", "|", "^")},
+    "~": Operation(lambda operand: ~operand),
+    "neg": Operation(_negative, arithmetic.negative),
+    "abs": Operation(FUNCTIONS["abs"], arithmetic.absolute),
+    "cast": Operation(_cast, arithmetic.cast, typed=True),
+    "coalesce": Operation(ABOUT_NULL["coalesce"], arithmetic.coalesce, sees_nulls=True),
+    "case": Operation(_case, arithmetic.case, sees_nulls=True),
+    "if": Operation(ABOUT_NULL["if"], arithmetic.case, sees_nulls=True),
+    "greatest": Operation(ABOUT_NULL["greatest"], arithmetic.greatest, sees_nulls=True),
+    "least": Operation(ABOUT_NULL["least"], arithmetic.least, sees_nulls=True),
+    "extract": Operation(extract),
+    "like": Operation(partial(is_like, kind="LIKE")),
+    "ilike": Operation(partial(is_like, kind="ILIKE")),
+    "rlike": Operation(partial(is_like, kind="RLIKE")),
+    "field": Operation(field_of),
+    "item": Operation(item_of),
+}
+"""Adding an operation is adding a line here; a scalar function without one for columns has its line in a
+table of `neelc.runtime.values.functions`."""
+
+
+# Many rows at once.
 
 Lookup = Callable[[EventName], Numbers | NullableArray | None]
 """A variable -> its event in each row, -1 where it is absent; None: in all rows. The name of a fold -> what
 was computed."""
-
-NULL = NullableArray(np.zeros(1, bool), np.zeros(1, bool))
-
-
-def coalesce(*operands: NullableArray, type: str | None) -> NullableArray:
-    """The first that is not NULL."""
-    return _typed(reduce(lambda one, other: _chosen(logic.is_valid(one), one, other), operands), type)
-
-
-def case(*operands: NullableArray, type: str | None) -> NullableArray:
-    """Condition, result, condition, result, ... and what holds otherwise."""
-    *branches, result = operands if len(operands) % 2 else (*operands, NULL)
-    for condition, value in reversed(list(zip(branches[::2], branches[1::2], strict=True))):
-        result = _chosen(logic.is_true(condition), value, result)
-    return _typed(result, type)
-
-
-def _chosen(which: Truths, one: NullableArray, other: NullableArray) -> NullableArray:
-    values = np.where(which, one.values, other.values)
-    if one.valid is None and other.valid is None:
-        return NullableArray(values)
-    return NullableArray(values, np.where(which, logic.is_valid(one), logic.is_valid(other)))
-
-
-def greatest(*operands: NullableArray, type: str | None) -> NullableArray:
-    return _typed(reduce(lambda one, other: _preferred(one, other, logic.COMPARISONS[">"]), operands), type)
-
-
-def least(*operands: NullableArray, type: str | None) -> NullableArray:
-    return _typed(reduce(lambda one, other: _preferred(one, other, logic.COMPARISONS["<"]), operands), type)
-
-
-def _preferred(
-    one: NullableArray, other: NullableArray, is_better: Callable[[logic.Array, logic.Array], Truths]
-) -> NullableArray:
-    """NULLs do not count."""
-    known = logic.is_valid(one) & logic.is_valid(other)
-    better = is_better(one.values, other.values)
-    return _chosen(np.where(known, better, logic.is_valid(one)), one, other)
-
-
-def _typed(result: NullableArray, type: str | None) -> NullableArray:
-    return result if type is None else arithmetic.cast(result, type)
-
-
-# With the type of the result.
-TYPED: dict[str, Callable[..., NullableArray]] = {
-    **{name: arithmetic.binary(name) for name in arithmetic.BINARY},
-    "neg": arithmetic.negative,
-    "abs": arithmetic.absolute,
-    "cast": arithmetic.cast,
-    "coalesce": coalesce,
-    "case": case,
-    "if": case,
-    "greatest": greatest,
-    "least": least,
-}
-
-# `agrees` is equality of what is not absent: `evaluate` sees to the rest.
-PLAIN: dict[str, Callable[..., NullableArray]] = {
-    **{name: logic.comparison(name) for name in logic.COMPARISONS},
-    "<=>": logic.same,
-    "agrees": logic.comparison("="),
-    "and": logic.conjunction,
-    "or": logic.disjunction,
-    "not": logic.negation,
-    "isnull": lambda operand: NullableArray(~logic.is_valid(operand)),
-    "isnotnull": lambda operand: NullableArray(logic.is_valid(operand)),
-    "istrue": lambda operand: NullableArray(logic.is_true(operand)),
-    "isfalse": lambda operand: NullableArray(logic.is_false(operand)),
-}
-
-OPERATIONS = frozenset((*TYPED, *PLAIN))
 
 
 def check(program: PatternProgram) -> None:
@@ -107,7 +188,8 @@ def check(program: PatternProgram) -> None:
     while pending:
         value = pending.pop()
         if isinstance(value, Apply):
-            if value.operation not in OPERATIONS:
+            operation = OPERATIONS.get(value.operation)
+            if operation is None or operation.columns is None:
                 raise KeyError(value.operation)
             pending.extend(value.operands)
 
@@ -116,19 +198,19 @@ def evaluate(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArra
     """The value in each row; one entry stands for all rows."""
     match value:
         case Constant(None):
-            return NULL
+            return arithmetic.NULL
         case Constant(constant):
             return NullableArray(np.array([constant]))
         case ColumnValue(variable, name):
             return _column(events.columns[name], _numbers(variable, lookup))
         case Total(name):
             total = lookup(name)
-            return total if isinstance(total, NullableArray) else NULL
+            return total if isinstance(total, NullableArray) else arithmetic.NULL
         case Apply(operation, operands, type):
             arguments = [evaluate(operand, lookup, events) for operand in operands]
-            if operation in TYPED:
-                return TYPED[operation](*arguments, type=type)
-            result = PLAIN[operation](*arguments)
+            compute = OPERATIONS[operation].columns
+            assert compute is not None, f"no kernel computes {operation}"
+            result = compute(*arguments, type=type)
             return _agreed(result, value, lookup) if operation == "agrees" else result
     raise TypeError(value)
 
@@ -152,7 +234,7 @@ def _numbers(variable: EventName, lookup: Lookup) -> Numbers | None:
 
 def _column(column: NullableArray, numbers: Numbers | None) -> NullableArray:
     if numbers is None or not len(column.values):
-        return NULL
+        return arithmetic.NULL
     values = column.values[numbers]
     present = numbers >= 0
     if column.valid is not None:
@@ -172,4 +254,113 @@ def _agreed(equal: NullableArray, value: Apply, lookup: Lookup) -> NullableArray
 def holds(condition: Value, lookup: Lookup, events: KernelEvents, rows: int) -> Truths:
     """The rows in which the condition is true."""
     with np.errstate(all="ignore"):
-        return np.broadcast_to(logic.is_true(evaluate(condition, lookup, events)), (rows,))
+        return np.broadcast_to(arithmetic.is_true(evaluate(condition, lookup, events)), (rows,))
+
+
+# One row.
+
+SingleValue = Callable[[Sequence[Any]], Any]
+"""The values of the columns that an expression names, in their places -> its own value."""
+
+
+def compiled(value: Value, place: Callable[[ColumnValue], int]) -> SingleValue:
+    """The value of an expression; `place` tells where the value of a column is found.
+
+    >>> rises = Apply(">", (ColumnValue("a", "x"), Apply("+", (ColumnValue("b", "y"), Constant(1)), "int")))
+    >>> test = compiled(rises, lambda column: "xy".index(column.name))
+    >>> test([3, 1]), test([2, 1]), test([None, 1]), test([3, 2**31 - 1])
+    (True, False, None, None)
+    """
+    match value:
+        case Constant(constant):
+            return lambda values: constant
+        case ColumnValue():
+            return itemgetter(place(value))
+        case Apply(name, operands, type):
+            operation = OPERATIONS[name]
+            compute = partial(operation.single, type=type) if operation.typed else operation.single
+            parts = [compiled(operand, place) for operand in operands]
+            fits = _fitting(type)
+            if len(parts) > 2 or operation.sees_nulls:
+                return _of_many(compute, parts, fits, operation.sees_nulls)
+            return (_of_one if len(parts) == 1 else _of_two)(compute, parts, fits)
+    raise TypeError(value)
+
+
+Fitting = Callable[[Any], Any] | None
+
+
+def _fitting(type: ValueType | None) -> Fitting:
+    """What makes a value, which is not NULL, one of the type; None if each is.
+
+    >>> _fitting("int")(2.7), _fitting("tinyint")(128), _fitting("double")(1)
+    (2, None, 1.0)
+    """
+    match type:
+        case "double":
+            return float
+        case "float":
+            return lambda value: single(float(value))
+        case "boolean":
+            return bool
+        case str() if type in BITS:
+            return partial(_whole, limit=1 << (BITS[type] - 1))
+        case DecimalOf() | "interval day to second" | "interval year to month":
+            return partial(fit, type=type)
+    return None
+
+
+def _whole(value: Any, limit: int) -> int | None:
+    whole = value if value.__class__ is int else to_integer(value)
+    return whole if -limit <= whole < limit else None
+
+
+def _of_one(compute: Callable[[Any], Any], parts: list[SingleValue], fits: Fitting) -> SingleValue:
+    (part,) = parts
+
+    def one(values: Sequence[Any]) -> Any:
+        operand = part(values)
+        if operand is None:
+            return None
+        try:
+            found = compute(operand)
+            return found if found is None or fits is None else fits(found)
+        except FAILURES:
+            return None
+
+    return one
+
+
+def _of_two(compute: Callable[[Any, Any], Any], parts: list[SingleValue], fits: Fitting) -> SingleValue:
+    left, right = parts
+
+    def two(values: Sequence[Any]) -> Any:
+        first = left(values)
+        if first is None:
+            return None
+        second = right(values)
+        if second is None:
+            return None
+        try:
+            found = compute(first, second)
+            return found if found is None or fits is None else fits(found)
+        except FAILURES:
+            return None
+
+    return two
+
+
+def _of_many(
+    compute: Callable[..., Any], parts: list[SingleValue], fits: Fitting, sees_nulls: bool
+) -> SingleValue:
+    def many(values: Sequence[Any]) -> Any:
+        operands = [part(values) for part in parts]
+        if not sees_nulls and any(operand is None for operand in operands):
+            return None
+        try:
+            found = compute(*operands)
+            return found if found is None or fits is None else fits(found)
+        except FAILURES:
+            return None
+
+    return many

@@ -1,178 +1,219 @@
-"""Conditions on single values, as functions: what `kernels/operations.py` does for columns, for one row.
+"""Arithmetic on single values of which none is NULL, after all implicit casts.
 
-NULL is None. What does not fit its type is NULL; NaN equals NaN and is greater than all else.
+A failure is an exception; who calls makes it NULL.
 """
 
 from __future__ import annotations
 
+import calendar
+import datetime
+import decimal
 import math
-from collections.abc import Callable, Mapping
-from functools import reduce
-from typing import Any
+from fractions import Fraction
 
-import numpy as np
+from neelc.runtime.values.times import Months, clock, day_interval, instant, zoned
 
-from neelc.runtime.program import Apply, ColumnValue, Constant, Value
-from neelc.runtime.values.arithmetic import BITS
+# A failure while a value is computed (overflow, division by zero, a malformed text, an index out of range)
+# gives NULL: how many bindings a condition is judged on depends on the plan, so an error would make
+# the result depend on it.
+FAILURES = (ArithmeticError, ValueError, LookupError)
 
-Scalar = Callable[[list[Any]], Any]
-"""The values of the names that a condition asks for -> its own value."""
+# Wide enough for every sum, product and quotient of two DECIMALs: only `quantized` rounds.
+EXACT = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP, Emax=10**6, Emin=-(10**6))
+
+MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def compiled(value: Value, names: tuple[str, ...]) -> Scalar:
-    """The value of an expression whose columns are `names`.
+def binary(op: str, left: object, right: object) -> object:
+    """`left op right` for two values of which none is NULL; not yet fitted to the result's type.
 
-    >>> rises = Apply(">", (ColumnValue("a", "x"), Apply("+", (ColumnValue("b", "y"), Constant(1)), "int")))
-    >>> test = compiled(rises, ("x", "y"))
-    >>> test([3, 1]), test([2, 1]), test([None, 1]), test([3, 2**31 - 1])
-    (True, False, None, None)
+    >>> binary("DIV", -7, 2), binary("%", -7, 3), binary("/", 1.0, 4.0)
+    (-3, -1, 0.25)
+    """
+    match left, right:
+        case bool(), _:
+            raise ValueError(f"{op} on BOOLEAN")
+        case int(), int():
+            return _integers(op, left, right)
+        case float(), float():
+            return _floats(op, left, right)
+        case decimal.Decimal(), decimal.Decimal():
+            return _decimals(op, left, right)
+        case (str(), str()) | (bytes(), bytes()):
+            return left + right  # type: ignore[operator]
+        case ((list() | tuple()), (list() | tuple())):
+            return [*left, *right]
+        case ((int() | float() | decimal.Decimal()), (datetime.timedelta() | Months())):
+            return scaled(right, op, left)
+        case ((datetime.timedelta() | Months()), (int() | float() | decimal.Decimal())):
+            return scaled(left, op, right)
+    return _times(op, left, right)
+
+
+def _integers(op: str, left: int, right: int) -> int:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "&":
+            return left & right
+        case "|":
+            return left | right
+        case "^":
+            return left ^ right
+        case "DIV":
+            return quotient(left, right)
+        case "%":
+            return left - right * quotient(left, right)
+    raise ValueError(op)
+
+
+def quotient(left: int, right: int) -> int:
+    """Division that cuts towards zero."""
+    whole = abs(left) // abs(right)
+    return whole if (left < 0) == (right < 0) else -whole
+
+
+def _floats(op: str, left: float, right: float) -> float:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return left / right
+        case "%":
+            return remainder(left, right)
+    raise ValueError(op)
+
+
+def remainder(left: float, right: float) -> float:
+    """Java's `%`: the sign is the dividend's; NaN where there is none."""
+    if right == 0:
+        raise ZeroDivisionError
+    return math.nan if math.isinf(left) or math.isnan(left) or math.isnan(right) else math.fmod(left, right)
+
+
+def _decimals(op: str, left: decimal.Decimal, right: decimal.Decimal) -> object:
+    match op:
+        case "+":
+            return EXACT.add(left, right)
+        case "-":
+            return EXACT.subtract(left, right)
+        case "*":
+            return EXACT.multiply(left, right)
+        case "/":
+            # Spark keeps 39 digits after the point before it rounds to the result's scale.
+            return EXACT.divide(left, right).quantize(decimal.Decimal("1e-39"), decimal.ROUND_HALF_UP, EXACT)
+        case "%":
+            return EXACT.remainder(left, right)
+        case "DIV":
+            return int(EXACT.divide_int(left, right))
+    raise ValueError(op)
+
+
+def scaled(span: datetime.timedelta | Months, op: str, factor: float | decimal.Decimal) -> object:
+    """An interval times or divided by a number, rounded to its own unit, halves away from zero.
+
+    >>> scaled(Months(12), "/", 7), scaled(datetime.timedelta(seconds=1), "*", decimal.Decimal("0.5"))
+    (Months(count=2), datetime.timedelta(microseconds=500000))
+    """
+    units = span.count if isinstance(span, Months) else span // MICROSECOND
+    if isinstance(factor, float):
+        exact = Fraction(units * factor if op == "*" else units / factor)  # as Java: in a double
+    else:
+        exact = Fraction(units) * Fraction(factor) if op == "*" else Fraction(units) / Fraction(factor)
+    rounded = half_up(exact.numerator, exact.denominator)
+    return Months(rounded) if isinstance(span, Months) else day_interval(rounded)
+
+
+def _times(op: str, left: object, right: object) -> object:
+    match op, left, right:
+        case "DIV", datetime.timedelta(), datetime.timedelta():
+            return quotient(left // MICROSECOND, right // MICROSECOND)
+        case "DIV", Months(one), Months(other):
+            return quotient(one, other)
+        case "+", Months(one), Months(other):
+            return Months(one + other)
+        case "-", Months(one), Months(other):
+            return Months(one - other)
+        case "+", (datetime.timedelta() | Months() | int()), datetime.date():
+            return later(right, left)
+        case "+", (datetime.date() | datetime.timedelta()), (datetime.timedelta() | Months() | int()):
+            return later(left, right)
+        case "-", (datetime.date() | datetime.timedelta()), (datetime.timedelta() | Months() | int()):
+            return later(left, negative(right))
+        case "-", datetime.date(), datetime.date():
+            return _clock(left) - _clock(right)
+    raise ValueError(op)
+
+
+def _clock(moment: datetime.date) -> datetime.date:
+    """What is subtracted from each other: of instants, as in Spark, what the session's clock shows."""
+    return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
+
+
+def later(moment: datetime.date | datetime.timedelta, span: object) -> object:
+    """What comes `span` after a date, a timestamp or an interval; an integer counts days.
+
+    The last day of a month stands for days it does not have. Months and whole days after an instant are those
+    of the session's clock, which shows the same time then; the rest of an interval is time that passes.
+
+    >>> later(datetime.date(2020, 1, 31), Months(1))
+    datetime.date(2020, 2, 29)
+    """
+    if isinstance(moment, datetime.datetime) and moment.tzinfo:
+        return _later_instant(moment, span)
+    match span:
+        case Months(count) if isinstance(moment, datetime.date):
+            months = moment.year * 12 + moment.month - 1 + count
+            year, month = months // 12, months % 12 + 1
+            day = min(moment.day, calendar.monthrange(year, month)[1])
+            return moment.replace(year=year, month=month, day=day)
+        case int():
+            return moment + datetime.timedelta(days=span)
+        case datetime.timedelta():
+            return moment + span
+    raise ValueError("no such sum")
+
+
+def _later_instant(moment: datetime.datetime, span: object) -> datetime.datetime:
+    whole, rest = span, datetime.timedelta(0)
+    if isinstance(span, datetime.timedelta):
+        whole = quotient(span // MICROSECOND, 86_400_000_000)
+        rest = span - datetime.timedelta(days=whole)
+    # No whole days: an instant in the hour that the clock shows twice stays what it is.
+    shown = later(clock(moment), whole) if whole != 0 else None
+    assert shown is None or isinstance(shown, datetime.datetime)
+    return (moment if shown is None else instant(shown, zoned(moment).utcoffset())) + rest
+
+
+def negative(value: object) -> object:
+    """
+    >>> negative(5), negative(Months(3))
+    (-5, Months(count=-3))
     """
     match value:
-        case Constant(constant):
-            return lambda values: constant
-        case ColumnValue(name=name):
-            place = names.index(name)
-            return lambda values: values[place]
-        case Apply(operation, operands, type):
-            parts = [compiled(operand, names) for operand in operands]
-            if operation in STRICT:
-                return _strict(STRICT[operation], parts, type)
-            computed = LAZY[operation]
-            return lambda values: fitted(computed([part(values) for part in parts]), type)
-    raise TypeError(value)
+        case Months(count):
+            return Months(-count)
+        case decimal.Decimal():
+            return value.copy_negate() if value else value
+        case int() | float() | datetime.timedelta():
+            return -value
+    raise ValueError("no negative")
 
 
-def _strict(compute: Callable[..., Any], parts: list[Scalar], type: str | None) -> Scalar:
-    """NULL if an operand is."""
-    if len(parts) == 1:
-        (only,) = parts
+def half_up(numerator: int, denominator: int) -> int:
+    """The nearest integer to a fraction, halves away from zero.
 
-        def one(values: list[Any]) -> Any:
-            operand = only(values)
-            return None if operand is None else fitted(compute(operand), type)
-
-        return one
-    left, right = parts
-
-    def both(values: list[Any]) -> Any:
-        first = left(values)
-        if first is None:
-            return None
-        second = right(values)
-        return None if second is None else fitted(compute(first, second), type)
-
-    return both
-
-
-def fitted(value: Any, type: str | None) -> Any:
-    """A value of the type, cut towards zero; NULL if it has no such value.
-
-    >>> fitted(2.7, "int"), fitted(128, "tinyint"), fitted(1, "double"), fitted(float("nan"), "bigint")
-    (2, None, 1.0, None)
+    >>> half_up(5, 2), half_up(-5, 2), half_up(-4, -3)
+    (3, -3, 1)
     """
-    if value is None or type is None:
-        return value
-    if type == "double":
-        return float(value)
-    if type == "float":
-        return float(np.float32(value))
-    if type == "boolean":
-        return bool(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        # No DOUBLE is nearer to the largest BIGINT than 2^63, and Java makes the one of the other.
-        value = 2**63 - 1 if value == 2.0**63 and type == "bigint" else int(value)
-    limit = 1 << (BITS[type] - 1)
-    return int(value) if -limit <= value < limit else None
-
-
-def less(left: Any, right: Any) -> bool:
-    if left != left:
-        return False
-    return bool(right != right or left < right)
-
-
-def equal(left: Any, right: Any) -> bool:
-    return bool(left == right or (left != left and right != right))
-
-
-def remainder(left: Any, right: Any) -> Any:
-    """The sign is the dividend's."""
-    if right == 0:
-        return None
-    if isinstance(left, int) and isinstance(right, int):
-        rest = abs(left) % abs(right)
-        return -rest if left < 0 else rest
-    return math.nan if math.isinf(left) else math.fmod(left, right)
-
-
-def quotient(left: int, right: int) -> int | None:
-    if right == 0:
-        return None
-    whole = abs(left) // abs(right)
-    return -whole if (left < 0) != (right < 0) else whole
-
-
-STRICT: Mapping[str, Callable[..., Any]] = {
-    "=": equal,
-    "<>": lambda left, right: not equal(left, right),
-    "<": less,
-    "<=": lambda left, right: not less(right, left),
-    ">": lambda left, right: less(right, left),
-    ">=": lambda left, right: not less(left, right),
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: None if right == 0 else float(left) / right,
-    "%": remainder,
-    "DIV": quotient,
-    "neg": lambda operand: -operand,
-    "abs": abs,
-    "cast": lambda operand: operand,
-    "not": lambda operand: not operand,
-}
-
-
-def conjunction(operands: list[Any]) -> bool | None:
-    if any(operand is False for operand in operands):
-        return False
-    return None if None in operands else True
-
-
-def disjunction(operands: list[Any]) -> bool | None:
-    if any(operand is True for operand in operands):
-        return True
-    return None if None in operands else False
-
-
-def case(operands: list[Any]) -> Any:
-    """Condition, result, condition, result, ... and what holds otherwise."""
-    for condition, result in zip(operands[:-1:2], operands[1::2], strict=False):
-        if condition is True:
-            return result
-    return operands[-1] if len(operands) % 2 else None
-
-
-def _extreme(is_better: Callable[[Any, Any], bool]) -> Callable[[list[Any]], Any]:
-    def extreme(operands: list[Any]) -> Any:
-        known = [operand for operand in operands if operand is not None]
-        return reduce(lambda one, other: other if is_better(other, one) else one, known) if known else None
-
-    return extreme
-
-
-LAZY: Mapping[str, Callable[[list[Any]], Any]] = {
-    "and": conjunction,
-    "or": disjunction,
-    "coalesce": lambda operands: next((one for one in operands if one is not None), None),
-    "case": case,
-    "if": case,
-    "greatest": _extreme(lambda one, other: less(other, one)),
-    "least": _extreme(less),
-    "<=>": lambda operands: (None not in operands and equal(*operands)) or operands == [None, None],
-    "isnull": lambda operands: operands[0] is None,
-    "isnotnull": lambda operands: operands[0] is not None,
-    "istrue": lambda operands: operands[0] is True,
-    "isfalse": lambda operands: operands[0] is False,
-}
+    quotient, rest = divmod(abs(numerator), abs(denominator))
+    rounded = quotient + (2 * rest >= abs(denominator))
+    return rounded if (numerator < 0) == (denominator < 0) else -rounded

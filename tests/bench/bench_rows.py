@@ -163,7 +163,6 @@ def long_matches() -> list[Row]:
 
 def one_match(aggregate: str, count: int) -> float:
     """The seconds that the kernel takes for `A+` where A asks for an aggregate of the rows of A."""
-    from neelc.ir.types import DOUBLE
     from neelc.runtime.kernels.rows.kernel import recognizer
     from neelc.runtime.kernels.rows.program import (
         ACCEPT,
@@ -179,7 +178,7 @@ def one_match(aggregate: str, count: int) -> float:
     holds = Apply(
         ">=", (Apply("coalesce", (ColumnValue("a", "value"), Constant(0.0)), "double"), Constant(0.0))
     )
-    condition = RowCondition(0, holds, ("value",), (ConditionValue(None, "x", aggregate, 1, DOUBLE),))
+    condition = RowCondition(0, holds, ("value",), (ConditionValue(None, "x", aggregate, 1, "double"),))
     program = RowProgram(machine, ("A",), (), (CountOutput("rows", 1),), conditions=(condition,))
     table = pa.table({"x": np.random.default_rng(1).random(count)})
     begin = time.perf_counter()

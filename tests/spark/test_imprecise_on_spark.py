@@ -17,9 +17,9 @@ from neelc.errors import NeelError
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference import LimitReached, Result, read
-from neelc.runtime.reference.model import comparable
 from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.worlds import find_matches
+from neelc.runtime.values.order import comparable
 
 HEAD = """CREATE STREAM S (
     lo BIGINT, hi BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE, n INT, run INT

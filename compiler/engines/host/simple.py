@@ -23,9 +23,10 @@ from neelc.rows.bind.expressions import QUERY
 from neelc.rows.bind.recognize import bound_clause, check_row_pattern
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, comparable
+from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.recognize import recognized
 from neelc.runtime.reference.results import Result
+from neelc.runtime.values.order import comparable
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span

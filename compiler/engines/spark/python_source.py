@@ -28,14 +28,12 @@ from neelc.engines.spark.relations import (
     Where,
     functions_of,
 )
-from neelc.ir.node import Node
 from neelc.runtime.kernels.counting.chain import CountingProgram
-from neelc.runtime.kernels.rows.program import RowArgument, RowProgram
+from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
 from neelc.runtime.program import ImpreciseProgram, PatternProgram
 from neelc.scalar.spark.trees import with_alias
-from neelc.scalar.type_of import is_zoned
 
 # Values as Python source: frozen dataclasses written as the calls that make them.
 
@@ -300,20 +298,10 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
             limit += ", aggregates=aggregates" if functions_of(program) else ""
-            limit += f", time_zone={TIME_ZONE}" if _is_zoned(program) else ""
+            limit += f", time_zone={TIME_ZONE}" if isinstance(program, RowProgram) and program.zoned else ""
             _, run = RUNNERS[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
-
-
-def _is_zoned(program: AnyProgram) -> bool:
-    """Whether workers judge conditions that depend on the time zone of the session that runs the query."""
-    if not isinstance(program, RowProgram):
-        return False
-    judged = [condition.expression for condition in program.conditions]
-    looked = (one.column for condition in program.conditions for one in condition.looked)
-    judged += [column.expression for column in looked if isinstance(column, RowArgument)]
-    return any(isinstance(one, Node) and is_zoned(one) for one in judged)
 
 
 def _spark_query(relation: SparkQuery) -> str:

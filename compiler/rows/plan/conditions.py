@@ -6,16 +6,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from neelc.ir import expressions as e
 from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import ROW
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
-from neelc.ir.types import BOOLEAN, STRING
+from neelc.ir.types import BOOLEAN
 from neelc.pattern.plan.columns import NUMBER, PLAIN, EventColumn, EventColumns
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
+from neelc.rows.plan.expression_to_value import expression_to_value
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import (
     Machine,
@@ -249,18 +249,6 @@ def attributes(conditions: Iterable[e.Expr]) -> list[e.Attribute]:
     return [node for node in found if isinstance(node, e.Attribute) and node.event == e.Variable(ROW)]
 
 
-def without_decimals(expression: e.Expr) -> e.Expr:
-    """Constants of DECIMAL as casts of texts: those can be printed in a program."""
-
-    def change(node: Node) -> Node | None:
-        match node:
-            case e.Literal(Decimal() as value, type):
-                return e.Cast(e.Literal(str(value), STRING), type)
-        return None
-
-    return changed(expression, change)
-
-
 # Conditions that depend on the path of a match, as operations on values that are looked up as it grows.
 
 Look = Callable[[e.RowValue, RowColumns], p.ConditionValue]
@@ -268,16 +256,15 @@ Look = Callable[[e.RowValue, RowColumns], p.ConditionValue]
 
 
 def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: Look) -> p.RowCondition:
-    """A condition as operations, or as an expression that the reference interpreter evaluates where there are
-    none for it."""
+    """A condition as operations: on numbers and codes if it can be, else on whatever values it reads."""
     tried = RowColumns(dict(columns.columns), set(columns.numbers))
     values = _Looked(tried, look)
     try:
-        judged: Value | e.Expr = _PathValues(values, values.leaves(condition)).all()
+        judged = _PathValues(values, values.leaves(condition)).all()
     except NotInKernel:
         tried = RowColumns(dict(columns.columns), set(columns.numbers))
         values = _Looked(tried, look)
-        judged = values.plain(without_decimals(condition))
+        judged = expression_to_value(values.plain(condition))
     columns.columns.update(tried.columns)
     columns.numbers.update(tried.numbers)
     return p.RowCondition(variable, judged, tuple(values.looked), tuple(values.looked.values()))
@@ -363,7 +350,6 @@ class _PathValues(KernelValues):
 # together from columns of the row when the match is known.
 
 TRUE = e.Literal(True, BOOLEAN)
-MATCH = e.Variable("match")
 
 
 def columns_at_row(argument: e.Expr) -> list[e.Expr | None]:
@@ -391,14 +377,14 @@ def columns_over_rows(argument: e.Expr) -> list[e.Expr | None]:
 
 
 def row_argument(argument: e.Expr, columns: RowColumns) -> str | RowArgument | None:
-    """An argument for the kernel: a column, the variable (None), or an expression. All that does not depend
+    """An argument for the kernel: a column, the variable (None), or operations. All that does not depend
     on the match Spark computes.
 
     >>> from neelc.ir.types import INT
     >>> x = e.Attribute(e.Variable(ROW), "x", INT)
     >>> found = row_argument(e.Binary("+", e.Binary("*", x, x), e.MatchNumber()), RowColumns())
-    >>> print(found.expression, found.columns)
-    row.value_0 + match.match_number ('value_0',)
+    >>> found.columns, found.expression.operands[1] == p.MATCH_NUMBER
+    (('value_0',), True)
     """
     if isinstance(argument, e.Classifier):
         return None
@@ -409,16 +395,16 @@ def row_argument(argument: e.Expr, columns: RowColumns) -> str | RowArgument | N
     def change(node: Node) -> Node | None:
         match node:
             case e.Classifier(type):
-                return e.Attribute(MATCH, "classifier", type)
+                return e.Attribute(e.Variable(p.CLASSIFIER.variable), p.CLASSIFIER.name, type)
             case e.MatchNumber(type):
-                return e.Attribute(MATCH, "match_number", type)
+                return e.Attribute(e.Variable(p.MATCH_NUMBER.variable), p.MATCH_NUMBER.name, type)
             case e.Expr() if not depends_on_match(node) and _has_columns(node):
                 name = columns.column(node)
                 used.setdefault(name)
                 return e.Attribute(e.Variable(ROW), name, type_of(node))
         return None
 
-    return RowArgument(without_decimals(changed(argument, change)), tuple(used))
+    return RowArgument(expression_to_value(changed(argument, change)), tuple(used))
 
 
 def _has_columns(node: Node) -> bool:

@@ -26,7 +26,7 @@ from neelc.rows.plan.conditions import (
 )
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine
-from neelc.scalar.type_of import type_of
+from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 # From a row pattern to an automaton that takes one row at each step.
 #
@@ -354,6 +354,7 @@ class _Planner:
             reach,
             rows,
             starting=tuple(conditions.starting),
+            zoned=any(map(is_zoned, conditions.path.values())),
             label=str(query.pattern),
         )
         if reach is None and not p.columns_read(program):
@@ -384,7 +385,7 @@ class _Planner:
             case e.OverRows(type, name, argument, variables, _, distinct):
                 assert argument is not None
                 column = row_argument(argument, columns)
-                return p.ConditionValue(None, column, name, self.mask(variables), type, distinct)
+                return p.ConditionValue(None, column, name, self.mask(variables), value_type(type), distinct)
         return p.ConditionValue()
 
     def at(self, value: e.AtRow) -> p.RowLocation:

@@ -22,10 +22,11 @@ from neelc.pattern.bind.windows import check_strategy
 from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, run
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members
-from neelc.runtime.reference.model import attribute, bound_events, comparable, nanoseconds
+from neelc.runtime.reference.model import attribute, bound_events, nanoseconds
 from neelc.runtime.reference.question import question
 from neelc.runtime.reference.results import context
 from neelc.runtime.reference.worlds import find_matches
+from neelc.runtime.values.order import comparable
 from neelc.source import Source
 from neelc.tools.report.picture import (
     MOST_EVENTS,

@@ -19,7 +19,7 @@ from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import plain
 from neelc.runtime.reference.events import in_order
-from neelc.runtime.reference.model import Binding, ReferenceEvent, comparable
+from neelc.runtime.reference.model import Binding, ReferenceEvent
 from neelc.runtime.reference.question import (
     ELEMENT,
     EVERYWHERE,
@@ -33,6 +33,7 @@ from neelc.runtime.reference.question import (
 )
 from neelc.runtime.reference.results import is_over_matches
 from neelc.runtime.reference.satisfy import PartContext, is_absent
+from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import session_zone
 
 MOST_EVENTS = 50_000

@@ -28,10 +28,10 @@ from neelc.runtime.reference.model import (
     LimitReached,
     ReferenceEvent,
     attribute,
-    comparable,
     nanoseconds,
 )
 from neelc.runtime.reference.question import ReferenceQuery, length
+from neelc.runtime.values.order import comparable
 from neelc.tools.why.courses import size
 from neelc.tools.why.model import shown, window_of, window_size
 from neelc.tools.why.questions import AnswerCache, StepLimit, is_imprecise

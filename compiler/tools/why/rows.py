@@ -28,7 +28,7 @@ from neelc.runtime.reference.recognize import (
     matches,
     value_at,
 )
-from neelc.runtime.reference.values import order
+from neelc.runtime.values.order import order
 from neelc.scalar.type_of import type_of
 from neelc.source import Source, Span
 from neelc.syntax.print_patterns import show_window

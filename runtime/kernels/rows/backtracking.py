@@ -19,6 +19,7 @@ from neelc.runtime.failures import BACKTRACKING, FailureDetails
 from neelc.runtime.kernels.rows.automaton import Ints, RowFailure, RowMatches, Viability, listed
 from neelc.runtime.kernels.rows.program import (
     ACCEPT,
+    OF_MATCH,
     Choices,
     ConditionValue,
     RowArgument,
@@ -28,16 +29,15 @@ from neelc.runtime.kernels.rows.program import (
     depends_on_start_only,
 )
 from neelc.runtime.kernels.rows.walking import NextStart
-from neelc.runtime.program import Apply, ColumnValue, Constant
-from neelc.runtime.reference.aggregates import better, chosen
-from neelc.runtime.reference.model import comparable
-from neelc.runtime.reference.values import FAILURES, binary, fit, order
-from neelc.runtime.values.scalars import compiled
+from neelc.runtime.program import ColumnValue
+from neelc.runtime.values.operations import compiled
+from neelc.runtime.values.order import comparable, order
+from neelc.runtime.values.scalars import FAILURES, binary
+from neelc.runtime.values.types import ValueType, fit
 
 # Conditions that depend on which rows the match has taken so far.
 #
-# What they ask for is kept at hand while the match grows. Those that are more than arithmetic and
-# comparisons are evaluated by the reference interpreter.
+# The values that they read are kept at hand while the match grows.
 
 Columns = Mapping[str, Sequence[object]]
 """The values of the columns that conditions ask for, by row."""
@@ -141,11 +141,11 @@ class ConditionEvaluator:
 
     def _aggregate(self, looked: ConditionValue, at_row: AtRow, path: MatchPath) -> object:
         """An aggregate of all its values: lists and sets, which grow with each row."""
-        from neelc.runtime.reference.aggregates import aggregate
-
         rows = path.rows[looked.variables]
         values = [value for row in rows if (value := at_row(row, path)) is not None]
-        return aggregate(looked.name or "", values, looked.type, looked.distinct)  # type: ignore[arg-type]
+        if looked.distinct or looked.name == "collect_set":
+            values = list({comparable(value): value for value in values}.values())
+        return LISTS[looked.name or ""](values)
 
     def _reader(self, column: str | RowArgument | None) -> AtRow:
         match column:
@@ -154,12 +154,17 @@ class ConditionEvaluator:
             case str():
                 values = self.columns[column]
                 return lambda row, path: values[row]
-        evaluated = _expression(column.expression)
+
+        def place(read: ColumnValue) -> int:
+            return (
+                OF_MATCH.index(read) if read in OF_MATCH else len(OF_MATCH) + column.columns.index(read.name)
+            )
+
+        evaluated = compiled(column.expression, place)
+        columns = [self.columns[name] for name in column.columns]
 
         def at_row(row: int, path: MatchPath) -> object:
-            of_row = {name: self.columns[name][row] for name in column.columns}
-            of_match = {"classifier": self._variable(row, path), "match_number": path.number}
-            return evaluated({"row": of_row, "match": of_match})
+            return evaluated([self._variable(row, path), path.number, *(values[row] for values in columns)])
 
         return at_row
 
@@ -178,26 +183,8 @@ def _row(at: RowLocation, path: MatchPath) -> int | None:
 
 
 def _test(condition: RowCondition) -> Callable[[list[object]], object]:
-    """The condition as a function of the values that it asks for."""
-    names, expression = condition.names, condition.expression
-    if isinstance(expression, Apply | ColumnValue | Constant):
-        return compiled(expression, names)
-    evaluated = _expression(expression)
-    return lambda values: evaluated({"row": dict(zip(names, values, strict=True))})
-
-
-def _expression(expression: object) -> Callable[[Mapping[str, Mapping[str, object]]], object]:
-    """An expression of the compiler's as a function of the attributes of its events."""
-    from neelc.runtime.reference.evaluate import evaluate
-    from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
-
-    def evaluated(events: Mapping[str, Mapping[str, object]]) -> object:
-        known = {
-            name: ReferenceEvent("", 0, None, 0, 0, values, (None, None)) for name, values in events.items()
-        }
-        return evaluate(expression, EvaluationContext(known))  # type: ignore[arg-type]
-
-    return evaluated
+    """The condition as a function of the values that it reads."""
+    return compiled(condition.expression, lambda column: condition.names.index(column.name))
 
 
 MOST_STEPS = 1_000_000
@@ -398,7 +385,7 @@ class PathAggregate:
     (1e+16, None, 0.30000000000000004, 3)
     """
 
-    def __init__(self, fold: PathFold, type: object, distinct: bool = False) -> None:
+    def __init__(self, fold: PathFold, type: ValueType | None, distinct: bool = False) -> None:
         self.fold, self.type, self.distinct = fold, type, distinct
         self.states = [fold.empty]
         self.known: set[object] = set()
@@ -438,7 +425,8 @@ class PathAggregate:
         if state is FAILED:
             return None
         try:
-            return fit(self.fold.result(state), self.type)  # type: ignore[arg-type]
+            found = self.fold.result(state)
+            return found if self.type is None else fit(found, self.type)
         except FAILURES:
             return None
 
@@ -488,7 +476,18 @@ def _variance(sample: bool, root: bool) -> PathFold:
 
 
 def _by(sign: int) -> PathFold:
-    return PathFold(None, partial(better, sign=sign), chosen)
+    """max_by and min_by: of values that are equal, the first one is chosen."""
+
+    def better(best: Any, value: Any) -> Any:
+        return value if best is None or order(_by_what(value), _by_what(best)) == sign else best
+
+    return PathFold(None, better, lambda best: None if best is None else next(iter(best.values())))
+
+
+def _by_what(value: Mapping[str, object]) -> object:
+    """The argument is a struct: the value, and what it is chosen by."""
+    _, by = value.values()
+    return by
 
 
 _ALL = PathFold(None, lambda state, value: value if state is None else state and value)
@@ -517,4 +516,12 @@ FOLDS: Mapping[str, PathFold] = {
     "var_samp": _variance(sample=True, root=False),
     "variance": _variance(sample=True, root=False),
 }
-"""The aggregates that are folded. The others, which are lists and sets, are computed again at each row."""
+"""The aggregates that are folded."""
+
+LISTS: Mapping[str, Callable[[list[object]], object]] = {
+    "collect_list": list,
+    "collect_set": list,
+    "first": lambda values: values[0] if values else None,
+    "last": lambda values: values[-1] if values else None,
+}
+"""The aggregates that are computed again at each row."""

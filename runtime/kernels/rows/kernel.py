@@ -6,7 +6,7 @@ Once all rows of some keys have come, or enough of a long one, their matches are
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -33,6 +33,7 @@ from neelc.runtime.kernels.rows.program import (
 )
 from neelc.runtime.kernels.rows.recognizing import PartitionPiece, recognize, recognize_piece
 from neelc.runtime.order import mended, section_heads
+from neelc.runtime.values.times import in_zone
 
 # Rows as they come from Spark: those of complete partitions, and pieces of a long one.
 #
@@ -280,7 +281,7 @@ def _searched(
     number, matched = before.number, before.matched
     is_done = np.zeros(count, dtype=np.bool_)
     is_done[: max(before.begin, matched)] = True
-    with _explained(program, columns), _clock(time_zone):
+    with _explained(program, columns), in_zone(time_zone) if time_zone else nullcontext():
         if arrived.progress is None:
             matches, decided = recognize(program, columns, heads, count), count
         else:
@@ -374,17 +375,6 @@ def _values(found: MatchNavigation, views: RowViews, variables: int, column: pa.
     else:
         values = column.take(pa.array(found.taken[chosen]))
     return pa.ListArray.from_arrays(pa.array(offsets), values)
-
-
-@contextmanager
-def _clock(time_zone: str | None) -> Iterator[None]:
-    if time_zone is None:
-        yield
-        return
-    from neelc.runtime.reference.evaluate import by_clock_of
-
-    with by_clock_of(time_zone):
-        yield
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from neelc.runtime.program import Apply, ColumnValue
 from neelc.runtime.program import Value as Expression
+from neelc.runtime.values.types import ValueType
 
 ACCEPT = -1
 """The choice to end the match here."""
@@ -95,12 +96,16 @@ class PropertyOutput:
 Output = ValueOutput | CountOutput | ValuesOutput | MembershipOutput | PropertyOutput
 
 
+OF_MATCH = CLASSIFIER, MATCH_NUMBER = ColumnValue("match", "classifier"), ColumnValue("match", "number")
+"""What CLASSIFIER() and MATCH_NUMBER() are in a row's match."""
+
+
 @dataclass(frozen=True)
 class RowArgument:
-    """A value of a row that depends on its match: an expression of the compiler's over two events, the row,
-    with `columns`, and its `match`, with what CLASSIFIER() and MATCH_NUMBER() are there."""
+    """A value of a row that depends on its match: operations on `columns` of the row, on CLASSIFIER and on
+    MATCH_NUMBER."""
 
-    expression: object
+    expression: Expression
     columns: tuple[str, ...]
 
 
@@ -113,17 +118,17 @@ class ConditionValue:
     column: str | RowArgument | None = None
     name: str | None = None
     variables: int = 0
-    type: object = None
+    type: ValueType | None = None
     distinct: bool = False
 
 
 @dataclass(frozen=True)
 class RowCondition:
     """What a row must meet besides its bit, if it is mapped to `variable`: operations on columns `names`,
-    which have the values of `looked`; or an expression of the compiler's over one row with these columns."""
+    which have the values of `looked`."""
 
     variable: int
-    expression: object
+    expression: Expression
     names: tuple[str, ...]
     looked: tuple[ConditionValue, ...]
 
@@ -159,6 +164,7 @@ class RowProgram:
     `all_rows` is None for one row per match, else SHOW, OMIT or UNMATCHED; `skip` is PAST, NEXT, FIRST or
     LAST, the last two of the rows mapped to `skip_to`. A match holds at most `rows` rows, and the column
     `time` differs by at most `reach` between its ends. Rows come in their order, unless `order` says which.
+    `zoned` says that `conditions` depend on the session's time zone.
     """
 
     machine: Machine
@@ -177,6 +183,7 @@ class RowProgram:
     rows: int | None = None
     order: RowOrder | None = None
     starting: tuple[NearbyCondition, ...] = ()
+    zoned: bool = False
     label: str = field(default="", compare=False)
 
 
@@ -218,9 +225,9 @@ def sight(program: RowProgram) -> tuple[int, int]:
 def looked_columns(program: RowProgram) -> tuple[str, ...]:
     """The columns that conditions on the path read.
 
-    >>> argument = RowArgument(None, ("x", "y"))
+    >>> argument = RowArgument(CLASSIFIER, ("x", "y"))
     >>> rises, named = (ConditionValue(RowLocation(1), what) for what in ("x", argument))
-    >>> condition = RowCondition(0, None, (), (rises, named, ConditionValue(RowLocation(2))))
+    >>> condition = RowCondition(0, CLASSIFIER, (), (rises, named, ConditionValue(RowLocation(2))))
     >>> looked_columns(RowProgram(Machine((), (), (), (), (), ()), (), (), (), conditions=(condition,)))
     ('x', 'y')
     """

@@ -1,4 +1,4 @@
-"""Calls of scalar functions: NULL in, NULL out, but for those that are about NULL."""
+"""The scalar functions, on single values: of NULL they are NULL, but for those that are about NULL."""
 
 from __future__ import annotations
 
@@ -10,24 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from neelc.ir.names import bare
-from neelc.ir.types import BIGINT, DataType, Struct
-from neelc.runtime.reference.values import (
-    EPOCH,
-    EXACT,
-    FAILURES,
-    MICROSECOND,
-    binary,
-    fit,
-    later,
-    order,
-    quotient,
-    to_decimal,
-    to_timestamp,
-)
+from neelc.runtime.values.order import extreme, order
+from neelc.runtime.values.scalars import EXACT, MICROSECOND, binary, later, quotient
 from neelc.runtime.values.times import UTC, Months, clock, instant, timestamp_of, zoned
 from neelc.runtime.values.times import midnight as start_of
-from neelc.scalar.type_of import extract_field
+from neelc.runtime.values.types import EPOCH, StructOf, ValueType, to_decimal, to_timestamp
 
 # Functions of numbers, of values that are not NULL. A failure is an exception; who calls makes it NULL.
 
@@ -199,10 +186,10 @@ _CLASSES = {
 }  # fmt: skip
 
 
-def is_like(text: str, pattern: str, kind: str, escape: str | None) -> bool:
+def is_like(text: str, pattern: str, escape: str | None = None, kind: str = "LIKE") -> bool:
     """Whether `text LIKE | ILIKE | RLIKE pattern` holds.
 
-    >>> is_like("a_b", "a!_%", "LIKE", "!"), is_like("ABC", "a%", "ILIKE", None)
+    >>> is_like("a_b", "a!_%", "!"), is_like("ABC", "a%", kind="ILIKE")
     (True, True)
     """
     if kind in ("RLIKE", "REGEXP"):
@@ -423,15 +410,14 @@ TEXTS: dict[str, Function] = {
 # Functions of dates, timestamps and intervals, of values that are not NULL.
 
 
-def extract(name: str, value: object) -> object:
+def extract(value: object, field: str) -> object:
     """EXTRACT(field FROM value).
 
-    >>> extract("SECOND", datetime.datetime(2020, 1, 1, 0, 0, 5, 250000))
+    >>> extract(datetime.datetime(2020, 1, 1, 0, 0, 5, 250000), "SECOND")
     Decimal('5.250000')
-    >>> extract("DOW", datetime.date(2020, 2, 29))
+    >>> extract(datetime.date(2020, 2, 29), "DAYOFWEEK")
     7
     """
-    field = extract_field(name)
     match value:
         case Months(count):
             years = quotient(count, 12)
@@ -440,7 +426,7 @@ def extract(name: str, value: object) -> object:
             return _interval_field(field, value // MICROSECOND)
         case datetime.date() if field in FIELDS:
             return FIELDS[field](_shown(value))
-    raise ValueError(name)
+    raise ValueError(field)
 
 
 def _shown(moment: Any) -> Any:
@@ -448,7 +434,7 @@ def _shown(moment: Any) -> Any:
     return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
 
 
-def _interval_field(field: str | None, microseconds: int) -> object:
+def _interval_field(field: str, microseconds: int) -> object:
     sign, rest = (-1 if microseconds < 0 else 1), abs(microseconds)
     match field:
         case "DAY":
@@ -588,15 +574,6 @@ def _first_not_null(*values: object) -> object:
     return next((value for value in values if value is not None), None)
 
 
-def extreme(values: Sequence[object], sign: int) -> object:
-    """The greatest (`sign` 1) or least (-1) value; NULLs do not count, and of nothing it is NULL."""
-    found: object = None
-    for value in values:
-        if value is not None and (found is None or order(value, found) == sign):
-            found = value
-    return found
-
-
 def _nullif(left: object, right: object) -> object:
     same = left is not None and right is not None and order(left, right) == 0
     return None if same else left
@@ -648,6 +625,26 @@ def value_of(mapping: dict[object, object], key: object) -> object:
     return next((value for other, value in mapping.items() if order(other, key) == 0), None)
 
 
+def field_of(value: object, name: str) -> object:
+    """A field of a struct; of an array of structs, the array of that field."""
+    match value:
+        case dict():
+            return value.get(name)
+        case list() | tuple():
+            return [field_of(item, name) for item in value]
+    return None
+
+
+def item_of(value: object, index: object) -> object:
+    """An array's element, counted from 0, or a map's value."""
+    match value, index:
+        case dict(), _:
+            return None if index is None else value_of(value, index)
+        case ((list() | tuple()), int()):
+            return value[index] if 0 <= index < len(value) else None
+    return None
+
+
 FUNCTIONS: dict[str, Function] = {
     **NUMBERS,
     **TEXTS,
@@ -658,44 +655,26 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def _struct(type: DataType, *values: object) -> object:
-    assert isinstance(type, Struct)
-    return {bare(field.name): value for field, value in zip(type.fields, values, strict=True)}
+def _struct(*values: object, type: ValueType) -> object:
+    assert isinstance(type, StructOf)
+    return {name: value for (name, _), value in zip(type.fields, values, strict=True)}
 
 
-def _shifted(type: DataType, value: int, places: int, left: bool) -> int:
+def _shifted(value: int, places: int, type: ValueType, left: bool) -> int:
     """Java's shifts: the places are counted modulo the width, and what leaves it is lost."""
-    width = 64 if type == BIGINT else 32
+    width = 64 if type == "bigint" else 32
     shifted = value << places % width if left else value >> places % width
     return (shifted + (1 << width - 1)) % (1 << width) - (1 << width - 1)
 
 
 # These need to know the type of their result.
 OF_TYPE: dict[str, Function] = {
-    "shiftleft": lambda type, value, places: _shifted(type, value, places, left=True),
-    "shiftright": lambda type, value, places: _shifted(type, value, places, left=False),
+    "shiftleft": lambda value, places, type: _shifted(value, places, type, left=True),
+    "shiftright": lambda value, places, type: _shifted(value, places, type, left=False),
 }
 
-
-def call(name: str, arguments: Sequence[object], type: DataType) -> object:
-    """The value of a function.
-
-    >>> from neelc.ir.types import INT
-    >>> call("coalesce", (None, 5), INT), call("abs", (-(2**31),), INT), call("abs", (None,), INT)
-    (5, None, None)
-    """
-    try:
-        match name:
-            case "struct":
-                return _struct(type, *arguments)
-            case "named_struct":
-                return _struct(type, *arguments[1::2])
-        if name in ABOUT_NULL:
-            return fit(ABOUT_NULL[name](*arguments), type)
-        if any(argument is None for argument in arguments):
-            return None
-        if name in OF_TYPE:
-            return OF_TYPE[name](type, *arguments)
-        return fit(FUNCTIONS[name](*arguments), type)
-    except FAILURES:
-        return None
+# These see NULLs, and need to know the type of their result.
+STRUCTS: dict[str, Function] = {
+    "struct": _struct,
+    "named_struct": lambda *names_and_values, type: _struct(*names_and_values[1::2], type=type),
+}
