@@ -90,7 +90,7 @@ def _check_types(match: Match) -> None:
 def _check_shape(pattern: p.Pattern) -> None:
     for node in walk(pattern):
         match node:
-            case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+            case p.Joint(parts):
                 assert any(not isinstance(part, p.Not) for part in parts), (
                     f"every list has a positive part: {node}"
                 )

@@ -97,7 +97,7 @@ def _smaller_patterns(node: p.Pattern) -> Iterator[p.Pattern]:
         yield from (part for part in inner_parts(node) if not isinstance(part, p.Not))
     if isinstance(node, p.Not) and isinstance(node.part, p.Not):
         yield node.part.part
-    if isinstance(node, p.Seq | p.And | p.Or | p.AndNeg):
+    if isinstance(node, p.Listing):
         for place in range(len(node.parts)):
             if len(node.parts) > 1:
                 yield replace(node, parts=(*node.parts[:place], *node.parts[place + 1 :]))

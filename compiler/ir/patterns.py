@@ -41,31 +41,39 @@ class Event(Pattern):
 
 
 @dataclass(frozen=True)
-class Seq(Pattern):
+class Listing(Pattern):
+    """An operator over a list of parts."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Joint(Listing):
+    """An operator of which every positive part has its match, and all of them together meet its condition."""
+
+
+@dataclass(frozen=True)
+class Seq(Joint):
     """`SEQ(parts)`: each positive part ends strictly before the next one starts."""
 
-    parts: tuple[Pattern, ...]
-
 
 @dataclass(frozen=True)
-class And(Pattern):
+class And(Joint):
     """`AND(parts)`: every positive part, in any order."""
 
-    parts: tuple[Pattern, ...]
-
 
 @dataclass(frozen=True)
-class AndNeg(Pattern):
+class AndNeg(Joint):
     """MQOS's `AND_NEG(parts)`: AND, but a negative part looks only between its two positive neighbours."""
 
-    parts: tuple[Pattern, ...]
-
 
 @dataclass(frozen=True)
-class Or(Pattern):
+class Or(Listing):
     """`OR(parts)`: one of the parts."""
 
-    parts: tuple[Pattern, ...]
+
+OPERATORS: dict[str, type[Listing]] = {"SEQ": Seq, "AND": And, "AND_NEG": AndNeg, "OR": Or}
+KEYWORD_OF: dict[type[Pattern], str] = {operator: keyword for keyword, operator in OPERATORS.items()}
 
 
 @dataclass(frozen=True)
@@ -104,10 +112,6 @@ class Optional(Pattern):
 
 
 # What a part of a pattern binds and needs: questions that every stage asks.
-
-Listing = Seq | And | AndNeg | Or
-LISTS = (Seq, And, AndNeg, Or)
-"""The operators over a list of parts."""
 
 
 def inner_parts(part: Pattern) -> Iterator[Pattern]:
@@ -208,6 +212,6 @@ def satisfiable_by_nothing(part: Pattern) -> bool:
             return satisfiable_by_nothing(inner)
         case Or(parts):
             return any(map(satisfiable_by_nothing, parts))
-        case Seq() | And() | AndNeg():
+        case Joint():
             return all(map(satisfiable_by_nothing, inner_parts(part)))
     return may_be_empty(part)

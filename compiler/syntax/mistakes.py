@@ -14,6 +14,7 @@ from antlr4.PredictionContext import PredictionContext
 from neelc.errors import Diagnostic, Hint, diagnostic, write
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir.names import RESERVED, Identifier
+from neelc.ir.patterns import OPERATORS
 from neelc.source import Span
 
 # What a person calls the place where the parser stopped.
@@ -144,7 +145,7 @@ def spelling(kind: int) -> str:
 Reach = Callable[[Sequence[Any]], int]
 
 _WORDS = {spelling(kind): kind for kind in range(1, len(NeelParser.symbolicNames)) if is_word(kind)}
-_OPERATORS = (NeelParser.SEQ, NeelParser.SEQ_NEG, NeelParser.AND, NeelParser.AND_NEG, NeelParser.OR)
+_OPERATORS = {NeelParser.SEQ_NEG, *(getattr(NeelParser, keyword) for keyword in OPERATORS)}
 _CLAUSES = (NeelParser.FROM, NeelParser.WHERE, NeelParser.WITHIN, NeelParser.USING, NeelParser.RETURN)
 
 

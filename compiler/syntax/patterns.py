@@ -14,7 +14,8 @@ from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, unit
 from neelc.syntax.mistakes import fail, identifier, span_of
 
-_OPERATORS: dict[str, Any] = {"SEQ": p.Seq, "SEQ_NEG": p.Seq, "AND": p.And, "AND_NEG": p.AndNeg, "OR": p.Or}
+# MQOS says of a SEQ that it has negative parts.
+_OPERATORS = {**p.OPERATORS, "SEQ_NEG": p.Seq}
 
 
 def pattern_item(context: Any) -> p.Pattern:

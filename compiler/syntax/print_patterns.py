@@ -34,7 +34,6 @@ from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Window
 from neelc.syntax.print_expressions import Doc, TextBlock, clause, commas, flat, show_expr, wrap
 
-_OPERATORS: dict[type[p.Pattern], str] = {p.Seq: "SEQ", p.And: "AND", p.AndNeg: "AND_NEG", p.Or: "OR"}
 _SIGNS: dict[tuple[int, int | None], str] = {(1, None): "+", (0, None): "*"}
 
 
@@ -92,10 +91,10 @@ def pattern_doc(node: p.Pattern) -> Doc:
 
 def _with_condition(node: p.Pattern) -> Doc:
     match node:
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
+        case p.Listing(parts):
             condition = () if node.where is None else (f"WHERE {show_expr(node.where)}",)
             return TextBlock(
-                f"{_OPERATORS[type(node)]}(", (*commas([*map(pattern_doc, parts)]), *condition), ")"
+                f"{p.KEYWORD_OF[type(node)]}(", (*commas([*map(pattern_doc, parts)]), *condition), ")"
             )
     doc = _without_condition(node)
     return doc if node.where is None else wrap("(", doc, f" : {show_expr(node.where)})")
@@ -122,7 +121,7 @@ def _without_condition(node: p.Pattern) -> Doc:
 
 def _operand(part: p.Pattern) -> Doc:
     """What a quantifier may follow: a type, an operator's list, or anything in parentheses."""
-    closed = part.where is not None or isinstance(part, p.Seq | p.And | p.AndNeg | p.Or)
+    closed = part.where is not None or isinstance(part, p.Listing)
     bare = isinstance(part, p.Event) and part.variable is None
     return pattern_doc(part) if (closed or bare) and part.within is None else _grouped(part)
 

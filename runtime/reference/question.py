@@ -367,7 +367,7 @@ def variables(part: p.Pattern) -> frozenset[str]:
             return variables(part.part) - set(part.variables)
         case p.Optional():
             return variables(part.part)
-        case p.Seq() | p.And() | p.AndNeg() | p.Or():
+        case p.Listing():
             return frozenset(name for inner in part.parts for name in variables(inner))
     return frozenset()
 
@@ -379,7 +379,7 @@ def names(part: p.Pattern) -> frozenset[str]:
             return variables(part) | (names(part.part) - {ELEMENT})
         case p.Exists() | p.Optional():
             return names(part.part)
-        case p.Seq() | p.And() | p.AndNeg() | p.Or():
+        case p.Listing():
             return frozenset(name for inner in part.parts for name in names(inner))
     return variables(part)
 

@@ -178,7 +178,7 @@ def binds_an_event(question: ReferenceQuery, part: p.Pattern, view: PartContext)
                 satisfies(question, branch, inside) and binds_an_event(question, branch, inside)
                 for branch in part.parts
             )
-        case p.Seq() | p.And() | p.AndNeg():
+        case p.Joint():
             # Without events that are bound, nothing in it has less room than the whole.
             return any(binds_an_event(question, inner, inside) for inner in part.parts)
     return False

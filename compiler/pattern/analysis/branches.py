@@ -30,7 +30,7 @@ def branches(part: p.Pattern, of_negation: Count = lambda negative: 1) -> int:
     match part:
         case p.Or(parts):
             return sum(branches(inner, of_negation) for inner in parts)
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             return prod(branches(inner, of_negation) for inner in parts)
         case p.Exists(_, inner):
             return branches(inner, of_negation)

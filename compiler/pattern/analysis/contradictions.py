@@ -511,7 +511,7 @@ def _least(part: p.Pattern, dropped: frozenset[str], sequence: bool) -> int:
             return least * max(1, _least(inner, dropped, sequence))  # each iteration binds an event
         case p.Exists(variables, inner):
             return _least(inner, dropped.union(variables), sequence)
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             counts = [_least(inner, dropped, sequence) for inner in parts]
             return max(counts) if sequence and not isinstance(part, p.Seq) else sum(counts)
         case p.Or(parts):

@@ -17,7 +17,6 @@ from neelc.pattern.analysis.equalities import Equality, RegionEqualities, alike_
 from neelc.pattern.analysis.regions import (
     CURRENT,
     NEXT_MATCH,
-    TOGETHER,
     QueryFacts,
     QueryRoles,
     VariableRole,
@@ -194,7 +193,7 @@ def _with_region(known: RegionEqualities, part: p.Pattern, timed: bool) -> Regio
 
 def _containers(part: p.Pattern) -> Iterator[p.Pattern]:
     """The parts of a region that have regions of their own inside."""
-    if isinstance(part, TOGETHER):
+    if isinstance(part, p.Joint):
         for inner in part.parts:
             yield from _containers(inner)
     elif not isinstance(part, p.Event):

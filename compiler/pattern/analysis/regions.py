@@ -36,9 +36,6 @@ from neelc.scalar.evaluate_constants import TRUE
 from neelc.scalar.operators import INTEGERS
 from neelc.scalar.type_of import type_of
 
-TOGETHER = (p.Seq, p.And, p.AndNeg)
-"""Lists all of whose positive parts belong to the region of the list."""
-
 
 @dataclass(frozen=True)
 class RegionPart:
@@ -75,7 +72,7 @@ def spots(part: p.Pattern, hidden: frozenset[str] = frozenset()) -> Iterator[Reg
 def _members(part: p.Pattern) -> Iterator[p.Pattern]:
     """The parts directly below `part` that are judged whenever it is."""
     match part:
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             yield from (inner for inner in parts if is_member(inner))
         case p.Exists(_, inner) if is_member(inner):
             yield inner

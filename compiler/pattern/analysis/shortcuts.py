@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import Expr
-from neelc.ir.patterns import LISTS, inner_parts
+from neelc.ir.patterns import Listing, inner_parts
 from neelc.ir.program import Match
 from neelc.pattern.analysis.equalities import equality
 from neelc.pattern.analysis.regions import ANY_MATCH
@@ -106,7 +106,7 @@ def _is_beside(inner: Way, outer: Way) -> bool:
 
 
 def _list_around(way: Way) -> Way:
-    length = max((place for place, part in enumerate(way) if isinstance(part, LISTS)), default=-1)
+    length = max((place for place, part in enumerate(way) if isinstance(part, Listing)), default=-1)
     return way[: length + 1]
 
 

@@ -13,29 +13,17 @@ from neelc.ir.conditions import flat_conjuncts as conjuncts
 from neelc.ir.expressions import Disjunction, Expr, IsNull, MemberAccess, Name, Subscript
 from neelc.ir.names import NameSet, bare, same, written
 from neelc.ir.node import Node, transform
-from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
+from neelc.ir.patterns import Event, Exists, Listing, Not, Optional, Pattern, Repeat, inner_parts
 from neelc.ir.program import Clock
 from neelc.ir.script import PatternQuery
 
 
-def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
-    """The patterns directly inside a pattern."""
-    match pattern:
-        case Seq(parts) | And(parts) | AndNeg(parts) | Or(parts):
-            return parts
-        case Not(part) | Optional(part):
-            return (part,)
-        case Exists(_, part) | Repeat(part):
-            return (part,)
-    return ()
-
-
 def with_parts(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
     """`pattern` with other patterns directly inside it; the same object when they are the same."""
-    if all(new is old for new, old in zip(parts, parts_of(pattern), strict=True)):
+    if all(new is old for new, old in zip(parts, inner_parts(pattern), strict=True)):
         return pattern
     match pattern:
-        case Seq() | And() | AndNeg() | Or():
+        case Listing():
             return replace(pattern, parts=parts)
         case Not() | Optional() | Exists() | Repeat():
             return replace(pattern, part=parts[0])
@@ -45,11 +33,12 @@ def with_parts(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
 def paths(pattern: Pattern, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Pattern]]:
     """Every part of a pattern with the way to it, parents first.
 
+    >>> from neelc.ir.patterns import Seq
     >>> [path for path, _ in paths(Seq((Event("A"), Not(Event("B")))))]
     [(), (0,), (1,), (1, 0)]
     """
     yield path, pattern
-    for i, part in enumerate(parts_of(pattern)):
+    for i, part in enumerate(inner_parts(pattern)):
         yield from paths(part, (*path, i))
 
 
@@ -113,7 +102,7 @@ class _Naming:
                     part, where=conjoin((part.where, node.where)), within=part.within or node.within
                 )
                 return self.visit(replace(node, part=inner, where=None, within=None))
-        return with_parts(node, tuple(self.visit(part) for part in parts_of(node)))
+        return with_parts(node, tuple(self.visit(part) for part in inner_parts(node)))
 
     def repeated(self, node: Repeat, element: Event) -> Pattern:
         """`(B b : b.x > 1)+ k[]` is `B+ k[]` with `k[i].x > 1`: a list of events needs one name only."""
@@ -179,7 +168,7 @@ def _written_names(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
     match pattern:
         case Event(variable=str() as name) | Repeat(variable=str() as name):
             yield name, pattern
-    for part in parts_of(pattern):
+    for part in inner_parts(pattern):
         yield from _written_names(part)
 
 

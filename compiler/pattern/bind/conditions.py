@@ -13,9 +13,9 @@ from neelc.ir.conditions import flat_conjuncts as conjuncts
 from neelc.ir.expressions import EventRef, EveryElement, Expr, ListElement, SameAttributes
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
-from neelc.ir.patterns import Event, Exists, Pattern
+from neelc.ir.patterns import Event, Exists, Pattern, inner_parts
 from neelc.ir.types import SUMMAND, WIDE, DataType
-from neelc.pattern.bind.components import parts_of, paths, with_parts
+from neelc.pattern.bind.components import paths, with_parts
 from neelc.pattern.bind.references import References, VariableUse
 from neelc.pattern.bind.scopes import ExpressionScope, Path, is_below, negations_at
 from neelc.scalar.functions import is_aggregate, is_known, report_foreign, report_unknown
@@ -198,7 +198,9 @@ def bind_conditions(place: ExpressionScope, where: Iterable[Expr | None]) -> Pat
 
 
 def _with_conditions(node: Pattern, path: Path, found: list[Conjunct], place: ExpressionScope) -> Pattern:
-    parts = tuple(_with_conditions(part, (*path, i), found, place) for i, part in enumerate(parts_of(node)))
+    parts = tuple(
+        _with_conditions(part, (*path, i), found, place) for i, part in enumerate(inner_parts(node))
+    )
     where = conjoin(dict.fromkeys(c.condition for c in found if c.path == path))
     changed = replace(with_parts(node, parts), where=where)
     if isinstance(changed, Exists):

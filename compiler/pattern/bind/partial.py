@@ -16,7 +16,7 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, map_children, transform
-from neelc.ir.patterns import LISTS, all_parts, declared, inner_parts, may_be_empty, targets
+from neelc.ir.patterns import Listing, all_parts, declared, inner_parts, may_be_empty, targets
 from neelc.ir.program import FurthestPrefix, Match, OutputColumn, PrefixLevel
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import INT, STRING, DataType
@@ -259,7 +259,7 @@ def _trimmed(part: p.Pattern, condition: Keep, negation: Keep) -> p.Pattern:
     """A part without the conditions and negations that do not stay. What is inside of a negation stays."""
     if isinstance(part, p.Not):
         return part
-    if isinstance(part, LISTS):
+    if isinstance(part, Listing):
         kept = tuple(one for one in part.parts if not isinstance(one, p.Not) or negation(one))
         part = part if len(kept) == len(part.parts) else replace(part, parts=kept)
     where = [one for one in conjuncts(part.where) if isinstance(one, e.SameAttributes) or condition(one)]

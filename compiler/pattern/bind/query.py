@@ -11,10 +11,12 @@ from neelc.ir.conditions import flat_conjuncts as conjuncts
 from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.names import bare, find
 from neelc.ir.patterns import (
+    KEYWORD_OF,
     And,
     AndNeg,
     Event,
     Exists,
+    Listing,
     Not,
     Optional,
     Or,
@@ -22,12 +24,13 @@ from neelc.ir.patterns import (
     Repeat,
     Seq,
     all_parts,
+    inner_parts,
     targets,
 )
 from neelc.ir.program import Clock, Match
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import DataType
-from neelc.pattern.bind.components import QuerySources, named, parts_of, sources_of, with_parts
+from neelc.pattern.bind.components import QuerySources, named, sources_of, with_parts
 from neelc.pattern.bind.conditions import bind_conditions, shared_attributes
 from neelc.pattern.bind.outputs import bind_outputs
 from neelc.pattern.bind.partial import check_partial, partial_matches
@@ -35,8 +38,6 @@ from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, 
 from neelc.pattern.bind.windows import ANY, bind_confidence, bind_window, check_collapsed, check_strategy
 
 # What a pattern must obey, whatever its conditions say.
-
-_OPERATORS: dict[type[Pattern], str] = {Seq: "SEQ", And: "AND", AndNeg: "AND_NEG", Or: "OR"}
 
 MOST_ELEMENTS = 2**31 - 1
 """The longest list that Spark has room for."""
@@ -61,7 +62,7 @@ def check_pattern(scopes: Scopes, has_window: bool, findings: Findings) -> None:
 
 def _check_part(node: Pattern, path: Path, scopes: Scopes, findings: Findings) -> None:
     match node:
-        case Seq(parts) | And(parts) | AndNeg(parts) | Or(parts):
+        case Listing(parts):
             _check_list(node, parts, findings)
         case Exists(variables, part):
             if isinstance(part, Not):
@@ -72,7 +73,7 @@ def _check_part(node: Pattern, path: Path, scopes: Scopes, findings: Findings) -
             _check_repeat(node, part, least, most, findings)
         case Optional(Not() as part):
             _misplaced(part, "an optional part", findings)
-    for i, part in enumerate(parts_of(node)):
+    for i, part in enumerate(inner_parts(node)):
         _check_part(part, (*path, i), scopes, findings)
 
 
@@ -86,8 +87,8 @@ def _misplaced(node: Not, what: str, findings: Findings) -> None:
     )
 
 
-def _check_list(node: Pattern, parts: tuple[Pattern, ...], findings: Findings) -> None:
-    operator = _OPERATORS[type(node)]
+def _check_list(node: Listing, parts: tuple[Pattern, ...], findings: Findings) -> None:
+    operator = KEYWORD_OF[type(node)]
     if isinstance(node, Or):
         for part in parts:
             if isinstance(part, Not):
@@ -178,7 +179,7 @@ def can_be_empty(node: Pattern, dropped: tuple[str, ...] = ()) -> bool:
             return named or least == 0 or can_be_empty(part, dropped)
         case Optional() | Not():
             return True
-    return all(can_be_empty(part, dropped) for part in parts_of(node) if not isinstance(part, Not))
+    return all(can_be_empty(part, dropped) for part in inner_parts(node) if not isinstance(part, Not))
 
 
 def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) -> None:
@@ -201,7 +202,7 @@ def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) ->
                 bounded = isinstance(part, Not)
                 _check_bounded(part, bounded or left, bounded or right, "AND_NEG", findings)
         case _:
-            for part in parts_of(node):
+            for part in inner_parts(node):
                 _check_bounds(part, left, right, findings)
 
 
@@ -281,7 +282,7 @@ def _has_closure(node: Pattern) -> bool:
     if isinstance(node, Not):
         return False
     is_list = isinstance(node, Repeat) and node.most != 1
-    return is_list or any(map(_has_closure, parts_of(node)))
+    return is_list or any(map(_has_closure, inner_parts(node)))
 
 
 def _time_of_start(match: Match, sources: QuerySources) -> DataType:
@@ -297,7 +298,7 @@ def _time_of_start(match: Match, sources: QuerySources) -> DataType:
 
 def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pattern:
     """The pattern with the windows of its parts in whole units."""
-    parts = tuple(_with_windows(part, clock, findings) for part in parts_of(node))
+    parts = tuple(_with_windows(part, clock, findings) for part in inner_parts(node))
     changed = with_parts(node, parts)
     if changed.within is None:
         return changed

@@ -17,9 +17,9 @@ from neelc.findings import Findings, did_you_mean
 from neelc.ir.expressions import Name
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import walk
-from neelc.ir.patterns import Event, Exists, Not, Optional, Or, Pattern, Repeat
+from neelc.ir.patterns import Event, Exists, Not, Optional, Or, Pattern, Repeat, inner_parts
 from neelc.ir.program import Clock
-from neelc.pattern.bind.components import NamedPattern, parts_of
+from neelc.pattern.bind.components import NamedPattern
 from neelc.scalar.functions import changing
 from neelc.source import Span
 
@@ -162,7 +162,7 @@ def _declared(node: Pattern, place: DeclaredVariable) -> Iterator[DeclaredVariab
                 yield replace(found, dropped=path) if hit else found
         case _:
             choices = (*place.choices, path) if isinstance(node, Or | Optional) else place.choices
-            for i, part in enumerate(parts_of(node)):
+            for i, part in enumerate(inner_parts(node)):
                 yield from _declared(part, replace(place, path=(*path, i), choices=choices))
 
 
@@ -196,7 +196,7 @@ def free(pattern: Pattern) -> list[str]:
             return [name for name in free(part) if find(name, bound) is None]
         case Exists(variables, part):
             return [name for name in free(part) if find(name, variables) is None]
-    found = [*targets(pattern), *(name for part in parts_of(pattern) for name in free(part))]
+    found = [*targets(pattern), *(name for part in inner_parts(pattern) for name in free(part))]
     if pattern.where is not None:
         found += [node.parts[0] for node in walk(pattern.where) if isinstance(node, Name) and node.parts]
     return list(dict.fromkeys(found))

@@ -11,7 +11,18 @@ from neelc.catalog.catalog import is_integer
 from neelc.findings import Findings
 from neelc.ir import types
 from neelc.ir.expressions import Expr, Interval, Literal
-from neelc.ir.patterns import And, AndNeg, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq, Window
+from neelc.ir.patterns import (
+    KEYWORD_OF,
+    Event,
+    Exists,
+    Not,
+    Optional,
+    Or,
+    Pattern,
+    Repeat,
+    Seq,
+    Window,
+)
 from neelc.ir.program import Clock
 from neelc.ir.script import Confidence
 from neelc.ir.types import DOUBLE, LENGTHS
@@ -139,8 +150,7 @@ def _number(count: Expr) -> Fraction | None:
 ANY = "SKIP TILL ANY MATCH"
 
 _WORDS: dict[type[Pattern], str] = {
-    And: "AND",
-    AndNeg: "AND_NEG",
+    **KEYWORD_OF,
     Exists: "EXISTS",
     Or: "an OR inside another operator",
     Seq: "a SEQ inside another operator",

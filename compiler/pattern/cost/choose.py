@@ -410,7 +410,7 @@ def _components(part: p.Pattern) -> list[p.Event | p.Repeat]:
     """The single and Kleene components directly in a part: its outermost query."""
     if isinstance(part, PRIMITIVE):
         return [part]
-    if isinstance(part, p.Seq | p.And | p.AndNeg):
+    if isinstance(part, p.Joint):
         return [inner for inner in part.parts if isinstance(inner, PRIMITIVE)]
     return []
 

@@ -148,7 +148,7 @@ class RunGrowth(Growth):
                 return self.setting.count(type) * self.setting.left_by_shortcuts(part.variable or "")
             case p.Repeat(inner) | p.Optional(inner):
                 return self._count(inner)
-            case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+            case p.Joint(parts):
                 return min((self._count(inner) for inner in parts if not is_filter(inner)), default=1.0)
             case p.Or(parts):
                 return sum(map(self._count, parts))

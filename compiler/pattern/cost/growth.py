@@ -91,7 +91,7 @@ def without(part: p.Pattern, dropped: frozenset[str]) -> p.Pattern | None:
         case p.Exists(variables, inner):
             left = without(inner, dropped.union(variables))
             return None if left is None else constrained(left, where)
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
+        case p.Listing(parts):
             found = [without(inner, dropped) for inner in parts]
             kept = tuple(inner for inner in found if inner is not None)
             return replace(part, parts=kept, where=where) if kept else None
@@ -256,7 +256,7 @@ class Growth:
         match part:
             case p.Event():
                 return self._event(region, part, at)
-            case p.Seq() | p.And() | p.AndNeg():
+            case p.Joint():
                 return self._listed(region, part, at)
             case p.Repeat(p.Event(type)):
                 own = events(self.setting.count(type) * at.window)
@@ -358,7 +358,7 @@ class Growth:
             region.necessary.append(one.plus(found.each.both).number)
         return kept
 
-    def _listed(self, region: CostRegion, part: p.Seq | p.And | p.AndNeg, at: PartPosition) -> BindingCount:
+    def _listed(self, region: CostRegion, part: p.Joint, at: PartPosition) -> BindingCount:
         """SEQ and AND: part after part, negations and pure existence left for later."""
         inside, gap = self._place_inside(region, part, at)
         done, combine = NOTHING, order_of(part)

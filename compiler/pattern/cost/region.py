@@ -201,7 +201,7 @@ class CostRegion:
 def own_parts(part: p.Pattern) -> Iterator[p.Pattern]:
     """A part, and the parts below it that are judged whenever it is."""
     yield part
-    if isinstance(part, p.Seq | p.And | p.AndNeg):
+    if isinstance(part, p.Joint):
         for inner in part.parts:
             if not isinstance(inner, p.Not | p.Optional):
                 yield from own_parts(inner)

@@ -414,7 +414,7 @@ def room(part: p.Pattern) -> float:
             return max(0.0, kept)
         case p.Or(parts):
             return sum(map(room, parts)) / len(parts)
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             return sum(map(room, parts))
     raise AssertionError(type(part).__name__)
 
@@ -432,6 +432,6 @@ def _room_of(part: p.Pattern, name: str) -> float:
             return 0.0 if name in variables else _room_of(inner, name)
         case p.Or(parts):
             return sum(_room_of(inner, name) for inner in parts) / len(parts)
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             return sum(_room_of(inner, name) for inner in parts)
     raise AssertionError(type(part).__name__)

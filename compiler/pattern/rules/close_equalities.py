@@ -10,7 +10,7 @@ from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
 from neelc.pattern.analysis.equalities import EqualityScope, RegionEqualities, missing
-from neelc.pattern.analysis.regions import NEXT_MATCH, TOGETHER, QueryRoles, spots, with_condition
+from neelc.pattern.analysis.regions import NEXT_MATCH, QueryRoles, spots, with_condition
 
 
 def close_equalities(query: Match) -> Match | None:
@@ -80,7 +80,7 @@ def _with_regions(
     def change(child: Node) -> Node:
         if not isinstance(child, p.Pattern):
             return child
-        if isinstance(part, TOGETHER):
+        if isinstance(part, p.Joint):
             return _with_regions(child, known, visible, timed)
         place = EqualityScope(frozenset(targets(child)), frozenset(), visible)
         match part:

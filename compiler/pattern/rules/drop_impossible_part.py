@@ -34,7 +34,7 @@ def drop_impossible_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None
     >>> after(drop_impossible_part, "OR(A a, (B b : FALSE))")
     """
     match part:
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             if any(map(_is_missing, parts)):
                 return impossible(part, facts)
             kept = tuple(inner for inner in parts if not _is_idle(inner))

@@ -10,7 +10,7 @@ from neelc.ir.expressions import Expr, Variable
 from neelc.ir.node import Node, map_children
 from neelc.pattern.analysis.absent import impossible, is_impossible
 from neelc.pattern.analysis.contradictions import contradict, times_in_order
-from neelc.pattern.analysis.regions import TOGETHER, QueryFacts, is_member, range_of, region_conjuncts, spots
+from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
 from neelc.scalar.evaluate_constants import FALSE
 
 
@@ -48,7 +48,7 @@ def find_contradiction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
 
     >>> after(find_contradiction, "SEQ(A a, OR((B b : a.x > 5), (C c : a.x < 3)))")
     """
-    if is_impossible(part) or not (isinstance(part, TOGETHER) or part.where is not None):
+    if is_impossible(part) or not (isinstance(part, p.Joint) or part.where is not None):
         return None
     changed = _Search(part, facts).judged(part)
     return None if changed is part else changed
@@ -80,7 +80,7 @@ class _Search:
         def change(child: Node) -> Node:
             if not isinstance(child, p.Pattern):
                 return child
-            together = isinstance(part, TOGETHER) and is_member(child)
+            together = isinstance(part, p.Joint) and is_member(child)
             return self.below(child) if together else self.judged(child)
 
         return map_children(part, change)

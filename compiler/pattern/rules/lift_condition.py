@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Expr, SameAttributes
-from neelc.ir.patterns import Pattern, targets
+from neelc.ir.patterns import Joint, Pattern, targets
 from neelc.pattern.analysis.regions import (
-    TOGETHER,
     QueryFacts,
     RegionPart,
     filtered,
@@ -48,7 +47,7 @@ def lift_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
 
     >>> after(lift_condition, "SEQ(A a, B b, (C c : b.x > a.x)) USING SKIP TILL NEXT MATCH")
     """
-    if not isinstance(part, TOGETHER):
+    if not isinstance(part, Joint):
         return None
     bound = frozenset(targets(part))
     lifted: list[Expr] = []

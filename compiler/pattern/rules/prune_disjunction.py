@@ -11,7 +11,7 @@ from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import targets
 from neelc.pattern.analysis.absent import conjunct_without
-from neelc.pattern.analysis.regions import TOGETHER, QueryFacts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import replaced
 from neelc.scalar.evaluate_constants import TRUE
 
@@ -38,7 +38,7 @@ def prune_disjunction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
 
     >>> after(prune_disjunction, "SEQ(OR(A a, B? b), C c) WHERE a.x > 1 AND c.x > 1 AND [id]")
     """
-    if part.where is None or not isinstance(part, p.Or | p.Seq | p.And | p.AndNeg):
+    if part.where is None or not isinstance(part, p.Listing):
         return None
     for disjunction in _disjunctions(part):
         said = {conjunct: _in_branches(conjunct, disjunction) for conjunct in conjuncts(part.where)}
@@ -58,7 +58,7 @@ def _disjunctions(part: p.Pattern) -> Iterator[p.Or]:
     """The ORs in the region of a part, itself included; not in an EXISTS."""
     if isinstance(part, p.Or):
         yield part
-    elif isinstance(part, TOGETHER):
+    elif isinstance(part, p.Joint):
         for inner in part.parts:
             yield from _disjunctions(inner)
 

@@ -10,7 +10,7 @@ from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.node import remembered
 from neelc.ir.patterns import inner_parts, targets
-from neelc.pattern.analysis.regions import TOGETHER, QueryFacts, is_member, with_condition
+from neelc.pattern.analysis.regions import QueryFacts, is_member, with_condition
 
 
 def push_condition(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
@@ -59,7 +59,7 @@ def push_condition(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
         return with_condition(inner, *mine) if mine else inner
 
     match part:
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             return replace(part, parts=tuple(map(received, parts)), where=kept)
         case p.Exists(part=inner) | p.Optional(part=inner):
             return replace(part, part=received(inner), where=kept)
@@ -72,7 +72,7 @@ def _home(conjunct: Expr, part: p.Pattern) -> p.Pattern | None:
         return None
     if isinstance(part, p.Optional):
         return part.part
-    if not isinstance(part, (*TOGETHER, p.Exists)):
+    if not isinstance(part, p.Joint | p.Exists):
         return None
     binding = _binding(part)
     names = [name for name in names_in(conjunct) if name in binding]

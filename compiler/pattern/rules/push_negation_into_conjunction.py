@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.ir.conditions import conjoin
-from neelc.ir.patterns import LISTS, And, Not, Or, Pattern
+from neelc.ir.patterns import And, Listing, Not, Or, Pattern
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.negations import loose_same, obstacle_to_conjunction, own_conditions, too_many_cases
 from neelc.pattern.rules.rebuilding import constrained, each_choice
@@ -43,7 +43,7 @@ def push_negation_into_conjunction(part: Pattern, facts: QueryFacts) -> Pattern 
     >>> print(after(push_negation_into_conjunction, text))
     refused: OR has no meaning inside other parts under SKIP TILL NEXT MATCH
     """
-    if not isinstance(part, LISTS) or isinstance(part, Or):
+    if not isinstance(part, Listing) or isinstance(part, Or):
         return None
     refused = None
     choices: list[list[Pattern]] = []

@@ -36,7 +36,7 @@ def require_optional_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | Non
     Nor under SKIP TILL NEXT MATCH, where a run that leaves the part out takes the next event, and is lost
     only when the condition is judged.
     """
-    if not isinstance(part, p.Seq | p.And | p.AndNeg) or facts.query.strategy == NEXT_MATCH:
+    if not isinstance(part, p.Joint) or facts.query.strategy == NEXT_MATCH:
         return None
     wanted = [conjunct for conjunct in conjuncts(part.where) if _is_judged(conjunct)]
     parts = tuple(_required(inner, wanted) for inner in part.parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.ir.patterns import LISTS, Not, Or, Pattern, declared
+from neelc.ir.patterns import Listing, Not, Or, Pattern, declared
 from neelc.pattern.analysis.absent import without
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained, renamed
@@ -28,7 +28,7 @@ def split_negated_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | Non
     >>> after(split_negated_disjunction, "SEQ(A a, !OR(B b, C* c[] WHERE count(c[]) > 2), E e)")
     >>> after(split_negated_disjunction, "SEQ(A a, !OR(SEQ(B? b, C? c)?, D d WHERE b.x IS NULL), E e)")
     """
-    if not isinstance(part, LISTS) or isinstance(part, Or):
+    if not isinstance(part, Listing) or isinstance(part, Or):
         return None
     parts: list[Pattern] = []
     for inner in part.parts:

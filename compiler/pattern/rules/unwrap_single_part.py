@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
-from neelc.ir.patterns import LISTS
+from neelc.ir.patterns import Listing
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rebuilding import constrained
 
@@ -32,7 +32,7 @@ def unwrap_single_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     >>> after(unwrap_single_part, "SEQ(A a, SEQ(B b)+ k[], C c)")
     >>> after(unwrap_single_part, "SEQ(A a, AND((SEQ(B b, C c) WITHIN 3 EVENTS)) WITHIN 5)")
     """
-    if not isinstance(part, LISTS) or len(part.parts) != 1:
+    if not isinstance(part, Listing) or len(part.parts) != 1:
         return None
     inner = part.parts[0]
     if isinstance(inner, p.Event | p.Repeat) and _is_repeated(part, facts):

@@ -21,7 +21,7 @@ from neelc.ir.node import Node, walk
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match, Stream
 from neelc.pattern.analysis.contradictions import always, contradict, times_in_order
-from neelc.pattern.analysis.regions import TOGETHER, QueryFacts, is_member, range_of, region_conjuncts, spots
+from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
 from neelc.pattern.analysis.truth import AtMost, simpler
 from neelc.scalar.evaluate_constants import folded
 from neelc.source import Source, Span
@@ -111,7 +111,7 @@ class _Search:
 
     def below(self, part: p.Pattern) -> Iterator[Clash]:
         for inner in inner_parts(part):
-            together = isinstance(part, TOGETHER) and is_member(inner)
+            together = isinstance(part, p.Joint) and is_member(inner)
             yield from self.below(inner) if together else self.region(inner)
 
     def is_asked(self, condition: Expr) -> bool:

@@ -53,7 +53,7 @@ class Course:
         """
         later = frozenset(name for step in self.steps[count:] for name in declared(step))
         pattern = self.match.pattern
-        if isinstance(pattern, p.Seq | p.And | p.AndNeg):
+        if isinstance(pattern, p.Joint):
             pattern = replace(pattern, parts=self.steps[:count])
         kept = replace(self.match, pattern=_without_names(pattern, later))
         return without(kept, [one for one in requirements(kept) if one.kind == "negation"])

@@ -14,7 +14,7 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Conjunction, Expr, SameAttributes
 from neelc.ir.node import Node, map_children
-from neelc.ir.patterns import LISTS, inner_parts
+from neelc.ir.patterns import Listing, inner_parts
 from neelc.ir.program import Match
 from neelc.syntax.print_patterns import as_written, show_window
 
@@ -77,7 +77,7 @@ def _of_part(part: p.Pattern, path: Path) -> Iterator[Requirement]:
     for place, inner in enumerate(inner_parts(part)):
         if not isinstance(inner, p.Not):
             yield from _of_part(inner, (*path, place))
-        elif isinstance(part, LISTS):
+        elif isinstance(part, Listing):
             yield Requirement("negation", str(as_written(inner)), (*path, place))
 
 
@@ -134,7 +134,7 @@ class _Relaxing:
         where = conjoined(one for place, one in enumerate(conjuncts(part.where)) if place not in gone)
         is_open = any(one.kind == "window" for one in here)
         within = self.windows.get(path, None if is_open else part.within)
-        if isinstance(part, LISTS):
+        if isinstance(part, Listing):
             return replace(part, parts=tuple(self.listed(part.parts, path)), where=where, within=within)
         places = count()
 
