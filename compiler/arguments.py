@@ -45,6 +45,28 @@ def argument_value(text: str) -> object:
     return _WORDS.get(text.lower(), text)
 
 
+MOST_ROWS = 1e10
+
+
+@dataclass(frozen=True)
+class Options:
+    """How queries are compiled. `strategy` None is the cheapest that can execute a query.
+
+    Without `shortcuts`, no event is dropped because of values that others do not have. `chunks` says whether
+    time is cut into chunks where there is a key; None: where statistics tell that few keys have most of the
+    events.
+
+    A result that is expected to have more than `most_rows` is refused, if that rests on statistics that
+    somebody gave. One task may find `most_matches`, by default as many as the runtime allows.
+    """
+
+    strategy: str | None = None
+    most_rows: float = MOST_ROWS
+    most_matches: int | None = None
+    shortcuts: bool = True
+    chunks: bool | None = None
+
+
 Function = Callable[[list[object]], object]
 
 

@@ -19,7 +19,7 @@ from generate.networks import Network, networks
 
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.plan.aggregates import folded_of
-from neelc.algebra.rules.optimise import RULES
+from neelc.algebra.rules.optimise import RULES, rewritten_network
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import algebra as a
 from neelc.ir.expressions import Aggregate
@@ -47,7 +47,7 @@ def rewritten(network: Network, fired: Counter[str]) -> Iterator[str]:
     expected = run(network.program, network.tables)[-1][1].rows
     query = queries[-1].query
     assert isinstance(query, a.Algebra)
-    for step in chosen_network(query.root, Statistics()).steps:
+    for step in chosen_network(rewritten_network(query.root), Statistics()).steps:
         fired[step.rule] += 1
         changed = replace(queries[-1], query=replace(query, root=step.root))
         program = Program(network.program.streams, (*queries[:-1], changed))
@@ -77,7 +77,7 @@ def executed(program: Program) -> Program:
     found = []
     for one in program.queries:
         assert isinstance(one.query, a.Algebra)
-        root = chosen_network(one.query.root, Statistics(), is_read=True).root
+        root = chosen_network(rewritten_network(one.query.root, is_read=True), Statistics()).root
         found.append(replace(one, query=replace(one.query, root=root)))
     return Program(program.streams, tuple(found))
 

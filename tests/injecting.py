@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 import sqlglot
 
-from neelc.engines.spark.compiled import CompiledScript, Options, compile_script
+from neelc.arguments import Options
+from neelc.engines.spark.compiled import CompiledScript
 from neelc.ir.names import quote
 from neelc.ir.program import Program
+from neelc.pipeline import compile_program
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import read
@@ -76,7 +78,6 @@ def alone(odd: str) -> str:
 QUERIES = {
     ("kernel", "keyed"): keyed,
     ("join", "keyed"): keyed,
-    ("nested", "keyed"): keyed,
     ("kernel", "chosen"): chosen,
     ("join", "chosen"): chosen,
     ("window", "alone"): alone,
@@ -92,7 +93,7 @@ def bound(text: str, parameter: str) -> Program:
 def compiled(query: tuple[str, str], odd: str) -> CompiledScript:
     """One of `QUERIES`, with odd names."""
     program = bound(QUERIES[query](odd), odd)
-    return compile_script(program, [len(program.queries) - 1], Options(strategy=query[0]))
+    return compile_program(program, -1, Options(strategy=query[0]))
 
 
 def outline(source: str) -> str:

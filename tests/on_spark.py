@@ -9,17 +9,20 @@ from functools import reduce
 from random import Random
 from typing import Any
 
+from bench.baselines import plan_nested
 from like_spark import like_ours, widest
 from like_spark import spark_type as type_text
 
 from neelc.api.query import run_source
-from neelc.engines.spark.compiled import CompiledScript, Options, compile_script
+from neelc.arguments import Options
+from neelc.engines.spark.compiled import CompiledScript
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.names import bare
 from neelc.ir.program import Column, Program, Stream
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import compile_program
 from neelc.runtime.reference import Result, Tables
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.spark.trees import identifier, spark_type
@@ -97,9 +100,10 @@ def clock(spark: Any, zone: str) -> Iterator[None]:
 
 def compiled(question: Question, asking: Asking) -> CompiledScript | Refusal:
     """The query, or why the strategy does not execute it."""
-    options = Options(asking.strategy, chunks=asking.chunks)
+    nested = asking.strategy == "nested"
+    options = Options(None if nested else asking.strategy, chunks=asking.chunks)
     try:
-        return compile_script(question.program, [len(question.program.queries) - 1], options)
+        return compile_program(question.program, -1, options, planner=plan_nested if nested else None)
     except (UnsupportedQuery, NeelError) as refusal:
         return Refusal(refusal.what if isinstance(refusal, UnsupportedQuery) else str(refusal))
 

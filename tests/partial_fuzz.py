@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from bench.baselines import baseline_plan, iterative, judged_last
 from generate.partial import HEAD, Query, drawn
 from in_bridge import bridge_matches, way
 from in_kernel import kernel_matches, planned_for
@@ -20,9 +21,7 @@ from invariants import check
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.analysis.regions import ANY_MATCH
-from neelc.pattern.plan.baselines import iterative, judged_last
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind
 from neelc.runtime.reference import Tables, matches
@@ -90,7 +89,7 @@ def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows
     except UnsupportedQuery:
         return
     for changed in (iterative, judged_last) if match.strategy == ANY_MATCH else ():
-        baseline = kernel_plan(match, partition_keys(match), "MILLISECOND", changed, changed is iterative)
+        baseline = baseline_plan(match, partition_keys(match), "MILLISECOND", changed, changed is iterative)
         yield changed.__name__, rows(match, kernel_matches(match, tables, planned=baseline))
     yield "the kernel", rows(match, kernel_matches(match, tables, (1, 3, 2_000_000)[seed % 3], planned))
     yield "the bridge", rows(match, bridge_matches(match, tables, way(seed), planned))

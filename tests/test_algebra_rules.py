@@ -10,13 +10,14 @@ from random import Random
 import pytest
 from algebra_fuzz import laws
 from bench import bench_algebra
+from bench.baselines import plan_late
 from generate.networks import networks
 
 from neelc import syntax as parse
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.cost.order import JoinOrder, _Sizing, join_order
+from neelc.algebra.rules.optimise import rewritten_network
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.compiled import Options, compile_script
 from neelc.explain.graphs import as_dot, as_mermaid
 from neelc.explain.page import as_json
 from neelc.explain.report import report
@@ -24,6 +25,7 @@ from neelc.explain.text import as_text
 from neelc.ir import algebra as a
 from neelc.ir.node import walk
 from neelc.ir.program import Program
+from neelc.pipeline import compile_program
 from neelc.program import bind
 from neelc.source import Source
 
@@ -68,7 +70,9 @@ def test_the_order_of_joins_is_the_best_of_all() -> None:
 
 
 def test_a_filter_stays_above_a_count_window() -> None:
-    found = chosen_network(root("SELECT k FROM S WINDOW(COUNT 3 EVENTS) WHERE x > 1;"), Statistics()).root
+    found = chosen_network(
+        rewritten_network(root("SELECT k FROM S WINDOW(COUNT 3 EVENTS) WHERE x > 1;")), Statistics()
+    ).root
     window = next(node for node in walk(found) if isinstance(node, a.CountWindow))
     assert not any(isinstance(node, a.Filter) for node in walk(window))
 
@@ -112,7 +116,7 @@ def test_matchers_share_an_extended_filter_if_they_can(one: str, other: str, fil
     """One of the same definition, the same events and partitions, windows of time; else each has its own."""
     statistics = "CREATE STREAM S (k STRING, ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS"
     text = f"{statistics} WITH STATS (RATE 0.01 PER SECOND);\nSELECT m, n FROM {one}, {other};"
-    found = compile_script(bound(text), [0]).source
+    found = compile_program(bound(text), 0).source
     assert found.count("The extended filter") == filters
     assert ("for 2 matchers" in found) == ("PARTITION BY k WITHIN 2" in other)
 
@@ -121,6 +125,6 @@ def test_matchers_share_an_extended_filter_if_they_can(one: str, other: str, fil
 def test_queries_of_the_benchmark_compile(optimised: bool) -> None:
     texts = [bench_algebra.SLIDING.format(window=100), bench_algebra.CORRELATED]
     for text in (*texts, *bench_algebra.OPTIMISED.values()):
-        found = compile_script(bound(f"{EVENTS}{text};"), [0], Options(push_in=optimised))
+        found = compile_program(bound(f"{EVENTS}{text};"), planner=None if optimised else plan_late)
         compile(found.source, "query", "exec")
         assert ("extended filter" in found.source) == (optimised and "SEQUENTIAL" in text)

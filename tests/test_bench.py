@@ -20,6 +20,7 @@ from binding import program
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.pattern.cost.choose import choose
+from neelc.pattern.rules.driver import forms
 
 HEAD = """CREATE STREAM Events (ts TIMESTAMP, kind STRING, id BIGINT, amount INT)
   TIMESTAMP BY ts TYPE BY kind;
@@ -54,7 +55,7 @@ def test_docstrings(module: ModuleType) -> None:
 @pytest.mark.parametrize("text", QUERIES)
 def test_queries_are_valid_and_have_a_plan(text: str) -> None:
     (query,) = program(text, HEAD).queries
-    choose(query.match, Statistics())
+    choose(query.match, forms(query.match), Statistics())
 
 
 def test_streams_are_the_same_every_time() -> None:

@@ -9,10 +9,13 @@ import ast
 from pathlib import Path
 
 import pytest
+from bench.baselines import plan_late, plan_nested
 from repository import ROOT
 
-from neelc.engines.spark.compiled import CompiledScript, Options, compile_script
+from neelc.arguments import Options
+from neelc.engines.spark.compiled import CompiledScript
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
+from neelc.pipeline import Planner, compile_program
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script
@@ -21,21 +24,28 @@ GOLDEN = sorted((ROOT / "tests" / "compiled").glob("*.txt"))
 STREAM = "CREATE STREAM S (ts BIGINT, kind STRING, id INT, x INT, note STRING) TIMESTAMP BY ts TYPE BY kind"
 
 
-def compiled(text: str, options: Options | None = None) -> CompiledScript:
+def compiled(text: str, options: Options | None = None, planner: Planner | None = None) -> CompiledScript:
     source = Source(text)
     program = bind(script(source), source)
-    return compile_script(program, [len(program.queries) - 1], options)
+    return compile_program(program, -1, options, planner=planner)
 
 
-def pattern(text: str, options: Options | None = None, stats: str = "") -> CompiledScript:
-    return compiled(f"{STREAM} {stats};\nPATTERN {text};", options)
+def pattern(
+    text: str, options: Options | None = None, stats: str = "", planner: Planner | None = None
+) -> CompiledScript:
+    return compiled(f"{STREAM} {stats};\nPATTERN {text};", options, planner)
+
+
+def _planned(text: str, name: str) -> CompiledScript:
+    """A script under a strategy, or under the baseline of the benchmarks."""
+    return compiled(text, planner=plan_nested) if name == "nested" else compiled(text, Options(strategy=name))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_sources(path: Path, update: bool) -> None:
     text, *sections = path.read_text().split("\n==== ")
     names = [section.split("\n", 1)[0] for section in sections]
-    found = [f"{name}\n{compiled(text, Options(strategy=name)).source}" for name in names]
+    found = [f"{name}\n{_planned(text, name).source}" for name in names]
     if update:
         path.write_text("\n==== ".join([text, *found]))
     else:
@@ -121,7 +131,7 @@ def test_shortcuts_look_up_values() -> None:
 
 def test_without_push_in_conditions_are_judged_last() -> None:
     early = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9").source
-    late = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9", Options(push_in=False)).source
+    late = pattern("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 9", planner=plan_late).source
     assert "FilterStep(" not in early and "FilterStep(" in late
 
 

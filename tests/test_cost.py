@@ -16,6 +16,7 @@ from neelc.pattern.cost.estimate import estimate
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import selectivity
 from neelc.pattern.cost.setting import ShortcutEffect
+from neelc.pattern.rules.driver import forms
 from neelc.pattern.rules.examples import query
 
 NOTHING_KNOWN = Statistics()
@@ -181,7 +182,8 @@ def test_the_cheapest_order_is_found() -> None:
 
 
 def test_ties_go_to_the_first_form() -> None:
-    found = choose(query("SEQ(A a, B b) WITHIN 10 SECONDS"), EVEN)
+    match = query("SEQ(A a, B b) WITHIN 10 SECONDS")
+    found = choose(match, forms(match), EVEN)
     assert found.chosen is found.alternatives[0]
     assert found.reason == "No rule offers another form than the simplified query."
 
@@ -191,10 +193,10 @@ def test_cost_decides_about_the_normal_form() -> None:
     looked up at once, where nested execution tries the frequent ones."""
     match = query("SEQ(A a, !SEQ(B b, C c), D d) WITHIN 1000 SECONDS")
     rare = known(("EVENTS", 100_000), ("SPAN", 10_000), ("SHARE", 0.8, "", "B"), ("SHARE", 0.0001, "", "C"))
-    found = choose(match, rare)
+    found = choose(match, forms(match), rare)
     assert found.chosen.form.name == "normal form"
     assert "less work than the simplified query, because of" in found.reason
     often = known(("EVENTS", 100_000), ("SPAN", 10_000), ("SHARE", 0.0001, "", "B"), ("SHARE", 0.8, "", "C"))
-    assert choose(match, often).chosen.form.name == "simplified"
+    assert choose(match, forms(match), often).chosen.form.name == "simplified"
     works = {one.form.name: one.estimate.rows_produced for one in found.alternatives}
     assert len(set(works.values())) == 1, "forms of a query have the same rows"

@@ -21,6 +21,7 @@ from neelc.ir.program import Match
 from neelc.ir.types import INT
 from neelc.pattern.cost.choose import choose
 from neelc.pattern.cost.estimate import Estimate, estimate
+from neelc.pattern.rules.driver import forms
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.worlds import find_matches
@@ -50,7 +51,8 @@ def numbers(found: Estimate) -> list[float]:
 @pytest.mark.parametrize("statistics", HOSTILE, ids=["assumed", "no events", "many events", "one instant"])
 def test_estimates_are_numbers(statistics: Statistics) -> None:
     for number in range(40):
-        found = choose(sample(number).match, statistics)
+        match = sample(number).match
+        found = choose(match, forms(match), statistics)
         named = [one.estimate for one in found.alternatives] + [one.estimate for one in found.baselines]
         for one in named:
             assert all(isfinite(value) and value >= 0 for value in numbers(one)), number

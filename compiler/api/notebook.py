@@ -14,13 +14,13 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
-from neelc.api.compiling import Settings
 from neelc.api.errors import run_error, translated
 from neelc.api.host import HostQuery
 from neelc.api.query import DisplayText, Query
 from neelc.api.schemas import clock_of, type_of, value_of
 from neelc.api.session import Session, parameters
 from neelc.api.streams import Frame
+from neelc.arguments import Options
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned
 from neelc.engines.host.inputs import used_parameters
@@ -244,7 +244,7 @@ class NeelMagic:
         session = session_of(variables, options.session)
         # A text that is not trusted could read every variable of the notebook as a parameter.
         visible = {} if session.untrusted else variables
-        query = session._compiled(text, arguments(text, visible), Settings(), {})
+        query = session._compiled(text, arguments(text, visible), Options(), {})
         frame = query.to_df()
         if not options.explain:  # an explanation has the warnings itself
             _warn(query)

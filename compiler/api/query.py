@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from neelc.api.compiling import sql_of, streams_read
 from neelc.api.errors import translated
 from neelc.api.observed import StreamObservations
-from neelc.api.streams import Frame, RegisteredStream
+from neelc.api.streams import Frame, RegisteredStream, streams_read
 from neelc.api.why import why_of
 from neelc.catalog.data_warnings import (
     TypesSeen,
@@ -29,6 +28,7 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, Script
+from neelc.pipeline import write_sql
 from neelc.source import Source, Span
 from neelc.tools.why.model import Why
 
@@ -122,7 +122,7 @@ class Query:
     def to_sql(self) -> DisplayText:
         """The query as one statement of Spark SQL; `NeelQueryError` if its plan is not relational."""
         with translated():
-            return DisplayText(sql_of(self.compiled, self.bound.program, self.bound.last, self.bound.text))
+            return DisplayText(write_sql(self.compiled, self.bound.program, self.bound.last, self.bound.text))
 
     def explain(self, mode: str = "simple", format: str = "text") -> DisplayText:
         """Why the query is executed as it is. docs/reference/explain.md has the modes and formats."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neelc.api.compiling import Settings, compiled_query
 from neelc.api.errors import translated, warn_of
 from neelc.api.host import HostBinding, HostQuery
 from neelc.api.query import BoundScript, DisplayText, Query, explanation
@@ -22,9 +21,17 @@ from neelc.api.streams import (
     stream,
 )
 from neelc.api.why import why_of
-from neelc.arguments import AgentFunction, Function, UserAgent, UserAggregate, agent, aggregate
+from neelc.arguments import (
+    MOST_ROWS,
+    AgentFunction,
+    Function,
+    Options,
+    UserAgent,
+    UserAggregate,
+    agent,
+    aggregate,
+)
 from neelc.catalog.catalog import registered_agents
-from neelc.catalog.inputs import complete
 from neelc.engines.host.inputs import declarations, used_parameters, used_streams
 from neelc.engines.host.untrusted import refuse_files_and_agents
 from neelc.files import CallError
@@ -32,10 +39,9 @@ from neelc.ir.expressions import Parameter
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, Script
-from neelc.program import bind
+from neelc.pipeline import bind, compile_query, parse
 from neelc.scalar.user_aggregates import registered
 from neelc.source import Source
-from neelc.syntax import read
 from neelc.syntax.host import HostScript, host_script, own_part
 from neelc.tools.why.explaining import refusal_of_rows
 from neelc.tools.why.model import Why
@@ -59,7 +65,7 @@ def sql(
     """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
 
     Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these. `options` turn
-    single decisions of the compiler on or off: `push_in`, `shortcuts`, `chunks`. `aggregates` are functions
+    single decisions of the compiler on or off: `shortcuts`, `chunks`. `aggregates` are functions
     of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
     `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
     `untrusted`: the text may read these streams and nothing else.
@@ -211,7 +217,7 @@ class Session:
         **streams: object,
     ) -> Query | HostQuery:
         """The script's last query, compiled; warns of what is valid, but probably not intended. `strategy`
-        forces one: kernel, join, window or nested."""
+        forces one: kernel, join or window."""
         own = own_arguments(
             streams,
             args=args,
@@ -220,8 +226,8 @@ class Session:
             most_matches=most_matches,
             options=options,
         )
-        settings = Settings(own["strategy"], own["most_rows"], own["most_matches"], own["options"] or {})
-        query = self._compiled(text, own["args"], settings, streams, untrusted)
+        chosen = _options(own["strategy"], own["most_rows"], own["most_matches"], own["options"] or {})
+        query = self._compiled(text, own["args"], chosen, streams, untrusted)
         warn_of(query.warnings, query.text)
         return query
 
@@ -229,7 +235,7 @@ class Session:
         self,
         text: str,
         args: Mapping[str, object] | None,
-        settings: Settings,
+        options: Options,
         streams: Mapping[str, object],
         untrusted: bool = False,
     ) -> Query | HostQuery:
@@ -238,16 +244,16 @@ class Session:
         script = host_script(source)
         with translated():
             if script is not None and script.is_last:
-                return self._host(script, args or {}, settings, streams, untrusted)
+                return self._host(script, args or {}, options, streams, untrusted)
             bound = self._bound(own_part(source), args or {}, streams, untrusted)
-            compiled = compiled_query(bound.program, bound.last, bound.text, settings)
+            compiled = compile_query(bound.program, bound.last, bound.text, options)
         return Query(self.spark, bound, compiled)
 
     def _host(
         self,
         script: HostScript,
         args: Mapping[str, object],
-        settings: Settings,
+        options: Options,
         streams: Mapping[str, object],
         untrusted: bool = False,
     ) -> HostQuery:
@@ -255,7 +261,7 @@ class Session:
         untrusted = untrusted or self.untrusted
         if untrusted:
             refuse_files_and_agents(declarations(script), script.source)
-        if settings != Settings():
+        if options != Options():
             raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
         _refuse_parameters(streams, used_parameters(script))
         here = {name: as_data(value) for name, value in streams.items()}
@@ -284,7 +290,7 @@ class Session:
         script = host_script(source)
         with translated():
             if script is not None and script.is_last:
-                return self._host(script, args, Settings(), streams, untrusted).explain(mode, format)
+                return self._host(script, args, Options(), streams, untrusted).explain(mode, format)
             return explanation(self._bound(own_part(source), args, streams, untrusted), mode, format)
 
     def why(
@@ -318,7 +324,7 @@ class Session:
         untrusted: bool = False,
     ) -> BoundScript:
         untrusted = untrusted or self.untrusted
-        script = read(text)
+        script = parse(text)
         if untrusted:
             refuse_files_and_agents(script, text)
         _refuse_parameters(streams, parameters(script))
@@ -332,8 +338,8 @@ class Session:
             name: RegisteredStream(name, data, self.spark, find(written(name), declared) is not None)
             for name, data in given.items()
         }
-        inputs = complete(script, text, [one.given() for one in all_streams.values()], Path())
-        program = bind(inputs.script, text, inputs.streams, args, self._aggregates, self._agents)
+        streams_given = [one.given() for one in all_streams.values()]
+        inputs, program = bind(script, text, streams_given, Path(), args, self._aggregates, self._agents)
         if not program.queries:
             raise CallError("the script has no query")
         read_by = {stream.name for query in program.queries for stream in query.query.streams}
@@ -345,6 +351,20 @@ class Session:
 def parameters(script: Script) -> list[str]:
     """The names of a script's parameters."""
     return sorted({bare(node.name) for node in walk(script) if isinstance(node, Parameter)})
+
+
+SWITCHES = ("shortcuts", "chunks")
+"""Single decisions of the compiler that can be turned on or off, mostly to measure what they are worth."""
+
+
+def _options(
+    strategy: str | None, most_rows: float | None, most_matches: int | None, switches: Mapping[str, bool]
+) -> Options:
+    for name in switches:
+        if name not in SWITCHES:
+            raise CallError(f"options: no switch {name}; there are: {', '.join(SWITCHES)}")
+    rows = MOST_ROWS if most_rows is None else most_rows
+    return Options(strategy, rows, most_matches, **switches)
 
 
 # Arguments of neelc's own whose value can be a text: a text given for any other one is a table or a path.

@@ -20,7 +20,7 @@ from neelc.files import CallError
 from neelc.ir.names import bare, find, quote, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
-from neelc.ir.program import Column, Stream
+from neelc.ir.program import Column, Program, Stream
 from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
 from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, SimpleType
 from neelc.scalar.operators import is_number
@@ -490,3 +490,16 @@ def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[
                 options = bare_options({option.key: option.value for option in statement.options})
                 kind = bare(statement.format) if statement.format else format_of(path) or "parquet"
                 yield bare(name), StreamData(path, format=kind, options=options)
+
+
+def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
+    """The streams that these queries read, and those of the queries that they read, by name."""
+    wanted = set(places)
+    names: set[str | None] = set()
+    found: dict[str, Stream] = {}
+    for place in range(len(program.queries) - 1, -1, -1):
+        query = program.queries[place]
+        if place in wanted or (query.name is not None and query.name in names):
+            names |= {stream.query for stream in query.query.streams}
+            found |= {stream.name: stream for stream in query.query.streams if stream.query is None}
+    return found

@@ -8,15 +8,15 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.api.compiling import Settings, compiled_query, streams_read
 from neelc.api.errors import NeelQueryError, translated
 from neelc.api.host import HostQuery
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.spark_session import counting
-from neelc.api.streams import Frame, StreamData, is_frame, no_frame
+from neelc.api.streams import Frame, StreamData, is_frame, no_frame, streams_read
 from neelc.api.streams import stream as stream_data
 from neelc.api.why import time_literal
+from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic, NeelError
 from neelc.explain.html import framed
@@ -28,6 +28,7 @@ from neelc.ir.expressions import MatchProperty
 from neelc.ir.names import quote
 from neelc.ir.program import Clock, Column, EventType, Match, OutputColumn, Program, Stream
 from neelc.ir.types import BIGINT
+from neelc.pipeline import compile_query
 from neelc.runtime.reference.events import in_order, read_events
 from neelc.runtime.reference.model import ReferenceEvent
 from neelc.scalar.spark.trees import alias, identifier
@@ -253,7 +254,7 @@ class SparkDrawing:
     program: Program
     place: int
     frames: Mapping[str, Frame]
-    settings: Settings | None = None
+    options: Options | None = None
     statistics: Statistics | None = None
 
     def picture(
@@ -310,7 +311,7 @@ class SparkDrawing:
         named = replace(self.program.queries[place], query=query)
         queries = tuple(named if at == place else one for at, one in enumerate(self.program.queries))
         program = replace(self.program, queries=queries)
-        compiled = compiled_query(program, place, self.source, self.settings, self.statistics)
+        compiled = compile_query(program, place, self.source, self.options, self.statistics)
         return run_source(compiled.source, self.spark, self.frames, compiled.aggregates)
 
 
@@ -398,7 +399,7 @@ def timeline(
     given: dict[str, Any] = {name: data}
     if query is None:
         # Every event is a match of its stream's name, which is a type: that says all there is to know of it.
-        compiled = session._compiled(f"PATTERN {quote(name)} event", args, Settings(), given)
+        compiled = session._compiled(f"PATTERN {quote(name)} event", args, Options(), given)
     else:
         compiled = session.compile(query, args, **given)
     return drawn(compiled, key, compare_strategies, most_events, why, has_matches=query is not None)

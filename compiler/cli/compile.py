@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from neelc.api.compiling import Settings
+from neelc.arguments import MOST_ROWS, Options
 from neelc.cli.options import add_inputs, add_statistics, add_strategy
 from neelc.cli.output import check_target, put
 from neelc.files import CallError, read_source
@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
         return _write(_emitted(with_located_streams(host).compiled(place).compiled, options.emit), options)
     source = own_part(source)
 
-    from neelc.api.compiling import compiled_query, sql_of
     from neelc.cli.options import bound, located, refuse_unused, statistics_of
     from neelc.cli.run import chosen, print_warnings
+    from neelc.pipeline import compile_query, write_sql
 
     inputs, program = bound(source, options)
     (at,) = chosen(program, [options.query] if options.query else [], "compile")
@@ -68,11 +68,10 @@ def run(options: argparse.Namespace) -> int:
     print_warnings(program, source)
     program = located(program, inputs.directory)
     statistics = statistics_of(inputs, program, options.stats)
-    compiled = compiled_query(program, at, source, settings_in(options), statistics, WAY_OUT)
-    text = (
-        sql_of(compiled, program, at, source) if options.emit == "sql" else _emitted(compiled, options.emit)
-    )
-    return _write(text, options)
+    compiled = compile_query(program, at, source, options_in(options), statistics, WAY_OUT)
+    if options.emit == "sql":
+        return _write(write_sql(compiled, program, at, source), options)
+    return _write(_emitted(compiled, options.emit), options)
 
 
 def _refuse_settings(options: argparse.Namespace) -> None:
@@ -101,6 +100,7 @@ def _emitted(compiled: CompiledScript, kind: str) -> str:
 # What the options of a command say about how queries are compiled.
 
 
-def settings_in(options: argparse.Namespace) -> Settings:
+def options_in(options: argparse.Namespace) -> Options:
     """`--strategy`, `--most-rows` and `--most-matches`."""
-    return Settings(options.strategy, options.most_rows, options.most_matches)
+    most_rows = MOST_ROWS if options.most_rows is None else options.most_rows
+    return Options(options.strategy, most_rows, options.most_matches)

@@ -17,7 +17,6 @@ from neelc.catalog.inputs import (
     GivenStream,
     Inputs,
     Location,
-    complete,
     kind_of,
     location_of,
     no_data,
@@ -29,7 +28,6 @@ from neelc.catalog.statistics.known import KnownStatistic, known, texts_of
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import is_url, refuse_inputs
-from neelc.errors import NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.expressions import Parameter
 from neelc.ir.names import bare, find
@@ -94,7 +92,7 @@ def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
     )
 
 
-STRATEGIES = ("kernel", "join", "window", "nested")
+STRATEGIES = ("kernel", "join", "window")
 
 
 def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -241,9 +239,8 @@ def defined_by(paths: Sequence[str]) -> tuple[dict[str, UserAggregate], dict[str
 
 def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]:
     """Parse and bind a script; raises `NeelError` with all that is wrong with it."""
-    from neelc import syntax as parse
     from neelc.engines.host.untrusted import refuse_files_and_agents
-    from neelc.program import bind
+    from neelc.pipeline import bind, parse
 
     given = [given_stream(text) for text in options.stream]
     for place, stream in enumerate(given):
@@ -252,21 +249,13 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     arguments = arguments_of(options.arg)
     # Paths in a script are relative to it, so that it can be run from anywhere.
     directory = Path() if source.name == "<stdin>" else Path(source.name).parent
-    script = parse.read(source)
+    script = parse(source)
     if options.untrusted:
         refuse_files_and_agents(script, source)
     aggregates, agents = defined_by(options.aggregates)
-    wrong: list[NeelError] = []
-    for guess in GUESSES:
-        inputs = complete(script, source, given, directory, guess)
-        refuse_inputs(inputs, options)
-        try:
-            return inputs, bind(inputs.script, source, inputs.streams, arguments, aggregates, agents)
-        except NeelError as error:
-            wrong.append(error)
-            if not inputs.is_guessed:
-                break
-    raise min(wrong, key=lambda error: len(error.diagnostics))
+    inputs, program = bind(script, source, given, directory, arguments, aggregates, agents, GUESSES)
+    refuse_inputs(inputs, options)
+    return inputs, program
 
 
 def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:

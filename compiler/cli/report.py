@@ -14,7 +14,7 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, write_whole
 
 if TYPE_CHECKING:
-    from neelc.api.compiling import Settings
+    from neelc.arguments import Options
     from neelc.catalog.inputs import Inputs
     from neelc.catalog.statistics.numbers import Statistics
     from neelc.ir.program import Program
@@ -105,7 +105,7 @@ class SparkReport:
     """A page of what Spark finds, and what its queries are compiled with."""
 
     wanted: ReportRequest
-    settings: Settings
+    options: Options
     statistics: Statistics
 
     def page(self, spark: Any, frames: Mapping[str, Any]) -> str:
@@ -115,7 +115,7 @@ class SparkReport:
 
         def draw(subject: DrawnQuery, at: int) -> Picture:
             source, program = wanted.inputs.source, wanted.program
-            drawing = SparkDrawing(spark, source, program, at, frames, self.settings, self.statistics)
+            drawing = SparkDrawing(spark, source, program, at, frames, self.options, self.statistics)
             return drawing.picture(subject, wanted.compare)
 
         return wanted.page(draw)

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from neelc.api.compiling import compiled_query, streams_read
 from neelc.api.errors import run_error
 from neelc.api.observed import StreamObservations
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.shipping import shipped
 from neelc.api.spark_session import NoSpark, counting, session
+from neelc.api.streams import streams_read
 from neelc.catalog.data_warnings import missing_types, peeked_types, seen_in_files, unit_notes, used_types
 from neelc.catalog.inputs import Inputs, in_order, location_of
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.cli.compile import WAY_OUT, settings_in
+from neelc.cli.compile import WAY_OUT, options_in
 from neelc.cli.options import (
     bound,
     check_data,
@@ -39,6 +39,7 @@ from neelc.cli.run import IS_COMPLETE, RowTally, chosen, counted, has_starts, pr
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
 from neelc.ir.program import Column, Program, Stream
+from neelc.pipeline import compile_query
 from neelc.runtime.reference import Result
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     streams = streams_read(program, positions)
     check_data(inputs, streams)
     drawn = wanted_report(inputs, program, positions, options)
-    report = None if drawn is None else SparkReport(drawn, settings_in(options), statistics)
+    report = None if drawn is None else SparkReport(drawn, options_in(options), statistics)
     job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report, program)
     unit = unit_of(program.queries[at].query for at in positions)
     how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
@@ -231,7 +232,7 @@ def _wanted(
     found = []
     for at in positions:
         query = program.queries[at]
-        compiled = compiled_query(program, at, inputs.source, settings_in(options), statistics, WAY_OUT)
+        compiled = compile_query(program, at, inputs.source, options_in(options), statistics, WAY_OUT)
         found.append(RequestedQuery(query.name, query.query.columns, compiled, has_starts(query.query)))
     return tuple(found)
 

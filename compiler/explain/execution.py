@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neelc.engines.spark.strategies import PlannedQuery, considered, program_of
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Recognize
 from neelc.ir.conditions import conjuncts
@@ -14,10 +13,10 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import ANY_MATCH
-from neelc.pattern.cost.choose import FormChoice
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.consistency import Consistency, ConsistencyKind, ListPlaces, consistency, knowledge
 from neelc.pattern.plan.counting.plan import sentence
+from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
@@ -316,12 +315,11 @@ class Execution:
         return " ".join([head, *self.others])
 
 
-def execution(choice: FormChoice) -> Execution:
-    try:
-        found = considered(choice)
-    except UnsupportedQuery as refusal:
-        how = f"not yet: {refusal.what} is not supported. The reference interpreter runs it."
-        return Execution(None, how, lists=tuple(list_conditions(choice.query)))
+def execution(query: Match, found: StrategyPlan | UnsupportedQuery) -> Execution:
+    """How a query is executed, as its plan says."""
+    if isinstance(found, UnsupportedQuery):
+        how = f"not yet: {found.what} is not supported. The reference interpreter runs it."
+        return Execution(None, how, lists=tuple(list_conditions(query)))
     least = next(price.work for price in found.prices if price.strategy == found.strategy) or 1.0
     others = []
     for price in found.prices:
@@ -331,18 +329,18 @@ def execution(choice: FormChoice) -> Execution:
             others.append(f"{price.strategy} cannot do it ({price.refusal}).")
         else:
             others.append(f"{price.strategy} would need {price.work / least:.1f}x the work.")
-    lists = tuple(list_conditions(choice.query))
-    program = program_of(found)
+    lists = tuple(list_conditions(query))
+    program = found.program
     degree = None if program is None else counting_degree(program)
     return Execution(found.strategy, _how(found), tuple(others), lists, degree)
 
 
-def _how(found: PlannedQuery) -> str:
+def _how(found: StrategyPlan) -> str:
     """In a sentence."""
     if found.strategy == "window":
         return "window functions over the events of each key, in the order of time."
     if found.strategy == "join":
         return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
-    program = program_of(found)
+    program = found.program
     assert program is not None, "all other strategies have a kernel"
     return program_sentence(program)

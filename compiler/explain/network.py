@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.cost.order import JoinOrder, join_order, network_price, written_order
 from neelc.algebra.cost.sizes import told, valid_events
+from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.catalog.statistics.known import Fact
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.algebra import considered_network
+from neelc.engines.spark.algebra import relations_alone
 from neelc.explain.explanation import PlanNode, ShownStep
 from neelc.explain.steps import law
 from neelc.ir import algebra as a
@@ -174,17 +174,20 @@ class NetworkExplanation:
 
 
 def explained_network(
-    name: str, text: str, query: a.Algebra, statistics: Statistics, is_read: bool = False
+    name: str,
+    text: str,
+    query: a.Algebra,
+    found: OptimisedNetwork,
+    plan: NetworkPlan | UnsupportedQuery,
+    statistics: Statistics,
 ) -> NetworkExplanation:
-    """Why a SELECT is executed as it is; `is_read` if another query reads it."""
-    found = chosen_network(query.root, statistics, is_read)
+    """Why a SELECT is executed as it is: what was `found` for it, and its plan."""
     spark: tuple[tuple[str, str], ...] = ()
     refusal = None
-    try:
-        lets = considered_network(query, found.root, statistics)
-        spark = tuple((let.name, let.comment) for let in lets if let.comment)
-    except UnsupportedQuery as error:
-        refusal = f"not yet: {error.what} is not supported. The reference interpreter runs it."
+    if isinstance(plan, UnsupportedQuery):
+        refusal = f"not yet: {plan.what} is not supported. The reference interpreter runs it."
+    else:
+        spark = tuple((let.name, let.comment) for let in relations_alone(plan) if let.comment)
     facts = tuple(_facts(query, statistics))
     return NetworkExplanation(
         name,

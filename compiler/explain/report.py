@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from neelc.algebra.plan.network import NetworkPlan
+from neelc.algebra.rules.optimise import OptimisedNetwork
+from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
@@ -30,14 +34,17 @@ from neelc.ir.node import walk
 from neelc.ir.program import Match, OutputColumn, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.cost.choose import FormChoice, ShortcutDecision, choose
+from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
 from neelc.pattern.cost.estimate import Estimate
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.cost.spark_work import KernelInput
 from neelc.pattern.plan.automaton import automaton
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.scans import Scan, scans
+from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
+from neelc.pipeline import plan_queries
 from neelc.program import with_named_patterns
 from neelc.sharing.sharing import share_queries
 from neelc.source import Source
@@ -236,12 +243,17 @@ def _reason(key: Key) -> str:
 
 
 def explained(
-    name: str, text: str, choice: FormChoice, statistics: Statistics, lints: tuple[Diagnostic, ...] = ()
+    name: str,
+    text: str,
+    choice: FormChoice,
+    plan: StrategyPlan | UnsupportedQuery,
+    statistics: Statistics,
+    lints: tuple[Diagnostic, ...] = (),
 ) -> Explanation:
     """Why a query is executed as it is. `text` is the query as it was written, laid out."""
     chosen = choice.chosen
     query = chosen.form.rewriting.query
-    executed, limits = execution(choice), bounds(query, chosen.keys)
+    executed, limits = execution(choice.query, plan), bounds(query, chosen.keys)
     if executed.degree is not None:
         limits = counted(limits, query, executed.degree)
     facts = tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what))
@@ -320,21 +332,22 @@ def report(
     choices: list[FormChoice] = []
     networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
-    for place, (query, text) in enumerate(zip(program.queries, texts, strict=True)):
-        if not isinstance(query.query, Match):
-            if isinstance(query.query, Algebra):
-                is_read = has_readers(query, program)
-                network = explained_network(text.name, text.text, query.query, statistics, is_read)
-                networks += [network] if place in places else []
-                statistics = statistics.holding(text.name, network.plan.rows or 0.0)
+    planned = plan_queries(
+        program.queries, partial(has_readers, program=program), Options(), statistics, compare=True
+    )
+    for place, (one, text) in enumerate(zip(planned, texts, strict=True)):
+        statistics = one.statistics
+        if place not in places:
             continue
-        choice = choose(query.match, statistics, is_stream=has_readers(query, program))
-        if place in places:
-            lints = query_lints(query.match, source) if source else ()
-            found.append(explained(text.name, text.text, choice, statistics, lints))
-            choices.append(choice)
-        if query.name is not None:
-            statistics = statistics.supposing(query.name, choice.chosen.estimate.rows_produced)
+        query, choice, plan = one.named.query, one.choice, one.plan
+        if isinstance(query, Algebra):
+            assert isinstance(choice, OptimisedNetwork) and not isinstance(plan, StrategyPlan)
+            networks.append(explained_network(text.name, text.text, query, choice, plan, statistics))
+            continue
+        assert isinstance(choice, FormChoice) and not isinstance(plan, NetworkPlan)
+        lints = query_lints(query, source) if source else ()
+        found.append(explained(text.name, text.text, choice, plan, statistics, lints))
+        choices.append(choice)
     names = [explanation.name for explanation in found]
     sharing = tuple(_shared(choices, names, statistics))
     order = tuple(text.name for place, text in enumerate(texts) if place in places)

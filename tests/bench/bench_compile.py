@@ -13,8 +13,9 @@ from itertools import pairwise
 from bench.row import Row
 
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.compiled import compile_script
 from neelc.pattern.cost.choose import choose
+from neelc.pattern.rules.driver import forms
+from neelc.pipeline import compile_program
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script
@@ -93,7 +94,7 @@ def seconds_to_source(pattern: str, strategy: str = "") -> float:
     """From the text of a query to PySpark source."""
     source = Source(f"{HEAD}PATTERN {pattern} WITHIN 1 HOUR{strategy};")
     begin = time.perf_counter()
-    _ = compile_script(bind(script(source), source), [0]).source
+    _ = compile_program(bind(script(source), source), 0).source
     return time.perf_counter() - begin
 
 
@@ -111,7 +112,7 @@ def seconds(pattern: str) -> float:
     source = Source(f"{HEAD}PATTERN {pattern} WITHIN 1 MINUTE;")
     begin = time.perf_counter()
     (query,) = bind(script(source), source).queries
-    choose(query.match, Statistics())
+    choose(query.match, forms(query.match), Statistics())
     return time.perf_counter() - begin
 
 

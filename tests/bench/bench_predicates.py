@@ -33,14 +33,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from bench.baselines import plan_late
 from bench.data import Recipe, parquet
-from bench.in_process import count, cut, cut_in_window, events, optimised
+from bench.in_process import count, cut, cut_in_window, events, late, optimised
 from bench.row import Row
 from bench.sides import REPETITIONS, agree, faster, in_turn
 from bench.spark import execute, matches, read, session
 
 import neelc
-from neelc.pattern.plan.baselines import judged_last
 
 TICKERS = ("DELL", "MSFT", "IPIX", "INTC", "RIMM", "AMAT", "YHOO", "CSCO", "ORCL", "QQQ")
 EVENTS = 10_000
@@ -102,10 +102,10 @@ def compared(
 def push_in(
     what: str, text: str, recipe: Recipe, figure: str, at: str, repetitions: int = OFTEN
 ) -> Iterator[Row]:
-    early, late = optimised(text), optimised(text, judged_last)
+    early, last = optimised(text), late(text)
     sides = {
         "on": partial(count, early, events(recipe, early)),
-        "off": partial(count, late, events(recipe, late)),
+        "off": partial(count, last, events(recipe, last)),
     }
     yield from compared(f"push-in, {what}", sides, figure, at, repetitions)
 
@@ -131,14 +131,9 @@ def shortcuts(recipe: Recipe, at: str) -> Iterator[Row]:
     yield from compared(what, {"cache": cached, "off": off}, "thesis' cache by domain", at)
 
 
-def on_spark(what: str, text: str, recipe: Recipe, switch: str) -> Iterator[Row]:
+def on_spark(what: str, on: Any, off: Any) -> Iterator[Row]:
     """Both sides with all that Spark does."""
-    frame = read(parquet(recipe))
-    assert switch != "shortcuts" or joins(text, frame), "the shortcut that is measured is not taken"
-    sides: dict[str, Any] = {
-        name: matches(text, frame, "kernel", {switch: name == "on"}) for name in ("on", "off")
-    }
-    on, off = sides.values()
+    sides = {"on": on, "off": off}
     measured = in_turn({"on": lambda: execute(on, LIMIT), "off": lambda: execute(off, LIMIT)})
     yield faster(f"{what}, on Spark", measured)
     yield agree(f"{what}, on Spark: matches", {name: side.count() for name, side in sides.items()})
@@ -156,7 +151,9 @@ def rows(scale: float) -> list[Row]:
     for at, pattern in POSITION.items():
         what = f"condition at {at} (thesis: {PAPER[at]})"
         found += push_in(what, query(pattern), stream, "push-in by position", at)
-    found += on_spark("push-in, condition at DELL d", query(POSITION["DELL d"]), stream, "push_in")
+    frame, text = read(parquet(stream)), query(POSITION["DELL d"])
+    on, off = matches(text, frame, "kernel"), matches(text, frame, planner=plan_late)
+    found += on_spark("push-in, condition at DELL d", on, off)
     stream = Recipe(size, TICKERS, gap=BY_WINDOW_EVERY)
     for window in WINDOWS:
         what, text = f"window {window} s (thesis: {PAPER[window]})", query(BY_WINDOW, window)
@@ -167,5 +164,8 @@ def rows(scale: float) -> list[Row]:
         stream = Recipe(size, TICKERS, gap=SHORTCUT_EVERY, domains=domains)
         found += shortcuts(stream, at)
         if at == "10%":
-            found += on_spark("shortcut, inner domain 10%", declared(inner), stream, "shortcuts")
+            frame, text = read(parquet(stream)), declared(inner)
+            assert joins(text, frame), "the shortcut that is measured is not taken"
+            on, off = (matches(text, frame, "kernel", {"shortcuts": taken}) for taken in (True, False))
+            found += on_spark("shortcut, inner domain 10%", on, off)
     return found

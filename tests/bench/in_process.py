@@ -7,15 +7,16 @@ from operator import gt, lt
 from typing import Any
 
 import numpy as np
+from bench.baselines import baseline_plan, iterative, judged_last
 from bench.data import Recipe, table
 
 from neelc import syntax as parse
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.expressions import Attribute, Binary, Cast, Expr, Literal
 from neelc.ir.program import Match
-from neelc.pattern.cost.choose import choose
-from neelc.pattern.plan.baselines import iterative
-from neelc.pattern.plan.kernel_plan import Change, KernelPlan, RoleCut, kernel_plan
+from neelc.pattern.cost.choose import Alternative, choose
+from neelc.pattern.plan.kernel_plan import KernelPlan, RoleCut, kernel_plan
+from neelc.pattern.rules.driver import forms
 from neelc.program import bind
 from neelc.runtime.coding import condition_columns
 from neelc.runtime.kernels.events import KernelEvents, NullableArray
@@ -33,15 +34,25 @@ def bound(query: str) -> Match:
     return bind(parse.read(source), source, (), {}).queries[0].match
 
 
-def optimised(query: str, changed: Change | None = None, shortcut: str = "") -> KernelPlan:
+def optimised(query: str, shortcut: str = "") -> KernelPlan:
     """The plan that is chosen without statistics. With a `shortcut`, whatever the statistics say of it."""
-    chosen = choose(bound(query), Statistics(), compare=False).chosen
+    chosen = _chosen(query)
     taken = tuple(one.shortcut for one in chosen.shortcuts if str(one.shortcut) == shortcut)
-    return kernel_plan(chosen.form.rewriting.query, (), "MICROSECOND", changed, shortcuts=taken)
+    return kernel_plan(chosen.form.rewriting.query, (), "MICROSECOND", taken)
+
+
+def late(query: str) -> KernelPlan:
+    """The same, with conditions judged on complete matches."""
+    return baseline_plan(_chosen(query).form.rewriting.query, (), "MICROSECOND", judged_last)
+
+
+def _chosen(query: str) -> Alternative:
+    match = bound(query)
+    return choose(match, forms(match), Statistics(), compare=False).chosen
 
 
 def nested(query: str) -> KernelPlan:
-    return kernel_plan(bound(query), (), "MICROSECOND", iterative, nested=True)
+    return baseline_plan(bound(query), (), "MICROSECOND", iterative, nested=True)
 
 
 def events(recipe: Recipe, planned: KernelPlan) -> KernelEvents:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
 from bench.sides import Aborted
+
+from neelc.pipeline import Planner, compile_program
 
 LIMIT = 300.0
 """Seconds after which a job is stopped."""
@@ -74,15 +77,19 @@ def matches(
     strategy: str | None = None,
     switches: dict[str, bool] | None = None,
     type: str | None = "kind",
+    planner: Planner | None = None,
     **more: object,
 ) -> Any:
     """The matches of a query over the stream `Events`: what each benchmark compares with something else.
 
-    `switches` turn single optimisations off: `push_in` and `shortcuts`.
+    `switches` turn single optimisations off, such as `shortcuts`; a `planner` is one of `bench.baselines`.
     """
     import neelc
 
     if switches:
         more["options"] = switches
-    events = neelc.stream(frame, timestamp="ts", type=type)
-    return neelc.sql(session(), query, strategy=strategy, Events=events, **more)  # type: ignore[arg-type]
+    more["Events"] = neelc.stream(frame, timestamp="ts", type=type)
+    found: Any = neelc.Session(session()).compile(query, strategy=strategy, **more)  # type: ignore[arg-type]
+    if planner is not None:
+        found = replace(found, compiled=compile_program(found.bound.program, planner=planner))
+    return found.to_df()

@@ -16,8 +16,8 @@ from generate.networks import Network, networks
 from on_spark import Asking, Question, ask
 
 from neelc import syntax as parse
-from neelc.engines.spark.compiled import compile_script
 from neelc.ir.program import Program
+from neelc.pipeline import compile_program
 from neelc.program import bind
 from neelc.runtime.reference import Result, run
 from neelc.runtime.reference.snapshots import differences
@@ -77,7 +77,7 @@ def test_the_extended_filter_drops_no_match(spark: Any) -> None:
       MEASURES a.x AS first, c.x AS last WITHIN 5 SECONDS PARTITION BY k PATTERN ab*c
       DEFINE a AS x > 1, b AS x >= 0, c AS x = 3);"""
     network = Network(text, bound(text), {"S": rows})
-    found = compile_script(network.program, [0])
+    found = compile_program(network.program, 0)
     assert "extended filter" in found.source
     (answer,) = ask(spark, [Question("0", network.program, network.tables)], Asking(partitions=2, seed=1))
     assert run(network.program, network.tables)[-1][1].rows

@@ -12,9 +12,9 @@ from on_spark import Asking, Question, ask
 from test_counting import stream
 
 from neelc.api.errors import explain_failure
-from neelc.engines.spark.compiled import compile_script
 from neelc.ir.program import NamedQuery, Program
 from neelc.pattern.rules.examples import query
+from neelc.pipeline import compile_program
 from neelc.runtime.reference import Result, Tables
 
 ASKED = 8
@@ -107,10 +107,10 @@ def test_counted_or_not_types_are_the_same(spark: Any, strategy: str) -> None:
 
 def test_lists_are_counted() -> None:
     asked = question("SEQ(A a, B+ b[]) WHERE [id] WITHIN 9 RETURN a.id, count(*)", {})
-    assert compile_script(asked.program, [0]).strategies == (("", "counting"),)
+    assert compile_program(asked.program, 0).strategies == (("", "counting"),)
 
 
 def test_few_matches_are_enumerated() -> None:
     asked = question("SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.id, count(*)", {})
-    (found,) = compile_script(asked.program, [0]).strategies
+    (found,) = compile_program(asked.program, 0).strategies
     assert found[1] != "counting"

@@ -205,7 +205,6 @@ def test_what_the_library_says_of_data(spark: Any, tmp_path: Path) -> None:
     ("strategy", "pattern"),
     [
         ("kernel", "SEQ(A a, !C c, B b)"),
-        ("nested", "SEQ(A a, !C c, B b)"),
         ("join", "SEQ(A a, !C c, B b)"),
         ("window", "SEQ(A a, !C c)"),
     ],

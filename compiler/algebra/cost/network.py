@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import partial, update_wrapper
 
 from neelc.algebra.cost.sizes import share
-from neelc.algebra.rules.drop_needless_coalescing import without_needless_coalescing
-from neelc.algebra.rules.optimise import RULES, OptimisedNetwork, optimise
+from neelc.algebra.rules.optimise import OptimisedNetwork, optimise
 from neelc.algebra.rules.rule import NetworkRule
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Filter, Operator
@@ -54,18 +53,16 @@ def _cost(condition: Expr) -> float:
     return sum(CALL if isinstance(node, Call | Like) else 1.0 for node in walk(condition))
 
 
-def chosen_network(root: Operator, statistics: Statistics, is_read: bool = False) -> OptimisedNetwork:
-    """A network as it is executed; `is_read` if another query reads its events.
-
-    First filters move, then the conditions of each are ordered: merging would undo the order.
+def chosen_network(rewritten: OptimisedNetwork, statistics: Statistics) -> OptimisedNetwork:
+    """A network as it is executed. The conditions of each filter are ordered when all filters have moved:
+    merging would undo the order.
 
     >>> from neelc.algebra.rules.examples import over, timed
-    >>> found = chosen_network(over(over(timed(3), "s.x > 1"), "s.y = 2"), Statistics())
-    >>> [step.rule for step in found.steps]
+    >>> from neelc.algebra.rules.optimise import rewritten_network
+    >>> network = rewritten_network(over(over(timed(3), "s.x > 1"), "s.y = 2"))
+    >>> [step.rule for step in chosen_network(network, Statistics()).steps]
     ['merge_filters', 'push_filter_below_window', 'order_predicates']
     """
-    root, dropped = without_needless_coalescing(root, is_read)
-    moved = optimise(root, RULES)
     ordering: NetworkRule = partial(order_predicates, statistics=statistics)
-    ordered = optimise(moved.root, (update_wrapper(ordering, order_predicates),))
-    return OptimisedNetwork(ordered.root, (*dropped, *moved.steps, *ordered.steps))
+    ordered = optimise(rewritten.root, (update_wrapper(ordering, order_predicates),))
+    return OptimisedNetwork(ordered.root, (*rewritten.steps, *ordered.steps))

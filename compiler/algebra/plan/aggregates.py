@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -10,10 +10,11 @@ from neelc.algebra.cost.sizes import arrivals, distinct, share
 from neelc.algebra.plan.sequential import sequential_plan
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import row_patterns as r
-from neelc.ir.algebra import PatternMatcher
+from neelc.ir.algebra import Aggregator, PatternMatcher
 from neelc.ir.conditions import conjoin
 from neelc.ir.expressions import ROW, Aggregate, Expr
 from neelc.ir.names import bare
+from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -75,6 +76,29 @@ def _fits(function: str, type: DataType) -> bool:
 def result_type(node: object) -> DataType:
     assert isinstance(node, Aggregate) and node.type is not None, "a bound aggregate has a type"
     return node.type
+
+
+@dataclass(frozen=True)
+class AggregatorPlan:
+    """What the kernel computes of a group: the columns of the `arguments`, and the aggregates over them by
+    their expressions."""
+
+    arguments: Mapping[Expr, str]
+    folded: Mapping[Expr, SnapshotAggregate]
+
+
+def aggregator_plan(aggregator: Aggregator) -> AggregatorPlan:
+    """The aggregates of an aggregator, each once; raises `UnsupportedQuery`."""
+    arguments: dict[Expr, str] = {}
+    folded: dict[Expr, SnapshotAggregate] = {}
+    for output in aggregator.aggregates:
+        for node in walk(output.expression):
+            if isinstance(node, Aggregate) and node not in folded:
+                column = None
+                if node.argument is not None:
+                    column = arguments.setdefault(node.argument, f"value_{len(arguments) + 1}")
+                folded[node] = folded_of(node, column, f"result_{len(folded) + 1}")
+    return AggregatorPlan(arguments, folded)
 
 
 # The pivot of a pattern matcher: the symbol that an extended filter looks for (JEPC thesis, 19.2.4).

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from neelc.algebra.rules.drop_needless_coalescing import without_needless_coalescing
 from neelc.algebra.rules.merge_filters import merge_filters
 from neelc.algebra.rules.push_condition_below_correlator import push_condition_below_correlator
 from neelc.algebra.rules.push_filter_below_aggregator import push_filter_below_aggregator
@@ -59,6 +60,14 @@ def optimise(root: Operator, rules: tuple[NetworkRule, ...] = RULES) -> Optimise
             return OptimisedNetwork(root, tuple(steps))
     last = ", ".join(step.rule for step in steps[-5:])
     raise AssertionError(f"rules come to no end in {MOST_PASSES} passes; the last were {last}")
+
+
+def rewritten_network(root: Operator, is_read: bool = False) -> OptimisedNetwork:
+    """A network without coalescing that changes nothing, its filters where they drop the most; `is_read` if
+    another query reads its events."""
+    root, dropped = without_needless_coalescing(root, is_read)
+    moved = optimise(root)
+    return OptimisedNetwork(moved.root, (*dropped, *moved.steps))
 
 
 def _visit(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from neelc.algebra.plan.aggregates import folded_of, result_type
+from neelc.algebra.plan.aggregates import AggregatorPlan, result_type
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, key_of, named
 from neelc.engines.spark.relations import (
     CalledFunctions,
@@ -17,7 +18,6 @@ from neelc.engines.spark.relations import (
 )
 from neelc.ir.algebra import Aggregator, Coalesced
 from neelc.ir.expressions import Aggregate, Expr
-from neelc.ir.node import walk
 from neelc.ir.types import DOUBLE, FLOAT, DataType
 from neelc.runtime.kernels.snapshots.program import LIST, CoalesceProgram, SnapshotAggregate, SnapshotProgram
 from neelc.scalar.spark.expressions import floor_divided, sql
@@ -34,15 +34,21 @@ class _Columns:
 
     keys: tuple[tuple[str, DataType], ...]
     arguments: Items
-    folded: dict[Expr, SnapshotAggregate]
+    folded: Mapping[Expr, SnapshotAggregate]
 
 
 def emit_aggregator(
-    emitting: RelationBuilder, aggregator: Aggregator, stage: EventRelation, chunked: bool
+    emitting: RelationBuilder,
+    aggregator: Aggregator,
+    planned: AggregatorPlan,
+    stage: EventRelation,
+    chunked: bool,
 ) -> EventRelation:
     """The aggregates of what is valid at an instant, for each group. Without a group, or if it is `chunked`,
     time is cut into chunks, if it is known how long events are valid."""
-    columns = _columns(aggregator, stage)
+    keys_of_groups = tuple((f"group_{number}", one.type) for number, one in enumerate(aggregator.groups, 1))
+    arguments = tuple((stage.sql(argument), name) for argument, name in planned.arguments.items())
+    columns = _Columns(keys_of_groups, arguments, planned.folded)
     items: Items = (
         *((_normal(stage.sql(one.expression), one.type), name)
           for one, (name, _) in zip(aggregator.groups, columns.keys, strict=True)),
@@ -88,21 +94,6 @@ def _called(emitting: RelationBuilder, columns: _Columns, source: str) -> str:
     if not calls:
         return source
     return emitting.let("called", CalledFunctions(source, tuple(calls)), "What users' functions give.")
-
-
-def _columns(aggregator: Aggregator, stage: EventRelation) -> _Columns:
-    keys = tuple((f"group_{number}", one.type) for number, one in enumerate(aggregator.groups, 1))
-    arguments: dict[Expr, str] = {}
-    folded: dict[Expr, SnapshotAggregate] = {}
-    for output in aggregator.aggregates:
-        for node in walk(output.expression):
-            if isinstance(node, Aggregate) and node not in folded:
-                column = None
-                if node.argument is not None:
-                    column = arguments.setdefault(node.argument, f"value_{len(arguments) + 1}")
-                folded[node] = folded_of(node, column, f"result_{len(folded) + 1}")
-    items = tuple((stage.sql(argument), name) for argument, name in arguments.items())
-    return _Columns(keys, items, folded)
 
 
 def _result(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from neelc.algebra.cost.order import join_order, written_order
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.algebra.plan.network import NetworkPlan
 from neelc.engines.spark.aggregates import emit_aggregator, emit_coalesced
 from neelc.engines.spark.correlations import (
     FOREVER,
@@ -25,15 +24,12 @@ from neelc.engines.spark.relations import AgentCall, Items, Let, SelectColumns, 
 from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.spark.sequential import emit_extended_filter, emit_pattern_matcher
 from neelc.ir import algebra as a
-from neelc.ir.algebra import END, START, Agent, Algebra, Operator
+from neelc.ir.algebra import END, START, Agent
 from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Attribute, Expr
 from neelc.ir.names import bare
-from neelc.ir.node import walk
 from neelc.ir.program import OutputColumn
 from neelc.ir.types import STRING
-from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import network_unit
 from neelc.scalar.spark.expressions import as_number, as_time
 from neelc.scalar.spark.trees import identifier, literal, spark_type
 
@@ -71,26 +67,14 @@ def emit_agent(emitting: RelationBuilder, agent: Agent, stages: Sequence[EventRe
     return EventRelation(emitting.let("found", SelectColumns(made, items), "Its events."), columns)
 
 
-@dataclass(frozen=True)
-class NetworkOptions:
-    """How a network is executed: whether groups are cut into chunks of time, and whether the inputs of a
-    correlator are joined in the order of cost, or as they are written; how many matches a task may find."""
-
-    statistics: Statistics
-    chunked: bool = False
-    ordered: bool = True
-    most_matches: int | None = None
-
-
 def algebra_relations(
-    query: a.Algebra, root: a.Operator, unit: str, sources: StreamRelations, taken: set[str], name: str,
-    as_stream: bool, way: NetworkOptions,
-) -> Iterator[Let]:  # fmt: skip
-    """The relations of a SELECT, of which `root` is what rewriting made; raises `UnsupportedQuery`."""
-    emitting = RelationBuilder(unit, query.clock, sources, taken, most_matches=way.most_matches)
+    plan: NetworkPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
+) -> Iterator[Let]:
+    """The relations of a SELECT."""
+    query, unit = plan.query, plan.unit
+    emitting = RelationBuilder(unit, query.clock, sources, taken, most_matches=plan.most_matches)
     needed: tuple[Expr, ...] = query.root.payload
-    matchers = tuple(node for node in walk(root) if isinstance(node, a.PatternMatcher))
-    stage = _Writer(emitting, way, matchers).stage(root, needed)
+    stage = _Writer(emitting, plan).stage(plan.root, needed)
     times: Items = (
         (as_time("start", unit, query.clock), a.START),
         (f"IF(`end` = {FOREVER}, NULL, {as_time('`end`', unit, query.clock)})", a.END),
@@ -103,18 +87,12 @@ def algebra_relations(
     yield from emitting.lets
 
 
-def _reads(matcher: a.PatternMatcher) -> tuple[a.Operator, tuple[str, ...]]:
-    """What the extended filter of a matcher depends on, besides its symbols."""
-    return matcher.input, matcher.clause.partition
-
-
 @dataclass(frozen=True)
 class _Writer:
-    """`matchers` are all of the network; `shared` what several of them read."""
+    """`shared` is what several matchers read."""
 
     emitting: RelationBuilder
-    way: NetworkOptions
-    matchers: tuple[a.PatternMatcher, ...]
+    plan: NetworkPlan
     shared: dict[tuple[a.PatternMatcher, ...], EventRelation] = field(default_factory=dict)
 
     def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> EventRelation:
@@ -135,7 +113,8 @@ class _Writer:
                 return self._correlator(operator, wanted)
             case a.Aggregator(input, _, groups, aggregates):
                 below = self.stage(input, [one.expression for one in (*groups, *aggregates)])
-                return emit_aggregator(self.emitting, operator, below, self.way.chunked)
+                planned = self.plan.aggregators[operator]
+                return emit_aggregator(self.emitting, operator, planned, below, self.plan.chunked)
             case a.Projection(input, _, outputs):
                 return self._projection(operator, outputs, input, wanted)
             case a.Coalesced(input):
@@ -144,25 +123,20 @@ class _Writer:
                 below_all = [self.stage(one, one.payload) for one in inputs]
                 return emit_agent(self.emitting, operator, below_all)
             case a.PatternMatcher():
-                return emit_pattern_matcher(self.emitting, operator, self._candidates(operator))
-        raise UnsupportedQuery(type(operator).__name__, operator.span)
+                program = self.plan.matchers[operator]
+                return emit_pattern_matcher(self.emitting, operator, program, self._candidates(operator))
+        raise AssertionError(f"no relation for {type(operator).__name__}")
 
     def _candidates(self, operator: a.PatternMatcher) -> EventRelation:
-        """The events that a matcher reads: few of them, if an extended filter pays. Matchers over the same
-        events share one, if they can."""
-        if not self.way.ordered:
+        """The events that a matcher reads: few of them, if there is an extended filter. Several matchers may
+        share one."""
+        planned = self.plan.filters.get(operator)
+        if planned is None:
             return self.stage(operator.input, operator.input.payload)
-        alike = tuple(one for one in self.matchers if _reads(one) == _reads(operator))
-        if alike in self.shared:
-            return self.shared[alike]
-        below = self.stage(operator.input, operator.input.payload)
-        statistics = self.way.statistics
-        if len(alike) > 1:
-            found = emit_extended_filter(self.emitting, alike, below, statistics)
-            if found is not None:
-                self.shared[alike] = found
-                return found
-        return emit_extended_filter(self.emitting, (operator,), below, statistics) or below
+        if planned.matchers not in self.shared:
+            below = self.stage(operator.input, operator.input.payload)
+            self.shared[planned.matchers] = emit_extended_filter(self.emitting, planned, below)
+        return self.shared[planned.matchers]
 
     def _filter(self, condition: Expr, stage: EventRelation) -> EventRelation:
         tests = [stage.sql(one) for one in conjuncts(condition)]
@@ -173,8 +147,7 @@ class _Writer:
     def _correlator(self, operator: a.Correlator, wanted: tuple[Expr, ...]) -> EventRelation:
         inside = (*wanted, *conjuncts(operator.condition))
         stages = [self.stage(one, inside) for one in operator.inputs]
-        order = (join_order if self.way.ordered else written_order)(operator, self.way.statistics)
-        stage = emit_correlator(self.emitting, operator, stages, order.places)
+        stage = emit_correlator(self.emitting, operator, stages, self.plan.orders[operator])
         if len(stages) == 1 and operator.condition is not None:
             return self._filter(operator.condition, stage)
         return stage
@@ -201,12 +174,9 @@ class _Writer:
 # How a network would be executed by itself: for explanations.
 
 
-def considered_network(query: Algebra, root: Operator, statistics: Statistics) -> tuple[Let, ...]:
-    """The relations of a network; raises `UnsupportedQuery`."""
-    units = {stream.query: network_unit(query) for stream in query.streams if stream.query}
+def relations_alone(plan: NetworkPlan) -> tuple[Let, ...]:
+    """The relations of a network, as if it read streams of these names."""
+    query = plan.query
+    units = {stream.query: plan.unit for stream in query.streams if stream.query}
     sources = StreamRelations({stream.name: stream.name for stream in query.streams}, units)
-    return tuple(
-        algebra_relations(
-            query, root, network_unit(query), sources, set(), "result", False, NetworkOptions(statistics)
-        )
-    )
+    return tuple(algebra_relations(plan, sources, set(), "result", False))

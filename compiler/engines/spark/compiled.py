@@ -1,68 +1,43 @@
-"""From a bound script to PySpark source."""
+"""From the plans of a script's queries to PySpark source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.algebra.cost.network import chosen_network
-from neelc.algebra.cost.sizes import valid_events
-from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.algebra import NetworkOptions, algebra_relations
+from neelc.algebra.plan.network import NetworkPlan
+from neelc.engines.spark.algebra import algebra_relations
+from neelc.engines.spark.joins import join_relations
+from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
 from neelc.engines.spark.scans import StreamRelations, free
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
-from neelc.engines.spark.strategies import PlanningTask, StrategyPrice, cheapest, planned
+from neelc.engines.spark.windows import window_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
-from neelc.ir.program import Clock, Column, Match, NamedQuery, Program, Stream
+from neelc.ir.program import Clock, Column, Match, NamedQuery, Stream
 from neelc.ir.types import STRING
-from neelc.pattern.cost.choose import FormChoice, choose
-from neelc.pattern.cost.estimate import Estimate
-from neelc.pattern.cost.spark_work import is_skewed
-from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
-from neelc.pattern.plan.columns import network_unit, unit_of
+from neelc.pattern.plan.counting.plan import AggregatePlan
+from neelc.pattern.plan.join_plan import JoinPlan
+from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.pattern.plan.window_plan import WindowPlan
 from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import identifier, spark_type
-from neelc.source import Span
 
-MOST_ROWS = 1e10
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a script is compiled. `strategy` None is the cheapest that can execute a query.
-
-    Without `push_in`, conditions are judged on complete parts; without `shortcuts`, no event is dropped
-    because of values that others do not have. Both are there to be measured. `chunks` says whether time is
-    cut into chunks where there is a key; None: where statistics tell that few keys have most of the events.
-
-    A result that is expected to have more than `most_rows` is refused, if that rests on statistics that
-    somebody gave. One task may find `most_matches`, by default as many as the runtime allows.
-    """
-
-    strategy: str | None = None
-    push_in: bool = True
-    shortcuts: bool = True
-    chunks: bool | None = None
-    most_rows: float = MOST_ROWS
-    most_matches: int | None = None
+QueryPlan = StrategyPlan | NetworkPlan
 
 
 @dataclass(frozen=True)
 class CompiledScript:
-    """A script as relations, and as source. `strategies` has the strategy of each query that is executed,
-    `prices` what was considered for it."""
+    """A script as relations, and as source. `strategies` has the strategy of each query that is executed."""
 
     relations: Relations
     title: str
     columns: tuple[Column, ...]
     strategies: tuple[tuple[str, str], ...]
-    choices: tuple[FormChoice, ...] = field(default=(), repr=False)
-    prices: tuple[tuple[StrategyPrice, ...], ...] = ()
     aggregates: Mapping[str, Function] = field(default_factory=dict, repr=False)
     """The functions of users that `query` is given."""
 
@@ -83,68 +58,45 @@ class CompiledScript:
         return sql_text(self.relations)
 
 
-def compile_script(
-    program: Program,
-    positions: Sequence[int],
-    options: Options | None = None,
-    statistics: Statistics | None = None,
-) -> CompiledScript:
-    """Source for the last of the queries at `positions`, and for all queries that it reads."""
-    wanted = positions[-1]
-    compiling = _Compiling(program, options or Options(), statistics or Statistics())
-    for query in _needed(program, wanted):
-        compiling.add(query, is_last=query is program.queries[wanted])
-    last = program.queries[wanted].query
-    relations = Relations(tuple(compiling.lets))
+def write_script(queries: Sequence[tuple[NamedQuery, QueryPlan]]) -> CompiledScript:
+    """Source for the last of the queries, which reads those before it, as the plan of each says."""
+    writer = _ScriptWriter()
+    for named, plan in queries:
+        writer.add(named.name, plan, is_last=named is queries[-1][0])
+    last = queries[-1][0].query
+    relations = Relations(tuple(writer.lets))
     return CompiledScript(
         relations,
         last.title if isinstance(last, Match) else str(last),
         last.columns,
-        tuple(compiling.strategies),
-        tuple(compiling.choices),
-        tuple(compiling.prices),
+        tuple((named.name or "", _strategy(plan)) for named, plan in queries),
         {
             name: function
-            for name, function in _functions(program)
+            for name, function in _functions(named for named, _ in queries)
             if name in (*relations.functions, *relations.agents)
         },
     )
 
 
-def _functions(program: Program) -> Iterator[tuple[str, Function]]:
+def _strategy(plan: QueryPlan) -> str:
+    return plan.strategy if isinstance(plan, StrategyPlan) else "algebra"
+
+
+def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
     """The functions of users that the queries call, by name."""
-    for match in (query.match for query in program.pattern_queries):
-        for root in (match.pattern, *(output.expression for output in match.outputs)):
-            for node in walk(root):
-                if isinstance(node, Aggregate) and node.function is not None:
-                    yield node.name, node.function
-    for query in (query.query for query in program.queries):
-        for node in walk(query) if isinstance(query, Algebra) else ():
+    for query in (named.query for named in queries):
+        roots = (query,) if isinstance(query, Algebra) else (query.pattern, *query.outputs)
+        for node in (node for root in roots for node in walk(root)):
             if isinstance(node, Agent | Aggregate) and node.function is not None:
                 yield node.name, node.function
 
 
-def _needed(program: Program, wanted: int) -> list[NamedQuery]:
-    """The query and those that it reads, in the order of the script."""
-    names: set[str | None] = set()
-    found = []
-    for position in range(wanted, -1, -1):
-        query = program.queries[position]
-        if position == wanted or query.name in names:
-            found.append(query)
-            names |= {stream.query for stream in query.query.streams if stream.query}
-    return found[::-1]
-
-
 @dataclass
-class _Compiling:
-    program: Program
-    options: Options
-    statistics: Statistics
+class _ScriptWriter:
+    """The relations of one query after the other. Of streams and of earlier queries there are the names of
+    their relations; of earlier queries, the unit and the clock of their times."""
+
     lets: list[Let] = field(default_factory=list)
-    strategies: list[tuple[str, str]] = field(default_factory=list)
-    choices: list[FormChoice] = field(default_factory=list)
-    prices: list[tuple[StrategyPrice, ...]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     clocks: dict[str, Clock] = field(default_factory=dict)
@@ -161,61 +113,20 @@ class _Compiling:
         }
     )
 
-    def add(self, named: NamedQuery, is_last: bool) -> None:
+    def add(self, query: str | None, plan: QueryPlan, is_last: bool) -> None:
         """Add the relations of one query."""
-        if isinstance(named.query, Algebra):
-            self._add_network(named, named.query, is_last)
-            return
-        choice = choose(named.match, self.statistics, compare=False, is_stream=not is_last)
-        query = choice.chosen.form.rewriting.query
-        self.lets += self._reads(query)
-        unit = unit_of(query, self.units)
-        name = free("result" if is_last else variable_name(named.name or "matches"), self.taken)
+        self.lets += self._reads(plan.query.streams)
+        unnamed = "matches" if isinstance(plan, StrategyPlan) else "events"
+        name = free("result" if is_last else variable_name(query or unnamed), self.taken)
         sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-        chosen, push_in = choice.chosen, self.options.push_in
-        taken = tuple(one.shortcut for one in chosen.shortcuts if one.taken and self.options.shortcuts)
-        refuse_too_many(chosen.estimate, self.options.most_rows, query.pattern.span)
-        chunks = self.options.chunks
-        chunked = is_skewed(query, chosen.keys, self.statistics) if chunks is None else chunks
-        most = self.options.most_matches
-        task = PlanningTask(
-            query, chosen.keys, unit, sources, name, not is_last, named.match, push_in, taken, chunked, most
-        )
-        if self.options.strategy is None:
-            found = cheapest(task, chosen.estimate, self.taken)
-        else:
-            found = planned(task, self.options.strategy, self.taken)
-        self.lets += found.lets
-        self.strategies.append((named.name or "", found.strategy))
-        self.prices.append(found.prices)
-        self.choices.append(choice)
-        if named.name is not None:
-            self.names[named.name] = name
-            self.units[named.name] = unit
-            self.clocks[named.name] = query.clock
+        self.lets += _relations(plan, sources, self.taken, name, as_stream=not is_last)
+        if query is not None:
+            self.names[query] = name
+            self.units[query] = plan.unit
+            self.clocks[query] = plan.query.clock
 
-    def _add_network(self, named: NamedQuery, query: Algebra, is_last: bool) -> None:
-        """Add the relations of a SELECT."""
-        if self.options.strategy not in (None, "kernel"):
-            raise UnsupportedQuery(f"SELECT under the strategy {self.options.strategy}", query.span)
-        self.lets += self._reads(query)
-        unit = network_unit(query, self.units)
-        name = free("result" if is_last else variable_name(named.name or "events"), self.taken)
-        options = self.options
-        way = NetworkOptions(self.statistics, bool(options.chunks), options.push_in, options.most_matches)
-        chosen = chosen_network(query.root, self.statistics, is_read=not is_last)
-        root = chosen.root if self.options.push_in else query.root
-        sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-        self.lets += algebra_relations(query, root, unit, sources, self.taken, name, not is_last, way)
-        self.strategies.append((named.name or "", "algebra"))
-        if named.name is not None:
-            self.statistics = self.statistics.holding(named.name, valid_events(root, self.statistics))
-            self.names[named.name] = name
-            self.units[named.name] = unit
-            self.clocks[named.name] = query.clock
-
-    def _reads(self, query: Match | Algebra) -> Iterator[Let]:
-        for stream in query.streams:
+    def _reads(self, streams: Iterable[Stream]) -> Iterator[Let]:
+        for stream in streams:
             if stream.name not in self.names:
                 name = free(variable_name(stream.name), self.taken)
                 self.names[stream.name] = name
@@ -228,6 +139,24 @@ class _Compiling:
                     )
 
 
+def _relations(
+    plan: QueryPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
+) -> Iterable[Let]:
+    """The relations of a query, by the kind of its plan."""
+    if isinstance(plan, NetworkPlan):
+        return algebra_relations(plan, sources, taken, name, as_stream)
+    query = plan.query
+    match plan.plan:
+        case AggregatePlan() as counted:
+            return aggregate_relations(query, counted, sources, taken, name)
+        case JoinPlan() as joined:
+            return join_relations(query, joined, sources, taken, name, as_stream)
+        case WindowPlan() as windows:
+            return window_relations(query, windows, sources, taken, name, as_stream)
+        case searched:
+            return kernel_relations(query, searched, sources, taken, name, as_stream, plan.most_matches)
+
+
 def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:
     """The columns of a stream, with TIMESTAMPs where it has texts."""
     assert stream.timestamp_format is not None
@@ -235,14 +164,6 @@ def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:
         is_text = column.name in stream.texts
         text = by_format(column.name, stream.timestamp_format, stream.name) if is_text else ""
         yield text or identifier(column.name), column.name
-
-
-def refuse_too_many(estimate: Estimate, most: float, span: Span | None) -> None:
-    """Refuse a result that is too large, unless nobody said how many events there are."""
-    streams = [f for f in estimate.facts if f.what.startswith("events") and " of type " not in f.what]
-    guessed = any(fact.origin == "assumed" for fact in streams)
-    if estimate.rows_produced > most and not guessed:
-        raise TooManyRows(f"about {estimate.rows_produced:.2g} rows are expected, more than {most:.2g}", span)
 
 
 def stream_read(stream: Stream) -> Read:

@@ -13,12 +13,9 @@ from dataclasses import field as dataclass_field
 from neelc.engines.spark.relations import Extend, Items, Join, Let, Relation, SelectColumns, Union, Where
 from neelc.engines.spark.results import MatchRelation, results
 from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_role, scans
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, Variable
+from neelc.ir.expressions import Attribute, EventTime, Expr, Variable
 from neelc.ir.program import Match
-from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.join_plan import JoinPlan, alternatives
-from neelc.pattern.plan.steps import PlanStep, names_of_step
+from neelc.pattern.plan.join_plan import JoinCheck, JoinPlan, JoinStep
 from neelc.runtime.program import (
     Absent,
     BetweenGroups,
@@ -30,7 +27,6 @@ from neelc.runtime.program import (
     Take,
     Within,
 )
-from neelc.scalar.operators import is_orderable
 from neelc.scalar.spark.expressions import floor_divided, sql
 from neelc.scalar.spark.trees import alias, field, identifier, spark_type
 from neelc.scalar.type_of import type_of
@@ -253,18 +249,14 @@ def ended(query: Match, joining: JoinBuilder, ways: list[str], name: str, as_str
 def join_relations(
     query: Match, planned: JoinPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
 ) -> list[Let]:
-    """The relations of a query that joins execute; raises `Unsupported`."""
+    """The relations of a query that joins execute."""
     joining = begun(query, planned, sources, taken)
-    ways = [complete(joining, run(joining, None, steps)) for steps in alternatives(planned.plan.steps)]
+    ways = [complete(joining, run(joining, None, steps)) for steps in planned.branches]
     return ended(query, joining, ways, name, as_stream)
 
 
-def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[PlanStep]) -> PartialRelation:
-    first = next((n for n, step in enumerate(steps) if isinstance(step, Take)), 0)
-    for step in (
-        steps if partial is not None else (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
-    ):
-        assert partial is not None or isinstance(step, Take), "a match has an event"
+def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[JoinStep]) -> PartialRelation:
+    for step in steps:
         match step:
             case Take():
                 partial = _take(joining, partial, step)
@@ -275,9 +267,7 @@ def run(joining: JoinBuilder, partial: PartialRelation | None, steps: Sequence[P
                 partial = replace(
                     partial, name=joining.let("judged", Where(partial.name, text), f"WHERE {condition}")
                 )
-            case Present(part=""):
-                continue  # it only drops early what a join drops as well
-            case Absent() | Present() if partial is not None:
+            case JoinCheck() if partial is not None:
                 partial = _check(joining, partial, step)
     assert partial is not None, "a match has an event"
     return partial
@@ -355,30 +345,19 @@ def _join(joining: JoinBuilder, partial: PartialRelation, step: Take[Expr], kind
     naming = joining.naming(partial, "m", step.variable)
     if anchored:
         on.append(f"{_bucket(joining, naming.start(partial.variables[0]))} = e.bucket")
-    if not on and not any(_is_equality(condition) for condition in step.where):
-        raise UnsupportedQuery("a join of events that nothing but time relates, without WITHIN")
     on += conditions(step, naming)
     events = _events_of(joining, step.variable, step.role, anchored)
     return Join((partial.name, "m"), (events, "e"), " AND ".join(on), kind)
 
 
-def _is_equality(condition: Expr) -> bool:
-    return isinstance(condition, Binary) and condition.op == "=" and len(names_in(condition)) > 1
-
-
-def _check(
-    joining: JoinBuilder, partial: PartialRelation, step: Absent[Expr] | Present[Expr]
-) -> PartialRelation:
+def _check(joining: JoinBuilder, partial: PartialRelation, checked: JoinCheck) -> PartialRelation:
     """Keep the partial matches for which there is, or is not, what the check looks for."""
+    step = checked.check
     kind = "LEFT ANTI" if isinstance(step, Absent) else "LEFT SEMI"
-    ways = alternatives(step.steps)
-    if len(ways) == 1 and len(ways[0]) == 1 and isinstance(ways[0][0], Take):
-        name = joining.let("checked", _join(joining, partial, ways[0][0], kind), _what(step))
+    if checked.single is not None:
+        name = joining.let("checked", _join(joining, partial, checked.single, kind), _what(step))
         return replace(partial, name=name)
-    if any(not is_orderable(column.type) for column in joining.planned.columns):
-        raise UnsupportedQuery("a check with several events, where events have maps,")
-    inner = {name for way in ways for name in names_of_step(Present(way))}
-    outer = tuple(name for name in partial.variables if name in inner) or partial.variables[:1]
+    outer = tuple(name for name in partial.variables if name in checked.names) or partial.variables[:1]
     fields = {name: joining.planned.fields(name) for name in outer}
     asked: Items = (
         *joining.key_items(),
@@ -388,7 +367,7 @@ def _check(
         "asked", SelectColumns(partial.name, asked, distinct=True), f"What {step.part} is asked of."
     )
     hits = []
-    for way in ways:
+    for way in checked.ways:
         found = run(joining, PartialRelation(question, outer), way)
         hits.append(
             joining.let(

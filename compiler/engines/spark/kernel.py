@@ -21,10 +21,11 @@ from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_ro
 from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, STRING
-from neelc.pattern.plan.columns import LONGEST, NUMBER
+from neelc.pattern.plan.columns import NUMBER
 from neelc.pattern.plan.counting.plan import AggregatePlan, TalliedAggregate, sentence
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, RoleCut
 from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.pattern.plan.strategies import WINDOWS
 from neelc.runtime.failures import too_large_to_sum, too_many_to_count
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, SUM
 from neelc.runtime.program import CHUNK as CHUNK_NUMBER
@@ -34,10 +35,6 @@ from neelc.scalar.spark.expressions import GRAIN, floor_divided, sort_number, sq
 from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
 from neelc.scalar.type_of import type_of
 
-CHUNK = 8
-"""How many windows make a chunk of time. Events near its ends are read by two chunks: about an eighth, or a
-quarter where a pattern looks back."""
-
 
 def kernel_relations(
     query: Match,
@@ -46,12 +43,13 @@ def kernel_relations(
     taken: set[str],
     name: str,
     as_stream: bool,
-    chunked: bool = False,
     most_matches: int | None = None,
 ) -> Iterator[Let]:
-    """The relations of a query that the kernel executes. Time is cut into chunks if it is `chunked`, or
-    without a key; that requires a window of time."""
-    lets, program = ordered_events(query, planned, sources, taken, chunked)
+    """The relations of a query that the kernel executes."""
+    if isinstance(planned.program, ImpreciseProgram):
+        yield from _imprecise_relations(query, planned, sources, taken, name, as_stream, most_matches)
+        return
+    lets, program = ordered_events(query, planned, sources, taken)
     yield from lets
     ordered = lets[-1].name
     found = free("matches", taken)
@@ -70,14 +68,11 @@ def kernel_relations(
 
 
 def ordered_events(
-    query: Match, planned: KernelPlan, sources: StreamRelations, taken: set[str], chunked: bool = False
+    query: Match, planned: KernelPlan, sources: StreamRelations, taken: set[str]
 ) -> tuple[list[Let], PatternProgram]:
     """The relations up to the events that a kernel reads, and the program that reads them in this order."""
     program = planned.program
-    if (chunked or not program.keys) and program.reach is not None:
-        chunk = min(CHUNK * max(1, program.reach), LONGEST)
-        program = replace(program, keys=(*program.keys, "chunk"), chunk=chunk)
-    elif program.keys and (program.reach is None or program.reach >= GRAIN):
+    if program.chunk is None and program.keys and (program.reach is None or program.reach >= GRAIN):
         program = replace(program, grain=GRAIN)
     wanted = ScanRequest(
         query,
@@ -192,16 +187,11 @@ WHOLE = "DECIMAL(38, 0)"
 
 
 def aggregate_relations(
-    query: Match,
-    found: AggregatePlan,
-    sources: StreamRelations,
-    taken: set[str],
-    name: str,
-    chunked: bool = False,
+    query: Match, found: AggregatePlan, sources: StreamRelations, taken: set[str], name: str
 ) -> Iterator[Let]:
     """The relations of a query whose matches are counted."""
     planned = found.planned
-    lets, program = ordered_events(query, planned, sources, taken, chunked)
+    lets, program = ordered_events(query, planned, sources, taken)
     yield from lets
     parts = free("parts", taken)
     comment = f"Of {planned.text}, {sentence(program)}"
@@ -291,19 +281,17 @@ def _columns(one: TalliedAggregate) -> Iterator[str]:
 # Events with imprecise times: sorted by the earliest of them, and one program that weighs what it finds.
 
 
-def imprecise_relations(
+def _imprecise_relations(
     query: Match,
     planned: KernelPlan,
     sources: StreamRelations,
     taken: set[str],
     name: str,
     as_stream: bool,
-    chunked: bool = False,
-    most_matches: int | None = None,
+    most_matches: int | None,
 ) -> Iterator[Let]:
-    """The relations of a query over imprecise times. Time is cut into chunks if it is `chunked`, or without a
-    key; that requires a window."""
-    lets, program = _ordered(query, planned, sources, taken, chunked)
+    """The relations of a query over imprecise times."""
+    lets, program = _ordered(query, planned, sources, taken)
     yield from lets
     found = free("matches", taken)
     schema = f"{kernel_schema(planned)}, confidence DOUBLE"
@@ -323,17 +311,16 @@ def imprecise_relations(
 
 
 def _ordered(
-    query: Match, planned: KernelPlan, sources: StreamRelations, taken: set[str], chunked: bool
+    query: Match, planned: KernelPlan, sources: StreamRelations, taken: set[str]
 ) -> tuple[list[Let], ImpreciseProgram]:
     """The relations up to the events that the kernel reads, and the program that reads them in this order."""
     program = planned.program
     assert isinstance(program, ImpreciseProgram)
     roles, unit = planned.plan.roles, planned.plan.unit
-    is_cut = (chunked or not program.keys) and program.reach is not None
+    is_cut = program.is_cut
     wanted = ScanRequest(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
     lets = list(scans(wanted, sources, taken))
     if is_cut:
-        program = replace(program, keys=(*program.keys, CHUNK_WIDTH, CHUNK_NUMBER))
         lets += _imprecise_chunks(program, wanted, lets[-1].name, taken)
     keys = tuple(map(identifier, program.keys))
     together = "The events of a key" if keys else "All events"
@@ -350,7 +337,7 @@ def _imprecise_chunks(
     event is in more than a few."""
     assert program.reach is not None
     widest = free("widest", taken)
-    width = f"greatest({CHUNK * max(1, program.reach)}L, max(`end` - start))"
+    width = f"greatest({WINDOWS * max(1, program.reach)}L, max(`end` - start))"
     yield Let(
         widest,
         AggregateRows(events, (), (("max(`end` - start)", "span"), (width, CHUNK_WIDTH))),

@@ -43,10 +43,10 @@ from neelc.ir.expressions import Field as FieldReference
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, transform, walk
 from neelc.ir.program import Clock, Match
-from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, Array, DataType, Decimal, Map, Struct
+from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, DataType, Decimal, Struct
 from neelc.pattern.plan import lists as list_names
-from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import START, closures_of
+from neelc.pattern.plan.results import NARROW
 from neelc.runtime.program import EventName
 from neelc.runtime.reference.question import condition
 from neelc.runtime.reference.results import is_over_matches
@@ -164,8 +164,6 @@ class MatchLayout:
         for part in type.fields:
             if bodies is None:
                 text = self.value(Attribute(reference, part.name, part.type), current)
-            elif isinstance(part.type, Array):
-                raise UnsupportedQuery("a closure inside a closure")
             else:
                 found = [name for name in bodies if bare(name) == bare(part.name)]
                 # A branch that can never be taken is not in the pattern any more.
@@ -220,10 +218,6 @@ def _near(index: Index) -> Index:
 # No list is long enough for a sum of 64-bit numbers to need more digits.
 _EXACT = Decimal(38, 0)
 _COUNT = Decimal(10, 0)
-# An average of DECIMALs of so many digits is one quotient, exact enough to be rounded.
-_NARROW = 17
-# An average of DECIMALs of more places cannot be rounded in the right place.
-_MOST_PLACES = 18
 
 
 def total(array: str, known: str, type: DataType, result: DataType) -> str:
@@ -313,10 +307,8 @@ def _quotient(type: Decimal, result: Decimal) -> str:
     then it is put together from the whole number and the rest. Of the whole number, the first of 38 digits is
     missing: there is NULL."""
     count = f"CAST(acc.n AS {spark_type(_COUNT)})"
-    if type.precision <= _NARROW:
+    if type.precision <= NARROW:
         return f"CAST(acc.s / {count} AS {spark_type(result)})"
-    if type.scale > _MOST_PLACES:
-        raise UnsupportedQuery(f"the average of a list of DECIMALs with more than {_MOST_PLACES} places")
     rest = f"acc.s % {count}"
     whole = f"try_cast(try_divide(acc.s - {rest}, {count}) AS {spark_type(Decimal(37 - result.scale, 0))})"
     part = f"CAST({rest} / {count} AS {spark_type(Decimal(result.scale + 1, result.scale))})"
@@ -362,8 +354,6 @@ def over_list(name: str, values: ListValues, result: DataType, distinct: bool = 
 
 
 def _distinct(values: ListValues) -> ListValues:
-    if any(isinstance(part, Map) for part in walk(values.type)):
-        raise UnsupportedQuery("DISTINCT values of a list that hold a MAP")
     return ListValues(f"array_distinct({values.text})", values.type, values.holds_null, values.may_be_null)
 
 
@@ -560,10 +550,7 @@ class _Writer:
             case WholeEvent(event, type):
                 return self.layout.whole(event, type, self.current)
             case Aggregate(function=function) if function is not None:
-                found = self.properties(node)
-                if found is None:
-                    raise UnsupportedQuery(f"`{node}` in a condition that is judged on complete matches")
-                return found
+                return self.properties(node)
             case Aggregate(name, Expr() as argument, type, distinct) if is_many(argument):
                 return over_list(name, self.values(name, argument, distinct), type, distinct)
         return self.properties(node)
@@ -590,8 +577,7 @@ class _Writer:
         each = next(lists(expression))
         name = self.fresh("x")
         one = _of_element(expression, each, LambdaElement(each.base, name))
-        if is_many(one):
-            raise UnsupportedQuery("a closure inside a closure")
+        assert not is_many(one), "the plan refuses a closure inside a closure"
         inside = replace(self, taken=self.taken | {name})
         return f"transform({self.layout.event(each, self.current)}, {name} -> {inside.text(one)})"
 

@@ -13,7 +13,6 @@ from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, InList, Lit
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.program import Clock, Column, Match, Member, Stream
 from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
-from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn
 from neelc.pattern.plan.kernel_plan import KeyColumn
 from neelc.pattern.plan.lists import renamed
@@ -23,8 +22,6 @@ from neelc.runtime.program import EventName
 from neelc.scalar.spark.expressions import as_number, as_time, sql, with_room
 from neelc.scalar.spark.trees import identifier, literal, spark_type
 from neelc.scalar.type_of import DATETIMES
-
-MOST_ROLES = 62
 
 MOST_BEGINNINGS = 8
 """In how many ways types may begin, to be asked for."""
@@ -73,8 +70,6 @@ class StreamRelations:
 
 def scans(wanted: ScanRequest, sources: StreamRelations, taken: set[str]) -> Iterator[Let]:
     """The relations that read all streams; the last of them, `events`, has all events."""
-    if len(wanted.roles) > MOST_ROLES:
-        raise UnsupportedQuery(f"a pattern with more than {MOST_ROLES} kinds of events")
     read = [stream for stream in wanted.query.streams if wanted.everything or _members(wanted, stream)]
     names = []
     for stream in read:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.algebra.plan.aggregates import Pivot, pivot_of
-from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan, without_spans
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.algebra.plan.aggregates import Pivot
+from neelc.algebra.plan.network import ExtendedFilter
+from neelc.algebra.plan.sequential import SequentialPlan, without_spans
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, key_of, named
 from neelc.engines.spark.relations import Extend, Items, Join, Kernel, SelectColumns, Sorted, Where
 from neelc.ir.algebra import PatternMatcher, instant
@@ -67,10 +67,9 @@ def chunks_of(program: SequentialProgram) -> Chunks | None:
 
 
 def emit_pattern_matcher(
-    emitting: RelationBuilder, operator: PatternMatcher, below: EventRelation
+    emitting: RelationBuilder, operator: PatternMatcher, plan: SequentialPlan, below: EventRelation
 ) -> EventRelation:
     """The matches among events, each valid for the instant of its last event."""
-    plan = sequential_plan(operator.clause, emitting.unit)
     writer = _Events(plan, {name: column for (_, name), column in below.columns.items()})
     judged = emitting.let(
         "judged",
@@ -168,17 +167,10 @@ class _Events:
 
 
 def emit_extended_filter(
-    emitting: RelationBuilder,
-    operators: Sequence[PatternMatcher],
-    stage: EventRelation,
-    statistics: Statistics,
-) -> EventRelation | None:
-    """The events that can be in a match of one of the matchers, which all read the events of `stage`; None
-    where it does not pay to look for them."""
-    pivot = pivot_of(operators, emitting.unit, statistics)
-    if pivot is None:
-        return None
-    operator, count = operators[0], len(operators)
+    emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation
+) -> EventRelation:
+    """The events that can be in a match of one of the matchers, which all read the events of `stage`."""
+    pivot, operator, count = planned.pivot, planned.matchers[0], len(planned.matchers)
     own = {name: column for (_, name), column in stage.columns.items()}
     keys = [identifier(own[name]) for name in operator.clause.partition]
     pivots = _pivots(emitting, pivot, stage, keys, own)

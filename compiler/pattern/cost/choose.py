@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log2, prod
 
@@ -23,7 +23,7 @@ from neelc.pattern.cost.ledger import COMPARISON, HOLD, TRY, CostItem, Ledger, e
 from neelc.pattern.cost.region import CostRegion
 from neelc.pattern.cost.selectivity import truth, without_casts
 from neelc.pattern.cost.setting import BindingCount, CostSetting, ShortcutEffect, events, logarithm, room
-from neelc.pattern.rules.driver import QueryForm, forms
+from neelc.pattern.rules.driver import QueryForm
 from neelc.pattern.rules.rule import RuleStep as RuleStep
 
 # Why a form was chosen: one plain sentence.
@@ -511,13 +511,16 @@ class FormChoice:
     baselines: tuple[Baseline, ...] = ()
 
 
-def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream: bool = False) -> FormChoice:
+def choose(
+    query: Match, forms: Sequence[QueryForm], statistics: Statistics, compare: bool = True
+) -> FormChoice:
     """Prices every form of a query and takes the one with the least work; of equals, the first. With
-    `compare` also the baselines, which only a reader of the explanation needs. `is_stream` says that other
-    queries read it as a stream.
+    `compare` also the baselines, which only a reader of the explanation needs.
 
+    >>> from neelc.pattern.rules.driver import forms
     >>> from neelc.pattern.rules.examples import query
-    >>> found = choose(query("SEQ(A a, SEQ(B b, C c)) WHERE [id] WITHIN 1 MINUTE"), Statistics())
+    >>> match = query("SEQ(A a, SEQ(B b, C c)) WHERE [id] WITHIN 1 MINUTE")
+    >>> found = choose(match, forms(match), Statistics())
     >>> print(found.chosen.form.rewriting.query.pattern)
     SEQ(A a, B b, C c WHERE [id])
     >>> found.chosen.form.name, [key.name for key in found.chosen.keys]
@@ -530,7 +533,7 @@ def choose(query: Match, statistics: Statistics, compare: bool = True, is_stream
     """
     alternatives: list[Alternative] = []
     rows: float | None = None
-    for form in forms(query, is_stream):
+    for form in forms:
         alternatives.append(priced(form, statistics, rows))
         # Forms of a query have the same rows; the estimate for the simplest is the least rough.
         rows = alternatives[0].estimate.rows_produced
@@ -572,19 +575,58 @@ def baselines(query: Match, statistics: Statistics, rows: float | None) -> tuple
     )
 
 
-# What each strategy costs for a query, from the estimate that was made for its search.
+# What each strategy costs for a query, from the estimate that was made for its search, and which is taken.
 
 COPIES = 3
 """A join finds events by buckets of one window: each stands in its own bucket and in its neighbours."""
+MANY = 20
+"""So many partial matches for each event, and counting them is quicker than finding them (bench_counting)."""
 
 
 @dataclass(frozen=True)
 class PlanShape:
-    """What matters of a plan: how many events a match and its checks take, each one join but the first; how
-    many window functions there are."""
+    """What matters of a plan: how many joins and how many window functions it has."""
 
-    takes: int
+    joins: int = 0
     functions: int = 0
+
+
+@dataclass(frozen=True)
+class StrategyPrice:
+    """What a strategy is expected to cost; or why it cannot execute the query."""
+
+    strategy: str
+    work: float | None = None
+    refusal: str = ""
+
+
+def priced_strategies(
+    shapes: Mapping[str, PlanShape], estimate: Estimate, is_chain: bool
+) -> tuple[str, dict[str, float]]:
+    """The strategy of the least work, of those that have a plan of this shape, and the works of all.
+
+    A chain of events is what window functions are for. Joins have costs of their own, which few events do not
+    make up for.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> little = estimate(query("SEQ(A a, B b) WHERE a.id = b.id AND a.id = 7 WITHIN 9"), Statistics())
+    >>> shapes = {"kernel": PlanShape(), "window": PlanShape(0, 1), "join": PlanShape(1)}
+    >>> [priced_strategies(shapes, little, is_chain)[0] for is_chain in (False, True)]
+    ['kernel', 'window']
+    """
+    works = {strategy: strategy_work(strategy, estimate, shape) for strategy, shape in shapes.items()}
+
+    def rank(strategy: str) -> tuple[bool, float]:
+        own = LITTLE if strategy == "join" else 0.0
+        return is_chain and strategy != "window", works[strategy] + own
+
+    return min(works, key=rank), works
+
+
+def pays_to_count(query: Match, estimate: Estimate) -> bool:
+    """Whether matches are counted, if they can be. Of lists there are too many to find them one by one."""
+    lists = any(isinstance(part, p.Repeat) for part in p.all_parts(query.pattern))
+    return lists or estimate.partial_matches > MANY * max(1.0, estimate.rows_scanned)
 
 
 def strategy_work(strategy: str, estimate: Estimate, shape: PlanShape) -> float:
@@ -598,11 +640,11 @@ def _kernel(estimate: Estimate, shape: PlanShape) -> float:
 
 def _join(estimate: Estimate, shape: PlanShape) -> float:
     """Each join reads the events again, brings both sides together by key and bucket, and sorts them."""
-    joins = max(1, shape.takes - 1)
-    events = COPIES * estimate.rows_sorted / max(1, shape.takes)
-    partial = estimate.partial_matches / max(1, shape.takes)
+    joins, takes = max(1, shape.joins), shape.joins + 1
+    events = COPIES * estimate.rows_sorted / takes
+    partial = estimate.partial_matches / takes
     return (
-        shape.takes * estimate.rows_scanned * w.SCAN_ROW
+        takes * estimate.rows_scanned * w.SCAN_ROW
         + joins * _brought_together(events + partial, estimate)
         + sum(step.tried for step in estimate.steps) * w.JOIN_PAIR
         + _produced(estimate)

@@ -8,21 +8,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from neelc.ir.expressions import Expr
+from neelc.ir.conditions import names_in
+from neelc.ir.expressions import Binary, Expr
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT
 from neelc.pattern.analysis.keys import Key
+from neelc.pattern.cost.choose import PlanShape
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
 from neelc.pattern.plan.lists import renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
-from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
+from neelc.pattern.plan.steps import Plan, PlanStep, names_of_step, types_of_variables
 from neelc.runtime.program import (
     Absent,
     AnyBound,
     Choose,
     EventName,
+    FilterStep,
     Present,
     Rename,
     Take,
@@ -35,9 +38,24 @@ from neelc.scalar.operators import is_orderable
 
 
 @dataclass(frozen=True)
+class JoinCheck:
+    """A check by a semi join or an anti join with what each of its `ways` finds; or, if it looks for a
+    `single` event, with the events themselves. `names` are the variables that it looks at."""
+
+    check: Absent[Expr] | Present[Expr]
+    ways: tuple[tuple[JoinStep, ...], ...]
+    names: frozenset[EventName] = frozenset()
+    single: Take[Expr] | None = None
+
+
+JoinStep = Take[Expr] | Rename | FilterStep[Expr] | JoinCheck
+"""What joins do with partial matches: the first event of a branch begins them, others are joined to them."""
+
+
+@dataclass(frozen=True)
 class JoinPlan:
     """Steps for joins. `structs` has the column of each variable, `used` the columns of events it needs;
-    `numbered`: equal events must be told apart."""
+    `numbered`: equal events must be told apart. `branches` are the ways through the choices."""
 
     plan: Plan
     columns: tuple[EventColumn, ...]
@@ -45,6 +63,23 @@ class JoinPlan:
     structs: Mapping[EventName, str]
     used: Mapping[EventName, tuple[str, ...]]
     numbered: bool
+    branches: tuple[tuple[JoinStep, ...], ...] = ()
+
+    @property
+    def shape(self) -> PlanShape:
+        """How many joins and window functions there are."""
+        return PlanShape(sum(joins_of(steps) for steps in self.branches), self.numbers)
+
+    @property
+    def numbers(self) -> int:
+        """How many window functions tell the places of events."""
+        return 2 * self.plan.counted + self.numbered
+
+    def lines(self) -> Iterator[str]:
+        """The plan for people, a line for each step."""
+        for number, steps in enumerate(self.branches, 1):
+            yield f"branch {number}" if len(self.branches) > 1 else "steps"
+            yield from (f"  {line}" for line in join_lines(steps))
 
     @property
     def ordered(self) -> tuple[EventColumn, ...]:
@@ -76,8 +111,26 @@ class JoinPlan:
         )
 
 
-def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
-    """The plan of a query for joins; raises `UnsupportedQuery`."""
+def join_plan(query: Match, keys: tuple[Key, ...], unit: str) -> JoinPlan:
+    """The plan of a query for joins; raises `UnsupportedQuery`.
+
+    >>> from neelc.pattern.rules.examples import query
+    >>> found = join_plan(query("SEQ(A a, !B b, C c) WITHIN 9"), (), "MILLISECOND")
+    >>> print(*found.lines(), found.shape, sep="\\n")
+    steps
+      begin with a
+      join c
+      without !B b: join b
+    PlanShape(joins=2, functions=0)
+    """
+    joined = relational_plan(query, keys, unit)
+    refuse_too_many_roles(joined.plan)
+    branches = tuple(joined_steps(steps, joined) for steps in alternatives(joined.plan.steps))
+    return replace(joined, branches=branches)
+
+
+def relational_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
+    """What joins and window functions have in common: the steps and the columns, but no branches yet."""
     plan = match_to_plan(query, keys, unit, contiguous)
     if plan.collapsed:
         raise UnsupportedQuery("RETURN COLLAPSED")
@@ -113,6 +166,92 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool =
 def renamed_to(steps: tuple[PlanStep, ...]) -> Iterator[tuple[EventName, EventName]]:
     """The variables that get another name: they need what that one needs."""
     return ((step.variable, step.new) for step in steps if isinstance(step, Rename))
+
+
+# The steps of a branch, as joins execute them.
+
+
+def joined_steps(steps: Sequence[PlanStep], planned: JoinPlan, begun: bool = False) -> tuple[JoinStep, ...]:
+    """The steps in the order of joins: an event comes first, unless partial matches have `begun`. Raises
+    `UnsupportedQuery`."""
+    first = next((n for n, step in enumerate(steps) if isinstance(step, Take)), 0)
+    if not begun:
+        steps = (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
+        assert steps and isinstance(steps[0], Take), "a match has an event"
+    found: list[JoinStep] = []
+    for step in steps:
+        match step:
+            case Take():
+                if begun or found:
+                    _refuse_cross_join(step, planned)
+                found.append(step)
+            case Present(part=""):
+                continue  # it only drops early what a join drops as well
+            case Absent() | Present():
+                found.append(_check(step, planned))
+            case Rename() | FilterStep():
+                found.append(step)
+    return tuple(found)
+
+
+def _check(step: Absent[Expr] | Present[Expr], planned: JoinPlan) -> JoinCheck:
+    ways = alternatives(step.steps)
+    single = single_take(ways)
+    if single is None and any(not is_orderable(column.type) for column in planned.columns):
+        raise UnsupportedQuery("a check with several events, where events have maps,")
+    names = frozenset(name for way in ways for name in names_of_step(Present(way)))
+    return JoinCheck(step, tuple(joined_steps(way, planned, begun=True) for way in ways), names, single)
+
+
+def single_take(ways: tuple[tuple[PlanStep, ...], ...]) -> Take[Expr] | None:
+    """The one event that a check looks for, if it is one."""
+    if len(ways) != 1 or len(ways[0]) != 1:
+        return None
+    (step,) = ways[0]
+    return step if isinstance(step, Take) else None
+
+
+def _refuse_cross_join(step: Take[Expr], planned: JoinPlan) -> None:
+    related = planned.keys or planned.plan.reach is not None or any(map(_is_equality, step.where))
+    if not related:
+        raise UnsupportedQuery("a join of events that nothing but time relates, without WITHIN")
+
+
+def _is_equality(condition: Expr) -> bool:
+    return isinstance(condition, Binary) and condition.op == "=" and len(names_in(condition)) > 1
+
+
+MOST_ROLES = 62
+"""The roles that an event can play are bits of a number."""
+
+
+def refuse_too_many_roles(plan: Plan) -> None:
+    if len(plan.roles) > MOST_ROLES:
+        raise UnsupportedQuery(f"a pattern with more than {MOST_ROLES} kinds of events")
+
+
+def joins_of(steps: Sequence[JoinStep], begun: bool = False) -> int:
+    """How many joins the steps of a branch are."""
+    takes = sum(isinstance(step, Take) for step in steps) - (not begun)
+    checks = [step for step in steps if isinstance(step, JoinCheck)]
+    inner = (joins_of(way, begun=True) for step in checks if step.single is None for way in step.ways)
+    return takes + len(checks) + sum(inner)
+
+
+def join_lines(steps: Sequence[JoinStep], begun: bool = False) -> Iterator[str]:
+    """A line for each step of a branch."""
+    for number, step in enumerate(steps):
+        match step:
+            case Take(variable):
+                yield f"join {variable}" if number or begun else f"begin with {variable}"
+            case Rename(variable, new):
+                yield f"{variable} as {new}"
+            case FilterStep(condition):
+                yield f"where {condition}"
+            case JoinCheck(check, ways):
+                kind = "without" if isinstance(check, Absent) else "with"
+                texts = (", ".join(join_lines(way, begun=True)) for way in ways)
+                yield f"{kind} {check.part}: {' or '.join(texts)}"
 
 
 # Steps without choices: one list for each way through the branches of ORs and optional parts.

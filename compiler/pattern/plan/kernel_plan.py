@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +14,6 @@ from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
 from neelc.ir.program import Match, Stream
 from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
 from neelc.pattern.analysis.keys import STRICT, Key
-from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.analysis.shortcuts import Shortcut
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
@@ -394,30 +393,31 @@ class KernelPlan:
         return plain_columns(self.columns)
 
 
-Change = Callable[[Plan], Plan]
-
-
 def kernel_plan(
     query: Match,
     keys: tuple[Key, ...],
     unit: str,
-    changed: Change | None = None,
-    nested: bool = False,
     shortcuts: tuple[Shortcut, ...] = (),
     postpones: bool = True,
 ) -> KernelPlan:
-    """The plan of a query for the kernel; raises `UnsupportedQuery`. A baseline is a plan `changed`, or
-    that puts lists together as it comes to them (SASE's cloning of runs) instead of last.
+    """The plan of a query for the kernel; raises `UnsupportedQuery`. Lists are put together last, unless it
+    `postpones` nothing: then as it comes to them (SASE's cloning of runs).
 
     >>> from neelc.pattern.rules.examples import query
     >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
     >>> [column.name for column in found.columns], found.program.outputs[1].fields
     (['x', 'user'], (('user', 'user'),))
     """
-    if changed is not None and query.strategy != ANY_MATCH:
-        raise UnsupportedQuery(query.strategy)
-    plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True)
-    plan = with_earliest(plan, query) if changed is None else changed(plan)
+    plan = with_earliest(match_to_plan(query, keys, unit, postpones=postpones, follows=True), query)
+    found = plan_to_kernel(query, plan, keys, shortcuts)
+    return replace(found, program=replace(found.program, steps=until_negation(found.program.steps)))
+
+
+def plan_to_kernel(
+    query: Match, plan: Plan, keys: tuple[Key, ...], shortcuts: tuple[Shortcut, ...] = ()
+) -> KernelPlan:
+    """The steps of a query as a program, and the columns of events that it reads; raises
+    `UnsupportedQuery`."""
     by_key = plan.counted or (plan.everything and query.strategy != STRICT)
     if by_key and len(keys) < len(query.partition):
         what = "a window of EVENTS" if plan.counted else query.strategy
@@ -426,7 +426,6 @@ def kernel_plan(
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     kernel = plan_to_steps(plan, columns)
-    steps = kernel.steps if changed else until_negation(kernel.steps)
     if plan.collapsed and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
         raise UnsupportedQuery(f"RETURN COLLAPSED with the condition `{conditions}`")
@@ -436,7 +435,7 @@ def kernel_plan(
     outputs = outputs_of(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = PatternProgram(
-        steps,
+        kernel.steps,
         outputs,
         tuple(role.name for role in plan.roles),
         tuple(column.name for column in key_columns),
@@ -449,10 +448,9 @@ def kernel_plan(
         leader=plan.leader,
         unique=plan.unique,
         collapsed=plan.collapsed,
-        nested=nested,
         furthest=furthest_of(query, outputs),
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
-        clock=_clock(query, unit),
+        clock=_clock(query, plan.unit),
     )
     text = str(as_written(query.pattern)) if query.partial is None else query.title
     return KernelPlan(plan, program, tuple(columns.all()), key_columns, kernel.residual, query, text, cuts)

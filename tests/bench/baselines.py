@@ -2,12 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from neelc.algebra.cost.order import written_order
+from neelc.algebra.plan.network import network_plan
+from neelc.engines.spark.compiled import QueryPlan
+from neelc.ir.algebra import Algebra
+from neelc.ir.program import Match, NamedQuery
+from neelc.pattern.analysis.keys import Key, partition_keys
+from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.pattern.cost.choose import FormChoice
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.kernel_plan import KernelPlan, plan_to_kernel
 from neelc.pattern.plan.lists import event_names, renamed
+from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.steps import Plan, PlanStep, Role, names_of_step
+from neelc.pattern.plan.strategies import PlanningContext, in_kernel, planning_task
+from neelc.pipeline import QueryChoice
 from neelc.runtime.program import ALL, Absent, EventName, FilterStep, Present, Rename, Take
+
+Change = Callable[[Plan], Plan]
+
+
+def baseline_plan(
+    query: Match, keys: tuple[Key, ...], unit: str, changed: Change, nested: bool = False
+) -> KernelPlan:
+    """The plan of a query for the kernel, `changed` before it becomes a program; `nested` checks look for all
+    matches of their part."""
+    if query.strategy != ANY_MATCH:
+        raise UnsupportedQuery(query.strategy)
+    found = plan_to_kernel(query, changed(match_to_plan(query, keys, unit, follows=True)), keys)
+    return replace(found, program=replace(found.program, nested=nested))
+
+
+# Planners for `neelc.pipeline`.
+
+
+def plan_nested(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:
+    """The query as it is written, with the kernel, but without any of what makes it fast."""
+    if not isinstance(choice, FormChoice):
+        raise UnsupportedQuery("SELECT under the strategy nested", named.query.span)
+    task = planning_task(choice, context)
+    planned = baseline_plan(task.written, partition_keys(task.written), task.unit, iterative, nested=True)
+    return replace(in_kernel(task, task.written, planned), strategy="nested")
+
+
+def plan_late(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:
+    """Conditions are judged on complete matches; networks are executed as they are written."""
+    if isinstance(choice, FormChoice):
+        task = planning_task(choice, context)
+        return in_kernel(task, task.query, baseline_plan(task.query, task.keys, task.unit, judged_last))
+    query = named.query
+    assert isinstance(query, Algebra)
+    planned = network_plan(query, query.root, context)
+    orders = {one: written_order(one, context.statistics).places for one in planned.orders}
+    return replace(planned, orders=orders, filters={})
 
 
 def iterative(plan: Plan) -> Plan:

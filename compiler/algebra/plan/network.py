@@ -1,0 +1,96 @@
+"""How a SELECT is executed: its network, the order of its joins, and what its kernels run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from neelc.algebra.cost.order import join_order
+from neelc.algebra.plan.aggregates import AggregatorPlan, Pivot, aggregator_plan, pivot_of
+from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternMatcher, inputs_of
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.columns import network_unit
+from neelc.pattern.plan.strategies import PlanningContext
+
+
+@dataclass(frozen=True)
+class ExtendedFilter:
+    """What is read by these matchers, which may be several: events near a pivot."""
+
+    matchers: tuple[PatternMatcher, ...]
+    pivot: Pivot
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """A network, with what was decided for its operators: the places of a correlator's inputs in the order in
+    which they are joined, and the programs of aggregators and matchers. `chunked`: groups are cut into chunks
+    of time; `most_matches` is what one task may find."""
+
+    query: Algebra
+    root: Operator
+    unit: str
+    orders: Mapping[Correlator, tuple[int, ...]]
+    aggregators: Mapping[Aggregator, AggregatorPlan]
+    matchers: Mapping[PatternMatcher, SequentialPlan]
+    filters: Mapping[PatternMatcher, ExtendedFilter]
+    chunked: bool = False
+    most_matches: int | None = None
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.root), *self._decisions()])
+
+    def _decisions(self) -> Iterator[str]:
+        yield f"times in {self.unit.lower()}s"
+        for places in self.orders.values():
+            yield f"inputs joined in the order {', '.join(str(place + 1) for place in places)}"
+        for one in dict.fromkeys(self.filters.values()):
+            yield f"events near one that emits {one.pivot.symbol}"
+
+
+def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> NetworkPlan:
+    """The plan of a SELECT, of which `root` is what was chosen. Raises `UnsupportedQuery`."""
+    options, statistics = context.options, context.statistics
+    if options.strategy not in (None, "kernel"):
+        raise UnsupportedQuery(f"SELECT under the strategy {options.strategy}", query.span)
+    unit = network_unit(query, context.units)
+    operators = tuple(_inputs_first(root))
+    matchers = [one for one in operators if isinstance(one, PatternMatcher)]
+    planned = {one: sequential_plan(one.clause, unit) for one in matchers}
+    return NetworkPlan(
+        query,
+        root,
+        unit,
+        {one: join_order(one, statistics).places for one in operators if isinstance(one, Correlator)},
+        {one: aggregator_plan(one) for one in operators if isinstance(one, Aggregator)},
+        planned,
+        {one: found for one in matchers if (found := _filter(one, matchers, unit, statistics)) is not None},
+        bool(options.chunks),
+        options.most_matches,
+    )
+
+
+def _inputs_first(operator: Operator) -> Iterator[Operator]:
+    for one in inputs_of(operator):
+        yield from _inputs_first(one)
+    yield operator
+
+
+def _filter(
+    matcher: PatternMatcher, matchers: list[PatternMatcher], unit: str, statistics: Statistics
+) -> ExtendedFilter | None:
+    """What a matcher reads few events by, if that pays. Matchers over the same events share one, if they
+    can."""
+    alike = tuple(one for one in matchers if _reads(one) == _reads(matcher))
+    for several in (alike, (matcher,)) if len(alike) > 1 else ((matcher,),):
+        pivot = pivot_of(several, unit, statistics)
+        if pivot is not None:
+            return ExtendedFilter(several, pivot)
+    return None
+
+
+def _reads(matcher: PatternMatcher) -> tuple[Operator, tuple[str, ...]]:
+    """What the extended filter of a matcher depends on, besides its symbols."""
+    return matcher.input, matcher.clause.partition

@@ -1,0 +1,215 @@
+"""The only driver: it calls the stages in order, and nothing else does.
+
+    text -parse-> script -bind-> program -rewrite-> forms -choose-> form -plan-> plan -write-> source
+
+A stage is a function from values to values, and calls no later one. Queries of a program go through rewrite,
+choose and plan one after the other, since what one is expected to find is a statistic for those that read it;
+then all plans are written together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from neelc import syntax
+from neelc.algebra.cost.network import chosen_network
+from neelc.algebra.cost.sizes import valid_events
+from neelc.algebra.plan.network import network_plan
+from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
+from neelc.arguments import Options, UserAgent, UserAggregate
+from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, complete
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.spark.compiled import CompiledScript, QueryPlan, write_script
+from neelc.errors import Diagnostic, NeelError
+from neelc.ir.algebra import Algebra
+from neelc.ir.program import Match, NamedQuery, Program
+from neelc.ir.script import Script
+from neelc.pattern.cost.choose import FormChoice, choose
+from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
+from neelc.pattern.plan.strategies import (
+    PlanningContext,
+    planned_match,
+    planning_task,
+    refuse_too_many_rows,
+)
+from neelc.pattern.rules.driver import forms
+from neelc.program import bind as bind_script
+from neelc.source import Source, Span
+
+# Text to program.
+
+
+def parse(source: Source) -> Script:
+    """The statements of a text; what cannot be read is an `UnreadStatement`, of which `bind` reports."""
+    return syntax.read(source)
+
+
+def bind(
+    script: Script,
+    source: Source,
+    given: Sequence[GivenStream],
+    directory: Path,
+    arguments: Mapping[str, object] | None = None,
+    aggregates: Mapping[str, UserAggregate] | None = None,
+    agents: Mapping[str, UserAgent] | None = None,
+    guesses: Sequence[GuessedTypes] = GUESSES[:1],
+) -> tuple[Inputs, Program]:
+    """The program of a script over the streams that are given and those that it declares, with paths relative
+    to `directory`. Where data do not tell a type, the first of the `guesses` that fits is taken. Raises
+    `NeelError`."""
+    wrong: list[NeelError] = []
+    for guess in guesses:
+        inputs = complete(script, source, given, directory, guess)
+        try:
+            program = bind_script(inputs.script, source, inputs.streams, arguments, aggregates, agents)
+            return inputs, program
+        except NeelError as error:
+            wrong.append(error)
+            if not inputs.is_guessed:
+                break
+    raise min(wrong, key=lambda error: len(error.diagnostics))
+
+
+# Program to plans.
+
+QueryChoice = FormChoice | OptimisedNetwork
+
+
+@dataclass(frozen=True)
+class PlannedQuery:
+    """A query of a program: what was chosen for it, by the statistics that hold for it, and its plan; or why
+    there is none."""
+
+    named: NamedQuery
+    statistics: Statistics
+    choice: QueryChoice
+    plan: QueryPlan | UnsupportedQuery
+
+
+Planner = Callable[[NamedQuery, QueryChoice, PlanningContext], QueryPlan]
+
+
+def plan_queries(
+    queries: Sequence[NamedQuery],
+    is_read: Callable[[NamedQuery], bool],
+    options: Options,
+    statistics: Statistics,
+    compare: bool = False,
+    planner: Planner | None = None,
+) -> Iterator[PlannedQuery]:
+    """Rewrite, choose and plan queries, each of which may read those before it. With `compare`, choices are
+    compared with the baselines of the papers; a `planner` of one's own takes the place of `plan_query`."""
+    units: dict[str, str] = {}
+    for named in queries:
+        context = PlanningContext(options, statistics, dict(units), is_read(named))
+        choice = choose_form(named.query, context, compare)
+        try:
+            plan = (planner or plan_query)(named, choice, context)
+        except UnsupportedQuery as refusal:
+            yield PlannedQuery(named, statistics, choice, refusal)
+        else:
+            yield PlannedQuery(named, statistics, choice, plan)
+            units |= {} if named.name is None else {named.name: plan.unit}
+        if named.name is not None:
+            statistics = _with_result(named.name, choice, statistics)
+
+
+def choose_form(query: Match | Algebra, context: PlanningContext, compare: bool = False) -> QueryChoice:
+    """Rewrite and choose."""
+    if isinstance(query, Match):
+        return choose(query, forms(query, context.is_read), context.statistics, compare)
+    return chosen_network(rewritten_network(query.root, context.is_read), context.statistics)
+
+
+def plan_query(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:
+    """The plan of what was chosen; raises `UnsupportedQuery`."""
+    if isinstance(choice, FormChoice):
+        return planned_match(planning_task(choice, context), context.options.strategy)
+    assert isinstance(named.query, Algebra), "a network is that of a SELECT"
+    return network_plan(named.query, choice.root, context)
+
+
+def _with_result(name: str, choice: QueryChoice, statistics: Statistics) -> Statistics:
+    """With what a query is expected to find, for those that read it."""
+    if isinstance(choice, FormChoice):
+        return statistics.supposing(name, choice.chosen.estimate.rows_produced)
+    return statistics.holding(name, valid_events(choice.root, statistics))
+
+
+# Plans to source.
+
+
+def compile_program(
+    program: Program,
+    position: int = -1,
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+    planner: Planner | None = None,
+) -> CompiledScript:
+    """Source for the query at a position, and for all queries that it reads; raises `UnsupportedQuery`."""
+    options = options or Options()
+    queries = _needed(program, position % len(program.queries))
+    plans: list[tuple[NamedQuery, QueryPlan]] = []
+    for one in plan_queries(
+        queries, lambda named: named is not queries[-1], options, statistics or Statistics(), planner=planner
+    ):
+        if isinstance(one.choice, FormChoice):
+            refuse_too_many_rows(one.choice, options.most_rows)
+        if isinstance(one.plan, UnsupportedQuery):
+            raise one.plan
+        plans.append((one.named, one.plan))
+    return write_script(plans)
+
+
+def _needed(program: Program, position: int) -> list[NamedQuery]:
+    """The query and those that it reads, in the order of the script."""
+    names: set[str | None] = set()
+    found = []
+    for place in range(position, -1, -1):
+        query = program.queries[place]
+        if place == position or query.name in names:
+            found.append(query)
+            names |= {stream.query for stream in query.query.streams if stream.query}
+    return found[::-1]
+
+
+def compile_query(
+    program: Program,
+    position: int,
+    source: Source,
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+    hint: str | None = None,
+) -> CompiledScript:
+    """As `compile_program`, but raises `NeelError`; `hint` is a way out where Spark cannot run the query."""
+    if options is not None and options.strategy:
+        hint = "leave the strategy to neelc: another one might be able to"
+    with _reported("not supported on Spark yet", program, position, source, hint):
+        return compile_program(program, position, options, statistics)
+
+
+def write_sql(compiled: CompiledScript, program: Program, position: int, source: Source) -> str:
+    """A query as one statement of Spark SQL; raises `NeelError` if its plan is not relational."""
+    hint = "the strategy join is relational, where it can be used"
+    with _reported("not possible", program, position, source, hint):
+        return compiled.sql()
+
+
+@contextmanager
+def _reported(
+    message: str, program: Program, position: int, source: Source, hint: str | None
+) -> Iterator[None]:
+    """What is not supported of a query, as a `NeelError` that points into its text."""
+    try:
+        yield
+    except UnsupportedQuery as error:
+        query = program.queries[position].query
+        own = query.pattern.span if isinstance(query, Match) else query.span
+        span = error.span or own or Span(0, 1)
+        is_limit = isinstance(error, TooManyRows)
+        text = error.what if is_limit else f"{message}: {error.what}"
+        hint = error.hint if is_limit else error.hint or hint
+        raise NeelError([Diagnostic(error.code, text, span, hint)], source) from None
