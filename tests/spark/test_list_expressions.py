@@ -14,6 +14,7 @@ from neelc.ir.expressions import Expr
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.results import refuse_results
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.reference.question import condition, conjuncts, holds
@@ -223,11 +224,11 @@ def test_without_return_there_is_everything(asked: Any) -> None:
 def test_what_is_refused(text: str, why: str) -> None:
     query = returning([text])
     with pytest.raises(UnsupportedQuery, match=why):
-        matches(query).sql(query.outputs[0].expression)
+        refuse_results(query, [query.outputs[0].expression])
 
 
 @pytest.mark.parametrize("item", ["k[]", "sum(k[].c[].i)", "k[].c[].s"])
 def test_a_closure_inside_a_closure_is_refused(item: str) -> None:
     query = match(f"PATTERN SEQ(A a, SEQ(B b, C+ c[])+ k[]) RETURN {item}", HEAD)
     with pytest.raises(UnsupportedQuery, match="a closure inside a closure"):
-        matches(query).sql(query.outputs[0].expression)
+        refuse_results(query, [query.outputs[0].expression])
