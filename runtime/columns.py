@@ -157,8 +157,17 @@ class Columns:
         >>> Columns(keys, pa.schema([])).key_text(PatternProgram((), (), (), keys=("room", "ward")), 0)
         {'room': '4b', 'ward': None}
         """
-        values = {key: self.arrays[key][row].as_py() for key in program.keys if key not in CHUNKS}
-        return {key: None if value is None else str(value)[:200] for key, value in values.items()}
+        return key_text([key for key in program.keys if key not in CHUNKS], self.arrays, row)
+
+
+def key_text(keys: Sequence[str], columns: Mapping[str, pa.Array], row: int) -> dict[str, str | None]:
+    """The key of a row, for messages.
+
+    >>> key_text(["room"], {"room": pa.array(["4b", None]), "x": pa.array([1, 2])}, 1)
+    {'room': None}
+    """
+    values = {key: columns[key][row].as_py() for key in keys}
+    return {key: None if value is None else str(value)[:200] for key, value in values.items()}
 
 
 @lru_cache(maxsize=16)

@@ -47,6 +47,17 @@ class FailureDetails:
     clock: str | None = None
 
 
+@dataclass(frozen=True)
+class FailureContext:
+    """What is known of every failure of a program: its text, its window and clock, and what its kernel holds
+    in memory."""
+
+    part: str | None = None
+    window: int | None = None
+    clock: str | None = None
+    held: str = "the rows of a window"
+
+
 class KernelFailure(RuntimeError):
     """A kernel gave up.
 

@@ -9,14 +9,24 @@ and the times of one do not fall.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.columns import Bools, Columns, Ints
+from neelc.runtime.columns import FIRST_TIME, Bools, Columns, Ints
 from neelc.runtime.failures import UNSORTED, FailureDetails, KernelFailure
 from neelc.runtime.program import PatternProgram
+
+
+@dataclass(frozen=True)
+class SectionProgress:
+    """How far the section has been searched that the first of the waiting rows is of: whatever belongs to a
+    time before `low` is done."""
+
+    low: int = FIRST_TIME
+
 
 # Rows put in order that were sorted by one number: some bits of their keys' hash, then time in ticks.
 #

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 import bridging
 import numpy as np
@@ -13,11 +14,14 @@ import pytest
 from bridging import PAIR, PROGRAMS, ROWS, WIDTH, WINDOWED, Row, chunked, found, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupting import advanced
 
-from neelc.runtime.buffer import Buffer, SearchRows, rest, step
 from neelc.runtime.failures import KernelFailure, parse_failure
-from neelc.runtime.kernels.pattern_kernel import kernel, output_schema
+from neelc.runtime.kernels.gathering import output_schema
+from neelc.runtime.kernels.pattern_kernel import PatternKernel, PatternSearch, kernel
+from neelc.runtime.order import SectionProgress
 from neelc.runtime.program import PatternProgram, VariableOutput
+from neelc.runtime.worker import WorkerLimits, WorkerState, initial_state
 
 # Each of them runs for every program.
 FEW = settings(max_examples=15)
@@ -104,14 +108,29 @@ def _meets(a: Row, b: Row) -> bool:
     return a.number < b.number and one <= other
 
 
-def _walk(
+class SizedKernel(PatternKernel):
+    """Notes how many rows are searched."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> PatternSearch:
+        search = super().search(state, is_last)
+        self.sizes.append(0 if search.rows is None else len(search.rows.columns.start))
+        return search
+
+
+def _states(
     program: PatternProgram, rows: pa.Table, size: int, rows_at_once: int
-) -> Iterator[tuple[Buffer, SearchRows | None]]:
-    state = Buffer()
+) -> Iterator[WorkerState[SectionProgress]]:
+    """The state after each batch."""
+    kernel = SizedKernel(program, WorkerLimits(rows_at_once))
+    kernel.sizes.clear()
+    state = initial_state(kernel)
     for batch in bridging.batches(rows, size):
-        state, run = step(program, rows_at_once, state, batch)
-        yield state, run
-    yield Buffer(), rest(program, state)
+        _, state = advanced(kernel, state, [batch], is_last=False)
+        yield state
+    _, state = advanced(kernel, state, [], is_last=True)
+    yield state
 
 
 @pytest.mark.parametrize("name", WINDOWED)
@@ -119,7 +138,7 @@ def _walk(
 @given(rows=ROWS, size=SIZES, rows_at_once=SIZES)
 def test_the_buffer_holds_a_window(name: str, rows: list[Row], size: int, rows_at_once: int) -> None:
     most = max((sum(_is_near(one, other) for other in rows) for one in rows), default=0)
-    for state, _ in _walk(WINDOWED[name], table(rows), size, rows_at_once):
+    for state in _states(WINDOWED[name], table(rows), size, rows_at_once):
         assert state.rows == sum(part.num_rows for part in state.parts)
         # It is searched again when it has doubled.
         assert state.rows <= max(rows_at_once, 2 * most) + size
@@ -132,7 +151,7 @@ def test_the_buffer_holds_a_window_of_a_section(rows: list[Row], size: int, rows
     most = max(
         (sum(0 <= one.start - other.start <= 2 * WIDTH + grain for other in rows) for one in rows), default=0
     )
-    for state, _ in _walk(replace(PAIR, grain=grain), table(rows, grain=grain), size, rows_at_once):
+    for state in _states(replace(PAIR, grain=grain), table(rows, grain=grain), size, rows_at_once):
         assert state.rows <= max(rows_at_once, 2 * most) + size
 
 
@@ -147,13 +166,13 @@ def _is_near(one: Row, other: Row) -> bool:
     [PAIR, bridging.LOOKS_BACK, bridging.NO_WINDOW, replace(PAIR, grain=2), replace(PAIR, grain=1 << 20)],
 )
 def test_a_long_key_is_not_searched_again_and_again(program: PatternProgram, size: int) -> None:
-    searched = [len(run.columns.start) for _, run in _walk(program, table(LONG), size, 1) if run is not None]
-    assert sum(searched) <= 3 * len(LONG)
+    assert not list(_states(program, table(LONG), size, 1))[-1].rows
+    assert len(LONG) <= sum(SizedKernel.sizes) <= 3 * len(LONG)
 
 
 def test_a_short_key_leaves_at_once() -> None:
     rows = [Row(None, place, place, 1) for place in range(50)]
-    for state, _ in _walk(bridging.NO_WINDOW, table(rows), 1, 10):
+    for state in _states(bridging.NO_WINDOW, table(rows), 1, 10):
         assert state.rows <= 10
 
 

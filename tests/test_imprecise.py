@@ -18,16 +18,18 @@ from in_imprecise import weighed
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.imprecise import imprecise_plan, query
 from neelc.pattern.rules import examples
-from neelc.runtime.buffer import Buffer
 from neelc.runtime.columns import names
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.kernels.confidence import confidence as weighing
 from neelc.runtime.kernels.confidence import kernel as imprecise
+from neelc.runtime.kernels.pattern_kernel import SearchRows
+from neelc.runtime.order import SectionProgress
 from neelc.runtime.program import ImpreciseProgram
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
+from neelc.runtime.worker import NeededRows, WorkerState
 from neelc.tools import cases
 from neelc.tools.cases.run import compare
 
@@ -162,10 +164,13 @@ def kept_rows(text: str, events: str, rows_at_once: int) -> list[int]:
     seen = []
     cut = imprecise._cut
 
-    def counting(program: ImpreciseProgram, buffer: Buffer) -> tuple[Buffer, object]:
-        kept, run = cut(program, buffer)
-        seen.append(kept.rows)
-        return kept, run
+    def counting(
+        program: ImpreciseProgram, state: WorkerState[SectionProgress], is_last: bool
+    ) -> tuple[SearchRows | None, NeededRows[SectionProgress]]:
+        rows, kept = cut(program, state, is_last)
+        if not is_last:
+            seen.append(sum(part.num_rows for part in kept.parts))
+        return rows, kept
 
     with patch.object(imprecise, "_cut", counting):
         chances(text, events, Way(7, rows_at_once, None, None, 0))

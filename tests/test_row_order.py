@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.kernels.rows.kernel import ArrivedRows, SearchProgress, WaitingRows
+from neelc.runtime.kernels.rows.kernel import ArrivedRows, RowPatternSearch, SearchProgress, recognizer
 from neelc.runtime.kernels.rows.program import Machine, RowLocation, RowOrder, RowProgram, ValueOutput
 
 NOTHING = Machine((), (), (), (), (), ())
@@ -50,7 +51,7 @@ Shown = tuple[Cell, Cell, Cell]
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_rows_are_put_in_order(seed: int) -> None:
+def test_rows_are_put_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And are searched once each, be it in pieces, with the row before them in sight."""
     chance = random.Random(seed)
     order = RowOrder("t", chance.choice((1, 4, 1 << 20)), chance.random() < 0.5, chance.random() < 0.5)
@@ -62,15 +63,10 @@ def test_rows_are_put_in_order(seed: int) -> None:
     before = ValueOutput("before", RowLocation(0, shift=-1), "t")
     program = RowProgram(NOTHING, (), ("key",), (before,), order=order)
     size, at_once = chance.randint(1, 20), chance.randint(1, 20)
-    waiting = WaitingRows(program, at_once)
-    shown: list[Shown] = []
-    for batch in in_batches(sorted_by_one_number(rows, order), size):
-        if waiting.add(batch):
-            for arrived in waiting.complete(is_last=False):
-                shown += searched(arrived, chance)
-            shown += waiting.search_open(lambda arrived: searched(arrived, chance))
-    for arrived in waiting.complete(is_last=True):
-        shown += searched(arrived, chance)
+    monkeypatch.setattr(RowPatternSearch, "_searched", lambda self, arrived: searched(arrived, chance))
+    monkeypatch.setattr(RowPatternSearch, "gather", lambda self, piece: iter((piece,)))
+    batches = in_batches(sorted_by_one_number(rows, order), size)
+    shown: list[Any] = list(recognizer(program, at_once)(batches))
     expected = [
         (key, time, before)
         for key, times in wanted(rows, order).items()

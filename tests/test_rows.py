@@ -24,10 +24,11 @@ from neelc.rows.plan.plan import row_plan
 from neelc.runtime.failures import BACKTRACKING, SKIP, KernelFailure
 from neelc.runtime.kernels.rows import automaton, backtracking
 from neelc.runtime.kernels.rows.automaton import Viability
-from neelc.runtime.kernels.rows.kernel import WaitingRows, recognizer
+from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, Parsing, Reached, Row, RowParser, recognized
+from neelc.runtime.worker import WorkerState
 from neelc.syntax.parser import KEYWORDS
 
 COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
@@ -326,13 +327,13 @@ def test_what_is_decided_is_forgotten(
     chance = np.random.default_rng(5)
     table = rows("".join(chance.choice(list("abc"), 800)), "".join(map(str, chance.integers(0, 9, 800))))
     kept: list[int] = []
-    add = WaitingRows.add
+    with_batch = WorkerState.with_batch
 
-    def watched(waiting: WaitingRows, batch: pa.RecordBatch) -> bool:
-        kept.append(waiting.count)
-        return add(waiting, batch)
+    def watched(state: WorkerState[object], batch: pa.RecordBatch) -> WorkerState[object]:
+        kept.append(state.rows)
+        return with_batch(state, batch)
 
-    monkeypatch.setattr(WaitingRows, "add", watched)
+    monkeypatch.setattr(WorkerState, "with_batch", watched)
     plan = row_plan(query)
     batches = as_table(plan, table).combine_chunks().to_batches(max_chunksize=10)
     in_pieces = as_tuples(recognizer(plan.program, 40)(iter(batches)))

@@ -20,6 +20,7 @@ from neelc.runtime.kernels.sequential.matching import BackwardMatcher, Ints, Par
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.reference import sequential as reference
 from neelc.runtime.reference.model import LimitReached
+from neelc.runtime.worker import NeededRows
 
 
 def program(text: str) -> SequentialProgram:
@@ -81,14 +82,14 @@ def test_many_starts_and_one_end_take_few_steps(monkeypatch: pytest.MonkeyPatch)
 def test_what_no_match_can_have_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """One key with very many events: only those of one window wait."""
     kept: list[int] = []
-    original = kernel._Step.rest
+    original = kernel.SequentialSearch.needed
 
-    def rest(self: kernel._Step) -> kernel.EventBuffer:
+    def needed(self: kernel.SequentialSearch) -> NeededRows[kernel.SearchedEvents]:
         found = original(self)
-        kept.append(found.rows)
+        kept.append(sum(part.num_rows for part in found.parts))
         return found
 
-    monkeypatch.setattr(kernel._Step, "rest", rest)
+    monkeypatch.setattr(kernel.SequentialSearch, "needed", needed)
     run = kernel.sequential(program("WITHIN 10 PATTERN a b* c"), rows_at_once=100)
     batches = [batch([7] * 50, list(range(first, first + 50))) for first in range(0, 2_000, 50)]
     assert sum(one.num_rows for one in run(iter(batches))) == 10 * 1_990 + 45

@@ -12,7 +12,8 @@ from pyspark.errors import PythonException
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from neelc.runtime.failures import parse_failure
-from neelc.runtime.kernels.pattern_kernel import kernel, output_schema
+from neelc.runtime.kernels.gathering import output_schema
+from neelc.runtime.kernels.pattern_kernel import kernel
 from neelc.runtime.program import PatternProgram, VariableOutput
 
 FIELDS = tuple((name, name) for name in ("id", "name", "day", "at", "price", "tags", "more"))

@@ -1,4 +1,4 @@
-"""From Spark to the kernel for imprecise times, and back: matches with their confidence.
+"""Patterns over imprecise times on the worker: matches with their confidence.
 
 Rows come by key and then by their earliest time. A match belongs to where the first of the latest times of
 its events is: not before any of them may begin, and no later than the window after it begins what concerns
@@ -8,37 +8,37 @@ row. A row stays as long as a match that is not final may need it, which may be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.buffer import BYTES_AT_ONCE, Buffer, SearchRows, short
+from neelc.runtime import worker
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine
-from neelc.runtime.failures import too_many_matches
+from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.confidence.ranges import Chances
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists, root
+from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import Piece, columns_of, event_of
-from neelc.runtime.kernels.pattern_kernel import (
+from neelc.runtime.kernels.pattern_kernel import SearchRows, SectionSearch, context_of, events_of
+from neelc.runtime.kernels.running import run
+from neelc.runtime.kernels.taking import KernelSearch, groups
+from neelc.runtime.order import SectionProgress, sections
+from neelc.runtime.program import CHUNK, CHUNK_WIDTH, CONFIDENCE, ImpreciseProgram, PatternProgram
+from neelc.runtime.values.operations import check
+from neelc.runtime.worker import (
     MOST_MATCHES,
     ROWS_AT_ONCE,
     Batches,
-    Counting,
-    Kernel,
-    count_of,
-    events_of,
-    explained,
-    gather,
-    output_schema,
+    BatchFunction,
+    NeededRows,
+    WorkerLimits,
+    WorkerState,
 )
-from neelc.runtime.kernels.running import run
-from neelc.runtime.kernels.taking import KernelSearch, groups
-from neelc.runtime.order import sections
-from neelc.runtime.program import CHUNK, CHUNK_WIDTH, CONFIDENCE, ImpreciseProgram, PatternProgram
-from neelc.runtime.values.operations import check
 
 # Imprecise events as kernels search them, and the matches with their confidence.
 #
@@ -103,61 +103,56 @@ COLUMN = "confidence"
 
 def imprecise(
     program: ImpreciseProgram, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
-) -> Kernel:
+) -> BatchFunction:
     """The function that finds the matches of one partition, with their confidence."""
-    return partial(_run, program, max(1, rows_at_once), most_matches)
+    return partial(worker.run, ImpreciseKernel(program, WorkerLimits(rows_at_once, most_matches)))
 
 
-def _run(program: ImpreciseProgram, rows_at_once: int, most_matches: int, batches: Batches) -> Batches:
-    rows, found = Buffer(), 0
-    for batch in short(batches, rows_at_once):
-        with explained(program):
-            rows = _with(rows, batch)
-            run = None
-            if (rows.rows >= rows_at_once or rows.bytes >= BYTES_AT_ONCE) and rows.rows >= 2 * rows.tried:
-                rows, run = _cut(program, rows)
-        if run is not None:
-            found = yield from _search(program, run, found, most_matches)
-    if rows.rows:
-        with explained(program):
-            run = _rest(program, rows)
-        yield from _search(program, run, found, most_matches)
+@dataclass(frozen=True)
+class ImpreciseKernel:
+    """Finds matches with their confidence."""
+
+    facts: ClassVar = SectionProgress
+
+    program: ImpreciseProgram
+    limits: WorkerLimits
+
+    @property
+    def context(self) -> FailureContext:
+        return context_of(self.program)
+
+    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> ImpreciseSearch:
+        return ImpreciseSearch(self.program, *_cut(self.program, state, is_last))
 
 
-def _with(buffer: Buffer, batch: pa.RecordBatch) -> Buffer:
-    if batch.num_rows == 0:
-        return buffer
-    parts = (*buffer.parts, batch)
-    return replace(buffer, parts=parts, rows=buffer.rows + batch.num_rows, bytes=buffer.bytes + batch.nbytes)
-
-
-def _rest(program: ImpreciseProgram, buffer: Buffer) -> SearchRows:
-    """What is left when no more rows will come."""
-    columns = combine(program, buffer.parts)
-    return _wanted(columns, sections(program, columns, columns.start), buffer.low, LAST_TIME)
-
-
-def _cut(program: ImpreciseProgram, buffer: Buffer) -> tuple[Buffer, SearchRows | None]:
-    """What is to be run now, and what waits: of the last key the matches are final that belong to a time more
-    than a window before its last row."""
-    columns = combine(program, buffer.parts)
+def _cut(
+    program: ImpreciseProgram, state: WorkerState[SectionProgress], is_last: bool
+) -> tuple[SearchRows | None, NeededRows[SectionProgress]]:
+    """What is to be searched now, and what waits: of the last key the matches are final that belong to a time
+    more than a window before its last row."""
+    columns, before = combine(program, state.parts), state.facts.low
     heads = sections(program, columns, columns.start)
+    if is_last:
+        return _search_rows(columns, heads, before, LAST_TIME), NeededRows(SectionProgress())
     tail = int(heads[-1])
-    low = buffer.low if tail == 0 else FIRST_TIME
+    low = before if tail == 0 else FIRST_TIME
     high = _final(program, int(columns.start[-1]))
     if high <= max(low, int(columns.end[tail:].min())):
-        kept = _kept(buffer, tail, np.ones(len(columns.start) - tail, bool), low)
-        run = _wanted(columns.first(tail), heads[:-1], buffer.low, LAST_TIME) if tail else None
-        return kept, run
-    needed = _needed(program, columns, tail, high)
-    return _kept(buffer, tail, needed, high), _wanted(columns, heads, buffer.low, high)
+        kept = NeededRows(SectionProgress(low), state.without(tail))
+        return (_search_rows(columns.first(tail), heads[:-1], before, LAST_TIME) if tail else None), kept
+    needed = _is_needed(program, columns, tail, high)
+    rows = pa.Table.from_batches(state.without(tail))
+    if not needed.all():
+        rows = rows.filter(pa.array(needed))
+    kept = NeededRows(SectionProgress(high), tuple(rows.to_batches()))
+    return _search_rows(columns, heads, before, high), kept
 
 
 def _final(program: ImpreciseProgram, last: int) -> int:
     return FIRST_TIME if program.reach is None else max(FIRST_TIME, last - program.reach)
 
 
-def _needed(program: ImpreciseProgram, columns: Columns, tail: int, high: int) -> Bools:
+def _is_needed(program: ImpreciseProgram, columns: Columns, tail: int, high: int) -> Bools:
     """The rows, from `tail` on, that a match may need which belongs to `high` or a later time: its own events
     are there then or later, and what may spoil it not before the earliest of them, or a window before."""
     earliest, latest = columns.start[tail:], columns.end[tail:]
@@ -167,40 +162,51 @@ def _needed(program: ImpreciseProgram, columns: Columns, tail: int, high: int) -
     return np.asarray(latest >= first)
 
 
-def _kept(buffer: Buffer, tail: int, needed: Bools, low: int) -> Buffer:
-    table = pa.Table.from_batches(buffer.parts).slice(tail)
-    parts = tuple((table if needed.all() else table.filter(pa.array(needed))).to_batches())
-    rows = sum(part.num_rows for part in parts)
-    return Buffer(parts, rows, sum(part.nbytes for part in parts), rows, low)
-
-
-def _wanted(columns: Columns, heads: Ints, low: int, high: int) -> SearchRows:
+def _search_rows(columns: Columns, heads: Ints, low: int, high: int) -> SearchRows:
     """Of the first key the matches from `low` on, and of the last one those before `high`."""
     lows, highs = np.full(len(heads), FIRST_TIME), np.full(len(heads), LAST_TIME)
     lows[0], highs[-1] = low, high
     return SearchRows(columns, heads, lows, highs)
 
 
-def _search(program: ImpreciseProgram, run: SearchRows, found: int, most_matches: int) -> Counting:
-    """The matches of a run, if `found` were found before."""
-    with explained(program, run):
-        events = _events(program, run)
-        schema = output_schema(program, run.columns.schema)
-        for piece, confidence in weighed_matches(program, events):
-            count = found + count_of(piece)
-            if count > most_matches:
-                segment = int(events.segment[event_of(piece, most_matches - found)])
-                raise too_many_matches(count, most_matches).about(key=run.key_text(program, segment))
-            found = count
-            yield from _with_confidence(gather(schema, program, run.columns, piece), confidence)
-    return found
+WeighedPiece = tuple[Piece, Chances]
+"""Matches, and the confidence of each."""
 
 
-def _events(program: ImpreciseProgram, run: SearchRows) -> KernelEvents:
-    events = events_of(program, run)
+class ImpreciseSearch(SectionSearch[WeighedPiece]):
+    """A search for matches with their confidence."""
+
+    program: ImpreciseProgram
+
+    @cached_property
+    def events(self) -> KernelEvents:
+        assert self.rows is not None, "there are rows to search"
+        return _events(self.program, self.rows)
+
+    def matches(self) -> Iterator[WeighedPiece]:
+        return iter(()) if self.rows is None else weighed_matches(self.program, self.events)
+
+    def gather(self, weighed: WeighedPiece) -> Batches:
+        assert self.rows is not None, "there is a match"
+        piece, confidence = weighed
+        columns = self.rows.columns
+        schema = output_schema(self.program, columns.schema)
+        return _with_confidence(gather(schema, self.program, columns, piece), confidence)
+
+    def count(self, weighed: WeighedPiece) -> int:
+        return count_of(weighed[0])
+
+    def location(self, weighed: WeighedPiece, number: int) -> Mapping[str, object]:
+        assert self.rows is not None, "there is a match"
+        segment = int(self.events.segment[event_of(weighed[0], number)])
+        return {"key": self.rows.key_text(self.program, segment)}
+
+
+def _events(program: ImpreciseProgram, rows: SearchRows) -> KernelEvents:
+    events = events_of(program, rows)
     if not program.is_cut:
         return events
-    chunk, width = (run.columns.arrays[name].take(pa.array(run.heads)) for name in (CHUNK, CHUNK_WIDTH))
+    chunk, width = (rows.columns.arrays[name].take(pa.array(rows.heads)) for name in (CHUNK, CHUNK_WIDTH))
     return replace(events, owned=in_chunks(*events.owned, chunk.to_numpy(), width.to_numpy()))
 
 

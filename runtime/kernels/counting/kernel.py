@@ -1,24 +1,28 @@
-"""From Spark to the kernel that counts, and back: partial aggregates of the matches of one partition.
+"""Counting on the worker: partial aggregates of the matches of one partition.
 
-Rows wait as they do for other kernels (`buffer.py`); a match belongs to the run that it starts in, so partial
-aggregates of all runs together are those of all matches. Spark adds them up.
+Rows wait as they do for patterns (`pattern_kernel.py`); a match belongs to the search that it starts in, so
+partial aggregates of all searches together are those of all matches. Spark adds them up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.buffer import Buffer, SearchRows, rest, short, step
+from neelc.runtime import worker
 from neelc.runtime.columns import Columns
-from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, KernelError
+from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, FailureContext, KernelError
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
 from neelc.runtime.kernels.counting.counting import CountedGroups, counted
 from neelc.runtime.kernels.counting.walks import BLANKS, NOTHING, WALK, Array, Channel, channels_of
-from neelc.runtime.kernels.pattern_kernel import ROWS_AT_ONCE, Batches, Kernel, events_of, explained
+from neelc.runtime.kernels.pattern_kernel import SectionSearch, context_of, cut, events_of
+from neelc.runtime.order import SectionProgress
+from neelc.runtime.worker import ROWS_AT_ONCE, Batches, BatchFunction, WorkerLimits, WorkerState
 
 LARGEST_COUNT = 2**63 - 1
 """What a BIGINT holds: if a part is more, so is the whole."""
@@ -29,31 +33,42 @@ LARGEST_SUM = 10**30
 parts of this size."""
 
 
-def counting(program: CountingProgram, rows_at_once: int = ROWS_AT_ONCE) -> Kernel:
+def counting(program: CountingProgram, rows_at_once: int = ROWS_AT_ONCE) -> BatchFunction:
     """The function that aggregates over the matches of one partition."""
-    return partial(_run, program, max(1, rows_at_once))
+    return partial(worker.run, CountingKernel(program, WorkerLimits(rows_at_once)))
 
 
-def _run(program: CountingProgram, rows_at_once: int, batches: Batches) -> Batches:
-    if not program.roles:
-        return
-    rows = Buffer()
-    for batch in short(batches, rows_at_once):
-        with explained(program):
-            rows, run = step(program, rows_at_once, rows, batch)
-        if run is not None:
-            yield from _parts(program, run)
-    with explained(program):
-        run = rest(program, rows)
-    if run is not None:
-        yield from _parts(program, run)
+@dataclass(frozen=True)
+class CountingKernel:
+    """Aggregates over matches."""
+
+    facts: ClassVar = SectionProgress
+
+    program: CountingProgram
+    limits: WorkerLimits
+
+    @property
+    def context(self) -> FailureContext:
+        return context_of(self.program)
+
+    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> CountingSearch:
+        return CountingSearch(self.program, *cut(self.program, state, is_last))
 
 
-def _parts(program: CountingProgram, run: SearchRows) -> Iterator[pa.RecordBatch]:
-    with explained(program, run):
-        found = counted(program, events_of(program, run))
-        if len(found):
-            yield as_batch(program, found, run.columns)
+class CountingSearch(SectionSearch[CountedGroups]):
+    """A search that counts the matches of rows."""
+
+    program: CountingProgram
+
+    def matches(self) -> Iterator[CountedGroups]:
+        if self.rows is not None:
+            found = counted(self.program, events_of(self.program, self.rows))
+            if len(found):
+                yield found
+
+    def gather(self, found: CountedGroups) -> Batches:
+        assert self.rows is not None, "there is a match"
+        yield as_batch(self.program, found, self.rows.columns)
 
 
 def as_batch(program: CountingProgram, found: CountedGroups, columns: Columns) -> pa.RecordBatch:

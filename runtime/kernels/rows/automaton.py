@@ -10,13 +10,12 @@ read again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from neelc.runtime.failures import FailureDetails, KernelFailure
@@ -258,13 +257,3 @@ class RowFailure(KernelFailure):
     def __init__(self, facts: FailureDetails, row: int) -> None:
         super().__init__(facts)
         self.row = row
-
-
-def key_text(keys: Sequence[str], columns: Mapping[str, pa.Array], row: int) -> dict[str, str | None]:
-    """The key of a row, for messages.
-
-    >>> key_text(["room"], {"room": pa.array(["4b", None]), "x": pa.array([1, 2])}, 1)
-    {'room': None}
-    """
-    values = {key: columns[key][row].as_py() for key in keys}
-    return {key: None if value is None else str(value)[:200] for key, value in values.items()}

@@ -1,4 +1,4 @@
-"""From Spark to row patterns and back: the function that `DataFrame.mapInArrow` runs on each partition.
+"""Row patterns on the worker: which partitions are searched and kept, and the matches as rows.
 
 Once all rows of some keys have come, or enough of a long one, their matches are found and become rows again.
 """
@@ -6,19 +6,20 @@ Once all rows of some keys have come, or enough of a long one, their matches are
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import astuple, dataclass
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Ints
-from neelc.runtime.failures import INTERNAL, MEMORY, FailureDetails, KernelFailure
+from neelc.runtime import worker
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Ints, key_text
+from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.rows import navigation
-from neelc.runtime.kernels.rows.automaton import RowFailure, key_text, listed
+from neelc.runtime.kernels.rows.automaton import RowFailure, listed
 from neelc.runtime.kernels.rows.navigation import MatchNavigation, RowViews
 from neelc.runtime.kernels.rows.program import (
     CountOutput,
@@ -34,6 +35,16 @@ from neelc.runtime.kernels.rows.program import (
 from neelc.runtime.kernels.rows.recognizing import PartitionPiece, recognize, recognize_piece
 from neelc.runtime.order import mended, section_heads
 from neelc.runtime.values.times import in_zone
+from neelc.runtime.worker import (
+    ROWS_AT_ONCE,
+    ROWS_IN_BATCH,
+    Batches,
+    BatchFunction,
+    NeededRows,
+    WorkerLimits,
+    WorkerSearch,
+    WorkerState,
+)
 
 # Rows as they come from Spark: those of complete partitions, and pieces of a long one.
 #
@@ -41,9 +52,6 @@ from neelc.runtime.values.times import in_zone
 # sorted by one number instead, they are collected until a section is, and put in order then. A long key is
 # searched before it is complete: what is decided is forgotten, and the rest waits for the rows that decide
 # it.
-
-Batches = Iterator[pa.RecordBatch]
-Batch = TypeVar("Batch")
 
 SHORT = 4
 """A key with less than this part of the rows that are searched at once waits for its end."""
@@ -78,77 +86,84 @@ class ArrivedRows:
     is_open: bool = False
 
 
-class WaitingRows:
-    """Rows that have come, but were not searched, or may be needed by matches that start later.
+@dataclass(frozen=True)
+class OpenPartitions:
+    """How far long keys were searched whose end has not come. For each the number of the first row that is
+    kept of it, and then the numbers of its `SearchProgress`."""
 
-    `progress` has those of long keys that were searched before their end came, by the number of the first row
-    that is kept of each.
-    """
+    progress: tuple[tuple[int, ...], ...] = ()
 
-    def __init__(self, program: RowProgram, rows_at_once: int) -> None:
-        self.program, self.rows_at_once = program, rows_at_once
-        self.behind, _ = sight(program)
-        self.batches: list[pa.RecordBatch] = []
-        self.count, self.wanted = 0, rows_at_once
-        self.progress: dict[int, SearchProgress] = {}
 
-    def add(self, batch: pa.RecordBatch) -> bool:
-        """Whether there are enough rows now to search them."""
-        if batch.num_rows:
-            self.batches.append(batch)
-            self.count += batch.num_rows
-        return self.count >= self.wanted
+Piece = TypeVar("Piece")
+PartitionSearch = Callable[[ArrivedRows], Generator[Piece, None, SearchProgress]]
+"""What is found in some rows, and how far they have been searched."""
 
-    def complete(self, is_last: bool) -> Iterator[ArrivedRows]:
-        """Takes the keys whose rows have all come; if no more come, all."""
-        if not self.count:
-            return
-        rows = _joined(self.batches)
-        end = rows.num_rows if is_last else _end_of_complete(self.program, rows)
-        self._wait(rows.slice(end))
-        if end:
-            progress, self.progress = self.progress, {}
-            rows, heads, order = _in_order(self.program, rows.slice(0, end))
-            first = heads if order is None else order[heads]
-            yield from _apart(rows, heads, [progress.get(row) for row in first.tolist()] if progress else [])
 
-    def search_open(
-        self, search: Callable[[ArrivedRows], Generator[Batch, None, SearchProgress]]
-    ) -> Iterator[Batch]:
-        """Searches the long keys whose end has not come, as far as that can be decided, and forgets the rows
-        that are done with."""
-        # A key of few rows is not worth it: what is found is what could have been found a little later.
-        least = max(1, self.rows_at_once // SHORT)
-        if self.count < least:
-            return
-        (rows,) = self.batches
-        settled = _settled(self.program, rows)
-        if settled < least:
-            return
-        ordered, heads, order = _in_order(self.program, rows.slice(0, settled))
-        if order is None:
-            order = np.arange(ordered.num_rows)
-        kept = np.ones(rows.num_rows, dtype=np.bool_)
-        progress = dict(self.progress)
-        for head, tail in zip(heads.tolist(), [*heads[1:].tolist(), ordered.num_rows], strict=True):
-            if tail - head < least:
-                continue
-            before = progress.pop(int(order[head]), SearchProgress())
-            after = yield from search(ArrivedRows(ordered.slice(head, tail - head), HEAD, before, True))
-            # One row at least stays, to know the key again.
-            forgotten = min(max(0, after.begin - self.behind), tail - head - 1)
-            kept[order[head : head + forgotten]] = False
-            progress[int(order[head + forgotten])] = after.without(forgotten)
-        place = np.cumsum(kept) - 1
-        self.progress = {int(place[row]): one for row, one in progress.items()}
-        self._wait(rows if kept.all() else rows.filter(pa.array(kept)))
-        # Rows are searched again each time they have doubled: a few times, not for each batch. Where nothing
-        # at all could be decided, it is not likely to be soon.
-        self.wanted = max(self.rows_at_once, (4 if kept.all() else 2) * self.count)
+def searched_partitions(
+    program: RowProgram,
+    rows: pa.RecordBatch,
+    facts: OpenPartitions,
+    least: int | None,
+    search: PartitionSearch[Piece],
+) -> Generator[Piece, None, NeededRows[OpenPartitions]]:
+    """Searches the keys whose rows have all come, and then those of `least` rows whose end has not; None: no
+    more rows will come. In the end, what is still needed."""
+    progress = {row: SearchProgress(*numbers) for row, *numbers in facts.progress}
+    end = rows.num_rows if least is None else _end_of_complete(program, rows)
+    if end:
+        for arrived in _complete(program, rows.slice(0, end), progress):
+            yield from search(arrived)
+        rows, progress = rows.slice(end), {}
+    # A key of few rows is not worth it: what is found is what could have been found a little later.
+    if least is None or rows.num_rows < least or _settled(program, rows) < least:
+        return _needed(rows, progress)
+    return (yield from _searched_open(program, rows, progress, least, search))
 
-    def _wait(self, rows: pa.RecordBatch) -> None:
-        self.batches, self.count = ([rows] if rows.num_rows else []), rows.num_rows
-        self.wanted = max(self.rows_at_once, 2 * self.count)
+
+def _complete(
+    program: RowProgram, rows: pa.RecordBatch, progress: Mapping[int, SearchProgress]
+) -> Iterator[ArrivedRows]:
+    rows, heads, order = _in_order(program, rows)
+    first = heads if order is None else order[heads]
+    return _apart(rows, heads, [progress.get(row) for row in first.tolist()] if progress else [])
+
+
+def _searched_open(
+    program: RowProgram,
+    rows: pa.RecordBatch,
+    before: Mapping[int, SearchProgress],
+    least: int,
+    search: PartitionSearch[Piece],
+) -> Generator[Piece, None, NeededRows[OpenPartitions]]:
+    """Searches long keys as far as that can be decided, and forgets the rows that are done with."""
+    ordered, heads, order = _in_order(program, rows.slice(0, _settled(program, rows)))
+    if order is None:
+        order = np.arange(ordered.num_rows)
+    behind, _ = sight(program)
+    kept = np.ones(rows.num_rows, dtype=np.bool_)
+    progress = dict(before)
+    for head, tail in zip(heads.tolist(), [*heads[1:].tolist(), ordered.num_rows], strict=True):
+        if tail - head < least:
+            continue
+        begun = progress.pop(int(order[head]), SearchProgress())
+        after = yield from search(ArrivedRows(ordered.slice(head, tail - head), HEAD, begun, True))
+        # One row at least stays, to know the key again.
+        forgotten = min(max(0, after.begin - behind), tail - head - 1)
+        kept[order[head : head + forgotten]] = False
+        progress[int(order[head + forgotten])] = after.without(forgotten)
+    place = np.cumsum(kept) - 1
+    progress = {int(place[row]): one for row, one in progress.items()}
+    if kept.all():
+        # Where nothing at all could be decided, it is not likely to be soon.
+        return _needed(rows, progress, growth=4)
+    return _needed(rows.filter(pa.array(kept)), progress)
+
+
+def _needed(
+    rows: pa.RecordBatch, progress: Mapping[int, SearchProgress], growth: int = 2
+) -> NeededRows[OpenPartitions]:
+    facts = OpenPartitions(tuple((row, *astuple(one)) for row, one in progress.items()))
+    return NeededRows(facts, (rows,) if rows.num_rows else (), growth)
 
 
 def _apart(
@@ -166,16 +181,6 @@ def _apart(
     if new.any():
         fresh = rows.filter(pa.array(np.repeat(new, lengths)))
         yield ArrivedRows(fresh, np.cumsum(lengths[new]) - lengths[new])
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    table = pa.Table.from_batches(batches).combine_chunks()
-    joined = table.to_batches()
-    if len(joined) > 1:
-        raise KernelFailure(
-            FailureDetails(MEMORY, "a column of the rows of one partition is larger than 2 GiB")
-        )
-    return joined[0]
 
 
 def _end_of_complete(program: RowProgram, rows: pa.RecordBatch) -> int:
@@ -245,73 +250,103 @@ def _numbers(order: RowOrder, rows: pa.RecordBatch) -> Ints:
     return ~numbers if order.descending else numbers
 
 
-ROWS_AT_ONCE = 250_000
-ROWS_IN_BATCH = 50_000
-
-
 def recognizer(
     program: RowProgram, rows_at_once: int = ROWS_AT_ONCE, time_zone: str | None = None
-) -> Callable[[Batches], Batches]:
+) -> BatchFunction:
     """The function that finds the matches of one of Spark's partitions.
 
     `time_zone` is that of the session, for conditions that depend on it and are judged here.
     """
-    return partial(_run, program, rows_at_once, time_zone)
+    return partial(worker.run, RowKernel(program, WorkerLimits(rows_at_once), time_zone))
 
 
-def _run(program: RowProgram, rows_at_once: int, time_zone: str | None, batches: Batches) -> Batches:
-    waiting = WaitingRows(program, rows_at_once)
-    search = partial(_searched, program, time_zone)
-    for batch in batches:
-        if waiting.add(batch):
-            for arrived in waiting.complete(is_last=False):
-                yield from search(arrived)
-            yield from waiting.search_open(search)
-    for arrived in waiting.complete(is_last=True):
-        yield from search(arrived)
+@dataclass(frozen=True)
+class RowKernel:
+    """Finds the matches of a clause."""
+
+    facts: ClassVar = OpenPartitions
+
+    program: RowProgram
+    limits: WorkerLimits
+    time_zone: str | None = None
+
+    @property
+    def context(self) -> FailureContext:
+        return FailureContext(self.program.label or None, held="the rows of a partition")
+
+    def search(self, state: WorkerState[OpenPartitions], is_last: bool) -> RowPatternSearch:
+        return RowPatternSearch(self, state.joined(), state.facts, is_last)
 
 
-def _searched(
-    program: RowProgram, time_zone: str | None, arrived: ArrivedRows
-) -> Generator[pa.RecordBatch, None, SearchProgress]:
-    """The rows of the result, and how far a key has been searched."""
-    rows, heads, before = arrived.rows, arrived.heads, arrived.progress or SearchProgress()
-    count = rows.num_rows
-    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
-    number, matched = before.number, before.matched
-    is_done = np.zeros(count, dtype=np.bool_)
-    is_done[: max(before.begin, matched)] = True
-    with _explained(program, columns), in_zone(time_zone) if time_zone else nullcontext():
-        if arrived.progress is None:
-            matches, decided = recognize(program, columns, heads, count), count
-        else:
-            piece = PartitionPiece(count, before.before, before.begin, number, arrived.is_open)
-            matches, decided = recognize_piece(program, columns, piece)
-        for one in matches:
-            found = MatchNavigation(program, one, heads, count)
-            views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
-            yield from _batches(found, views(found), columns)
-            number += len(one.start)
-            matched = max(matched, int((one.start + one.length).max(initial=0)))
+@dataclass(frozen=True, eq=False)
+class RowPiece:
+    """Rows of the result: what they show of some matches, and the columns of the input."""
+
+    found: MatchNavigation
+    views: RowViews
+    columns: Mapping[str, pa.Array]
+
+
+class RowPatternSearch(WorkerSearch[OpenPartitions, RowPiece]):
+    """A search of all partitions that are complete, and of long ones that are not."""
+
+    def __init__(self, kernel: RowKernel, rows: pa.RecordBatch, facts: OpenPartitions, is_last: bool) -> None:
+        self.kernel, self.program = kernel, kernel.program
+        least = None if is_last else max(1, kernel.limits.rows_at_once // SHORT)
+        self._found = searched_partitions(self.program, rows, facts, least, self._searched)
+        self._columns: Mapping[str, pa.Array] = {}
+        self._left: NeededRows[OpenPartitions] | None = None
+
+    def matches(self) -> Iterator[RowPiece]:
+        self._left = yield from self._found
+
+    def needed(self) -> NeededRows[OpenPartitions]:
+        assert self._left is not None, "all matches have been taken"
+        return self._left
+
+    def gather(self, piece: RowPiece) -> Batches:
+        views = piece.views
+        for first in range(0, len(views.match), ROWS_IN_BATCH):
+            part = slice(first, first + ROWS_IN_BATCH)
+            shown = RowViews(views.match[part], views.seen[part], views.row[part])
+            yield _batch(piece.found, shown, piece.columns)
+
+    def key_of(self, error: Exception) -> Mapping[str, str | None]:
+        if not isinstance(error, RowFailure):
+            return {}
+        return key_text(self.program.keys, self._columns, error.row)
+
+    def _searched(self, arrived: ArrivedRows) -> Generator[RowPiece, None, SearchProgress]:
+        """The rows of the result, and how far a key has been searched."""
+        program, rows, heads = self.program, arrived.rows, arrived.heads
+        before, count = arrived.progress or SearchProgress(), arrived.rows.num_rows
+        columns = self._columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+        number, matched, zone = before.number, before.matched, self.kernel.time_zone
+        is_done = np.zeros(count, dtype=np.bool_)
+        is_done[: max(before.begin, matched)] = True
+        with in_zone(zone) if zone else nullcontext():
+            if arrived.progress is None:
+                matches, decided = recognize(program, columns, heads, count), count
+            else:
+                piece = PartitionPiece(count, before.before, before.begin, number, arrived.is_open)
+                matches, decided = recognize_piece(program, columns, piece)
+            for one in matches:
+                found = MatchNavigation(program, one, heads, count)
+                views = navigation.all_rows_per_match if program.all_rows else navigation.one_row_per_match
+                yield RowPiece(found, views(found), columns)
+                number += len(one.start)
+                matched = max(matched, int((one.start + one.length).max(initial=0)))
+                if program.all_rows == "UNMATCHED":
+                    is_done[found.taken] = True
+                    is_done[one.start] = True
             if program.all_rows == "UNMATCHED":
-                is_done[found.taken] = True
-                is_done[one.start] = True
-        if program.all_rows == "UNMATCHED":
-            nothing = MatchNavigation(program, listed((), (), (), heads), heads, count)
-            yield from _batches(
-                nothing, navigation.unmatched_rows(np.flatnonzero(~is_done[:decided])), columns
-            )
-    return SearchProgress(before.before, decided, number, matched)
+                nothing = MatchNavigation(program, listed((), (), (), heads), heads, count)
+                unmatched = navigation.unmatched_rows(np.flatnonzero(~is_done[:decided]))
+                yield RowPiece(nothing, unmatched, columns)
+        return SearchProgress(before.before, decided, number, matched)
 
 
-def _batches(found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]) -> Batches:
-    for first in range(0, len(views.match), ROWS_IN_BATCH):
-        piece = slice(first, first + ROWS_IN_BATCH)
-        part = RowViews(views.match[piece], views.seen[piece], views.row[piece])
-        yield _batch(found, part, columns)
-
-
-def _batch(found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+def _batch(found: MatchNavigation, views: RowViews, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
     program = found.program
     arrays = {
         name: columns[name].take(pa.array(views.row)) for name in dict.fromkeys((*program.keys, *program.own))
@@ -325,7 +360,7 @@ def _batch(found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]
 
 
 def _output(
-    output: Output, found: MatchNavigation, views: RowViews, columns: dict[str, pa.Array]
+    output: Output, found: MatchNavigation, views: RowViews, columns: Mapping[str, pa.Array]
 ) -> pa.Array:
     unmatched = views.match < 0
     match output:
@@ -375,23 +410,3 @@ def _values(found: MatchNavigation, views: RowViews, variables: int, column: pa.
     else:
         values = column.take(pa.array(found.taken[chosen]))
     return pa.ListArray.from_arrays(pa.array(offsets), values)
-
-
-@contextmanager
-def _explained(program: RowProgram, columns: Mapping[str, pa.Array]) -> Iterator[None]:
-    try:
-        yield
-    except RowFailure as failure:
-        key = key_text(program.keys, columns, failure.row)
-        raise failure.about(part=program.label, key=key) from failure
-    except KernelFailure as failure:
-        raise failure.about(part=program.label) from failure
-    except MemoryError as error:
-        facts = FailureDetails(
-            MEMORY, "a worker has not enough memory for the rows of a partition", program.label
-        )
-        raise KernelFailure(facts) from error
-    except Exception as error:
-        raise KernelFailure(
-            FailureDetails(INTERNAL, f"{type(error).__name__}: {error}", program.label)
-        ) from error

@@ -1,4 +1,4 @@
-"""From Spark to snapshot aggregates and back: what `DataFrame.mapInArrow` runs on each partition.
+"""Snapshot aggregates, and canonical intervals, on the worker.
 
 Rows come with equal keys together, in the order of their start. All keys but the last one seen are complete.
 Of the last one, all is known up to the last start seen: what ends until then leaves memory, and what is still
@@ -7,79 +7,96 @@ valid is carried over. So memory is bounded by the rows that are valid together,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Ints, times
-from neelc.runtime.failures import INTERNAL, MEMORY, UNSORTED, FailureDetails, KernelFailure
+from neelc.runtime import worker
+from neelc.runtime.columns import LAST_TIME, Ints, key_text, times
+from neelc.runtime.failures import UNSORTED, FailureContext, FailureDetails, KernelFailure
 from neelc.runtime.kernels.snapshots.aggregating import aggregate, stretches
 from neelc.runtime.kernels.snapshots.program import FOREVER, LIST, CoalesceProgram, SnapshotProgram
+from neelc.runtime.order import SectionProgress
+from neelc.runtime.worker import (
+    ROWS_AT_ONCE,
+    Batches,
+    BatchFunction,
+    NeededRows,
+    WorkerLimits,
+    WorkerSearch,
+    WorkerState,
+    in_batches,
+)
 
-Batches = Iterator[pa.RecordBatch]
 AnyProgram = SnapshotProgram | CoalesceProgram
 
-ROWS_AT_ONCE = 250_000
 ROWS_WITH_LISTS = 10_000
 """Where every result has the list of all valid values."""
-ROWS_IN_BATCH = 50_000
 
 
-def snapshots(program: SnapshotProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callable[[Batches], Batches]:
+def snapshots(program: SnapshotProgram, rows_at_once: int = ROWS_AT_ONCE) -> BatchFunction:
     """The function that aggregates the rows of one of Spark's partitions."""
     if any(one.function == LIST for one in program.aggregates):
         rows_at_once = min(rows_at_once, ROWS_WITH_LISTS)
-    return partial(_run, program, max(1, rows_at_once))
+    return partial(worker.run, SnapshotKernel(program, WorkerLimits(rows_at_once)))
 
 
 @dataclass(frozen=True)
-class _Waiting:
-    """Rows that wait: of the first key, all before `low` is done, and `carried` rows are known from then."""
+class SnapshotKernel:
+    """Aggregates of snapshots."""
 
-    parts: tuple[pa.RecordBatch, ...] = ()
-    rows: int = 0
-    carried: int = 0
-    low: int = FIRST_TIME
+    facts: ClassVar = SectionProgress
 
+    program: SnapshotProgram
+    limits: WorkerLimits
 
-def _run(program: SnapshotProgram, rows_at_once: int, batches: Batches) -> Batches:
-    waiting = _Waiting()
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        waiting = _Waiting(
-            (*waiting.parts, batch), waiting.rows + batch.num_rows, waiting.carried, waiting.low
-        )
-        # Twice what was carried: so the work stays linear, however long a window is.
-        if waiting.rows >= max(rows_at_once, 2 * waiting.carried):
-            with explained(program):
-                waiting, found = _cut(program, waiting)
-            yield from found
-    if waiting.rows:
-        with explained(program):
-            found = _aggregated(program, joined(waiting.parts), waiting.low, FOREVER)
-        yield from found
+    @property
+    def context(self) -> FailureContext:
+        return _context(self.program)
+
+    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> SnapshotSearch:
+        rows = state.joined()
+        high, left = FOREVER, NeededRows(SectionProgress())
+        if not is_last:
+            start, end = times_of(rows)
+            high = int(start[-1])
+            tail = int(segments.heads(keys_of(self.program, rows), len(start))[-1])
+            kept = tail + np.flatnonzero(end[tail:] > high)
+            if len(kept):
+                left = NeededRows(SectionProgress(high), (rows.take(pa.array(kept)),))
+        return SnapshotSearch(self.program, rows, state.facts.low, high, left)
 
 
-def _cut(program: SnapshotProgram, waiting: _Waiting) -> tuple[_Waiting, list[pa.RecordBatch]]:
-    """What is still needed, and the results of all that is known."""
-    rows = joined(waiting.parts)
-    start, end = times_of(rows)
-    tail = int(segments.heads(keys_of(program, rows), len(start))[-1])
-    high = int(start[-1])
-    found = _aggregated(program, rows, waiting.low, high)
-    kept = tail + np.flatnonzero(end[tail:] > high)
-    low = high if len(kept) else FIRST_TIME
-    left = rows.take(pa.array(kept))
-    return _Waiting((left,) if len(kept) else (), len(kept), len(kept), low), found
+def _context(program: AnyProgram) -> FailureContext:
+    return FailureContext(program.label or None, held="the events that are valid together")
 
 
-def _aggregated(program: SnapshotProgram, rows: pa.RecordBatch, low: int, high: int) -> list[pa.RecordBatch]:
+@dataclass(frozen=True, eq=False)
+class SnapshotSearch(WorkerSearch[SectionProgress, pa.RecordBatch]):
+    """Aggregates for the times of the first key from `low` on, and of the last key before `high`."""
+
+    program: SnapshotProgram
+    rows: pa.RecordBatch
+    low: int
+    high: int
+    left: NeededRows[SectionProgress]
+
+    def matches(self) -> Iterator[pa.RecordBatch]:
+        yield from _aggregated(self.program, self.rows, self.low, self.high)
+
+    def gather(self, found: pa.RecordBatch) -> Batches:
+        return in_batches(found)
+
+    def needed(self) -> NeededRows[SectionProgress]:
+        return self.left
+
+
+def _aggregated(program: SnapshotProgram, rows: pa.RecordBatch, low: int, high: int) -> Batches:
     """The results for the times of the first key from `low` on, and of the last key before `high`."""
     start, end = times_of(rows)
     key = segments.numbers(segments.heads(keys_of(program, rows), len(start)), len(start))
@@ -90,7 +107,7 @@ def _aggregated(program: SnapshotProgram, rows: pa.RecordBatch, low: int, high: 
         start, end = _in_chunks(program, rows, start, end)
     valid = np.flatnonzero(start < end)
     if not len(valid):
-        return []
+        return
     if len(valid) < len(start):
         rows, key, start, end = rows.take(pa.array(valid)), key[valid], start[valid], end[valid]
     found = stretches(key, start, end)
@@ -98,8 +115,7 @@ def _aggregated(program: SnapshotProgram, rows: pa.RecordBatch, low: int, high: 
     arrays = {name: columns[name].take(pa.array(_first_of(key)[found.key])) for name in program.keys}
     arrays |= {"start": pa.array(found.begin), "end": pa.array(found.end)}
     arrays |= {one.name: aggregate(one, columns, found) for one in program.aggregates}
-    batch = pa.RecordBatch.from_pydict(arrays)
-    return [batch.slice(first, ROWS_IN_BATCH) for first in range(0, batch.num_rows, ROWS_IN_BATCH)]
+    yield pa.RecordBatch.from_pydict(arrays)
 
 
 def _first_of(key: Ints) -> Ints:
@@ -129,32 +145,11 @@ def keys_of(program: AnyProgram, rows: pa.RecordBatch) -> list[pa.Array]:
 def check_order(program: AnyProgram, rows: pa.RecordBatch, key: Ints, start: Ints) -> None:
     falls = np.flatnonzero((key[1:] == key[:-1]) & (start[1:] < start[:-1]))
     if len(falls):
-        row = int(falls[0])
-        text = {name: str(rows.column(name)[row].as_py())[:200] for name in program.keys}
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+        key_of = key_text(program.keys, columns, int(falls[0]))
         raise KernelFailure(
-            FailureDetails(UNSORTED, "the rows of a key are not in the order of their start", key=text)
+            FailureDetails(UNSORTED, "the rows of a key are not in the order of their start", key=key_of)
         )
-
-
-def joined(parts: tuple[pa.RecordBatch, ...]) -> pa.RecordBatch:
-    if len(parts) == 1:
-        return parts[0]
-    (batch,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
-    return batch
-
-
-@contextmanager
-def explained(program: AnyProgram) -> Iterator[None]:
-    try:
-        yield
-    except KernelFailure as failure:
-        raise failure.about(part=program.label or None) from failure
-    except MemoryError as error:
-        message = "a worker has not enough memory for the events that are valid together"
-        raise KernelFailure(FailureDetails(MEMORY, message, program.label or None)) from error
-    except Exception as error:
-        facts = FailureDetails(INTERNAL, f"{type(error).__name__}: {error}", program.label or None)
-        raise KernelFailure(facts) from error
 
 
 # Events with the same payload in canonical intervals, the longest that tell the same snapshots.
@@ -163,9 +158,48 @@ def explained(program: AnyProgram) -> Iterator[None]:
 # that was opened last. A level from its opening to its closing is an interval of the result.
 
 
-def coalescing(program: CoalesceProgram, rows_at_once: int = ROWS_AT_ONCE) -> Callable[[Batches], Batches]:
+def coalescing(program: CoalesceProgram, rows_at_once: int = ROWS_AT_ONCE) -> BatchFunction:
     """The function that coalesces the rows of one of Spark's partitions."""
-    return partial(_run_coalescing, program, max(1, rows_at_once))
+    return partial(worker.run, CoalesceKernel(program, WorkerLimits(rows_at_once)))
+
+
+@dataclass(frozen=True)
+class OpenLevels:
+    """What is known of the rows that wait is in them: they begin when their levels were opened."""
+
+
+@dataclass(frozen=True)
+class CoalesceKernel:
+    """Canonical intervals."""
+
+    facts: ClassVar = OpenLevels
+
+    program: CoalesceProgram
+    limits: WorkerLimits
+
+    @property
+    def context(self) -> FailureContext:
+        return _context(self.program)
+
+    def search(self, state: WorkerState[OpenLevels], is_last: bool) -> CoalesceSearch:
+        return CoalesceSearch(*_cut_coalesced(self.program, state.joined(), is_last))
+
+
+@dataclass(frozen=True, eq=False)
+class CoalesceSearch(WorkerSearch[OpenLevels, pa.RecordBatch]):
+    """The intervals that are complete, and rows for those that are `open`."""
+
+    open: pa.RecordBatch
+    complete: pa.RecordBatch
+
+    def matches(self) -> Iterator[pa.RecordBatch]:
+        yield self.complete
+
+    def gather(self, found: pa.RecordBatch) -> Batches:
+        return in_batches(found)
+
+    def needed(self) -> NeededRows[OpenLevels]:
+        return NeededRows(OpenLevels(), (self.open,) if self.open.num_rows else ())
 
 
 def levels(key: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
@@ -192,27 +226,9 @@ def levels(key: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
     return key_of[opened], time_of[opened], time_of[closed]
 
 
-def _run_coalescing(program: CoalesceProgram, rows_at_once: int, batches: Batches) -> Batches:
-    waiting: list[pa.RecordBatch] = []
-    tried = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= max(rows_at_once, 2 * tried):
-            with explained(program):
-                kept, found = _cut_coalesced(program, joined(tuple(waiting)), last=False)
-            waiting, tried = ([kept] if kept.num_rows else []), kept.num_rows
-            yield from found
-    if waiting:
-        with explained(program):
-            _, found = _cut_coalesced(program, joined(tuple(waiting)), last=True)
-        yield from found
-
-
 def _cut_coalesced(
-    program: CoalesceProgram, rows: pa.RecordBatch, last: bool
-) -> tuple[pa.RecordBatch, list[pa.RecordBatch]]:
+    program: CoalesceProgram, rows: pa.RecordBatch, is_last: bool
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """The rows that are still needed, and the intervals that are complete: all but those of the last key that
     end at its last start or later. Those wait, as rows that begin when their levels were opened."""
     start, end = times_of(rows)
@@ -221,18 +237,16 @@ def _cut_coalesced(
     check_order(program, rows, key, start)
     valid = np.flatnonzero(start < end)
     found_key, found_start, found_end = levels(key[valid], start[valid], end[valid])
-    high = LAST_TIME if last else int(start[-1])
+    high = LAST_TIME if is_last else int(start[-1])
     open_ = np.zeros(len(found_key), dtype=np.bool_)
-    if not last:
+    if not is_last:
         open_ = (found_key == key[-1]) & (found_end >= high)
     done = np.flatnonzero(~open_)
     waiting = np.flatnonzero(open_)
     waiting = waiting[np.argsort(found_start[waiting], kind="stable")]
     kept = _rows(rows, heads[found_key[waiting]], found_start[waiting], found_end[waiting])
     made = _rows(rows, heads[found_key[done]], found_start[done], found_end[done])
-    wanted = made.select([*program.keys, "start", "end"])
-    pieces = range(0, wanted.num_rows, ROWS_IN_BATCH)
-    return kept, [wanted.slice(first, ROWS_IN_BATCH) for first in pieces]
+    return kept, made.select([*program.keys, "start", "end"])
 
 
 def _rows(rows: pa.RecordBatch, places: Ints, start: Ints, end: Ints) -> pa.RecordBatch:
