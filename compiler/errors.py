@@ -121,7 +121,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3202": "a variable that the row pattern does not have",
     "NEEL3203": "a variable of a row pattern is defined twice",
     "NEEL3204": "a measure without a name",
-    "NEEL3205": "an exclusion where all rows are wanted",
+    "NEEL3205": "an exclusion where all rows are requested",
     "NEEL3206": "a function of row patterns out of place",
     "NEEL3207": "a column that is neither grouped nor aggregated",
     "NEEL3208": "PARTITION BY what cannot divide rows",
@@ -290,7 +290,7 @@ class NeelError(Exception):
         super().__init__(render_all(self.diagnostics, source))
 
     def getCondition(self) -> str:
-        """The code of the first diagnostic, as PySpark's exceptions tell theirs."""
+        """The code of the first diagnostic, as PySpark's exceptions do."""
         return self.diagnostics[0].code
 
     def getSqlState(self) -> str:

@@ -29,7 +29,7 @@ from neelc.syntax.printer import format_script
 from neelc.tools import cases
 from neelc.tools.lints import LINTS, lints, query_lints
 from neelc.tools.lints.condition_always_true import condition_always_true
-from neelc.tools.lints.examples import asked
+from neelc.tools.lints.examples import linted
 from neelc.tools.lints.lint import LintedQuery, consequence
 
 CASES = ROOT / "tests" / "cases"
@@ -38,7 +38,7 @@ HOSPITAL = ROOT / "docs" / "examples" / "hospital" / "hospital.neel"
 
 def warnings(text: str, **arguments: object) -> list[tuple[str, str]]:
     """Each warning about `PATTERN text`: its code and the words it points at."""
-    query = asked(text, arguments=arguments)
+    query = linted(text, arguments=arguments)
     found = query_lints(query.match, query.source)
     return [(w.code, query.source.text[w.span.start : w.span.end]) for w in found]
 
@@ -82,10 +82,10 @@ def test_a_parameter_is_not_a_constant() -> None:
 
 
 def test_a_condition_is_named_as_it_was_written() -> None:
-    query = asked("A a WHERE a.x  >\n 1 AND\ta.x <   0")
+    query = linted("A a WHERE a.x  >\n 1 AND\ta.x <   0")
     assert "`a.x < 0` contradicts `a.x > 1`" in query_lints(query.match, query.source)[0].message
     long = " OR ".join(f"a.x = {number}" for number in range(40))
-    query = asked(f"A a WHERE ({long}) AND a.x > 50")
+    query = linted(f"A a WHERE ({long}) AND a.x > 50")
     (warning,) = query_lints(query.match, query.source)
     assert len(warning.message) < 120 and "..." in warning.message
 

@@ -31,7 +31,7 @@ def said(
     stream = Stream("S", tuple(Column(n, t) for n, t in columns.items()), next(iter(columns)), unit=unit)
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     found = footer_statistics(stream, files, most)
-    return {" ".join((s.measure, s.column or "")).strip(): s.numbers for s in found.said}, found.notes
+    return {" ".join((s.measure, s.column or "")).strip(): s.numbers for s in found.statistics}, found.notes
 
 
 def test_footers(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class CatalogEntry:
     """A stream, or a query that serves as one.
 
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
-    is not judged. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
+    is not checked. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
     those of a SELECT, which other SELECTs can read. `typed` streams have a type column, or try to. `relation`
     is one, which only a SELECT can read.
     """

@@ -1,4 +1,4 @@
-"""Integer times whose unit nobody said: they are read as milliseconds, and may well be something else."""
+"""Integer times without a declared unit: they are read as milliseconds, and may well be something else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, rows_of, said_unit
+from neelc.catalog.inputs import Inputs, Location, declared_unit, kind_of, location_of, rows_of
 from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
 from neelc.catalog.readers.table import Row
 from neelc.catalog.statistics.parquet import files_below, is_small, read_footer
@@ -44,24 +44,24 @@ def likely_unit(low: int, high: int) -> str | None:
 
 def unit_notes(inputs: Inputs, program: Program, tables: Tables | None = None) -> Iterator[str]:
     """What a person should know about the times of streams: as they are in `tables`, or else in files, as far
-    as they tell it without being read."""
+    as far as it is known without reading them."""
     used = {stream.name: stream for query in program.queries for stream in query.query.streams}
     for stream in used.values():
         is_own = stream.query is None and not stream.is_relation
-        if is_own and _has_integers(stream) and said_unit(inputs, stream.name) is None:
+        if is_own and _has_integers(stream) and declared_unit(inputs, stream.name) is None:
             times = _in_files(inputs, stream) if tables is None else _times(tables[stream.name], stream)
             yield from unit_note(stream, times)
 
 
 def unit_note(stream: Stream, times: tuple[int, int] | None) -> Iterator[str]:
-    """What is to be said about a stream whose times run from the first to the second number."""
+    """The warning about a stream whose times run from the first to the second number."""
     unit = None if times is None else likely_unit(*times)
     if times is None or unit is None:
         return
     read, meant = _text(times[0], "MILLISECOND"), _text(times[0], unit)
-    said = f"`{stream.start}` of stream `{stream.name}` is read in milliseconds: its first time is {read}"
+    note = f"`{stream.start}` of stream `{stream.name}` is read in milliseconds: its first time is {read}"
     fix = f"TIMESTAMP BY {written(stream.start)} UNIT {unit}S, or unit={_SHORT[unit]}"
-    yield f"{said}; if it counts {unit.lower()}s ({meant}), say {fix}"
+    yield f"{note}; if it counts {unit.lower()}s ({meant}), say {fix}"
 
 
 def _has_integers(stream: Stream) -> bool:
@@ -86,7 +86,7 @@ def _times(rows: Sequence[Row], stream: Stream) -> tuple[int, int] | None:
 
 
 def _in_files(inputs: Inputs, stream: Stream) -> tuple[int, int] | None:
-    """The times that the first file of a stream tells: Parquet in its footer, texts in their first lines."""
+    """The times in the first file of a stream: Parquet in its footer, texts in their first lines."""
     location = location_of(inputs, stream.name)
     column = next(column for column in stream.columns if column.name == stream.start)
     try:
@@ -96,7 +96,7 @@ def _in_files(inputs: Inputs, stream: Stream) -> tuple[int, int] | None:
         path = None if location is None else next(iter(files_below(location.path)), None)
         return None if path is None else _in_footer(path, stream)
     except (NeelError, CallError, NoArrow, UnreadableFile, OSError, ValueError):
-        return None  # whoever reads the file tells what is wrong with it
+        return None  # whoever reads the file reports what is wrong with it
 
 
 def _in_footer(path: Path, stream: Stream) -> tuple[int, int] | None:
@@ -175,7 +175,7 @@ def seen_in_files(inputs: Inputs, stream: Stream, used: Iterable[str]) -> TypesS
         columns = [column for column in stream.columns if column.name == stream.type_column]
         rows = rows_of(inputs, stream.name, columns)
     except (NeelError, CallError, OSError):
-        return None  # whoever reads the files tells what is wrong with them
+        return None  # whoever reads the files reports what is wrong with them
     values = {str(row[stream.type_column]) for row in rows if row[stream.type_column] is not None}
     return seen_in(values, not rows, used)
 
@@ -194,15 +194,15 @@ def seen_in_parquet(files: Sequence[Path], stream: Stream, used: Iterable[str]) 
             for file, name in zip(opened, names, strict=True)
             for value in file.read(columns=[name]).column(0).unique().to_pylist()
         }
-    except Exception:  # whoever reads the files tells what is wrong with them
+    except Exception:  # whoever reads the files reports what is wrong with them
         return None
     known = {str(value) for value in values if value is not None}
     return seen_in(known, all(file.metadata.num_rows == 0 for file in opened), used)
 
 
-def _column(file: Any, wanted: str) -> str | None:
-    names = [name for name in file.schema_arrow.names if name.casefold() == wanted.casefold()]
-    return wanted if wanted in names else next(iter(names), None)
+def _column(file: Any, name: str) -> str | None:
+    alike = [one for one in file.schema_arrow.names if one.casefold() == name.casefold()]
+    return name if name in alike else next(iter(alike), None)
 
 
 def _size(file: Any, name: str | None) -> int:
@@ -229,7 +229,7 @@ def peeked_types(location: Location, stream: Stream) -> tuple[str, ...]:
 
 def missing_types(program: Program, seen: Mapping[str, TypesSeen]) -> Iterator[str]:
     """A sentence for each type of a pattern that no event has, and for each stream without events. Of streams
-    that are not among the `seen` nothing is said."""
+    that are not among the `seen` there is no warning."""
     used = used_types(program)
     yield from (
         f"stream `{name}` has no events" for name, one in seen.items() if one.is_empty and name in used
@@ -240,13 +240,13 @@ def missing_types(program: Program, seen: Mapping[str, TypesSeen]) -> Iterator[s
 
 def absent_types(program: Program, seen: Mapping[str, TypesSeen]) -> Iterator[tuple[str, str | None]]:
     """The types of patterns that no event has, in source form, each with one that might be meant."""
-    told = set()
+    reported = set()
     for type in (type for query in program.pattern_queries for type in query.match.types):
         streams = {member.stream for member in type.members}
         known = all(member.value is not None and member.stream in seen for member in type.members)
-        if type.name in told or not known or all(seen[name].is_empty for name in streams):
+        if type.name in reported or not known or all(seen[name].is_empty for name in streams):
             continue
-        told.add(type.name)
+        reported.add(type.name)
         if all((member.value or "") in seen[member.stream].absent for member in type.members):
             found = sorted({other for name in streams for other in seen[name].others}, reverse=True)
             others = {other.casefold(): other for other in found}

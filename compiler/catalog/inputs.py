@@ -107,7 +107,7 @@ class Location:
         return self.name if path == self.path else f"{self.name.rstrip('/')}/{path.name}"
 
     def tables(self, schema_only: bool = False) -> list[Table]:
-        """The tables of all files; without rows if only the schema is asked for and the format knows it."""
+        """The tables of all files; without rows if only the schema is needed and the format knows it."""
         self.check_files()
         paths = [p for p in self._inside() if p.is_file()] if self.path.is_dir() else [self.path]
         if not paths or not self.path.exists():
@@ -172,7 +172,7 @@ class Location:
 
 
 def kind_of(path: Path, format: str | None) -> str:
-    """The format that is said, or else what the ending of the file tells; "" if nothing does.
+    """The declared format, or else that of the ending of the file; "" if there is none.
 
     >>> kind_of(Path("a/b.tsv"), None), kind_of(Path("a/b"), "Parquet"), kind_of(Path("a/b"), None)
     ('csv', 'parquet', '')
@@ -269,7 +269,7 @@ def complete(
 ) -> Inputs:
     """Fill in what CREATE STREAM leaves to data and caller, and describe the streams it does not name.
 
-    Raises `NeelError` if data that tell a schema cannot be read.
+    Raises `NeelError` if data that have a schema cannot be read.
     """
     found = tuple(_completed(s, source, given, directory) for s in script.statements)
     declared = [s.name for s in found if isinstance(s, CreateStream)]
@@ -337,8 +337,8 @@ def _completed(
 def _texts(statement: CreateStream, given: GivenStream | None) -> tuple[str | None, ...]:
     """The columns that a pattern says how to read."""
     time = statement.timestamp
-    is_said = (time is not None and time.format is not None) or (given and given.timestamp_format)
-    return (time.start if time else None, statement.end) if is_said else ()
+    has_format = (time is not None and time.format is not None) or (given and given.timestamp_format)
+    return (time.start if time else None, statement.end) if has_format else ()
 
 
 def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
@@ -346,7 +346,7 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
     if statement.is_relation and (given.timestamp or given.latest or given.end or given.type_by):
         raise CallError(f"stream {given.name}: the script says that it is a relation, which has no times")
     time = statement.timestamp
-    for clause, said, also in (
+    for clause, in_script, in_call in (
         ("TIMESTAMP", time.start if time else None, given.timestamp),
         ("TIMESTAMP", time.latest if time else None, given.latest),
         ("UNIT", time.unit if time else None, given.unit),
@@ -354,8 +354,10 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
         ("END BY", statement.end, given.end),
         ("TYPE BY", statement.type_by, given.type_by),
     ):
-        if said is not None and also is not None and not same(said, also):
-            raise CallError(f"stream {given.name}: the script says {clause} {said}, the call says {also}")
+        if in_script is not None and in_call is not None and not same(in_script, in_call):
+            raise CallError(
+                f"stream {given.name}: the script says {clause} {in_script}, the call says {in_call}"
+            )
     start = time.start if time else given.timestamp
     if start is not None:
         known = time or Timestamp(start, span=statement.span)
@@ -489,7 +491,7 @@ def location_of(inputs: Inputs, name: str) -> Location | None:
     return declared_location(statement, inputs.source, inputs.directory) if statement else None
 
 
-def said_unit(inputs: Inputs, name: str) -> str | None:
+def declared_unit(inputs: Inputs, name: str) -> str | None:
     """The unit of a stream's times, if the script or the caller says it."""
     outside, statement = _given(written(name), inputs.given), _statement(name, inputs.script)
     time = None if statement is None else statement.timestamp

@@ -61,9 +61,9 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
         drafted = replace(drafted, end=statement.end)
     if statement.type_by is not None:
         drafted = replace(drafted, type_column=statement.type_by)
-    unit_said = timestamp is not None and timestamp.unit is not None
+    has_unit = timestamp is not None and timestamp.unit is not None
     drafted = _with_format(drafted, statement, findings)
-    entry = checked_stream(drafted, statement, findings, unit_said)
+    entry = checked_stream(drafted, statement, findings, has_unit)
     if entry.stream is None or not statement.statistics:
         return entry
     return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
@@ -133,7 +133,7 @@ def _columns(statement: CreateStream, given: Stream | None, findings: Findings) 
 
 
 def checked_stream(
-    stream: Stream, statement: CreateStream | None, findings: Findings, unit_said: bool = False
+    stream: Stream, statement: CreateStream | None, findings: Findings, has_unit: bool = False
 ) -> CatalogEntry:
     """The stream with the names of its columns as they are declared; broken if something does not fit."""
     roles = {
@@ -163,7 +163,7 @@ def checked_stream(
         broken = True
     start = found.get("start")
     clock = None if start is None else clock_of(start.type, stream.unit)
-    if broken or clock is None or _disagree(stream, clock, statement, findings, unit_said):
+    if broken or clock is None or _disagree(stream, clock, statement, findings, has_unit):
         return CatalogEntry(stream.name, "stream", typed=stream.type_column is not None)
     names = {role: found[role].name if role in found else None for role in roles}
     checked = replace(stream, start=names["start"] or "", latest=names["latest"], end=names["end"])
@@ -184,14 +184,16 @@ def _column(stream: Stream, name: str, clause: str, span: Span, findings: Findin
 
 def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] | None:
     """Why a column cannot play its role, and what could."""
-    said = f"column `{column.name}` is of type {column.type}"
+    described = f"column `{column.name}` is of type {column.type}"
     if role == "type_column":
         return (
-            None if column.type == STRING else (f"{said}; a type column holds names", "declare it as STRING")
+            None
+            if column.type == STRING
+            else (f"{described}; a type column holds names", "declare it as STRING")
         )
     if clock_of(column.type, "") is None:
         return (
-            f"{said}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
+            f"{described}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
             "declare it as TIMESTAMP or BIGINT" + (_BY_FORMAT if column.type == STRING else ""),
         )
     if role == "latest" and (start is None or not is_integer(start.type) or not is_integer(column.type)):
@@ -201,16 +203,19 @@ def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] 
         )
     integers = start is not None and is_integer(start.type) and is_integer(column.type)
     if role == "end" and start is not None and start.type != column.type and not integers:
-        return f"{said}, but the timestamp `{start.name}` is {start.type}", f"declare both as {start.type}"
+        return (
+            f"{described}, but the timestamp `{start.name}` is {start.type}",
+            f"declare both as {start.type}",
+        )
     return None
 
 
 def _disagree(
-    stream: Stream, clock: Clock, statement: CreateStream | None, findings: Findings, unit_said: bool
+    stream: Stream, clock: Clock, statement: CreateStream | None, findings: Findings, has_unit: bool
 ) -> bool:
     """Report clauses that contradict each other."""
     timestamp = None if statement is None else statement.timestamp
-    if clock.unit is None and unit_said:
+    if clock.unit is None and has_unit:
         message = f"UNIT is for integer timestamps, and `{bare(stream.start)}` is of type {clock.type}"
         keyword = None if timestamp is None else timestamp.unit_keyword
         findings.report("NEEL2206", message, findings.at(keyword, statement), "leave UNIT out")
@@ -234,9 +239,9 @@ NAVIGATION = ("prev", "next", "first", "last")
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """Something with columns; `columns` is None when it has been reported, and then nothing is judged.
+    """Something with columns; `columns` is None when it has been reported, and then nothing is checked.
 
-    `times` are the names of those that tell when an event is: `*` does not stand for them.
+    `times` are the names of those that hold the time of an event: `*` does not stand for them.
     """
 
     name: str

@@ -287,7 +287,7 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
     metadata: list[KnownStatistic] = []
     for stream in streams.values():
         found = metadata_of(inputs, stream)
-        metadata += known(stream.name, found.said, "metadata")
+        metadata += known(stream.name, found.statistics, "metadata")
         metadata += known(stream.name, counted_in(inputs, stream), "counted")
         notes = (*notes, *found.notes)
     statistics = Statistics((*from_file, *metadata), notes)

@@ -139,36 +139,36 @@ def timestamp_by(pattern: str, text: str) -> datetime.datetime | None:
     found = known.expression.fullmatch(text)
     if found is None:
         return None
-    said = {name: value for name, value in found.groupdict().items() if value is not None}
+    fields = {name: value for name, value in found.groupdict().items() if value is not None}
     try:
-        local = _local(said, known)
-        zone = said.get("zone") or said.get("offset")
+        local = _local(fields, known)
+        zone = fields.get("zone") or fields.get("offset")
         return instant(local) if zone is None else local.replace(tzinfo=_zone(zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def _local(said: dict[str, str], pattern: DatetimePattern) -> datetime.datetime:
-    month, fraction = said.get("month", "1"), said.get("fraction", "").ljust(6, "0")[:6]
+def _local(fields: dict[str, str], pattern: DatetimePattern) -> datetime.datetime:
+    month, fraction = fields.get("month", "1"), fields.get("fraction", "").ljust(6, "0")[:6]
     names = [name.lower() for name in pattern.months]
     return datetime.datetime(
-        pattern.century + int(said["year"]) if "year" in said else 1970,
+        pattern.century + int(fields["year"]) if "year" in fields else 1970,
         int(month) if month.isdigit() else names.index(month.lower()) + 1,
-        int(said.get("day", "1")),
-        _hour(said),
-        int(said.get("minute", "0")),
-        int(said.get("second", "0")),
+        int(fields.get("day", "1")),
+        _hour(fields),
+        int(fields.get("minute", "0")),
+        int(fields.get("second", "0")),
         int(fraction),
     )
 
 
-def _hour(said: dict[str, str]) -> int:
-    if "clock" not in said:
-        return int(said.get("hour", "12" if said.get("half", "").upper() == "PM" else "0"))
-    hour = int(said["clock"])
+def _hour(fields: dict[str, str]) -> int:
+    if "clock" not in fields:
+        return int(fields.get("hour", "12" if fields.get("half", "").upper() == "PM" else "0"))
+    hour = int(fields["clock"])
     if not 1 <= hour <= 12:
         raise ValueError(hour)
-    return hour % 12 + (12 if said.get("half", "").upper() == "PM" else 0)
+    return hour % 12 + (12 if fields.get("half", "").upper() == "PM" else 0)
 
 
 def _zone(text: str) -> datetime.tzinfo:

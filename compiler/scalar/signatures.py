@@ -160,7 +160,7 @@ variance(DOUBLE) -> DOUBLE
 
 
 # What a message calls a kind whose name says more than a reader needs.
-SAID = {
+KIND_WORDS = {
     **dict.fromkeys(("any", "common", "comparable", "ordered", "joined"), "value"),
     **dict.fromkeys(("numeric", "quantity", "real"), "number"),
     **dict.fromkeys(("bits", "days", "word"), "integer"),
@@ -225,7 +225,7 @@ def signature(line: str) -> Signature:
         for part in matched.group(2, 3)
     )
     text = re.sub(
-        r"(?<![\w.])[a-z_]+(?!\w*\()", lambda kind: SAID.get(kind[0], kind[0]), line.split(" -> ")[0]
+        r"(?<![\w.])[a-z_]+(?!\w*\()", lambda kind: KIND_WORDS.get(kind[0], kind[0]), line.split(" -> ")[0]
     )
     return Signature(text, matched[1], required, optional, "..." in line, matched[4])
 

@@ -211,6 +211,6 @@ def _is_zoned(node: Node) -> bool:
     return False
 
 
-def _holds(type: DataType, wanted: tuple[DataType, ...]) -> bool:
+def _holds(type: DataType, searched: tuple[DataType, ...]) -> bool:
     """Whether a type is one of these, or has one inside."""
-    return any(part in wanted for part in walk(type))
+    return any(part in searched for part in walk(type))

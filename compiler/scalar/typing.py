@@ -285,7 +285,7 @@ def _condition(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.IsNull(operand):
             return replace(node, operand=check(operand)[0]), BOOLEAN
         case e.IsTruth(operand):
-            tested = comparison.condition(check(operand), "what IS TRUE judges", report, node.span)
+            tested = comparison.condition(check(operand), "what IS TRUE tests", report, node.span)
             return replace(node, operand=tested), BOOLEAN
         case e.IsDistinct(left, right):
             return comparison.compared(node, check(left), check(right), report)

@@ -41,7 +41,7 @@ def script(source: Source | str) -> Script:
 
 
 def read(source: Source) -> Script:
-    """As `script`, but what cannot be read is an `Unread` statement: the others can still be judged."""
+    """As `script`, but what cannot be read is an `UnreadStatement`: the others can still be checked."""
     found: list[Statement] = []
     for tokens in statements_of(tokens_of(source.text)):
         problems = stray_tokens(tokens)

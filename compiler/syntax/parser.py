@@ -54,7 +54,7 @@ def attempt(tokens: Sequence[Any], rule: str, mode: Any) -> Any:
 
 def _complaint(error: RecognitionException, tokens: Sequence[Any], rule: str, end: int) -> Diagnostic:
     at = _place(error, tokens)
-    # Said first: the attempts to mend the text leave their marks in the parser's caches.
+    # First of all: the attempts to mend the text leave their marks in the parser's caches.
     where = f"where {expected(error)}"
     if at == len(tokens):
         opened = unclosed(tokens)
@@ -242,7 +242,7 @@ def stray_tokens(tokens: Sequence[Any]) -> list[Diagnostic]:
 
 def _stray(run: Sequence[Any]) -> Diagnostic:
     text = "".join(token.text for token in run[:20]) + ("..." if len(run) > 20 else "")
-    # What cannot be seen is told by its number.
+    # What cannot be seen is shown by its number.
     shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in text)
     subject = f"the characters `{shown}` have" if len(run) > 1 else f"the character `{shown}` has"
     span = Span(run[0].start, run[-1].stop + 1)
@@ -327,7 +327,7 @@ def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
 
 
 def declared_name(tokens: Sequence[Any]) -> str | None:
-    """The name that a statement declares as far as its tokens tell: "" for none, None if they do not tell."""
+    """The name that a statement declares as far as its tokens show: "" for none, None if that is unclear."""
     kinds = [token.type for token in tokens]
     if kinds[0] in (NeelLexer.PATTERN, NeelLexer.SELECT, NeelLexer.LPAREN):
         last = kinds[-2:] == [NeelLexer.AS, NeelLexer.IDENTIFIER]

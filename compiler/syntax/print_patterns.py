@@ -85,7 +85,7 @@ def pattern_doc(node: p.Pattern) -> Doc:
     if node.within is None:
         return doc
     if isinstance(node, p.Not | p.Exists) and node.where is None:
-        doc = wrap("(", doc, ")")  # else the window would belong to what they are said of
+        doc = wrap("(", doc, ")")  # else the window would belong to their part
     return wrap("", doc, f" WITHIN {show_window(node.within)}")
 
 

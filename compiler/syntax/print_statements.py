@@ -223,7 +223,7 @@ def from_item_doc(node: s.FromItem) -> Doc:
         case s.FromAgent(name=name, inputs=inputs):
             source = TextBlock(f"{name}(", commas(list(map(from_item_doc, inputs))), ")")
         case s.FromMatchmaker(attributes=attributes):
-            source = TextBlock("MATCH(", commas(list(map(show_wanted, attributes))), ")")
+            source = TextBlock("MATCH(", commas(list(map(show_matchmaker_attribute, attributes))), ")")
         case _:
             raise AssertionError(f"{type(node).__name__} has no text")
     window = f" {show_stream_window(node.window)}" if node.window else ""
@@ -248,7 +248,7 @@ def show_stream_window(node: s.StreamWindow) -> str:
     return f"WINDOW({kind} {show_window(node.size)}{jump}{partition})"
 
 
-def show_wanted(node: s.MatchmakerAttribute) -> str:
+def show_matchmaker_attribute(node: s.MatchmakerAttribute) -> str:
     properties = ", ".join(f"({p.key}, {_property_value(p.value)})" for p in node.properties)
     return f"{node.name}:{show_type(node.type)}" + (f" {{{properties}}}" if properties else "")
 

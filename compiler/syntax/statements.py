@@ -262,16 +262,18 @@ def _from_item(context: Any) -> s.FromItem:
         case NeelParser.SubqueryContext():
             return s.FromQuery(query=query(source.query()), **shared)
         case _:
-            return s.FromMatchmaker(attributes=tuple(_wanted(w) for w in source.wanted()), **shared)
+            return s.FromMatchmaker(
+                attributes=tuple(_matchmaker_attribute(w) for w in source.wanted()), **shared
+            )
 
 
-def _wanted(context: Any) -> s.MatchmakerAttribute:
-    properties = tuple(_wanted_property(p) for p in context.wantedProperty())
+def _matchmaker_attribute(context: Any) -> s.MatchmakerAttribute:
+    properties = tuple(_matchmaker_property(p) for p in context.wantedProperty())
     kind = literals.data_type(context.dataType())
     return s.MatchmakerAttribute(identifier(context.name()), kind, properties, span=span_of(context))
 
 
-def _wanted_property(context: Any) -> s.Property:
+def _matchmaker_property(context: Any) -> s.Property:
     value = context.getChild(3).getText()
     return s.Property(
         identifier(context.name(0)),

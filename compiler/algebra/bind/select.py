@@ -182,11 +182,11 @@ class AggregatorColumns:
 def group_columns(keys: Sequence[tuple[e.Expr, e.Expr]]) -> tuple[OutputColumn, ...]:
     """GROUP BY: the expressions, as written and as bound, with names that differ."""
     found: dict[e.Expr, OutputColumn] = {}
-    for said, bound in keys:
-        name = plain_name(said)
+    for key, bound in keys:
+        name = plain_name(key)
         while any(other.name == name for other in found.values()):
             name += "_"
-        found.setdefault(bound, OutputColumn(name, bound, type_of(bound), span=said.span))
+        found.setdefault(bound, OutputColumn(name, bound, type_of(bound), span=key.span))
     return tuple(found.values())
 
 
@@ -251,8 +251,8 @@ class _Above:
         node = replace(node, name=NAMES.get(node.name, node.name))
         is_known = node.function is not None or node.name in AGGREGATES
         if not is_known or (node.distinct and (node.name != "count" or node.argument is None)):
-            said = f"{node.name}(DISTINCT ...)" if node.distinct else node.name
-            message = f"`{said}` is no aggregate of snapshots"
+            call = f"{node.name}(DISTINCT ...)" if node.distinct else node.name
+            message = f"`{call}` is no aggregate of snapshots"
             hint = f"there are {', '.join(AGGREGATES)}, count(DISTINCT ...), and registered ones"
             self.findings.report("NEEL3305", message, self.findings.at(node), hint)
         if node not in self.aggregates:
@@ -461,9 +461,9 @@ def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, sel
             return _agent(item, name, catalog, findings, select)
         case FromQuery(query=ScriptQuery() as inner):
             return select(inner, name)
-        case FromMatchmaker(attributes=wanted):
+        case FromMatchmaker(attributes=attributes):
             return BoundFromItem(
-                ColumnSource(name, tuple(Column(bare(one.name), one.type) for one in wanted))
+                ColumnSource(name, tuple(Column(bare(one.name), one.type) for one in attributes))
             )
     return BoundFromItem(ColumnSource(name, None))
 
@@ -511,10 +511,10 @@ def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, sel
     if agent.inputs is not None and agent.inputs != len(inputs):
         message = f"`{known}` reads {agent.inputs} streams, not {len(inputs)}"
         findings.report("NEEL3306", message, findings.at(item), None)
-    for one, said in zip(inputs, item.inputs, strict=True):
+    for one, source in zip(inputs, item.inputs, strict=True):
         if isinstance(one.operator, a.RelationSource):
             message = f"`{one.relation.name}` is a relation, and agents read streams"
-            findings.report("NEEL3301", message, findings.at(said), "correlate it with a stream before")
+            findings.report("NEEL3301", message, findings.at(source), "correlate it with a stream before")
     clock = joined_clock(inputs)
     operators = tuple(_whole(one) for one in inputs if one.operator is not None)
     if len(operators) < len(inputs) or clock is None:
@@ -579,11 +579,11 @@ def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Fin
         refuse_instants(query, below, made.groups, clock, findings)
     variable = written(name)
     projected = a.Projection(made.operator, variable, outputs, span=query.span)
-    told = _distinct(projected, variable) if query.distinct else projected
+    result = _distinct(projected, variable) if query.distinct else projected
     # Of an aggregate, changes are events. This SELECT says which payload changes, so that whatever reads it,
     # by name or as a subquery, reads the same events.
-    is_told = query.distinct or made.is_aggregated
-    return BoundFromItem(relation, a.Coalesced(told, span=query.span) if is_told else told, clock)
+    is_coalesced = query.distinct or made.is_aggregated
+    return BoundFromItem(relation, a.Coalesced(result, span=query.span) if is_coalesced else result, clock)
 
 
 def _condition(expression: e.Expr, names: SelectNames, place: str, findings: Findings) -> e.Expr:
@@ -595,8 +595,8 @@ def _condition(expression: e.Expr, names: SelectNames, place: str, findings: Fin
 
 def _refuse_aggregates(bound: e.Expr, place: str, findings: Findings) -> None:
     for aggregate in aggregates_in(bound):
-        message = f"{place} judges single events: it has no aggregates"
-        findings.report("NEEL2109", message, findings.at(aggregate), "HAVING judges groups")
+        message = f"{place} tests single events: it has no aggregates"
+        findings.report("NEEL2109", message, findings.at(aggregate), "HAVING tests groups")
 
 
 def _refuse_order(query: SelectStatement, findings: Findings) -> None:
@@ -642,12 +642,12 @@ def _aggregated(
     findings: Findings,
 ) -> _Made:
     """The list over groups, if there are any."""
-    said = [with_aliases(_by_place(key, query), query.items, names.plain) for key in query.group_by]
-    keys = [(key, typed(names.resolved(key), findings.report)[0]) for key in said]
+    written_keys = [with_aliases(_by_place(key, query), query.items, names.plain) for key in query.group_by]
+    keys = [(key, typed(names.resolved(key), findings.report)[0]) for key in written_keys]
     having = None
     if query.having is not None:
-        judged = with_aliases(query.having, query.items, names.plain)
-        having = _condition(judged, names, "HAVING", findings)
+        condition = with_aliases(query.having, query.items, names.plain)
+        having = _condition(condition, names, "HAVING", findings)
     has_aggregate = any(any(aggregates_in(one.output.expression)) for one in columns)
     if not keys and having is None and not has_aggregate:
         return _Made(below, tuple(columns))

@@ -114,7 +114,7 @@ Measures = Mapping[str, e.Expr]
 def bind_sequential(
     clause: r.MatchSequential, source: ColumnSource, clock: Clock | None, findings: Findings
 ) -> Sequential | None:
-    """The clause over events of `source`, whose times `clock` tells; None, and reports, if it is wrong.
+    """The clause over events of `source`, whose times follow `clock`; None, and reports, if it is wrong.
 
     The symbols must have been checked: `row_patterns.py` does.
     """
@@ -158,7 +158,7 @@ def _check_pattern(pattern: r.RowPattern, findings: Findings) -> None:
 
 
 def _check_functions(clause: r.MatchSequential, findings: Findings) -> None:
-    """Values are those of the event that is judged, and of the last event of each symbol."""
+    """Values are those of the event that is tested, and of the last event of each symbol."""
     expressions = (
         *(one.condition for one in clause.definitions),
         *(one.expression for one in clause.measures),
@@ -209,7 +209,7 @@ def _condition(definition: r.Definition, variables: Measures, names: RowNames, f
 
 
 def _is_attribute(node: e.Name, names: RowNames) -> bool:
-    """Whether this is a column, of the event that is judged or of a symbol's; else it may be a variable."""
+    """Whether this is a column, of the event that is tested or of a symbol's; else it may be a variable."""
     first = node.parts[0]
     return names.columns.named(first) is not None or (
         len(node.parts) > 1 and find_variable(first, names.variables) is not None
@@ -218,7 +218,7 @@ def _is_attribute(node: e.Name, names: RowNames) -> bool:
 
 def _before(own: str, value: e.Expr) -> e.Expr:
     """The value that a variable has before the event that emits `own` is taken: an event sets variables
-    after its condition is judged (JEPC thesis, 9.2.3)."""
+    after its condition is evaluated (JEPC thesis, 9.2.3)."""
 
     def change(node: Node) -> Node:
         if isinstance(node, e.AtRow) and (not node.variables or own in node.variables):

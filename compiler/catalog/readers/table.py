@@ -253,7 +253,7 @@ _SCALARS: Mapping[str, Callable[[str], object]] = {
 
 Row = Mapping[str, object]
 
-# A file of the wrong kind has as many mistakes as values: more than these tell nothing new.
+# A file of the wrong kind has as many mistakes as values: more than these say nothing new.
 MISTAKES_SHOWN = 5
 
 
@@ -491,7 +491,7 @@ TIMESTAMP_NAMES = ("ts", "timestamp", "time")
 
 
 def likely_timestamp(names: Iterable[str]) -> str | None:
-    """The column that holds the time when nobody said which: one called ts, timestamp or time.
+    """The column that holds the time when none is declared: one called ts, timestamp or time.
 
     >>> likely_timestamp(["price", "Time", "ts"]), likely_timestamp(["t", "price"])
     ('ts', None)

@@ -1,4 +1,4 @@
-"""WITH STATS: whether what is said about a stream can be. The same holds for a file of statistics."""
+"""WITH STATS: whether the declared statistics are possible. The same holds for a file of statistics."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class StatisticProblem:
     word: str = ""
 
 
-def with_statistics(stream: Stream, said: Sequence[Statistic], findings: Findings) -> Stream:
+def with_statistics(stream: Stream, declared: Sequence[Statistic], findings: Findings) -> Stream:
     """The stream with what WITH STATS says about it; what cannot be is reported."""
-    for found in misfits(stream, said):
+    for found in misfits(stream, declared):
         place = findings.at(found.word, found.statistic)
         findings.report(found.code, found.message, place, found.hint)
-    return replace(stream, statistics=resolved(stream, said))
+    return replace(stream, statistics=resolved(stream, declared))
 
 
-def resolved(stream: Stream, said: Sequence[Statistic]) -> tuple[Statistic, ...]:
+def resolved(stream: Stream, declared: Sequence[Statistic]) -> tuple[Statistic, ...]:
     """The statistics with the names of columns as the stream declares them, and conditions as text."""
     names = [column.name for column in stream.columns]
     return tuple(
@@ -52,11 +52,11 @@ def resolved(stream: Stream, said: Sequence[Statistic]) -> tuple[Statistic, ...]
             column=None if statistic.column is None else find(statistic.column, names),
             condition=None if statistic.condition is None else str(statistic.condition),
         )
-        for statistic in said
+        for statistic in declared
     )
 
 
-def misfits(stream: Stream, said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
+def misfits(stream: Stream, declared: Sequence[Statistic]) -> Iterator[StatisticProblem]:
     """All that cannot be, first by statistic, then between them.
 
     >>> from neelc.ir.program import Column
@@ -66,9 +66,9 @@ def misfits(stream: Stream, said: Sequence[Statistic]) -> Iterator[StatisticProb
     >>> found.code, found.message
     ('NEEL2216', 'NULLS is a number from 0 to 1, not 2')
     """
-    wrong = [found for statistic in said for found in _single(stream, statistic)]
+    wrong = [found for statistic in declared for found in _single(stream, statistic)]
     yield from wrong
-    fine = [s for s in said if not any(found.statistic is s for found in wrong)]
+    fine = [s for s in declared if not any(found.statistic is s for found in wrong)]
     yield from _repeated(fine)
     if not wrong:
         yield from _too_many(fine)
@@ -94,7 +94,7 @@ def _single(stream: Stream, statistic: Statistic) -> Iterator[StatisticProblem]:
     if problem is not None:
         yield misfit("NEEL2216", problem, "20 percent is 0.2" if measure in _SHARES else None)
     if isinstance(statistic.condition, Conjunction):
-        message = "conditions joined by AND are judged one by one"
+        message = "conditions joined by AND are evaluated one by one"
         yield misfit("NEEL2219", message, "give each of them a selectivity of its own")
 
 
@@ -123,9 +123,9 @@ def _wrong_numbers(statistic: Statistic) -> str | None:
     return f"{measure} is at least 0, not {found}" if first < 0 else None
 
 
-def _repeated(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
-    for place, later in enumerate(said):
-        for earlier in said[:place]:
+def _repeated(declared: Sequence[Statistic]) -> Iterator[StatisticProblem]:
+    for place, later in enumerate(declared):
+        for earlier in declared[:place]:
             if not _same_names(earlier, later):
                 continue
             if earlier.measure == later.measure and earlier.condition == later.condition:
@@ -143,15 +143,15 @@ def _same_names(left: Statistic, right: Statistic) -> bool:
     return all(one == two or (one and two and same(one, two)) for one, two in pairs)
 
 
-def _too_many(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
+def _too_many(declared: Sequence[Statistic]) -> Iterator[StatisticProblem]:
     """More events of single types than there are events."""
-    shares = [s for s in said if s.measure == "SHARE"]
+    shares = [s for s in declared if s.measure == "SHARE"]
     total = sum((s.numbers[0] for s in shares), Decimal(0))
     if total > 1 + TOLERANCE:
         message = f"the shares of all types add up to {show_number(total)}, more than 1"
         yield StatisticProblem(shares[-1], "NEEL2216", message)
-    whole = next((s for s in said if s.measure == "EVENTS" and s.type is None), None)
-    typed = [s for s in said if s.measure == "EVENTS" and s.type is not None]
+    whole = next((s for s in declared if s.measure == "EVENTS" and s.type is None), None)
+    typed = [s for s in declared if s.measure == "EVENTS" and s.type is not None]
     events = sum((s.numbers[0] for s in typed), Decimal(0))
     if whole is not None and typed and events > whole.numbers[0] * (1 + TOLERANCE):
         stream = show_number(whole.numbers[0])
@@ -159,9 +159,9 @@ def _too_many(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
         yield StatisticProblem(typed[-1], "NEEL2216", message)
 
 
-def _contradicting(said: Sequence[Statistic]) -> Iterator[StatisticProblem]:
-    """EVENTS, RATE and SPAN: two of them tell the third."""
-    known = {s.measure: s for s in said if s.type is None and s.measure in ("EVENTS", "RATE", "SPAN")}
+def _contradicting(declared: Sequence[Statistic]) -> Iterator[StatisticProblem]:
+    """EVENTS, RATE and SPAN: two of them give the third."""
+    known = {s.measure: s for s in declared if s.type is None and s.measure in ("EVENTS", "RATE", "SPAN")}
     if len(known) < 3:
         return
     length = {measure: LENGTHS[known[measure].unit or "SECOND"] for measure in ("RATE", "SPAN")}

@@ -21,7 +21,7 @@ from neelc.ir.program import Stream
 from neelc.ir.script import Statistic
 from neelc.syntax import expression
 
-# JSON read with care: whatever is not as expected is told with its place in the file.
+# JSON read with care: whatever is not as expected is reported with its place in the file.
 
 
 class JsonFile:
@@ -93,7 +93,7 @@ _OF_COLUMN = {"distinct": "DISTINCT", "nulls": "NULLS", "most_frequent": "MOST F
 _RANGE = ("least", "greatest")
 _UNITS = {"RATE": "SECOND", "SPAN": "SECOND"}
 
-# A place in the file, and what is said there.
+# A place in the file, and what it states.
 Said = tuple[str, Statistic]
 
 
@@ -119,16 +119,16 @@ def statistics_in(
         stream = streams[stream_name]
         if any(one.stream == stream.name for one in found):
             reader.fail(place, f"stream {stream.name} stands twice in the file")
-        said = list(reader.stream(place, value))
-        for misfit in misfits(stream, [statistic for _, statistic in said]):
-            at = next(place for place, statistic in said if statistic is misfit.statistic)
+        stated = list(reader.stream(place, value))
+        for misfit in misfits(stream, [statistic for _, statistic in stated]):
+            at = next(place for place, statistic in stated if statistic is misfit.statistic)
             reader.fail(at, misfit.message + (f"; {misfit.hint}" if misfit.hint else ""))
-        found += known(stream.name, resolved(stream, [statistic for _, statistic in said]), "file")
+        found += known(stream.name, resolved(stream, [statistic for _, statistic in stated]), "file")
     return tuple(found), tuple(notes)
 
 
 class _Reader(JsonFile):
-    """A file of statistics: places in it, and what is said there."""
+    """A file of statistics: places in it, and what it states."""
 
     def stream(self, place: str, value: object) -> Iterator[Said]:
         found = self.entries(place, value, (*_OF_STREAM, "types", "columns", "selectivities"))

@@ -146,7 +146,7 @@ class KnownStatistic:
     subject: str = ""
 
 
-def known(stream: str, said: Iterable[Statistic], origin: str) -> tuple[KnownStatistic, ...]:
+def known(stream: str, stated: Iterable[Statistic], origin: str) -> tuple[KnownStatistic, ...]:
     """What the statistics say about a stream.
 
     >>> from decimal import Decimal
@@ -154,7 +154,7 @@ def known(stream: str, said: Iterable[Statistic], origin: str) -> tuple[KnownSta
     >>> one.measure, one.value
     ('RATE', 1.5)
     """
-    return tuple(found for statistic in said for found in _known(stream, statistic, origin))
+    return tuple(found for statistic in stated for found in _known(stream, statistic, origin))
 
 
 def _known(stream: str, statistic: Statistic, origin: str) -> Iterator[KnownStatistic]:
@@ -243,7 +243,7 @@ def _is_about(one: KnownStatistic, type: str | None) -> bool:
     return one.type is None if type is None else one.type is not None and same(one.type, type)
 
 
-# What is assumed where nothing is known. Every number has its reason, and explain tells which were used.
+# What is assumed where nothing is known. Every number has its reason, and explain shows which were used.
 #
 # The numbers need not be right; they must rank plans sensibly. So they err towards much data: a plan that
 # was chosen for few events and meets many is worse than one that was chosen for many and meets few.

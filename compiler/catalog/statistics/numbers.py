@@ -1,6 +1,6 @@
 """What estimates rest on: numbers about the events of a type, each with its origin.
 
-Of several sources the best one tells each number: WITH STATS, then the file of statistics, then the metadata
+Each number comes from the best of several sources: WITH STATS, then the file of statistics, then the metadata
 of Parquet files, then what was counted in small ones, then `defaults.py`.
 
 >>> from neelc.pattern.rules.examples import query
@@ -53,22 +53,22 @@ class Amounts:
     knowledge: StatisticIndex
     named: int = 1
 
-    def said(self, measure: str, subject: str = "") -> SourcedNumber | None:
+    def stated(self, measure: str, subject: str = "") -> SourcedNumber | None:
         """What is known about the stream as a whole."""
         return self.knowledge.number(self.stream, measure, None, subject)
 
     @cached_property
     def stream_events(self) -> SourcedNumber:
         """Events of the stream: as somebody says, or from their rate and the time they take."""
-        rate, span = self.said("RATE"), self.said("SPAN")
+        rate, span = self.stated("RATE"), self.stated("SPAN")
         made = SourcedNumber(rate.value * span.value, weakest(rate, span)) if rate and span else None
         assumed = max(defaults.events(self.stream), self._of_types("EVENTS"))
-        return best((self.said("EVENTS"), made)) or SourcedNumber(assumed, ASSUMED)
+        return best((self.stated("EVENTS"), made)) or SourcedNumber(assumed, ASSUMED)
 
     @cached_property
     def stream_rate(self) -> SourcedNumber:
         """Events of the stream per second: as somebody says, or from their number and the time they take."""
-        events, span = self.stream_events, self.said("SPAN")
+        events, span = self.stream_events, self.stated("SPAN")
         if events.value == 0:
             return events
         made = (
@@ -77,7 +77,7 @@ class Amounts:
             else None
         )
         assumed = max(defaults.rate(self.stream), self._of_types("RATE"))
-        return best((self.said("RATE"), made)) or SourcedNumber(assumed, ASSUMED)
+        return best((self.stated("RATE"), made)) or SourcedNumber(assumed, ASSUMED)
 
     @cached_property
     def _seconds(self) -> SourcedNumber:
@@ -85,7 +85,7 @@ class Amounts:
         return SourcedNumber(events.value / rate.value if rate.value > 0 else 0.0, weakest(events, rate))
 
     def _of_types(self, measure: str) -> float:
-        """What is said of single types, together: the stream has at least that."""
+        """What is stated of single types, together: the stream has at least that."""
         types = self.knowledge.types(self.stream, (measure,))
         numbers = [self.knowledge.number(self.stream, measure, type) for type in types]
         return sum(number.value for number in numbers if number is not None)
@@ -101,13 +101,13 @@ class Amounts:
         return self._amount(self.stream_rate, per_second=True)
 
     def _amount(self, whole: SourcedNumber, per_second: bool) -> SourcedNumber:
-        """The share of the type in what the whole stream has, or what is said about the type itself."""
+        """The share of the type in what the whole stream has, or what is stated about the type itself."""
         if self.value is None:
             return whole
-        said = self._said_amount(self.value)
-        if said is None:
+        stated = self._stated_amount(self.value)
+        if stated is None:
             return SourcedNumber(self._rest * whole.value, ASSUMED)
-        measure, number = said
+        measure, number = stated
         seconds = self._seconds
         match measure, per_second:
             case ("SHARE", _):
@@ -119,24 +119,24 @@ class Amounts:
                 return SourcedNumber(number.value * seconds.value, weakest(number, seconds))
         return number
 
-    def _said_amount(self, type: str) -> tuple[str, SourcedNumber] | None:
-        """The best of what is said about the number of events of a type, and which measure that is."""
+    def _stated_amount(self, type: str) -> tuple[str, SourcedNumber] | None:
+        """The best of what is stated about the number of events of a type, and which measure that is."""
         found = [(m, n) for m in _AMOUNTS if (n := self.knowledge.number(self.stream, m, type))]
         return min(found, key=lambda pair: rank(pair[1].origin), default=None)
 
     @cached_property
     def _rest(self) -> float:
-        """The share of a type that nothing is said about: an equal part of what the others leave."""
+        """The share of a type that nothing is stated about: an equal part of what the others leave."""
         others = self.knowledge.types(self.stream, _AMOUNTS)
         taken = sum(self._share(other) for other in others)
-        said = self.said("DISTINCT", self.stream.type_column or "")
-        types = said.value if said else max(defaults.TYPES, self.named)
+        stated = self.stated("DISTINCT", self.stream.type_column or "")
+        types = stated.value if stated else max(defaults.TYPES, self.named)
         return max(0.0, 1.0 - taken) / max(1.0, types - len(others))
 
     def _share(self, type: str) -> float:
-        said = self._said_amount(type)
-        assert said is not None
-        measure, number = said
+        stated = self._stated_amount(type)
+        assert stated is not None
+        measure, number = stated
         whole = {"SHARE": 1.0, "EVENTS": self.stream_events.value, "RATE": self.stream_rate.value}[measure]
         return number.value / whole if whole > 0 else 0.0
 
@@ -158,19 +158,19 @@ class MemberNumbers(Amounts):
         return self.value is not None and column.name == self.stream.type_column
 
     def of_type(self, measure: str, subject: str) -> SourcedNumber | None:
-        """What is said about the events of the type only."""
+        """What is stated about the events of the type only."""
         if self.value is None:
             return None
         return self.knowledge.number(self.stream, measure, self.value, subject)
 
     def about(self, measure: str, subject: str) -> SourcedNumber | None:
-        """What is said about the events of the type, or else about all events of the stream."""
-        return self.of_type(measure, subject) or self.said(measure, subject)
+        """What is stated about the events of the type, or else about all events of the stream."""
+        return self.of_type(measure, subject) or self.stated(measure, subject)
 
     def distinct(self, column: Column, among: SourcedNumber) -> SourcedNumber:
         """Distinct values: at least 1, and not more than there are events.
 
-        `among` is the number of events of all members in this stream: what is said about the whole stream,
+        `among` is the number of events of all members in this stream: what is stated about the whole stream,
         or assumed, holds for all of them together.
         """
         if self.is_constant(column):
@@ -178,7 +178,7 @@ class MemberNumbers(Amounts):
         found, events = self.of_type("DISTINCT", column.name), self.events
         if found is None:
             events = among
-            found = self.said("DISTINCT", column.name)
+            found = self.stated("DISTINCT", column.name)
         found = found or SourcedNumber(self._assumed_distinct(column, events.value), ASSUMED)
         if found.value > events.value:
             found = SourcedNumber(events.value, weakest(found, events))
@@ -203,7 +203,7 @@ class MemberNumbers(Amounts):
         return self.about("NULLS", column.name) or SourcedNumber(defaults.NULLS, ASSUMED)
 
     def most_frequent(self, column: Column) -> SourcedNumber:
-        """The share of the commonest value; if nothing is said, all values are equally common."""
+        """The share of the commonest value; if nothing is stated, all values are equally common."""
         if self.is_constant(column):
             return SourcedNumber(1.0, "declared")
         values = self.distinct(column, self.events)
@@ -269,10 +269,10 @@ class TypeMembers:
         )
 
     def selectivity(self, text: str) -> SourcedNumber | None:
-        """The share of events that meet a condition on one event, if it is said for all members."""
-        said = [(part, part.about("SELECTIVITY", text)) for part in self.parts]
-        known = [(part, share) for part, share in said if share is not None]
-        return mean(known) if known and len(known) == len(said) else None
+        """The share of events that meet a condition on one event, if it is stated for all members."""
+        stated = [(part, part.about("SELECTIVITY", text)) for part in self.parts]
+        known = [(part, share) for part, share in stated if share is not None]
+        return mean(known) if known and len(known) == len(stated) else None
 
     def _with_column(self, attribute: str) -> list[tuple[MemberNumbers, Column]]:
         return [(part, column) for part in self.parts if (column := part.column(attribute))]
@@ -292,8 +292,8 @@ class TypeMembers:
 
 def members_of(query: Match, types: Iterable[str], knowledge: StatisticIndex) -> TypeMembers:
     """The members of some types of a query; a stream as a whole holds all of its types."""
-    wanted = set(types)
-    members = [member for known in query.types if known.name in wanted for member in known.members]
+    names = set(types)
+    members = [member for known in query.types if known.name in names for member in known.members]
     whole = {member.stream for member in members if member.value is None}
     found: list[tuple[str, str | None]] = []
     alike: dict[tuple[str, str | None], list[str | None]] = {}
@@ -385,14 +385,14 @@ class Statistics:
     def declared_selectivity(self, query: Match, condition: Expr) -> Fact | None:
         """The share of events, or of choices of events, that meet a condition, if somebody says so.
 
-        `a.price > b.price` is said about the variables of that name, `price > 10` about every condition of
-        that form on one event, of the stream or the type it is said about.
+        `a.price > b.price` is stated about the variables of that name, `price > 10` about every condition of
+        that form on one event, of the stream or the type it is stated about.
         """
-        said = [one for stream in query.streams for one in self.knowledge.about(stream, "SELECTIVITY")]
-        if not said:
+        stated = [one for stream in query.streams for one in self.knowledge.about(stream, "SELECTIVITY")]
+        if not stated:
             return None
         text = text_of(condition)
-        found = best(SourcedNumber(one.value, one.origin) for one in said if one.subject == text)
+        found = best(SourcedNumber(one.value, one.origin) for one in stated if one.subject == text)
         plain = plain_text_of(condition) if found is None else None
         if plain is not None:
             variable, text = plain

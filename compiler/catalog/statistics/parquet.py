@@ -57,7 +57,7 @@ class Footer:
 
 def read_footer(path: Path, names: Iterable[str]) -> Footer:
     """The footer of one file, as far as columns of these names go; raises `NoArrow` or `UnreadableFile`."""
-    wanted = {name.casefold() for name in names}
+    required = {name.casefold() for name in names}
     try:
         pyarrow: Any = importlib.import_module("pyarrow")
         parquet: Any = importlib.import_module("pyarrow.parquet")
@@ -72,7 +72,7 @@ def read_footer(path: Path, names: Iterable[str]) -> Footer:
         columns = {
             name: joined(_content(group, at, types[name]) for group in groups)
             for at, name in enumerate(paths)
-            if name in types and name.casefold() in wanted
+            if name in types and name.casefold() in required
         }
     except (pyarrow.ArrowException, OSError) as error:
         raise UnreadableFile(str(error)) from None
@@ -118,14 +118,14 @@ def joined(contents: Iterable[ColumnContent]) -> ColumnContent:
     filled = [part for part in parts if part.values > 0]
     least = [part.least for part in filled if part.least is not None]
     greatest = [part.greatest for part in filled if part.greatest is not None]
-    # One part that does not tell its bounds may go beyond those of all the others.
-    told = len(least) == len(greatest) == len(filled) and len({part.is_time for part in filled}) == 1
+    # One part without bounds may go beyond those of all the others.
+    is_bounded = len(least) == len(greatest) == len(filled) and len({part.is_time for part in filled}) == 1
     return ColumnContent(
         sum(part.values for part in parts),
         sum(nulls) if len(nulls) == len(parts) else None,
-        min(least) if told else None,
-        max(greatest) if told else None,
-        told and filled[0].is_time,
+        min(least) if is_bounded else None,
+        max(greatest) if is_bounded else None,
+        is_bounded and filled[0].is_time,
     )
 
 
@@ -154,7 +154,7 @@ _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 class FooterStatistics:
     """What footers say about a stream, and what the reader of these numbers should know."""
 
-    said: tuple[Statistic, ...] = ()
+    statistics: tuple[Statistic, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -187,14 +187,14 @@ def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOO
     if not footers:
         return FooterStatistics(notes=tuple(notes))
     if len(footers) < len(files):
-        told = f"{len(footers)} of {len(files)} Parquet footers"
-        notes.append(f"{stream.name}: {told} were read, and the number of events extrapolated")
+        share = f"{len(footers)} of {len(files)} Parquet footers"
+        notes.append(f"{stream.name}: {share} were read, and the number of events extrapolated")
     factor = Decimal(len(files)) / len(footers)
     rows = sum(footer.rows for footer in footers)
     columns = {column.name: _content_of_files(column, footers) for column in stream.columns}
     if rows > 0 and columns[stream.start].least is None:
         notes.append(f"{stream.name}: the Parquet footers do not tell the span of `{stream.start}`")
-    return FooterStatistics(tuple(_said(stream, columns, rows, factor)), tuple(notes))
+    return FooterStatistics(tuple(_statistics_of(stream, columns, rows, factor)), tuple(notes))
 
 
 def spread(files: Sequence[Path], most: int) -> list[Path]:
@@ -217,7 +217,7 @@ def _content_of_files(column: Column, footers: Sequence[Footer]) -> ColumnConten
     )
 
 
-def _said(
+def _statistics_of(
     stream: Stream, columns: dict[str, ColumnContent], rows: int, factor: Decimal
 ) -> Iterator[Statistic]:
     start = columns[stream.start]
@@ -255,7 +255,7 @@ MOST_TYPES = 100
 
 def counted_in(inputs: Inputs, stream: Stream) -> tuple[Statistic, ...]:
     """What the CSV or JSON files of a stream say about it, if they are small; nothing if they cannot be read:
-    whoever runs the query is told why."""
+    whoever runs the query sees why."""
     location = location_of(inputs, stream.name)
     if location is None or not is_small(location):
         return ()

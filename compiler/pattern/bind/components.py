@@ -131,15 +131,15 @@ class _Naming:
             variables.append(alike[0] if alike and name not in self.explicit else name)
         return replace(node, part=part, variables=tuple(variables))
 
-    def choose(self, type_name: str, wanted: str | None, node: Pattern, is_type: bool = True) -> str:
-        if wanted is not None:
-            if not self.taken.has(wanted):
-                return self.take(wanted)
-            free = self.fresh(wanted)
+    def choose(self, type_name: str, requested: str | None, node: Pattern, is_type: bool = True) -> str:
+        if requested is not None:
+            if not self.taken.has(requested):
+                return self.take(requested)
+            free = self.fresh(requested)
             self.findings.report(
                 "NEEL2008",
-                f"variable `{wanted}` is declared twice",
-                self.findings.at(wanted, node),
+                f"variable `{requested}` is declared twice",
+                self.findings.at(requested, node),
                 f"rename one of them: every variable of a pattern differs, `{free}` is free",
             )
             return self.take(free)
@@ -251,7 +251,7 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[C
             findings.report("NEEL2004", f"unknown stream `{name}`", span, hint)
             found.append(
                 CatalogEntry(name, "stream", typed=True)
-            )  # whatever types it has, they are not judged
+            )  # whatever types it has, they are not checked
         elif entry in found:
             findings.report(
                 "NEEL2214", f"stream `{name}` stands twice in FROM", span, "leave one of them out"

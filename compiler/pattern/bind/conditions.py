@@ -55,14 +55,14 @@ def _shared(name: str, span: Span, types: Mapping[str, KnownType], place: Expres
         column = known.attribute(name)
         if column is None:
             _, message, hint = why_no_attribute(known, name, type_name)
-            said = f"`{bare(name)}` must be an attribute of every event concerned: {message}"
-            place.findings.report("NEEL2015", said, span, hint)
+            message = f"`{bare(name)}` must be an attribute of every event concerned: {message}"
+            place.findings.report("NEEL2015", message, span, hint)
             return None
         declared = written(column.name) if not kinds else declared
         kinds[type_name] = column.type
     if common_of(kinds.values(), strings=False) is None or not all(map(is_orderable, kinds.values())):
-        said = ", ".join(f"{kind} in {type_name}" for type_name, kind in kinds.items())
-        message = f"attribute `{bare(name)}` cannot be compared: it is {said}"
+        differing = ", ".join(f"{kind} in {type_name}" for type_name, kind in kinds.items())
+        message = f"attribute `{bare(name)}` cannot be compared: it is {differing}"
         hint = f"compare converted values instead: CAST(a.{name} AS STRING) = b.{name}"
         place.findings.report("NEEL2016", message, span, hint)
         return None
@@ -142,7 +142,7 @@ class Expressions(References):
             self.findings.report("NEEL3019", message, node.span, hint)
             return self.nothing(node)
         if not failed and not self.place.in_return and not has_list and node.function is None:
-            message = f"`{node.name}` ranges over all matches here, and a condition is judged for one"
+            message = f"`{node.name}` ranges over all matches here, and a condition is evaluated for one"
             hint = f"a condition may hold aggregates over a list: {node.name.lower()}(b[].x)"
             self.findings.report("NEEL3018", message, node.span, hint)
             return self.nothing(node)
@@ -244,7 +244,7 @@ def _home(used: list[VariableUse], place: ExpressionScope) -> Path | None:
             other = next(u for u in used if u.variable.negations == innermost)
             names = f"`{other.variable.name}` and `{use.variable.name}`"
             message = f"the condition names {names}, of two separate negative parts"
-            hint = "each negative part is judged alone: give each a condition of its own"
+            hint = "each negative part is evaluated alone: give each a condition of its own"
             place.findings.report("NEEL3003", message, use.span, hint)
             return None
         innermost = longer
@@ -254,7 +254,7 @@ def _home(used: list[VariableUse], place: ExpressionScope) -> Path | None:
 def _report_foreign(use: VariableUse, in_negative: bool, place: ExpressionScope) -> None:
     name = use.variable.name
     if in_negative:
-        message = f"`{name}` belongs to another negative part: each is judged alone"
+        message = f"`{name}` belongs to another negative part: each is evaluated alone"
         place.findings.report(
             "NEEL3003", message, use.span, "a negative part may name its own and positive variables"
         )

@@ -1,7 +1,7 @@
 """WITH PARTIAL MATCHES: how far each start came, and why not further.
 
 The query becomes one that has a branch for every answer: an OR of the prefixes of the SEQ, each with
-variables of its own, and of the relaxed ones, which tell why. Each start keeps one match (`FurthestPrefix`),
+variables of its own, and of the relaxed ones, which show why. Each start keeps one match (`FurthestPrefix`),
 and RETURN speaks of the variables of its branch. Those of the others are NULL, as in every OR.
 """
 
@@ -25,7 +25,7 @@ from neelc.pattern.bind.windows import ANY
 from neelc.source import Span
 from neelc.syntax.print_patterns import as_written
 
-# What WITH PARTIAL MATCHES returns: the items of RETURN, said of the branch that was reached, how far that
+# What WITH PARTIAL MATCHES returns: the items of RETURN, for the branch that was reached, how far that
 # is, and why it is not further.
 
 REACHED, STEP, STOPPED, REACHED_AT = "reached", "step", "stopped", "reached_at"
@@ -36,7 +36,7 @@ COMPLETE, NO_EVENT = "complete", "no event"
 @dataclass(frozen=True)
 class PrefixBranch:
     """A prefix as a branch: its last step, None if that is the one before; the names of its variables; and
-    the reasons why it may have no match, each with the first variable of the branch that tells it."""
+    the reasons why it may have no match, each with the first variable of the branch that shows it."""
 
     step: p.Pattern | None
     names: Mapping[str, str]
@@ -148,7 +148,7 @@ NEGATION, WINDOW, CONDITION = "negation", "window", "condition"
 class Prefix:
     """The first parts of a SEQ, up to a `step`; None if it is all of it and ends with what is no step.
 
-    If it has no match, the first of the `relaxed` patterns that has one tells why. That for WINDOW is to be
+    If it has no match, the first of the `relaxed` patterns that has one shows why. That for WINDOW is to be
     looked for in a longer window.
     """
 
@@ -352,7 +352,7 @@ class _Branches:
         branch = renamed(replace(pattern, within=within or pattern.within), names)
         assert isinstance(branch, p.Pattern)
         others = targets(branch)[1:]
-        # Of what only tells why, it is enough that it exists; runs have to find it.
+        # Of what only shows why, it is enough that it exists; runs have to find it.
         dropped = drops and others and self.match.strategy == ANY
         self.patterns.append(p.Exists(others, branch) if dropped else branch)
         return names

@@ -264,9 +264,8 @@ def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, Hin
         if not is_inside(place.at, path):
             return _hidden_in_closure(v, path, place)
     if v.kind == "closure" and is_inside(place.at, v.path):
-        message = (
-            f"`{v.name}` is the list of all iterations, and this condition is judged for each of them alone"
-        )
+        list_of_all = f"`{v.name}` is the list of all iterations"
+        message = f"{list_of_all}, and this condition is evaluated for each of them alone"
         return "NEEL3010", message, f"put the condition after the closure: WHERE {v.name}[i-1]. ..."
     if v.negations and place.in_return:
         message = f"`{v.name}` belongs to a negative part: in a match there is no event for it"

@@ -86,7 +86,7 @@ QUERY = "query"
 @dataclass
 class RowQueries:
     """The queries of a clause. `known` are their columns, by their texts; `taken` are names of the input's
-    columns. Those that were asked for are in `found`."""
+    columns. Those that were used are in `found`."""
 
     known: Mapping[str, tuple[Column, ...]]
     taken: tuple[str, ...]
@@ -230,7 +230,7 @@ class RowNames:
         return (e.ConstantRowValue if self.may_be_final else e.AtRow)(column.type, column)
 
     def _in_query(self, node: e.InQuery) -> e.Expr:
-        """`A.x IN (SELECT ...)` is judged at one row, as A.x is."""
+        """`A.x IN (SELECT ...)` is evaluated at one row, as A.x is."""
         reader = _Argument(self)
         column = reader.among(node)
         if column is None:
@@ -242,7 +242,7 @@ class RowNames:
     def _running_or_final(self, kind: str, operand: e.Expr, node: e.Expr) -> e.Expr:
         final = kind.upper() == "FINAL"
         if final and not self.may_be_final:
-            message = "FINAL speaks of the whole match, and DEFINE is judged while it is being found"
+            message = "FINAL refers to the whole match, and DEFINE is evaluated while it is being found"
             return self.wrong(message, node, "leave it out")
         match operand:
             case e.Call(name) if name.lower() in ("first", "last"):
@@ -426,7 +426,7 @@ class RowNames:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The names that hints tell."""
+        """The names that hints list."""
         return tuple(name for name, variables in self.variables.items() if variables)
 
     def is_esper_index(self, base: e.Expr) -> bool:

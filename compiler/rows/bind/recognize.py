@@ -39,7 +39,7 @@ def bind_recognize(
     findings: Findings,
     queries: Mapping[str, tuple[Column, ...]] | None = None,
 ) -> Recognize | None:
-    """The clause over rows of `source`, whose times `clock` tells; None, and reports, if it is wrong.
+    """The clause over rows of `source`, whose times follow `clock`; None, and reports, if it is wrong.
     `queries` has the columns of those inside of it, by their texts.
 
     `row_patterns.py` has checked the variables; what it reported is not reported again.
@@ -182,7 +182,7 @@ def _sort_item(item: r.SortItem, columns: InputColumns, findings: Findings) -> r
 
 
 def _is_of_a_match(expression: Expr) -> bool:
-    """Whether an expression asks for rows of a match, or about it."""
+    """Whether an expression refers to rows of a match, or to the match."""
     return any(
         isinstance(node, RunningFinal)
         or (isinstance(node, Call) and (node.name.lower() in FORMS or is_row_aggregate(node)))

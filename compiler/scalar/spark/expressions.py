@@ -282,7 +282,7 @@ Refs = Callable[[e.Expr], str | None]
 
 
 def sql(expression: e.Expr, refs: Refs) -> str:
-    """The text of a bound expression; `refs` is asked for each part of it before it is taken apart.
+    """The text of a bound expression; `refs` is called for each part of it before it is taken apart.
 
     >>> from neelc.ir.types import DOUBLE, INT
     >>> names = lambda node: f"r.{node.name}" if isinstance(node, e.Attribute) else None
@@ -417,8 +417,8 @@ FARTHEST = 2**62 - 1
 _LARGEST: dict[DataType, int] = {BIGINT: 2**63, INT: 2**31, SMALLINT: 2**15, TINYINT: 2**7}
 
 
-def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | None = None) -> str:
-    """A time as a whole number of `wanted` units; `unit` is that of integers.
+def as_number(text: str, type: DataType, unit: str, target: str, clock: Clock | None = None) -> str:
+    """A time as a whole number of `target` units; `unit` is that of integers.
 
     Of a query whose `clock` is a TIMESTAMP all times are instants: a DATE and a TIMESTAMP_NTZ are times of
     the session's clock then.
@@ -431,7 +431,7 @@ def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | 
     'unix_micros(CAST(day AS TIMESTAMP))'
     """
     if clock is not None and clock.type == TIMESTAMP and type in (DATE, TIMESTAMP_NTZ):
-        return as_number(f"CAST({text} AS TIMESTAMP)", TIMESTAMP, unit, wanted)
+        return as_number(f"CAST({text} AS TIMESTAMP)", TIMESTAMP, unit, target)
     numbers: dict[DataType, tuple[str, str]] = {
         TIMESTAMP: (f"unix_micros({text})", "MICROSECOND"),
         # Not timestampdiff, which would cast it to a TIMESTAMP, in the time zone of the session.
@@ -439,15 +439,15 @@ def as_number(text: str, type: DataType, unit: str, wanted: str, clock: Clock | 
         DATE: (f"CAST(unix_date({text}) AS BIGINT)", "DAY"),
     }
     number, own = numbers.get(type, (f"CAST({text} AS BIGINT)", unit))
-    factor = LENGTHS[own] // LENGTHS[wanted]
+    factor = LENGTHS[own] // LENGTHS[target]
     if factor == 1:
         return number
     # A time too far from 1970 for the finer unit must not become another time.
-    overflow = refusal(text, f"too far from 1970 to be counted in {wanted.lower()}s")
+    overflow = refusal(text, f"too far from 1970 to be counted in {target.lower()}s")
     return f"nvl2({text}, coalesce(try_multiply({number}, {factor}L), {overflow}), NULL)"
 
 
-def with_room(number: str, type: DataType, unit: str, wanted: str) -> str:
+def with_room(number: str, type: DataType, unit: str, target: str) -> str:
     """A number of `as_number` that windows can be added to and subtracted from: what is too far from zero
     fails the run, whether the session is strict or not.
 
@@ -457,7 +457,7 @@ def with_room(number: str, type: DataType, unit: str, wanted: str) -> str:
     IF(ts NOT BETWEEN -4611686018427387903L AND 4611686018427387903L,
     """
     largest = _LARGEST.get(type)
-    if largest is None or largest * LENGTHS[unit] // LENGTHS[wanted] <= FARTHEST:
+    if largest is None or largest * LENGTHS[unit] // LENGTHS[target] <= FARTHEST:
         return number
     problem = refusal(number, "too far from 0 to add a window")
     return f"IF({number} NOT BETWEEN -{FARTHEST}L AND {FARTHEST}L, {problem}, {number})"
@@ -487,18 +487,18 @@ def as_time(text: str, unit: str, clock: Clock, counted: Clock | None = None) ->
     return f"timestamp_micros({number})"
 
 
-def in_unit(text: str, unit: str, wanted: str) -> str:
+def in_unit(text: str, unit: str, target: str) -> str:
     """
     >>> in_unit("t", "MILLISECOND", "SECOND")
     '(t - pmod(t, 1000L)) DIV 1000L'
     >>> in_unit("t", "SECOND", "MILLISECOND"), in_unit("t", "DAY", "DAY")
     ('t * 1000L', 't')
     """
-    if LENGTHS[unit] == LENGTHS[wanted]:
+    if LENGTHS[unit] == LENGTHS[target]:
         return text
-    if LENGTHS[unit] > LENGTHS[wanted]:
-        return f"{text} * {LENGTHS[unit] // LENGTHS[wanted]}L"
-    return floor_divided(text, LENGTHS[wanted] // LENGTHS[unit])
+    if LENGTHS[unit] > LENGTHS[target]:
+        return f"{text} * {LENGTHS[unit] // LENGTHS[target]}L"
+    return floor_divided(text, LENGTHS[target] // LENGTHS[unit])
 
 
 def floor_divided(text: str, by: int) -> str:

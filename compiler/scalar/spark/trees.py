@@ -446,7 +446,7 @@ def read_statement(text: str) -> SparkStatement | None:
     True
     """
     log = logging.getLogger("sqlglot")
-    before, log.disabled = log.disabled, True  # what it does not understand, it tells there as well
+    before, log.disabled = log.disabled, True  # what it does not understand, it logs there as well
     try:
         found = [one for one in sqlglot.parse(text, dialect="spark") if one is not None]
     except (SqlglotError, RecursionError):

@@ -122,11 +122,11 @@ def in_clause(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[Completion
     elif last == "BY":
         yield from shared(spot, before)
     elif last == "USING":
-        said = words[len(words) - words[::-1].index("USING") :]
+        entered = words[len(words) - words[::-1].index("USING") :]
         for strategy in STRATEGIES:
             rest = strategy.split()
-            if rest[: len(said)] == said and rest[len(said) :]:
-                yield CompletionOffer(" ".join(rest[len(said) :]), "keyword", "selection strategy")
+            if rest[: len(entered)] == entered and rest[len(entered) :]:
+                yield CompletionOffer(" ".join(rest[len(entered) :]), "keyword", "selection strategy")
 
 
 def in_stream(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:

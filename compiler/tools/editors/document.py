@@ -92,7 +92,7 @@ Stamp = tuple[CreateStream, Path, int, int]
 @dataclass(frozen=True)
 class CallInputs:
     """The streams, arguments, aggregates and agents that a call gives. Columns that were read from a file
-    are remembered in `known` until the file changes: a script is judged at every key. `untrusted`: scripts
+    are remembered in `known` until the file changes: a script is checked at every key. `untrusted`: scripts
     may name no files and no agents."""
 
     given: Sequence[GivenStream] = ()
@@ -119,7 +119,7 @@ class CallInputs:
             return statement
         path = directory / statement.path
         if not path.exists():
-            return statement  # the error will tell
+            return statement  # the error will be reported
         state = path.stat()
         stamp = (statement, path, state.st_mtime_ns, state.st_size)
         if stamp not in self.known:

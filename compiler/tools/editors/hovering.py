@@ -12,7 +12,12 @@ from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column
 from neelc.ir.script import CreateStream
 from neelc.rows.bind.expressions import FORMS
-from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SAID, SCALAR_SIGNATURES
+from neelc.scalar.signatures import (
+    AGGREGATE_SIGNATURES,
+    KIND_WORDS,
+    ROW_AGGREGATE_SIGNATURES,
+    SCALAR_SIGNATURES,
+)
 from neelc.source import Source, Span
 from neelc.syntax.following import Continuations, following
 from neelc.syntax.parser import SOFT, WORD, Lexeme
@@ -64,7 +69,7 @@ def of_function(name: str) -> str | None:
     """
     key = name.lower()
     forms = [
-        f"{signature.text} -> {_said(signature.result)}"
+        f"{signature.text} -> {_in_words(signature.result)}"
         for table in (SCALAR_SIGNATURES, AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES)
         if (signature := table.get(key)) is not None
     ]
@@ -72,10 +77,10 @@ def of_function(name: str) -> str | None:
     return "```neel\n" + "\n".join(forms) + "\n```" if forms else None
 
 
-def _said(result: str) -> str:
+def _in_words(result: str) -> str:
     """A result as people say it: most are numbers that depend on the arguments."""
-    said = SAID | dict.fromkeys(("average", "ceiling", "remainder", "rounded", "sum"), "number")
-    return re.sub(r"[a-z_]+", lambda kind: said.get(kind[0], kind[0]), result)
+    words = KIND_WORDS | dict.fromkeys(("average", "ceiling", "remainder", "rounded", "sum"), "number")
+    return re.sub(r"[a-z_]+", lambda kind: words.get(kind[0], kind[0]), result)
 
 
 def of_type(name: str, catalog: Catalog) -> str | None:

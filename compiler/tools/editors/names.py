@@ -42,7 +42,7 @@ class AttributeOwner:
 
     `name` is in source form; `title` says what it is, `scope` where it lives, in sentences. A closure of a
     composite has the variables of one iteration in `inner`. `is_list` if an index stands before the
-    attributes. `is_visible` at the place that was asked for.
+    attributes. `is_visible` at the cursor.
     """
 
     name: str
@@ -95,7 +95,7 @@ def fields(kind: DataType) -> tuple[Column, ...]:
     return tuple(Column(bare(f.name), f.type) for f in kind.fields) if isinstance(kind, Struct) else ()
 
 
-# Where a variable lives, in sentences: docs/reference/patterns.md tells what they mean.
+# Where a variable lives, in sentences: docs/reference/patterns.md explains them.
 
 # A part that is longer is not quoted whole.
 _LONGEST = 40
@@ -318,7 +318,7 @@ def _variables(matcher: Matcher) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class DocumentCursor:
-    """A place of a document: the cursor is behind what is being asked about."""
+    """A place of a document: the cursor is behind the name in question."""
 
     document: Document
     cursor: int

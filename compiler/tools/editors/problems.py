@@ -19,7 +19,7 @@ from neelc.tools.lints import lints
 ERROR, WARNING, INFORMATION = "error", "warning", "information"
 
 # A script may be given its streams and the values of its parameters only when it runs: then what it says of
-# them cannot be judged here, which is no mistake of its own.
+# them cannot be checked here, which is no mistake of its own.
 _WITHOUT_STREAMS = ("NEEL2004", "NEEL2005", "NEEL2220")
 _WITHOUT_VALUES = ("NEEL2006",)
 
@@ -62,7 +62,7 @@ def _of_own(document: Document) -> Iterator[Diagnostic]:
     """The problems of all that is not Spark's; warnings, if there is no other problem."""
     script = document.script
     if document.hosts is not None and all(isinstance(s, CreateStream) for s in script.statements):
-        return  # what the queries for Spark need of them has been judged
+        return  # what the queries for Spark need of them has been checked
     try:
         bound = document.outside.bound(script, document.own, document.directory)
     except NeelError as error:

@@ -200,11 +200,11 @@ class NeelServer(LanguageServer):
         return found
 
     def at(
-        self, asked: lsp.HoverParams | lsp.CompletionParams | lsp.DefinitionParams
+        self, request: lsp.HoverParams | lsp.CompletionParams | lsp.DefinitionParams
     ) -> tuple[Document, int]:
-        """The document, and the character that is asked about."""
-        document = self.document(asked.text_document.uri)
-        return document, offset(asked.position, document)
+        """The document, and the character that it is about."""
+        document = self.document(request.text_document.uri)
+        return document, offset(request.position, document)
 
     def publish(self, uri: str, version: int | None) -> None:
         """Tell the client all that is wrong with a document."""
@@ -215,56 +215,56 @@ class NeelServer(LanguageServer):
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
 
-def opened(server: NeelServer, told: lsp.DidOpenTextDocumentParams) -> None:
-    server.publish(told.text_document.uri, told.text_document.version)
+def opened(server: NeelServer, notification: lsp.DidOpenTextDocumentParams) -> None:
+    server.publish(notification.text_document.uri, notification.text_document.version)
 
 
-async def changed(server: NeelServer, told: lsp.DidChangeTextDocumentParams) -> None:
-    changed = told.text_document
+async def changed(server: NeelServer, notification: lsp.DidChangeTextDocumentParams) -> None:
+    changed = notification.text_document
     await asyncio.sleep(max(PAUSE, server.lasted))
     now = server.workspace.text_documents.get(changed.uri)
     if now is not None and now.version == changed.version:
         server.publish(changed.uri, changed.version)
 
 
-def closed(server: NeelServer, told: lsp.DidCloseTextDocumentParams) -> None:
-    server.known.pop(told.text_document.uri, None)
-    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(told.text_document.uri, []))
+def closed(server: NeelServer, notification: lsp.DidCloseTextDocumentParams) -> None:
+    server.known.pop(notification.text_document.uri, None)
+    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(notification.text_document.uri, []))
 
 
-def hovered(server: NeelServer, asked: lsp.HoverParams) -> lsp.Hover | None:
-    document, cursor = server.at(asked)
+def hovered(server: NeelServer, request: lsp.HoverParams) -> lsp.Hover | None:
+    document, cursor = server.at(request)
     found = hover(document, cursor)
     return None if found is None else as_hover(found, document)
 
 
-def completed(server: NeelServer, asked: lsp.CompletionParams) -> lsp.CompletionList:
-    document, cursor = server.at(asked)
+def completed(server: NeelServer, request: lsp.CompletionParams) -> lsp.CompletionList:
+    document, cursor = server.at(request)
     found = complete(document, cursor)
     return lsp.CompletionList(False, [as_item(offer, place) for place, offer in enumerate(found)])
 
 
-def defined(server: NeelServer, asked: lsp.DefinitionParams) -> lsp.Location | None:
-    document, cursor = server.at(asked)
+def defined(server: NeelServer, request: lsp.DefinitionParams) -> lsp.Location | None:
+    document, cursor = server.at(request)
     span = definition(document, cursor)
-    return None if span is None else lsp.Location(asked.text_document.uri, as_range(span, document))
+    return None if span is None else lsp.Location(request.text_document.uri, as_range(span, document))
 
 
-def listed(server: NeelServer, asked: lsp.DocumentSymbolParams) -> Sequence[lsp.DocumentSymbol]:
-    document = server.document(asked.text_document.uri)
+def listed(server: NeelServer, request: lsp.DocumentSymbolParams) -> Sequence[lsp.DocumentSymbol]:
+    document = server.document(request.text_document.uri)
     return [as_symbol(symbol, document) for symbol in symbols(document)]
 
 
-def fixed(server: NeelServer, asked: lsp.CodeActionParams) -> Sequence[lsp.CodeAction]:
-    uri = asked.text_document.uri
+def fixed(server: NeelServer, request: lsp.CodeActionParams) -> Sequence[lsp.CodeAction]:
+    uri = request.text_document.uri
     document = server.document(uri)
-    start, end = (offset(place, document) for place in (asked.range.start, asked.range.end))
+    start, end = (offset(place, document) for place in (request.range.start, request.range.end))
     return [as_action(fix, one, uri, document) for fix, one in fixes(document, Span(start, end))]
 
 
-def formatted(server: NeelServer, asked: lsp.DocumentFormattingParams) -> Sequence[lsp.TextEdit] | None:
+def formatted(server: NeelServer, request: lsp.DocumentFormattingParams) -> Sequence[lsp.TextEdit] | None:
     """The whole text anew; nothing while it is wrong, or if it would not change."""
-    document = server.document(asked.text_document.uri)
+    document = server.document(request.text_document.uri)
     try:
         text = canonical(document.source).text
     except NeelError:

@@ -38,6 +38,6 @@ def query_lints(query: Match | Algebra, source: Source) -> tuple[Diagnostic, ...
     """All warnings about one query, in the order of the text."""
     if isinstance(query, Algebra):
         return tuple(nothing_lasts(query))  # NEEL6006
-    asked = LintedQuery(query.whole, source)
-    found = dict.fromkeys(warning for lint in LINTS for warning in lint(asked))
+    linted = LintedQuery(query.whole, source)
+    found = dict.fromkeys(warning for lint in LINTS for warning in lint(linted))
     return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

@@ -19,47 +19,47 @@ FEW_EVENTS = 10
 """A window of so few events leaves so few lists that nobody need be warned: 2^10 is a thousand."""
 
 
-def closure_of_every_event(asked: LintedQuery) -> Iterator[Diagnostic]:
+def closure_of_every_event(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A list without a limit that any events of its type fit in has as many matches as there are lists.
 
-    >>> from neelc.tools.lints.examples import told
+    >>> from neelc.tools.lints.examples import shown
     >>> lint = closure_of_every_event
-    >>> print(told(lint, "SEQ(A a, B+ b[], C c) WHERE [id] AND b[1].x > 1 WITHIN 5 SECONDS"))
+    >>> print(shown(lint, "SEQ(A a, B+ b[], C c) WHERE [id] AND b[1].x > 1 WITHIN 5 SECONDS"))
     B+ b[]: `b[]` can be any list of B events: n of them make about 2^n matches
-    >>> print(told(lint, "SEQ(A a, SEQ(B b, C c)+ k[]) WITHIN 5 SECONDS"))
+    >>> print(shown(lint, "SEQ(A a, SEQ(B b, C c)+ k[]) WITHIN 5 SECONDS"))
     SEQ(B b, C c)+ k[]: `k[]` can be any list of iterations: n of them make about 2^n matches
 
     Not if a condition says which lists or which elements fit, nor with a limit.
 
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x WITHIN 5 SECONDS")
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WHERE count(b[]) <= 3 WITHIN 5 SECONDS")
-    >>> told(lint, "SEQ(A a, B{1,3} b[], C c) WITHIN 5 SECONDS")
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 EVENTS")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x WITHIN 5 SECONDS")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WHERE count(b[]) <= 3 WITHIN 5 SECONDS")
+    >>> shown(lint, "SEQ(A a, B{1,3} b[], C c) WITHIN 5 SECONDS")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 EVENTS")
 
     Nor if the lists are not told apart: by the strategy, by COLLAPSED, by DISTINCT, in EXISTS or `!`.
     They are told apart where they are counted.
 
-    >>> told(lint, "SEQ(A a, B+ b[]) WITHIN 5 SECONDS USING SKIP TILL NEXT MATCH")
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN COLLAPSED a.x, count(b[])")
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN DISTINCT a.x")
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN max(a.x)")
-    >>> told(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN count(*)") is None
+    >>> shown(lint, "SEQ(A a, B+ b[]) WITHIN 5 SECONDS USING SKIP TILL NEXT MATCH")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN COLLAPSED a.x, count(b[])")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN DISTINCT a.x")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN max(a.x)")
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN count(*)") is None
     False
-    >>> told(lint, "EXISTS b : SEQ(A a, B+ b[], !D+ d[], C c) WITHIN 5 SECONDS")
+    >>> shown(lint, "EXISTS b : SEQ(A a, B+ b[], !D+ d[], C c) WITHIN 5 SECONDS")
     """
-    match = asked.match
+    match = linted.match
     if match.strategy != ANY_MATCH or match.collapsed or _allows_few(match.within):
         return
     for closure in _closures(match.pattern):
         name = closure.variable or ""
-        if not _is_restricted(closure, name, asked) and not _is_left_out(name, asked):
+        if not _is_restricted(closure, name, linted) and not _is_left_out(name, linted):
             what = f"{closure.part.type} events" if isinstance(closure.part, p.Event) else "iterations"
             message = f"`{name}[]` can be any list of {what}: n of them make about 2^n matches"
-            yield asked.warning("NEEL6002", message, closure, _hint(closure, name, asked))
+            yield linted.warning("NEEL6002", message, closure, _hint(closure, name, linted))
 
 
 def _closures(part: p.Pattern, dropped: frozenset[str] = frozenset()) -> Iterator[p.Repeat]:
-    """The lists without a limit that a match binds. Those inside others are judged with them."""
+    """The lists without a limit that a match binds. Those inside others are checked with them."""
     if isinstance(part, p.Not) or _allows_few(part.within):
         return
     if isinstance(part, p.Repeat):
@@ -79,15 +79,15 @@ def _allows_few(window: p.Window | None) -> bool:
     return False
 
 
-def _is_restricted(closure: p.Repeat, name: str, asked: LintedQuery) -> bool:
+def _is_restricted(closure: p.Repeat, name: str, linted: LintedQuery) -> bool:
     """Whether a condition leaves out lists or elements. One that speaks of one place in the list, such as
     `b[1]`, leaves all others free."""
     inside = [conjunct for part in all_parts(closure.part) for conjunct in conjuncts(part.where)]
     if any(not isinstance(conjunct, e.SameAttributes) for conjunct in inside):
         return True
-    about = [(conjunct, part) for conjunct, part in asked.conditions if name in names_in(conjunct)]
+    about = [(conjunct, part) for conjunct, part in linted.conditions if name in names_in(conjunct)]
     return any(
-        not _is_about_one_place(conjunct, name) and not asked.is_always_true(conjunct, part)
+        not _is_about_one_place(conjunct, name) and not linted.is_always_true(conjunct, part)
         for conjunct, part in about
     )
 
@@ -103,9 +103,9 @@ def _is_about_one_place(conjunct: e.Expr, name: str) -> bool:
     return uses == at and len(places) == 1 and all(place.anchor != "CURRENT" for place in places)
 
 
-def _is_left_out(name: str, asked: LintedQuery) -> bool:
+def _is_left_out(name: str, linted: LintedQuery) -> bool:
     """Whether the result is the same for all lists: it does not name them, and does not count matches."""
-    match = asked.match
+    match = linted.match
     if any(name in names_in(output.expression) for output in match.outputs):
         return False
     found = [
@@ -115,15 +115,15 @@ def _is_left_out(name: str, asked: LintedQuery) -> bool:
     return match.distinct or (match.aggregated and not counts)
 
 
-def _hint(closure: p.Repeat, name: str, asked: LintedQuery) -> str:
+def _hint(closure: p.Repeat, name: str, linted: LintedQuery) -> str:
     """The ways out that this query has."""
     ways = []
-    findings = Findings(asked.source)
-    check_strategy(NEXT_MATCH, asked.match.pattern, findings)
+    findings = Findings(linted.source)
+    check_strategy(NEXT_MATCH, linted.match.pattern, findings)
     if not findings.diagnostics:
         ways.append(f"USING {NEXT_MATCH}")
-    lists = [part for part in all_parts(asked.match.pattern) if isinstance(part, p.Repeat)]
-    if all(isinstance(part.part, p.Event) for part in lists) and not asked.match.distinct:
+    lists = [part for part in all_parts(linted.match.pattern) if isinstance(part, p.Repeat)]
+    if all(isinstance(part.part, p.Event) for part in lists) and not linted.match.distinct:
         ways.append("RETURN COLLAPSED")
     least = max(closure.least, 1)
     ways.append(f"an upper limit such as {{{least},{least + 4}}}")

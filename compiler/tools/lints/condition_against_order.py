@@ -10,27 +10,27 @@ from neelc.pattern.analysis.truth import AtMost
 from neelc.tools.lints.lint import LintedQuery, consequence
 
 
-def condition_against_order(asked: LintedQuery) -> Iterator[Diagnostic]:
+def condition_against_order(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A SEQ that conditions on the times of its events ask for in another order.
 
-    >>> from neelc.tools.lints.examples import told
-    >>> print(told(condition_against_order, "SEQ(A a, B b) WHERE b.ts <= a.ts"))
+    >>> from neelc.tools.lints.examples import shown
+    >>> print(shown(condition_against_order, "SEQ(A a, B b) WHERE b.ts <= a.ts"))
     b.ts <= a.ts: `b.ts <= a.ts` is never TRUE, as SEQ puts `a` before `b`: the query finds nothing
-    >>> print(told(condition_against_order, "SEQ(A a, B b) WHERE a.ts > 9 AND b.ts < 5"))
+    >>> print(shown(condition_against_order, "SEQ(A a, B b) WHERE a.ts > 9 AND b.ts < 5"))
     b.ts < 5: `b.ts < 5` is never TRUE with `a.ts > 9`, as SEQ puts `a` before `b`: the query finds nothing
 
     In an AND events may come in any order.
 
-    >>> told(condition_against_order, "AND(A a, B b) WHERE b.ts < a.ts WITHIN 5")
+    >>> shown(condition_against_order, "AND(A a, B b) WHERE b.ts < a.ts WITHIN 5")
     """
-    for clash in asked.clashes:
+    for clash in linted.clashes:
         if clash.order:
             *others, last = clash.conditions
-            named = " and ".join(f"`{asked.text(other)}`" for other in others)
-            what = f"`{asked.text(last)}` is never TRUE" + (f" with {named}" if others else "")
+            named = " and ".join(f"`{linted.text(other)}`" for other in others)
+            what = f"`{linted.text(last)}` is never TRUE" + (f" with {named}" if others else "")
             order = " and ".join(dict.fromkeys(_order(claim) for claim in clash.order))
-            message = f"{what}, as {order}: {consequence(clash.region, asked)}"
-            yield asked.warning("NEEL6005", message, last, _hint(last))
+            message = f"{what}, as {order}: {consequence(clash.region, linted)}"
+            yield linted.warning("NEEL6005", message, last, _hint(last))
 
 
 def _order(claim: AtMost) -> str:

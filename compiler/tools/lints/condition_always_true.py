@@ -13,42 +13,42 @@ from neelc.scalar.evaluate_constants import TRUE, folded
 from neelc.tools.lints.lint import LintedQuery, times_in
 
 
-def condition_always_true(asked: LintedQuery) -> Iterator[Diagnostic]:
+def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A condition that excludes nothing, or nothing but NULL.
 
-    >>> from neelc.tools.lints.examples import told
-    >>> print(told(condition_always_true, "A a WHERE a.x > 1 AND 'amount' < 'price'"))
+    >>> from neelc.tools.lints.examples import shown
+    >>> print(shown(condition_always_true, "A a WHERE a.x > 1 AND 'amount' < 'price'"))
     'amount' < 'price': `'amount' < 'price'` is always TRUE
-    >>> print(told(condition_always_true, "SEQ(A a, B b) WHERE a.id = a.id"))
+    >>> print(shown(condition_always_true, "SEQ(A a, B b) WHERE a.id = a.id"))
     a.id = a.id: `a.id = a.id` is TRUE for all values but NULL
-    >>> print(told(condition_always_true, "SEQ(A a, B b) WHERE a.ts < b.ts"))
+    >>> print(shown(condition_always_true, "SEQ(A a, B b) WHERE a.ts < b.ts"))
     a.ts < b.ts: `a.ts < b.ts` is always TRUE: the order of the pattern says the same
 
     Not if it may be UNKNOWN for another reason than that an attribute is NULL:
 
-    >>> told(condition_always_true, "A a WHERE a.x IN (1, NULL)")
-    >>> told(condition_always_true, "A a WHERE a.x / a.n = a.x / a.n")
+    >>> shown(condition_always_true, "A a WHERE a.x IN (1, NULL)")
+    >>> shown(condition_always_true, "A a WHERE a.x / a.n = a.x / a.n")
 
     TRUE and `1 = 1` are written on purpose, and a parameter may have another value the next time.
 
-    >>> told(condition_always_true, "A a WHERE TRUE AND 1 = 1")
+    >>> shown(condition_always_true, "A a WHERE TRUE AND 1 = 1")
     """
-    for conjunct, part in asked.conditions:
-        if asked.has_parameter(conjunct) or _is_on_purpose(conjunct):
+    for conjunct, part in linted.conditions:
+        if linted.has_parameter(conjunct) or _is_on_purpose(conjunct):
             continue
         whatever = _is_true_unless_null(conjunct)
-        if not whatever and not times_in(conjunct, asked.match.streams):
+        if not whatever and not times_in(conjunct, linted.match.streams):
             continue
-        text = asked.text(conjunct)
-        if asked.is_always_true(conjunct, part):
+        text = linted.text(conjunct)
+        if linted.is_always_true(conjunct, part):
             why = "" if whatever else ": the order of the pattern says the same"
-            yield asked.warning("NEEL6004", f"`{text}` is always TRUE{why}", conjunct, "leave it out")
+            yield linted.warning("NEEL6004", f"`{text}` is always TRUE{why}", conjunct, "leave it out")
         elif whatever:
             first, *others = _terms(conjunct)
             hint = "is another variable or value meant?"
             if not others:  # of several, one may be enough
-                hint += f" otherwise write {asked.text(first)} IS NOT NULL"
-            yield asked.warning("NEEL6004", f"`{text}` is TRUE for all values but NULL", conjunct, hint)
+                hint += f" otherwise write {linted.text(first)} IS NOT NULL"
+            yield linted.warning("NEEL6004", f"`{text}` is TRUE for all values but NULL", conjunct, hint)
 
 
 def _is_on_purpose(conjunct: e.Expr) -> bool:

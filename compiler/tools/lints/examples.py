@@ -12,15 +12,15 @@ from neelc.syntax import script
 from neelc.tools.lints.lint import Lint, LintedQuery
 
 
-def asked(text: str, head: str = STREAM, arguments: Mapping[str, object] | None = None) -> LintedQuery:
+def linted(text: str, head: str = STREAM, arguments: Mapping[str, object] | None = None) -> LintedQuery:
     """The query `PATTERN text` over the stream S of `head`."""
     source = Source(f"{head}PATTERN {text};")
     return LintedQuery(bind(script(source), source, arguments=arguments).queries[-1].match, source)
 
 
-def told(lint: Lint, text: str, head: str = STREAM) -> str | None:
+def shown(lint: Lint, text: str, head: str = STREAM) -> str | None:
     """What a lint says about a query, each warning after the words it points at; None when it is silent."""
-    query = asked(text, head)
+    query = linted(text, head)
     found = [
         f"{query.source.text[warning.span.start : warning.span.end]}: {warning.message}"
         for warning in lint(query)
@@ -28,7 +28,7 @@ def told(lint: Lint, text: str, head: str = STREAM) -> str | None:
     return "\n".join(found) or None
 
 
-def told_of_select(text: str) -> str | None:
+def warning_of_select(text: str) -> str | None:
     """The first warning about a SELECT over the stream S."""
     from neelc.tools.lints.nothing_lasts import nothing_lasts
 

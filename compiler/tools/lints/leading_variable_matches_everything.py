@@ -15,43 +15,43 @@ from neelc.pattern.rules.close_equalities import close_equalities
 from neelc.tools.lints.lint import LintedQuery
 
 
-def leading_variable_matches_everything(asked: LintedQuery) -> Iterator[Diagnostic]:
+def leading_variable_matches_everything(linted: LintedQuery) -> Iterator[Diagnostic]:
     """The first event of a SEQ can be any event of all streams: a match may start everywhere.
 
-    >>> from neelc.tools.lints.examples import told
+    >>> from neelc.tools.lints.examples import shown
     >>> lint = leading_variable_matches_everything
-    >>> print(told(lint, "SEQ(S a, B b) WITHIN 5"))
+    >>> print(shown(lint, "SEQ(S a, B b) WITHIN 5"))
     S a: `a` can be any event, so that a match may start at each of them
-    >>> print(told(lint, "SEQ(S+ a[], B b) WHERE [id] AND a[1].user = b.user WITHIN 5"))
+    >>> print(shown(lint, "SEQ(S+ a[], B b) WHERE [id] AND a[1].user = b.user WITHIN 5"))
     S+ a[]: `a` can be any event, so that a match may start at each of them
 
     Not if the type or a condition says which events are meant, be it through others that are equal:
 
-    >>> told(lint, "SEQ(A a, S b) WITHIN 5"), told(lint, "SEQ((S a : a.x > 1), B b) WITHIN 5")
+    >>> shown(lint, "SEQ(A a, S b) WITHIN 5"), shown(lint, "SEQ((S a : a.x > 1), B b) WITHIN 5")
     (None, None)
-    >>> told(lint, "SEQ(S a, B b) WHERE a.id = b.id AND b.id = 7 WITHIN 5")
+    >>> shown(lint, "SEQ(S a, B b) WHERE a.id = b.id AND b.id = 7 WITHIN 5")
 
     Nor if events are compared with the first one: then that one is any event on purpose. Nor if a negation
     stands next to it: then its neighbours matter.
 
-    >>> told(lint, "SEQ(S a, S b) WHERE b.x > a.x WITHIN 5"), told(lint, "SEQ(!S s, S a, B b) WITHIN 5")
+    >>> shown(lint, "SEQ(S a, S b) WHERE b.x > a.x WITHIN 5"), shown(lint, "SEQ(!S s, S a, B b) WITHIN 5")
     (None, None)
 
     Nor if all events are alike and belong together: several events with one id are a pattern of their own.
 
-    >>> told(lint, "SEQ(S a, S b, S c) WHERE [id] WITHIN 5")
-    >>> print(told(lint, "SEQ(S a, S b) WITHIN 5"))
+    >>> shown(lint, "SEQ(S a, S b, S c) WHERE [id] WITHIN 5")
+    >>> print(shown(lint, "SEQ(S a, S b) WITHIN 5"))
     S a: `a` can be any event, so that a match may start at each of them
 
     Contiguity decides at the next event, so that many starts cost little.
 
-    >>> told(lint, "SEQ(S a, B b) USING STRICT CONTIGUITY")
+    >>> shown(lint, "SEQ(S a, B b) USING STRICT CONTIGUITY")
     """
-    if asked.match.strategy not in (ANY_MATCH, NEXT_MATCH):
+    if linted.match.strategy not in (ANY_MATCH, NEXT_MATCH):
         return
     # What equalities imply is a condition as well, whatever the strategy.
-    closed = close_equalities(replace(asked.match, strategy=ANY_MATCH)) or asked.match
-    closed_asked = replace(asked, match=closed)
+    closed = close_equalities(replace(linted.match, strategy=ANY_MATCH)) or linted.match
+    closed_asked = replace(linted, match=closed)
     for part in _leading(closed.pattern):
         if _is_any_event(part, closed_asked) and not _is_repetition(part, closed_asked):
             name = part.variable
@@ -59,7 +59,7 @@ def leading_variable_matches_everything(asked: LintedQuery) -> Iterator[Diagnost
             needed = "a type or a condition of its own" if typed else "a condition of its own"
             hint = f"give `{name}` {needed}, unless every event is meant"
             message = f"`{name}` can be any event, so that a match may start at each of them"
-            yield asked.warning("NEEL6001", message, part, hint)
+            yield linted.warning("NEEL6001", message, part, hint)
 
 
 Component = p.Event | p.Repeat
@@ -82,18 +82,18 @@ def _leading(part: p.Pattern) -> Iterator[Component]:
                         yield from _leading(begin)
 
 
-def _is_any_event(part: Component, asked: LintedQuery) -> bool:
+def _is_any_event(part: Component, linted: LintedQuery) -> bool:
     """Whether the type is that of all events, and no condition says more than that some are equal. A named
     query has chosen its events."""
     event = part if isinstance(part, p.Event) else part.part
     if not isinstance(event, p.Event):
         return False
-    members = asked.facts.type(event.type).members
+    members = linted.facts.type(event.type).members
     whole = {member.stream for member in members if member.value is None}
-    if not all(stream.name in whole and stream.query is None for stream in asked.match.streams):
+    if not all(stream.name in whole and stream.query is None for stream in linted.match.streams):
         return False
-    about = [(conjunct, at) for conjunct, at in asked.conditions if part.variable in names_in(conjunct)]
-    return all(_is_key(conjunct) or asked.is_always_true(conjunct, at) for conjunct, at in about)
+    about = [(conjunct, at) for conjunct, at in linted.conditions if part.variable in names_in(conjunct)]
+    return all(_is_key(conjunct) or linted.is_always_true(conjunct, at) for conjunct, at in about)
 
 
 def _is_key(conjunct: e.Expr) -> bool:
@@ -105,14 +105,14 @@ def _is_key(conjunct: e.Expr) -> bool:
     return False
 
 
-def _is_repetition(leading: Component, asked: LintedQuery) -> bool:
+def _is_repetition(leading: Component, linted: LintedQuery) -> bool:
     """Whether the pattern asks for several events of any kind that have something in common."""
-    pattern = asked.match.pattern
-    keys = [conjunct for conjunct, _ in asked.conditions if _is_key(conjunct)]
+    pattern = linted.match.pattern
+    keys = [conjunct for conjunct, _ in linted.conditions if _is_key(conjunct)]
     together = any(leading.variable in names_in(key) for key in keys) or any(
         has_same(part.where) for part in all_parts(pattern)
     )
-    return together and all(_is_any_event(part, asked) for part in _components(pattern))
+    return together and all(_is_any_event(part, linted) for part in _components(pattern))
 
 
 def _components(part: p.Pattern) -> Iterator[Component]:

@@ -35,8 +35,8 @@ def times_in(condition: e.Expr, streams: Sequence[Stream]) -> frozenset[Time]:
     """The terms that hold a time of an event, if that is of one of the streams that keep it in such a column.
 
     >>> from neelc.pattern.rules.examples import query
-    >>> asked = query("SEQ(A a, B b) WHERE b.ts - a.ts < a.n")
-    >>> sorted(map(str, times_in(asked.pattern.where, asked.streams)))
+    >>> linted = query("SEQ(A a, B b) WHERE b.ts - a.ts < a.n")
+    >>> sorted(map(str, times_in(linted.pattern.where, linted.streams)))
     ['a.ts', 'b.ts']
     """
     columns = [
@@ -74,9 +74,9 @@ class Clash:
 def clashes(query: Match) -> Iterator[Clash]:
     """All that clashes in a query, one after the other.
 
-    >>> from neelc.tools.lints.examples import asked
+    >>> from neelc.tools.lints.examples import linted
     >>> text = "SEQ(A a, !(B b : a.x < 3), C c) WHERE a.x > 5 AND c.ts <= a.ts AND c.n = NULL"
-    >>> for clash in clashes(asked(text).match):
+    >>> for clash in clashes(linted(text).match):
     ...     print(*clash.conditions, *(f"{claim.left} < {claim.right}" for claim in clash.order), sep=", ")
     c.ts <= a.ts, a.ts < c.ts
     c.n = NULL
@@ -115,7 +115,7 @@ class _Search:
             yield from self.below(inner) if together else self.region(inner)
 
     def is_asked(self, condition: Expr) -> bool:
-        """Whether a condition is judged in every match; one with `i` needs an element."""
+        """Whether a condition is evaluated in every match; one with `i` needs an element."""
         elements, lag = range_of(condition)
         if elements is None:
             return True
@@ -222,21 +222,21 @@ Lint = Callable[[LintedQuery], Iterator[Diagnostic]]
 # What it means for a query that a part of it has no match.
 
 
-def consequence(part: p.Pattern, asked: LintedQuery) -> str:
+def consequence(part: p.Pattern, linted: LintedQuery) -> str:
     """What becomes of a query, if nothing satisfies one of its parts.
 
-    >>> from neelc.tools.lints.examples import asked
-    >>> query = asked("SEQ(A a, EXISTS b : B b, OR(C c, D d), !SEQ(E e, F f), G? g) WITHIN 9")
+    >>> from neelc.tools.lints.examples import linted
+    >>> query = linted("SEQ(A a, EXISTS b : B b, OR(C c, D d), !SEQ(E e, F f), G? g) WITHIN 9")
     >>> _, b, c, e, g = query.match.pattern.parts
     >>> consequence(query.match.pattern, query), consequence(b.part, query)
     ('the query finds nothing', 'the query finds nothing')
     >>> consequence(c.parts[1], query), consequence(e.part, query), consequence(g, query)
     ('this branch finds nothing', 'the negative part excludes nothing', 'this part is always absent')
-    >>> twice = asked("SEQ(A a, !!(B b : b.x > 1), C c)")
+    >>> twice = linted("SEQ(A a, !!(B b : b.x > 1), C c)")
     >>> consequence(twice.match.pattern.parts[1].part.part, twice)
     'the query finds nothing'
     """
-    way = _way(asked.match.pattern, part)
+    way = _way(linted.match.pattern, part)
     while way:
         match way:
             case [*around, p.Not(), p.Not()]:  # `!!q` asks for q

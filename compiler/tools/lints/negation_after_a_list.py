@@ -15,44 +15,44 @@ NAMES = ("k", "list", "all_of_them")
 """What the closure of the hint may be called."""
 
 
-def negation_after_a_list(asked: LintedQuery) -> Iterator[Diagnostic]:
+def negation_after_a_list(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A negation between a list and what follows it looks at the time after the last element only: an event
     between two elements is not excluded.
 
-    >>> from neelc.tools.lints.examples import told
+    >>> from neelc.tools.lints.examples import shown
     >>> lint = negation_after_a_list
-    >>> print(told(lint, "SEQ(A{5,} a[], !N n, B b) WHERE [id] WITHIN 1 HOUR"))
+    >>> print(shown(lint, "SEQ(A{5,} a[], !N n, B b) WHERE [id] WITHIN 1 HOUR"))
     !N n: `!N n` excludes events after the last event of `a[]`, not between its events
 
     Not at the end of a sequence, where it speaks of what comes afterwards, nor if it is about events of the
     list's own type: that no more of them follow.
 
-    >>> told(lint, "SEQ(A+ a[], !N n) WITHIN 1 HOUR")
-    >>> told(lint, "SEQ(A+ a[], !A n, B b) WITHIN 1 HOUR")
+    >>> shown(lint, "SEQ(A+ a[], !N n) WITHIN 1 HOUR")
+    >>> shown(lint, "SEQ(A+ a[], !A n, B b) WITHIN 1 HOUR")
 
     Nor if the list may be empty or has one element, if its elements exclude something themselves, or if a
     condition says how the negative event and the list belong together.
 
-    >>> told(lint, "SEQ(C c, A* a[], !N n, B b) WITHIN 1 HOUR")
-    >>> told(lint, "SEQ(A{1} a[], !N n, B b) WITHIN 1 HOUR")
-    >>> told(lint, "SEQ(SEQ(A a, !N m, C c)+ k[], !N n, B b) WITHIN 1 HOUR")
-    >>> told(lint, "SEQ(A+ a[], !N n, B b) WHERE n.x > a[last].x WITHIN 1 HOUR")
+    >>> shown(lint, "SEQ(C c, A* a[], !N n, B b) WITHIN 1 HOUR")
+    >>> shown(lint, "SEQ(A{1} a[], !N n, B b) WITHIN 1 HOUR")
+    >>> shown(lint, "SEQ(SEQ(A a, !N m, C c)+ k[], !N n, B b) WITHIN 1 HOUR")
+    >>> shown(lint, "SEQ(A+ a[], !N n, B b) WHERE n.x > a[last].x WITHIN 1 HOUR")
 
     Nor where the strategy leaves no room between the elements, or where it could not be written otherwise.
 
-    >>> told(lint, "SEQ(A+ a[], !N n, B b) WITHIN 1 HOUR USING STRICT CONTIGUITY")
-    >>> told(lint, "SEQ(A+ a[], !N n, B b) WITHIN 1 HOUR RETURN COLLAPSED b.x, count(a[])")
+    >>> shown(lint, "SEQ(A+ a[], !N n, B b) WITHIN 1 HOUR USING STRICT CONTIGUITY")
+    >>> shown(lint, "SEQ(A+ a[], !N n, B b) WITHIN 1 HOUR RETURN COLLAPSED b.x, count(a[])")
     """
-    if asked.match.strategy not in (ANY_MATCH, NEXT_MATCH) or asked.match.collapsed:
+    if linted.match.strategy not in (ANY_MATCH, NEXT_MATCH) or linted.match.collapsed:
         return
-    for sequence in _sequences(asked.match.pattern):
+    for sequence in _sequences(linted.match.pattern):
         for place, negation in enumerate(sequence.parts):
             closure = _list_before(sequence, place)
             if isinstance(negation, p.Not) and closure is not None and _is_doubtful(closure, negation):
-                text = asked.text(negation)
+                text = linted.text(negation)
                 message = f"`{text}` excludes events after the last event of `{closure.variable}[]`"
-                hint = _hint(closure, negation, asked)
-                yield asked.warning("NEEL6130", f"{message}, not between its events", negation, hint)
+                hint = _hint(closure, negation, linted)
+                yield linted.warning("NEEL6130", f"{message}, not between its events", negation, hint)
 
 
 def _sequences(part: p.Pattern) -> Iterator[p.Seq]:
@@ -83,13 +83,13 @@ def _is_doubtful(closure: p.Repeat, negation: p.Not) -> bool:
     return not listed & denied and closure.variable not in named
 
 
-def _hint(closure: p.Repeat, negation: p.Not, asked: LintedQuery) -> str:
+def _hint(closure: p.Repeat, negation: p.Not, linted: LintedQuery) -> str:
     """How to write that there is none between the elements either: the negation follows each of them."""
     assert isinstance(closure.part, p.Event)
     name = closure.variable or ""
-    taken = {one.variable for one in all_parts(asked.match.pattern) if isinstance(one, p.Event | p.Repeat)}
+    taken = {one.variable for one in all_parts(linted.match.pattern) if isinstance(one, p.Event | p.Repeat)}
     group = next(one for one in NAMES if one not in taken)
-    inner = f"SEQ({closure.part.type} {name}, {asked.text(negation)}){_times(closure)} {group}[]"
+    inner = f"SEQ({closure.part.type} {name}, {linted.text(negation)}){_times(closure)} {group}[]"
     if "..." in inner or len(inner) > 2 * MAX_TEXT:
         inner = f"SEQ({closure.part.type} {name}, !...){_times(closure)} {group}[]"
     then = f"{name}[i].x is {group}[i].{name}.x then"

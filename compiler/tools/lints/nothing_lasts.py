@@ -16,16 +16,16 @@ HINT = "add a window to one of the streams, for example WINDOW(TIME 10 MINUTES)"
 def nothing_lasts(query: a.Algebra) -> Iterator[Diagnostic]:
     """Several streams of events, or DISTINCT, of events that are valid for one instant each.
 
-    >>> from neelc.tools.lints.examples import told_of_select
-    >>> print(told_of_select("SELECT a.x FROM S AS a, S AS b"))
+    >>> from neelc.tools.lints.examples import warning_of_select
+    >>> print(warning_of_select("SELECT a.x FROM S AS a, S AS b"))
     SELECT joins per instant: these events meet only where their times are equal
-    >>> print(told_of_select("SELECT DISTINCT x FROM S"))
+    >>> print(warning_of_select("SELECT DISTINCT x FROM S"))
     DISTINCT compares per instant: equal rows of different times are all kept
 
     Not if something lasts: a window, or the value of an aggregate. Aggregates of such events are an error.
 
-    >>> told_of_select("SELECT DISTINCT x FROM S WINDOW(COUNT 3 EVENTS)")
-    >>> told_of_select("SELECT a.x FROM S AS a, (SELECT max(x) AS m FROM S WINDOW(TIME 5)) AS b")
+    >>> warning_of_select("SELECT DISTINCT x FROM S WINDOW(COUNT 3 EVENTS)")
+    >>> warning_of_select("SELECT a.x FROM S AS a, (SELECT max(x) AS m FROM S WINDOW(TIME 5)) AS b")
     """
     for node in walk(query.root):
         match node:

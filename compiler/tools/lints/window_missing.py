@@ -13,38 +13,38 @@ from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
 from neelc.tools.lints.lint import LintedQuery, times_in
 
 
-def window_missing(asked: LintedQuery) -> Iterator[Diagnostic]:
+def window_missing(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A pattern of several events that no window bounds: each event waits for others without an end.
 
-    >>> from neelc.tools.lints.examples import told
-    >>> print(told(window_missing, "SEQ(A a, !C c, B b) WHERE [id]"))
+    >>> from neelc.tools.lints.examples import shown
+    >>> print(shown(window_missing, "SEQ(A a, !C c, B b) WHERE [id]"))
     SEQ(A a, !C c, B b): no window bounds this pattern: events are kept until the input ends
-    >>> print(told(window_missing, "SEQ(A a, SEQ(B b, C c) WITHIN 5)"))
+    >>> print(shown(window_missing, "SEQ(A a, SEQ(B b, C c) WITHIN 5)"))
     SEQ(A a, SEQ(B b, C c) WITHIN 5): no window bounds this pattern: events are kept until the input ends
 
     Not if one event is enough, or every branch has a window, or a condition compares times.
 
-    >>> told(window_missing, "OR(A a, SEQ(B b, C c) WITHIN 5)")
-    >>> told(window_missing, "SEQ(A a, B b) WHERE b.ts - a.ts < 5000")
-    >>> told(window_missing, "SEQ(A a, B b) WHERE a.ts > 1000 AND b.ts < 5000")
+    >>> shown(window_missing, "OR(A a, SEQ(B b, C c) WITHIN 5)")
+    >>> shown(window_missing, "SEQ(A a, B b) WHERE b.ts - a.ts < 5000")
+    >>> shown(window_missing, "SEQ(A a, B b) WHERE a.ts > 1000 AND b.ts < 5000")
 
     That `a` is before `b` is no news in a SEQ:
 
-    >>> told(window_missing, "SEQ(A a, B b) WHERE a.ts < b.ts") is None
+    >>> shown(window_missing, "SEQ(A a, B b) WHERE a.ts < b.ts") is None
     False
 
     With contiguity, the next event decides.
 
-    >>> told(window_missing, "SEQ(A a, B b) USING STRICT CONTIGUITY")
+    >>> shown(window_missing, "SEQ(A a, B b) USING STRICT CONTIGUITY")
     """
-    match = asked.match
+    match = linted.match
     if match.strategy not in (ANY_MATCH, NEXT_MATCH) or match.within is not None:
         return
     if not _is_bounded(match.pattern) and not any(
-        _is_about_time(*found, asked) for found in asked.conditions
+        _is_about_time(*found, linted) for found in linted.conditions
     ):
         message = "no window bounds this pattern: events are kept until the input ends"
-        yield asked.warning("NEEL6003", message, match.pattern, "add WITHIN, for example WITHIN 10 MINUTES")
+        yield linted.warning("NEEL6003", message, match.pattern, "add WITHIN, for example WITHIN 10 MINUTES")
 
 
 def _is_bounded(part: p.Pattern) -> bool:
@@ -62,12 +62,12 @@ def _is_bounded(part: p.Pattern) -> bool:
     return len(inner) == 1 and _is_bounded(inner[0])
 
 
-def _is_about_time(conjunct: e.Expr, part: p.Pattern, asked: LintedQuery) -> bool:
+def _is_about_time(conjunct: e.Expr, part: p.Pattern, linted: LintedQuery) -> bool:
     """Whether a conjunct might bound how far events lie apart: it compares a time, or speaks of two."""
-    times = times_in(conjunct, asked.match.streams)
+    times = times_in(conjunct, linted.match.streams)
     events = {time.event for time in times}
     compared = [side for node in walk(conjunct) for side in _compared(node)]
-    return (len(events) > 1 or any(side in times for side in compared)) and not asked.is_always_true(
+    return (len(events) > 1 or any(side in times for side in compared)) and not linted.is_always_true(
         conjunct, part
     )
 
