@@ -37,6 +37,11 @@ def test_targets_are_those_of_make() -> None:
     "name, file",
     [
         ("STEPS", "runtime/kernels/running.py"),
+        ("SCALARS", "compiler/scalar/signatures.py"),
+        ("ABOUT_NULL", "runtime/values/functions.py"),
+        ("OPERATIONS", "runtime/values/operations.py"),
+        ("NAMES", "runtime/program.py"),
+        ("_CALLS", "compiler/scalar/type_of.py"),
         ("COMMANDS", "compiler/cli/__init__.py"),
         ("STAGES", "tests/test_architecture.py"),
         ("def after", "compiler/pattern/rules/examples.py"),

@@ -264,7 +264,8 @@ SingleValue = Callable[[Sequence[Any]], Any]
 
 
 def compiled(value: Value, place: Callable[[ColumnValue], int]) -> SingleValue:
-    """The value of an expression; `place` tells where the value of a column is found.
+    """The value of an expression; `place` tells where the value of a column is found. What is constant is
+    computed here: in the time zone in which the expression will be evaluated.
 
     >>> rises = Apply(">", (ColumnValue("a", "x"), Apply("+", (ColumnValue("b", "y"), Constant(1)), "int")))
     >>> test = compiled(rises, lambda column: "xy".index(column.name))
@@ -281,6 +282,9 @@ def compiled(value: Value, place: Callable[[ColumnValue], int]) -> SingleValue:
             compute = partial(operation.single, type=type) if operation.typed else operation.single
             parts = [compiled(operand, place) for operand in operands]
             fits = _fitting(type)
+            if operands and all(isinstance(operand, Constant) for operand in operands):
+                found = _of_many(compute, parts, fits, operation.sees_nulls)(())
+                return lambda values: found
             if len(parts) > 2 or operation.sees_nulls:
                 return _of_many(compute, parts, fits, operation.sees_nulls)
             return (_of_one if len(parts) == 1 else _of_two)(compute, parts, fits)

@@ -395,9 +395,9 @@ def row_argument(argument: e.Expr, columns: RowColumns) -> str | RowArgument | N
     def change(node: Node) -> Node | None:
         match node:
             case e.Classifier(type):
-                return e.Attribute(e.Variable(p.CLASSIFIER.variable), p.CLASSIFIER.name, type)
+                return e.Attribute(e.Variable(p.MATCH), p.CLASSIFIER.name, type)
             case e.MatchNumber(type):
-                return e.Attribute(e.Variable(p.MATCH_NUMBER.variable), p.MATCH_NUMBER.name, type)
+                return e.Attribute(e.Variable(p.MATCH), p.MATCH_NUMBER.name, type)
             case e.Expr() if not depends_on_match(node) and _has_columns(node):
                 name = columns.column(node)
                 used.setdefault(name)

@@ -96,7 +96,8 @@ class PropertyOutput:
 Output = ValueOutput | CountOutput | ValuesOutput | MembershipOutput | PropertyOutput
 
 
-OF_MATCH = CLASSIFIER, MATCH_NUMBER = ColumnValue("match", "classifier"), ColumnValue("match", "number")
+MATCH = "match"
+OF_MATCH = CLASSIFIER, MATCH_NUMBER = ColumnValue(MATCH, "classifier"), ColumnValue(MATCH, "number")
 """What CLASSIFIER() and MATCH_NUMBER() are in a row's match."""
 
 
