@@ -16,8 +16,15 @@ import pyarrow.compute as pc
 
 from neelc.runtime.failures import COLUMN, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import NullableArray
-from neelc.runtime.kernels.mentions import folds, registered
-from neelc.runtime.program import Apply, ColumnValue, PatternProgram, Value, conditions
+from neelc.runtime.program import (
+    Apply,
+    ColumnValue,
+    PatternProgram,
+    Value,
+    conditions,
+    folds,
+    registered_folds,
+)
 
 
 def condition_columns(program: PatternProgram) -> frozenset[str]:
@@ -37,7 +44,7 @@ def called_columns(program: PatternProgram) -> frozenset[str]:
     """The names of the columns whose values are asked for as Python has them, of whatever type they are: by
     functions of users, and to tell partial matches apart."""
     asked = frozenset() if program.furthest is None else program.furthest.columns
-    return asked | {fold.column for fold in registered(program.steps) if fold.column}
+    return asked | {fold.column for fold in registered_folds(program.steps) if fold.column}
 
 
 def _names(value: Value) -> Iterator[str]:

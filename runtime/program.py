@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from neelc.runtime.values.types import ValueType
@@ -157,6 +158,11 @@ class Move(Generic[Condition]):
     renames: tuple[tuple[EventName, EventName], ...] = ()
     judged: tuple[MoveCondition[Condition], ...] = ()
     checks: tuple[Step[Condition], ...] = ()
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Those of the event that is taken."""
+        return (*self.take.where, *(one.condition for one in self.judged))
 
 
 @dataclass(frozen=True)
@@ -508,8 +514,6 @@ KernelStep = Step[Value]
 
 # Walking over steps, whatever their conditions are.
 
-Other = TypeVar("Other")
-
 
 def inner_steps(step: Step[Condition]) -> tuple[Step[Condition], ...]:
     """The steps inside of a step; those that a run takes its events by are among them."""
@@ -578,6 +582,101 @@ def with_inner(
             changed = tuple(replace(move, checks=tuple(map(change, move.checks))) for move in moves)
             return replace(step, moves=changed)
     return step
+
+
+# The names that steps look at.
+
+
+def names_of_step(
+    step: Step[Condition], names_of: Callable[[Condition], Iterable[EventName]]
+) -> Iterator[EventName]:
+    """The events and lists that a step looks at but does not bind itself; what one inside of it binds for
+    another is among them. `names_of` has those of a condition."""
+    match step:
+        case Take(variable, bounds=bounds, differs=differs, where=where, until=until):
+            yield from names_of_bounds(bounds)
+            yield from differs
+            yield from (name for one in where for name in names_of(one) if name != variable)
+            yield from (name for chain in until for one in chain for name in names_of_step(one, names_of))
+        case Rename(variable):
+            yield variable
+        case FilterStep(condition):
+            yield from names_of(condition)
+        case AnyBound(names) | Likely(names):
+            yield from names
+        case Absent() | Present():
+            yield from _names_inside(step, names_of)
+        case Weigh(names):
+            yield from names
+            yield from _names_inside(step, names_of)
+        case EachElement(variable, iteration):
+            yield from (name.events for name in iteration)
+            yield from (fold.list for fold in step.running)
+            for name in _names_inside(step, names_of):
+                if not isinstance(name, IterationName) or name.list != variable:
+                    yield name
+        case RepeatStep(variable, early=early):
+            # Of what iterations themselves bind, there is nothing before.
+            yield from (name for name in _names_inside(step, names_of) if list_of(name) != variable)
+            yield from (name for condition in early for name in names_of(condition))
+
+
+def _names_inside(
+    step: Step[Condition], names_of: Callable[[Condition], Iterable[EventName]]
+) -> Iterator[EventName]:
+    return (name for inner in inner_steps(step) for name in names_of_step(inner, names_of))
+
+
+def names_of_bounds(bounds: Bounds) -> Iterator[EventName]:
+    yield from bounds.after
+    yield from bounds.before
+    for within in bounds.within:
+        yield from within.events
+    for between in bounds.between:
+        yield from (*between.one, *between.other)
+
+
+def names_of_value(value: Value) -> Iterator[EventName]:
+    match value:
+        case ColumnValue(variable):
+            yield variable
+        case Total(name):
+            yield name
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from names_of_value(operand)
+
+
+@lru_cache(maxsize=4096)
+def names_of_steps(steps: tuple[KernelStep, ...]) -> frozenset[EventName]:
+    """What the steps of a program read: events, lists, and marks.
+
+    >>> sorted(names_of_steps((Take("x", "A", Bounds(after=("a",)), when=(("m", 1),)),)))
+    ['a', 'm']
+    """
+    names = {name for step in steps for name in names_of_step(step, names_of_value)}
+    return frozenset((*names, *(mark for step in walk_steps(steps) for mark in _marks(step))))
+
+
+def _marks(step: KernelStep) -> Iterator[str]:
+    yield from (mark for mark, _ in step.when)
+    if isinstance(step, Weigh):
+        yield from (mark for negation in step.negations for mark, _ in negation.when)
+
+
+def folds(steps: Iterable[KernelStep]) -> Iterator[Fold]:
+    """All aggregates over lists."""
+    for step in walk_steps(steps):
+        match step:
+            case RepeatStep(running=running, final=final) | Follow(running=running, final=final):
+                yield from (*running, *final)
+            case EachElement(running=running):
+                yield from running
+
+
+def registered_folds(steps: Iterable[KernelStep]) -> tuple[Fold, ...]:
+    """Those of them that are functions of users."""
+    return tuple(dict.fromkeys(fold for fold in folds(steps) if fold.registered))
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,18 @@ from typing import Any
 import numpy as np
 
 from neelc.runtime import user_calls as calling
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.kernels.taking import KernelSearch
-from neelc.runtime.program import EachElement, EventName, Fold, IterationName, KernelStep, Value
+from neelc.runtime.program import (
+    EachElement,
+    EventName,
+    Fold,
+    IterationName,
+    KernelStep,
+    Value,
+    names_of_steps,
+)
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.arithmetic import Array, less
 
@@ -231,7 +238,7 @@ def _seen(
 ) -> Iterator[tuple[EventName, Numbers]]:
     """The names of each element, and of its neighbours, as far as the steps ask for them."""
     lists = {name: frontier.lists[name.events] for name in step.names}
-    asked = mentions.of_steps(step.steps)
+    asked = names_of_steps(step.steps)
     for name, found in lists.items():
         yield name, _at(found, row, number)
         for other in asked:

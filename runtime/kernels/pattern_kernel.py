@@ -28,9 +28,8 @@ from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import fewest_matches
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
 from neelc.runtime.kernels.matching import Piece, event_of, matches
-from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.order import SectionProgress, floors, in_order, sections
-from neelc.runtime.program import PatternProgram
+from neelc.runtime.program import PatternProgram, registered_folds
 from neelc.runtime.user_calls import UserCall as Call
 from neelc.runtime.user_calls import python_values
 from neelc.runtime.user_functions import AggregateFailure, Function, needed
@@ -58,7 +57,7 @@ def kernel(
     conditions call."""
     if len(program.roles) > len(_BITS):
         raise ValueError(f"{len(program.roles)} roles do not fit into {len(_BITS)} bits")
-    functions = needed(aggregates or {}, (fold.function for fold in registered(program.steps)))
+    functions = needed(aggregates or {}, (fold.function for fold in registered_folds(program.steps)))
     return partial(worker.run, PatternKernel(program, WorkerLimits(rows_at_once, most_matches), functions))
 
 
@@ -257,7 +256,7 @@ def calls_of(
     """The functions of users that conditions call; `values` are those that events have for them."""
     return {
         fold.name: Call(fold, functions[fold.function], partial(values, fold.column or ""))
-        for fold in registered(program.steps)
+        for fold in registered_folds(program.steps)
     }
 
 

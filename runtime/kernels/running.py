@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from neelc.runtime.failures import MAX_LISTS, KernelError
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.confidence.confidence import likely, weigh
 from neelc.runtime.kernels.events import Numbers, Truths
 from neelc.runtime.kernels.folding import each_element, folded, outermost
@@ -47,6 +46,7 @@ from neelc.runtime.program import (
     Value,
     Weigh,
     is_composite,
+    names_of_steps,
 )
 from neelc.runtime.values.operations import holds, seen
 
@@ -61,7 +61,7 @@ def extended(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Fron
     """The rows that the steps can extend."""
     if search.program.nested:
         return _one_by_one(search, steps, frontier, run)
-    inner = frontier.only(mentions.of_steps(steps))
+    inner = frontier.only(names_of_steps(steps))
     rows, like = None, None
     if len(inner.variables) < len(frontier.variables) and len(frontier) > 1 and not inner.totals:
         codes = (lists.codes() for lists in inner.lists.values())
@@ -94,7 +94,7 @@ def settled(steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
     """
     return tuple(
         replace(step, pick=ANY)
-        if isinstance(step, Take) and step.variable not in mentions.of_steps(steps[place + 1 :])
+        if isinstance(step, Take) and step.variable not in names_of_steps(steps[place + 1 :])
         else step
         for place, step in enumerate(steps)
     )
@@ -102,7 +102,7 @@ def settled(steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
 
 def pruned(frontier: Frontier, step: KernelStep, later: tuple[KernelStep, ...]) -> Frontier:
     """The rows after an inner step, without what no later step asks for, each once."""
-    kept = frontier.only({ROW, *mentions.of_steps(later)})
+    kept = frontier.only({ROW, *names_of_steps(later)})
     if len(kept.variables) == len(frontier.variables) or not (isinstance(step, Take) and step.pick == ALL):
         return kept
     rows, _ = distinct([kept.segment, *kept.marks.values(), *kept.variables.values()])

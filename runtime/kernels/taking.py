@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neelc.runtime.failures import KernelError
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths, part
 from neelc.runtime.kernels.frontier import Frontier, chosen, contains
 from neelc.runtime.program import (
@@ -25,6 +24,8 @@ from neelc.runtime.program import (
     PatternProgram,
     Take,
     Value,
+    names_of_steps,
+    names_of_value,
 )
 from neelc.runtime.values.arithmetic import Array, equal
 from neelc.runtime.values.operations import holds
@@ -326,7 +327,7 @@ class KernelSearch:
 
 def is_own(condition: Value, take: Take[Value]) -> bool:
     """Does the condition concern no event but the one to be bound?"""
-    return set(mentions.of_value(condition)) <= {take.variable}
+    return set(names_of_value(condition)) <= {take.variable}
 
 
 # Candidates that must have a value in common with an event of the row: found by it, not tried one by one.
@@ -509,7 +510,7 @@ def limits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Numbe
     end = search.timeline.time.end
     found = np.full(len(frontier), FAR)
     for chain in step.until:
-        rows = frontier.only(mentions.of_steps(chain)).marked(ROW, np.arange(len(frontier)))
+        rows = frontier.only(names_of_steps(chain)).marked(ROW, np.arange(len(frontier)))
         for inner in chain:
             (rows,) = take(search.unowned(), inner, rows)
         ends = np.full(len(rows), -FAR)

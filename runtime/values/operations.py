@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier
 from neelc.runtime.program import (
@@ -22,6 +21,7 @@ from neelc.runtime.program import (
     Total,
     Value,
     conditions,
+    names_of_value,
 )
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.functions import (
@@ -245,7 +245,7 @@ def _column(column: NullableArray, numbers: Numbers | None) -> NullableArray:
 def _agreed(equal: NullableArray, value: Apply, lookup: Lookup) -> NullableArray:
     """True also where one of the events is absent."""
     absent = np.zeros(1, bool)
-    for variable in mentions.of_value(value):
+    for variable in names_of_value(value):
         numbers = _numbers(variable, lookup)
         absent = absent | (np.ones(1, bool) if numbers is None else numbers < 0)
     return NullableArray(absent | equal.values, None if equal.valid is None else absent | equal.valid)

@@ -17,10 +17,10 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, plan_to_kernel
 from neelc.pattern.plan.lists import event_names, renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
-from neelc.pattern.plan.steps import Plan, PlanStep, Role, names_of_step
+from neelc.pattern.plan.steps import Plan, PlanStep, Role
 from neelc.pattern.plan.strategies import PlanningContext, in_kernel, planning_task
 from neelc.pipeline import QueryChoice
-from neelc.runtime.program import ALL, Absent, EventName, FilterStep, Present, Rename, Take
+from neelc.runtime.program import ALL, Absent, EventName, FilterStep, Present, Rename, Take, names_of_step
 
 Change = Callable[[Plan], Plan]
 
@@ -74,7 +74,7 @@ def _iterative(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
     for step in kept:
         match step:
             case Absent(inner) | Present(inner):
-                place = others if shared & set(names_of_step(step)) else checks
+                place = others if shared & set(names_of_step(step, event_names)) else checks
                 place.append(replace(step, steps=_iterative(inner)))
             case Take():
                 others.append(replace(step, pick=ALL))
@@ -112,7 +112,7 @@ def _judged_last(steps: Sequence[PlanStep], roles: Mapping[str, Role]) -> tuple[
             case FilterStep():
                 (first if shared & event_names(step.condition) else last).append(step)
             case Absent(inner) | Present(inner):
-                place = first if shared & set(names_of_step(step)) else last
+                place = first if shared & set(names_of_step(step, event_names)) else last
                 place.append(replace(step, steps=_judged_last(inner, roles)))
             case _:
                 first.append(step)

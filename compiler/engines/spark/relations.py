@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neelc.runtime.kernels.mentions import registered
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import PatternProgram
+from neelc.runtime.program import PatternProgram, registered_folds
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
@@ -205,5 +204,7 @@ class Relations:
 def functions_of(program: AnyProgram) -> list[str]:
     """The names of users' functions that a program calls."""
     return (
-        [fold.function for fold in registered(program.steps)] if isinstance(program, PatternProgram) else []
+        [fold.function for fold in registered_folds(program.steps)]
+        if isinstance(program, PatternProgram)
+        else []
     )

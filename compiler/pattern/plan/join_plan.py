@@ -17,9 +17,9 @@ from neelc.pattern.cost.choose import PlanShape
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_columns
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
-from neelc.pattern.plan.lists import renamed
+from neelc.pattern.plan.lists import event_names, renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
-from neelc.pattern.plan.steps import Plan, PlanStep, names_of_step, types_of_variables
+from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
 from neelc.runtime.program import (
     Absent,
     AnyBound,
@@ -32,6 +32,7 @@ from neelc.runtime.program import (
     When,
     conditions,
     lists_bound,
+    names_of_step,
     takes,
 )
 from neelc.scalar.operators import is_orderable
@@ -199,7 +200,7 @@ def _check(step: Absent[Expr] | Present[Expr], planned: JoinPlan) -> JoinCheck:
     single = single_take(ways)
     if single is None and any(not is_orderable(column.type) for column in planned.columns):
         raise UnsupportedQuery("a check with several events, where events have maps,")
-    names = frozenset(name for way in ways for name in names_of_step(Present(way)))
+    names = frozenset(name for way in ways for name in names_of_step(Present(way), event_names))
     return JoinCheck(step, tuple(joined_steps(way, planned, begun=True) for way in ways), names, single)
 
 

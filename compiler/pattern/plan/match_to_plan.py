@@ -20,8 +20,8 @@ from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_
 from neelc.pattern.plan.lists import event_names
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
-from neelc.pattern.plan.steps import Plan, PlanStep, names_of_step
-from neelc.runtime.program import EventName, Present, RepeatStep, Take, base_of, is_composite
+from neelc.pattern.plan.steps import Plan, PlanStep
+from neelc.runtime.program import EventName, Present, RepeatStep, Take, base_of, is_composite, names_of_step
 from neelc.syntax.print_patterns import as_written
 
 # Queries over imprecise times that are not executed: what dynamic programming cannot weigh.
@@ -169,9 +169,9 @@ def _named(step: PlanStep) -> Iterator[EventName]:
                     yield from (name for condition in where for name in event_names(condition))
                     yield from differs
                 case _:
-                    yield from names_of_step(inner)
+                    yield from names_of_step(inner, event_names)
     else:
-        yield from names_of_step(step)
+        yield from names_of_step(step, event_names)
 
 
 CONTIGUITY = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")

@@ -20,8 +20,8 @@ from neelc.pattern.plan.blocks import (
     own_choices,
 )
 from neelc.pattern.plan.columns import EventRoles
-from neelc.pattern.plan.lists import ends, lag, ranges
-from neelc.pattern.plan.steps import PlanStep, names_of_step
+from neelc.pattern.plan.lists import ends, event_names, lag, ranges
+from neelc.pattern.plan.steps import PlanStep
 from neelc.runtime.program import (
     Bounds,
     Choose,
@@ -34,6 +34,7 @@ from neelc.runtime.program import (
     Take,
     When,
     Within,
+    names_of_step,
     walk_steps,
 )
 from neelc.runtime.program import Bounds as StepBounds
@@ -398,4 +399,4 @@ def _is_own(order: StepOrder, mark: str) -> bool:
 
 def _needed(check: Block, step: PlanStep) -> frozenset[EventName]:
     """The variables around a check that it looks at."""
-    return frozenset(names_of_step(step)) - set(check.variables)
+    return frozenset(names_of_step(step, event_names)) - set(check.variables)

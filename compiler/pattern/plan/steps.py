@@ -10,23 +10,14 @@ from dataclasses import dataclass, replace
 
 from neelc.ir.expressions import Expr
 from neelc.ir.node import remembered
-from neelc.pattern.plan.lists import event_names
 from neelc.runtime.program import (
-    Absent,
-    AnyBound,
-    Bounds,
     Closure,
-    EachElement,
     EventName,
-    FilterStep,
     IterationName,
-    Present,
     Rename,
     RepeatStep,
     Step,
-    Take,
     inner_of,
-    list_of,
     lists_bound,
     takes,
 )
@@ -108,41 +99,3 @@ def other_elements(
     """The names of an iteration's event that may have none: of other elements, by place or by distance."""
     yield from (name.at(place) for place in (1, -1, *places))
     yield from (replace(name, lag=lag) for lag in (1, *lags))
-
-
-# The variables that a step looks at.
-
-
-def names_of_bounds(bounds: Bounds) -> Iterator[EventName]:
-    yield from bounds.after
-    yield from bounds.before
-    for window in bounds.within:
-        yield from window.events
-    for between in bounds.between:
-        yield from (*between.one, *between.other)
-
-
-def names_of_step(step: PlanStep) -> Iterator[EventName]:
-    """Every variable that a step names but does not bind itself; an inner step's own ones are among them."""
-    match step:
-        case Take(bounds=bounds, differs=differs, where=where, variable=variable):
-            yield from names_of_bounds(bounds)
-            yield from differs
-            yield from (name for condition in where for name in event_names(condition) if name != variable)
-        case Rename(variable):
-            yield variable
-        case FilterStep(condition):
-            yield from event_names(condition)
-        case AnyBound(variables):
-            yield from variables
-        case Absent(steps) | Present(steps):
-            for inner in steps:
-                yield from names_of_step(inner)
-        case EachElement(variable, names, steps):
-            yield from (name.events for name in names)
-            for name in (name for inner in steps for name in names_of_step(inner)):
-                if not isinstance(name, IterationName) or name.list != variable:
-                    yield name
-        case RepeatStep(variable, first=first, next=following):
-            inner_names = (name for inner in (*first, *following) for name in names_of_step(inner))
-            yield from (name for name in inner_names if list_of(name) != variable)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.counting.chain import (
     AVERAGE,
     COUNT,
@@ -42,6 +41,7 @@ from neelc.runtime.program import (
     PatternProgram,
     Value,
     VariableOutput,
+    names_of_value,
 )
 from neelc.runtime.values.operations import holds
 
@@ -333,7 +333,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 def is_static(condition: Value) -> bool:
     """Whether a condition is about two events of a walk and nothing that is pinned."""
-    return set(mentions.of_value(condition)) <= {SOURCE, TARGET}
+    return set(names_of_value(condition)) <= {SOURCE, TARGET}
 
 
 @dataclass(frozen=True, eq=False)
@@ -577,7 +577,7 @@ def is_judged(move: ChainMove) -> bool:
     """Whether it depends on both events at once which one may follow which."""
     if move.absent or (move.where and move.source == move.target):
         return True
-    return any({SOURCE, TARGET} <= set(mentions.of_value(condition)) for condition in move.where)
+    return any({SOURCE, TARGET} <= set(names_of_value(condition)) for condition in move.where)
 
 
 def sums_of(tables: Tables) -> Tables:
@@ -590,7 +590,7 @@ def kept(tables: Tables, cells: Truths) -> Tables:
 
 def plain(block: LaneBlock, move: ChainMove, states: list[Tables], sums: dict[int, Tables]) -> Tables:
     """What comes to all cells by a move whose conditions are each about one of its events."""
-    leaving = tuple(one for one in move.where if SOURCE in mentions.of_value(one))
+    leaving = tuple(one for one in move.where if SOURCE in names_of_value(one))
     entering = tuple(one for one in move.where if one not in leaving)
     from_all = sums[move.source]
     if leaving:

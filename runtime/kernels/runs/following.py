@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 
 from neelc.runtime.failures import MAX_LISTS, KernelError
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.folding import Parts, added, begun, ended, folded
 from neelc.runtime.kernels.frontier import EventLists, Frontier, both, chosen, place_of, root
@@ -43,6 +42,8 @@ from neelc.runtime.program import (
     Take,
     Value,
     list_of,
+    names_of_steps,
+    names_of_value,
 )
 from neelc.runtime.values.operations import Lookup, holds
 
@@ -95,7 +96,7 @@ def route(step: Follow[Value]) -> Route:
 
 
 def _leg(step: Follow[Value], move: Move[Value]) -> Leg:
-    named = {name for value in mentions.of_move(move) for name in mentions.of_value(value)}
+    named = {name for value in move.conditions for name in names_of_value(value)}
     variable = step.states[move.target].list
     grown = {fold.name: fold for fold in step.final if fold.list == variable and fold.name in named}
     asked = (fold for fold in (*step.running, *step.final) if fold.name in named and fold.name not in grown)
@@ -103,9 +104,7 @@ def _leg(step: Follow[Value], move: Move[Value]) -> Leg:
 
 
 def _folds(step: Follow[Value]) -> tuple[Fold, ...]:
-    named = {
-        name for move in step.moves for value in mentions.of_move(move) for name in mentions.of_value(value)
-    }
+    named = {name for move in step.moves for value in move.conditions for name in names_of_value(value)}
     return tuple(fold for fold in (*step.running, *step.final) if fold.name in named)
 
 
@@ -153,7 +152,7 @@ def _numbered(state: State, names: frozenset[EventName]) -> Iterator[tuple[Eleme
 
 def _before(step: Follow[Value], move: Move[Value], after: frozenset[EventName]) -> frozenset[EventName]:
     """What must be known before a move, if this much must be known after it."""
-    asked = {name for value in mentions.of_move(move) for name in mentions.of_value(value)}
+    asked = {name for value in move.conditions for name in names_of_value(value)}
     asked |= {name for judged in move.judged for name in judged.present}
     asked |= {name for within in move.take.bounds.within for name in within.events}
     each = (judged.each for judged in move.judged if judged.each)
@@ -314,7 +313,7 @@ def with_totals(
     follow: Follow[Value], steps: tuple[KernelStep, ...], found: Frontier, events: KernelEvents
 ) -> Frontier:
     """The runs with all that steps ask for of their lists."""
-    asked = mentions.of_steps(steps)
+    asked = names_of_steps(steps)
     final = (fold for fold in follow.final if fold.name in asked)
     totals = {fold.name: folded(fold, _list_of(fold, found), events) for fold in final}
     return replace(found, totals=totals)

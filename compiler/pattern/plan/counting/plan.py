@@ -69,7 +69,6 @@ from neelc.pattern.plan.lists import event_names, reference_to
 from neelc.pattern.plan.order import StepOrder
 from neelc.pattern.plan.plan_to_program import plan_to_steps
 from neelc.pattern.plan.steps import Plan, PlanStep, other_elements, types_of_variables
-from neelc.runtime.kernels import mentions
 from neelc.runtime.kernels.counting.chain import (
     AVERAGE,
     COUNT,
@@ -102,6 +101,7 @@ from neelc.runtime.program import (
     Value,
     VariableOutput,
     Within,
+    names_of_steps,
 )
 from neelc.runtime.reference.results import is_over_matches
 from neelc.scalar.type_of import type_of
@@ -580,7 +580,7 @@ def _checked(making: ChainParts, step: Absent[Value], source: int, target: int) 
     ends = {making.stages[source].last, making.stages[target].first}
     kept = tuple(_near(making, one, source, target) for one in step.steps)
     own = {one.variable for one in kept if isinstance(one, Take)}
-    for name in mentions.of_steps(kept) - own - ends:
+    for name in names_of_steps(kept) - own - ends:
         number = making.found.stage_of(name)
         if number is None or not source < number < target:
             raise NoChain(f"a negation that looks at {name}")
