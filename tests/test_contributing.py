@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import pytest
+from binding import program
 from repository import ROOT
+
+from neelc.ir import patterns as p
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import compile_program
+from neelc.runtime.reference import matches
+from neelc.syntax import patterns as parsing
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 
@@ -75,3 +83,22 @@ def test_benchmarks_and_options_are_there() -> None:
         f"$({word})" in makefile or f"$(or $({word})" in makefile
         for word in ("PAIRS", "SEED", "RULES", "ONLY")
     )
+
+
+@dataclass(frozen=True)
+class Pair(p.Joint):
+    """An operator that is new, and has no meaning yet."""
+
+
+def test_a_stage_that_does_not_know_an_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node and a line in `OPERATORS` suffice to read, write, bind and rewrite it."""
+    monkeypatch.setitem(parsing._OPERATORS, "AND_NEG", Pair)
+    monkeypatch.setitem(p.KEYWORD_OF, Pair, "PAIR")
+    bound = program("PATTERN AND_NEG(A a, B b) WHERE a.price < b.price WITHIN 5")
+    query = bound.queries[0].match
+    assert str(query.pattern) == "PAIR(A a, B b WHERE a.price < b.price)"
+    with pytest.raises(UnsupportedQuery, match="PAIR"):
+        compile_program(bound)
+    rows = [{"id": 1, "ts": at, "kind": kind, "price": at, "pos": None} for at, kind in enumerate("AB")]
+    with pytest.raises(TypeError, match="Pair is not a pattern"):
+        matches(query, {"S": rows})

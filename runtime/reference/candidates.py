@@ -91,6 +91,8 @@ def extend(
             yield from extend_by_list(search, part, begun, scope)
         case p.Not():
             yield partial
+        case _:
+            raise TypeError(f"{type(part).__name__} is not a pattern")
 
 
 def extend_by_event(

@@ -428,7 +428,7 @@ def _name(part: p.Pattern, side: str, dropped: frozenset[str] = frozenset()) -> 
             return next((name for inner in ordered if (name := _name(inner, side, dropped))), None)
         case p.Or(parts):
             return " or ".join(name for inner in parts if (name := _name(inner, side, dropped))) or None
-        case p.And() | p.AndNeg():
+        case p.Joint():
             names = [name for name in targets(part) if name not in dropped]
             return f"the {side} of {listed(names)}" if len(names) > 1 else names[0] if names else None
     return next((_name(inner, side, dropped) for inner in inner_parts(part)), None)

@@ -89,10 +89,8 @@ def _of_part(part: p.Pattern) -> Iterator[str]:
             yield f"the closure `{as_written(part)}` of a part"
         case p.Exists():
             yield "EXISTS"
-        case p.AndNeg():
-            yield "AND_NEG"
         case _:
-            yield type(part).__name__.upper()
+            yield p.KEYWORD_OF[type(part)]
     if part.within is not None:
         yield f"WITHIN on the part `{as_written(part)}`"
     for condition in conjuncts(part.where):

@@ -392,8 +392,8 @@ def place(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> None:
         at = _if_present(walk, part, at)
     inside = _inside(walk, part, at)
     match part:
-        case p.Event(type, variable):
-            _place_event(type, inside.name(variable), inside)
+        case p.Event(kind, variable):
+            _place_event(kind, inside.name(variable), inside)
         case p.Seq(parts):
             after, before = inside.after, inside.targets(*parts) + inside.before
             for inner in parts:
@@ -416,6 +416,8 @@ def place(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> None:
             _place_exists(walk, part, frozenset(map(inside.name, variables)), inner, inside)
         case p.Repeat():
             place_repeat(walk, part, inside, place)
+        case _:
+            raise UnsupportedQuery(p.KEYWORD_OF[type(part)], part.span)
 
 
 def _inside(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> PartPlacement:

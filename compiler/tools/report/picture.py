@@ -366,7 +366,7 @@ def _inside(
             for place, inner in enumerate(parts):
                 around = _neighbours(question, part, binding, place) if isinstance(inner, p.Not) else scope
                 yield inner, binding, scope & around
-        case p.And(parts) | p.Or(parts):
+        case p.Listing(parts):
             yield from ((inner, binding, scope) for inner in parts)
         case p.Optional(inner):
             yield inner, binding, scope

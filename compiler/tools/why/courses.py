@@ -130,7 +130,7 @@ def _steps(pattern: p.Pattern) -> Iterator[tuple[p.Pattern, ...]]:
     match pattern:
         case p.Seq():
             yield positive
-        case p.And() | p.AndNeg():  # their order means nothing: the part of the first event comes first
+        case p.Joint():  # their order means nothing: the part of the first event comes first
             for place, part in enumerate(positive):
                 yield (part, *positive[:place], *positive[place + 1 :])
         case _:
@@ -173,7 +173,7 @@ def starters(pattern: p.Pattern, dropped: frozenset[str] = frozenset()) -> Itera
                 yield from found
                 if found and not may_be_empty(part):
                     return
-        case p.And() | p.AndNeg() | p.Or() | p.Optional():
+        case p.Listing() | p.Optional():
             for part in inner_parts(pattern):
                 yield from starters(part, dropped)
 
