@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from binding import program
-from repository import ROOT
+from repository import ROOT, modules
 
 from neelc.ir import patterns as p
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -60,6 +60,26 @@ def test_targets_are_those_of_make() -> None:
         ("WITHOUT_CASE", "tests/test_errors.py"),
         ("CATALOGUE", "compiler/errors.py"),
         ("packages =", "setup.cfg"),
+        ("OPERATORS", "compiler/ir/patterns.py"),
+        ("class Joint", "compiler/ir/patterns.py"),
+        ("def may_be_empty", "compiler/ir/patterns.py"),
+        ("def _check_bounds", "compiler/pattern/bind/query.py"),
+        ("def _odd_part", "compiler/pattern/bind/windows.py"),
+        ("def is_member", "compiler/pattern/analysis/regions.py"),
+        ("def place", "compiler/pattern/plan/pattern_to_blocks.py"),
+        ("AGGREGATES", "compiler/scalar/signatures.py"),
+        ("AGGREGATES", "runtime/reference/aggregates.py"),
+        ("AGGREGATES", "compiler/engines/spark/results.py"),
+        ("AGGREGATES", "compiler/ir/algebra.py"),
+        ("FUNCTIONS", "runtime/kernels/folding.py"),
+        ("FOLDS", "runtime/program.py"),
+        ("FOLDS", "runtime/kernels/rows/backtracking.py"),
+        ("class Hint", "compiler/errors.py"),
+        ("def plan_queries", "compiler/pipeline.py"),
+        ("def write_script", "compiler/engines/spark/compiled.py"),
+        ("class StrategyPlan", "compiler/pattern/plan/strategies.py"),
+        ("class NetworkPlan", "compiler/algebra/plan/network.py"),
+        ("def run", "runtime/worker.py"),
     ],
 )
 def test_names_are_there(name: str, file: str) -> None:
@@ -83,6 +103,13 @@ def test_benchmarks_and_options_are_there() -> None:
         f"$({word})" in makefile or f"$(or $({word})" in makefile
         for word in ("PAIRS", "SEED", "RULES", "ONLY")
     )
+
+
+def test_the_modules_that_name_an_operator_are_listed() -> None:
+    listed = re.findall(r"\*\*`([\w/.]+)`\*\*", TEXT)
+    named = (path for path in modules().values() if re.search(r"\bAndNeg\b", path.read_text()))
+    assert sorted(listed) == sorted(path.relative_to(ROOT).as_posix() for path in named)
+    assert f"is named in the {len(listed)} modules" in TEXT
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def _named(node: p.Pattern, numbers: Iterator[int], accompanied: bool = False) -
             return replace(node, part=_named(part, numbers))
         case p.Or(parts):
             return replace(node, parts=tuple(_named(part, numbers) for part in parts))
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts):
+        case p.Joint(parts):
             beside = any(isinstance(part, p.Event) for part in parts)
             return replace(node, parts=tuple(_named(part, numbers, beside) for part in parts))
     raise AssertionError(type(node).__name__)
@@ -149,7 +149,7 @@ def with_conditions(draw: DrawFn, node: p.Pattern, scope: tuple[Seen, ...]) -> p
             return replace(node, part=draw(with_conditions(part, scope + hidden)))
         case p.Optional(part):
             return replace(node, part=draw(with_conditions(part, scope)))
-        case p.Seq(parts) | p.And(parts) | p.AndNeg(parts) | p.Or(parts):
+        case p.Listing(parts):
             where = (
                 together(draw(_list_conditions(node, parts, scope))) if draw(st.integers(0, 2)) == 2 else None
             )

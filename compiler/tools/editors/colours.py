@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from neelc.ir import patterns
 from neelc.ir.names import RESERVED
 from neelc.ir.script import STRATEGIES
 from neelc.ir.types import SIMPLE_TYPES, SYNONYMS, TIME_UNITS
@@ -19,7 +20,7 @@ from neelc.syntax.parser import KEYWORDS
 CONSTANTS = ("FALSE", "NULL", "TRUE", "UNKNOWN")
 OPERATORS = ("AND", "BETWEEN", "DIV", "ESCAPE", "EXISTS", "ILIKE", "IN", "IS", "LIKE", "NOT", "OR")
 REGULAR = ("RLIKE", "REGEXP")
-PATTERN_OPERATORS = ("AND_NEG", "PERMUTE", "SEQ", "SEQ_NEG")
+PATTERN_OPERATORS = tuple(sorted({*patterns.OPERATORS, "PERMUTE", "SEQ_NEG"} - {*OPERATORS}))
 DECLARED = ("QUERY", "RELATION", "STREAM", "TYPE")
 """What may follow CREATE."""
 

@@ -84,8 +84,9 @@ class Course:
 
     def starters(self) -> Iterator[tuple[str, str]]:
         """The types that an event can have that a match of this course starts with."""
-        is_ordered = not isinstance(self.match.pattern, p.And | p.AndNeg)
-        return starters(self.match.pattern if is_ordered else self.steps[0])
+        pattern = self.match.pattern
+        is_ordered = isinstance(pattern, p.Seq) or not isinstance(pattern, p.Joint)
+        return starters(pattern if is_ordered else self.steps[0])
 
     def first(self) -> str | None:
         """The variable of the event that every match of this course starts with, if there is one."""
