@@ -162,18 +162,6 @@ def aggregate(
     return UserAggregate(function, returns)
 
 
-def aggregates_in(text: str, name: str) -> dict[str, UserAggregate]:
-    """The aggregates that Python source defines: what it decorates with `aggregate`. Raises what the source
-    raises.
-
-    Its functions belong to no module that could be imported, so that they travel to workers as they are.
-
-    >>> list(aggregates_in("@aggregate(returns='INT')\\ndef size(values): return len(values)", "f.py"))
-    ['size']
-    """
-    return defined_in(text, name)[0]
-
-
 def defined_in(text: str, name: str) -> tuple[dict[str, UserAggregate], dict[str, UserAgent]]:
     """The aggregates and the agents that Python source defines."""
     namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from neelc.ir import algebra as a
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.algebra import has_own_events
+from neelc.ir.algebra import Agent, Aggregator, Coalesced, Operator, PatternMatcher, inputs_of, is_pointwise
 from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Aggregate, Attribute, Expr
 from neelc.ir.node import Node, children, walk
@@ -231,3 +231,16 @@ def _expressions(node: a.Operator) -> Iterator[Expr]:
             for one in outputs:
                 assert type_of(one.expression) == one.type, f"a column has the type of its expression: {one}"
                 yield one.expression
+
+
+def has_own_events(operator: Operator) -> bool:
+    """Whether it is clear which its events are, not only which payloads are valid at every instant.
+
+    An aggregator only tells values: whether an average of 3 that lasts is one event or several, it does not.
+    What it tells, combined with an event of one instant, is one event again.
+    """
+    if isinstance(operator, Aggregator):
+        return False
+    if isinstance(operator, Coalesced | PatternMatcher | Agent) or is_pointwise(operator):
+        return True
+    return all(map(has_own_events, inputs_of(operator)))

@@ -14,9 +14,8 @@ from generate.witnesses import Tables
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin
 from neelc.ir.expressions import Expr, SameAttributes
-from neelc.ir.patterns import targets
+from neelc.ir.patterns import renamed, targets
 from neelc.ir.program import Match
-from neelc.pattern.rules.rebuilding import renamed
 from neelc.runtime.reference import read, worlds
 from neelc.runtime.reference.model import Binding, binding_key
 from neelc.sharing.expressions import Constraint, Expression

@@ -22,7 +22,7 @@ from neelc.runtime.reference.worlds import find_matches
 from neelc.tools.why.courses import starters
 from neelc.tools.why.explaining import StartExplainer
 from neelc.tools.why.model import StartExplanation
-from neelc.tools.why.questions import AnswerCache, begins, is_imprecise, leads
+from neelc.tools.why.questions import AnswerCache, begins, leads
 
 MAX_CANDIDATES = 5_000
 """Queries that need more are left out: they tell no more than smaller ones."""
@@ -30,7 +30,7 @@ STREAMS = 2
 
 
 def starts_with(match: Match, binding: Binding, start: ReferenceEvent) -> bool:
-    if is_imprecise(match):
+    if match.is_imprecise:
         return leads(binding, start, {name for _, name in starters(match.pattern)})
     return begins(binding, start)
 

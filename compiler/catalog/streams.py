@@ -274,12 +274,12 @@ class SelectNames:
             case e.Call(name) if name.lower() in ("prev", "next", "classifier", "match_number"):
                 message = f"`{name}` moves over the rows of a match, and there is none here"
                 self.findings.report("NEEL3206", message, node.span, "it stands inside MATCH_RECOGNIZE only")
-                return _unknown(node)
+                return unknown(node)
             case e.RunningFinal(_, operand) if self.in_row_pattern:
                 return self.resolved(operand)
             case e.FilteredCall() | e.NestedQuery() | e.InQuery():
                 report_foreign(node, self.findings.report)
-                return _unknown(node)
+                return unknown(node)
             case e.Star():
                 return node
         return map_children(node, self._child)
@@ -295,7 +295,7 @@ class SelectNames:
         if name in NAVIGATION:
             message = f"`{node.name}` takes a value and, at most, a distance"
             self.findings.report("NEEL3206", message, node.span, f"for example {node.name}(price, 2)")
-            return _unknown(node)
+            return unknown(node)
         if name == "classifier":
             return e.Cast(e.Literal(None, VOID), STRING, span=node.span)
         if name == "match_number":
@@ -313,7 +313,7 @@ class SelectNames:
                 return self._reference((attribute,), node)
         message = f"`{name}(...)` has no `{attribute}`"
         self.findings.report("NEEL3206", message, node.span, "for example START(A).id or END(A).id")
-        return _unknown(node)
+        return unknown(node)
 
     def _reference(self, parts: Sequence[str], node: e.Expr) -> e.Expr:
         if len(parts) > 1:
@@ -326,12 +326,12 @@ class SelectNames:
             where = " and ".join(f"`{r.name}`" for r in known)
             hint = f"say which is meant: {known[0].name}.{parts[0]}"
             self.findings.report("NEEL3201", f"column `{bare(parts[0])}` is in {where}", node.span, hint)
-            return _unknown(node)
+            return unknown(node)
         if known:
             return self._column(known[0], parts[0], parts[1:], node)
         if not holders:
             self._report_unknown(parts, node)
-        return _unknown(node)
+        return unknown(node)
 
     def _qualifier(self, name: str) -> ColumnSource | None:
         symbol = find_variable(name, [r.name for r in self.symbols])
@@ -342,14 +342,14 @@ class SelectNames:
 
     def _column(self, relation: ColumnSource, name: str, rest: Sequence[str], node: e.Expr) -> e.Expr:
         if relation.columns is None:
-            return _unknown(node)
+            return unknown(node)
         found = find(name, [written(c.name) for c in relation.columns])
         if found is None:
             names = [c.name for c in relation.columns]
             hint = did_you_mean(name, names, f"columns of {relation.name}")
             message = f"`{relation.name}` has no column `{bare(name)}`"
             self.findings.report("NEEL2003", message, self.findings.at(name, node), hint)
-            return _unknown(node)
+            return unknown(node)
         column = next(c for c in relation.columns if written(c.name) == found)
         value: e.Expr = e.Attribute(e.Variable(written(relation.name)), found, column.type, span=node.span)
         for part in rest:
@@ -363,7 +363,7 @@ class SelectNames:
                 return e.Field(base, field.name, field.type, span=node.span)
         hint = did_you_mean(name, [bare(f.name) for f in fields], "fields")
         self.findings.report("NEEL2014", f"{kind} has no field `{bare(name)}`", node.span, hint)
-        return _unknown(node)
+        return unknown(node)
 
     def _report_unknown(self, parts: Sequence[str], node: e.Expr) -> None:
         offered = [c.name for r in self.plain for c in r.columns or ()]
@@ -387,6 +387,6 @@ def _type(value: e.Expr) -> DataType:
     return value.type if isinstance(value, e.Attribute | e.Field) else VOID
 
 
-def _unknown(node: e.Expr) -> e.Expr:
+def unknown(node: e.Expr) -> e.Expr:
     """NULL stands for what has been reported: it goes with every type."""
     return e.Literal(None, VOID, span=node.span)

@@ -206,9 +206,6 @@ def defaults(facts: Sequence[Fact]) -> str | None:
     return f"rests on {len(found)} defaults, such as {example}: {listed}."
 
 
-KINDS = ("project", "aggregate", "match", "sort", "shuffle", "scan")
-
-
 @dataclass(frozen=True)
 class ShownStep:
     """A rule that fired: its law in one sentence, what it changed, and the whole query before and after."""

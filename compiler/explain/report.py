@@ -28,10 +28,8 @@ from neelc.explain.network import NetworkExplanation, explained_network
 from neelc.explain.steps import shown_refusal, shown_steps
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
-from neelc.ir.expressions import Aggregate
 from neelc.ir.names import bare, written
-from neelc.ir.node import walk
-from neelc.ir.program import Match, OutputColumn, Program, Stream
+from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
@@ -184,7 +182,7 @@ def _result(query: Match, estimate: Estimate, matches: PlanNode) -> PlanNode:
     texts = tuple((output.name, str(output.expression)) for output in query.outputs)
     details = tuple(pair for pair in texts if pair[0] != pair[1])
     if query.aggregated:
-        groups = [written(output.name) for output in query.outputs if not _is_aggregate(output)]
+        groups = [written(output.name) for output in query.outputs if not output.is_aggregate]
         title = f"aggregate by {', '.join(groups)}" if groups else "aggregate all matches"
         return PlanNode("aggregate", title, details, estimate.rows_produced, (matches,))
     words = ("return distinct" if query.distinct else "return") + (" collapsed" if query.collapsed else "")
@@ -193,10 +191,6 @@ def _result(query: Match, estimate: Estimate, matches: PlanNode) -> PlanNode:
     else:
         words = f"{words} {names}"
     return PlanNode("project", words, details, estimate.rows_produced, (matches,))
-
-
-def _is_aggregate(output: OutputColumn) -> bool:
-    return any(isinstance(node, Aggregate) for node in walk(output.expression))
 
 
 def _match(query: Match) -> Iterator[tuple[str, str]]:

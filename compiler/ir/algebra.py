@@ -312,16 +312,3 @@ def is_time(expression: Expr, operator: Operator) -> bool:
         case Attribute(), Filter() | Correlator():
             return any(is_time(expression, one) for one in inputs_of(operator))
     return False
-
-
-def has_own_events(operator: Operator) -> bool:
-    """Whether it is clear which its events are, not only which payloads are valid at every instant.
-
-    An aggregator only tells values: whether an average of 3 that lasts is one event or several, it does not.
-    What it tells, combined with an event of one instant, is one event again.
-    """
-    if isinstance(operator, Aggregator):
-        return False
-    if isinstance(operator, Coalesced | PatternMatcher | Agent) or is_pointwise(operator):
-        return True
-    return all(map(has_own_events, inputs_of(operator)))

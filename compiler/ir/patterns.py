@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from neelc.ir.expressions import Expr
-from neelc.ir.node import Node, children, remembered, walk
+from neelc.ir.expressions import Expr, InnerVariable, Variable
+from neelc.ir.node import Node, children, remembered, transform, walk
+
+N = TypeVar("N", bound=Node)
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,6 @@ def may_be_empty(part: Pattern) -> bool:
 
 def _without(part: Pattern, dropped: frozenset[str]) -> Pattern:
     """`part` with the components of these variables made optional: what EXISTS drops takes no room."""
-    from neelc.ir.node import transform
 
     def change(node: object) -> Pattern | None:
         if isinstance(node, Event | Repeat) and node.variable in dropped:
@@ -215,3 +217,28 @@ def satisfiable_by_nothing(part: Pattern) -> bool:
         case Joint():
             return all(map(satisfiable_by_nothing, inner_parts(part)))
     return may_be_empty(part)
+
+
+def renamed(node: N, names: Mapping[str, str]) -> N:
+    """`node` with its variables renamed, where they are declared and where they are named.
+
+    >>> from neelc.syntax import pattern
+    >>> print(renamed(pattern("EXISTS a : SEQ(A a, B b)"), {"a": "a_2"}))
+    EXISTS a_2 : SEQ(A a_2, B b)
+    """
+
+    def change(part: Node) -> Node | None:
+        match part:
+            case Event(variable=str() as name) | Repeat(variable=str() as name) if name in names:
+                return replace(part, variable=names[name])
+            case Exists(variables):
+                return replace(part, variables=tuple(names.get(name, name) for name in variables))
+            case Variable(name) if name in names:
+                return replace(part, name=names[name])
+            case InnerVariable(_, name) if name in names:
+                return replace(part, name=names[name])
+        return None
+
+    changed = transform(node, change)
+    assert isinstance(changed, type(node))
+    return changed

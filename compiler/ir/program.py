@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from neelc.ir.expressions import Expr
-from neelc.ir.node import Node
+from neelc.ir.expressions import Aggregate, Expr
+from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Pattern, Window
 from neelc.ir.script import Confidence, Property, Statistic
 from neelc.ir.types import DataType
@@ -107,6 +107,10 @@ class OutputColumn(Node):
     expression: Expr
     type: DataType
 
+    @property
+    def is_aggregate(self) -> bool:
+        return any(isinstance(node, Aggregate) for node in walk(self.expression))
+
 
 @dataclass(frozen=True)
 class PrefixLevel:
@@ -154,6 +158,11 @@ class Match(Node):
     def columns(self) -> tuple[Column, ...]:
         """The columns of the result."""
         return tuple(Column(output.name, output.type) for output in self.outputs)
+
+    @property
+    def is_imprecise(self) -> bool:
+        """Whether a stream of the query has imprecise times."""
+        return any(stream.latest is not None for stream in self.streams)
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from neelc.ir import expressions as e
 from neelc.ir import types
-from neelc.ir.expressions import Aggregate, Call, EveryElement, Expr, Interval, Literal, Star, is_many, lists
+from neelc.ir.expressions import Aggregate, Call, EveryElement, Expr, Interval, Literal, Star, lists
 from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
@@ -185,11 +185,6 @@ def _is_one_list(found: tuple[EveryElement, ...], node: Expr, report: Report) ->
             report("NEEL2109", message, node.span, None)
             return False
     return True
-
-
-def is_over_matches(aggregate: Aggregate) -> bool:
-    """Whether an aggregate ranges over all matches, not over the elements of one."""
-    return aggregate.argument is None or not is_many(aggregate.argument)
 
 
 __all__ = ["Report", "Typed", "type_of", "typed", "typed_condition"]

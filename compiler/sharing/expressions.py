@@ -15,10 +15,18 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import Binary, Expr, SameAttributes
 from neelc.ir.node import Node, remembered, transform, walk
-from neelc.ir.patterns import Pattern, Window, all_parts, declared, inner_parts, may_be_empty, targets
+from neelc.ir.patterns import (
+    Pattern,
+    Window,
+    all_parts,
+    declared,
+    inner_parts,
+    may_be_empty,
+    renamed,
+    targets,
+)
 from neelc.ir.program import Match, Member
 from neelc.pattern.analysis.regions import ANY_MATCH
-from neelc.pattern.rules.rebuilding import renamed
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import (
@@ -41,7 +40,7 @@ from neelc.runtime.values.functions import (
 )
 from neelc.runtime.values.order import order
 from neelc.runtime.values.scalars import FAILURES, binary, negative
-from neelc.runtime.values.times import date_of, in_zone, timestamp_ntz_of, timestamp_of
+from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.runtime.values.types import cast, fit, to_timestamp
 from neelc.scalar.intervals import interval_value
 from neelc.scalar.type_of import extract_field, type_of, value_type
@@ -117,11 +116,6 @@ _READERS: dict[DataType, Callable[[str], object]] = {
     TIMESTAMP: timestamp_of,
     TIMESTAMP_NTZ: timestamp_ntz_of,
 }
-
-
-def by_clock_of(zone: str) -> AbstractContextManager[None]:
-    """What is evaluated inside has the clock of this time zone."""
-    return in_zone(zone)
 
 
 def evaluate(expression: e.Expr, context: EvaluationContext) -> object:

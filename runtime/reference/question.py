@@ -11,8 +11,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from neelc.ir import patterns as p
+from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import (
-    Conjunction,
     EventRef,
     EveryElement,
     Expr,
@@ -132,15 +132,6 @@ class ReferenceCondition:
     ranged: EventRef | None
     lag: int
     grows: str | None
-
-
-def conjuncts(where: Expr | None) -> Iterator[Expr]:
-    """The conjuncts of a condition."""
-    if isinstance(where, Conjunction):
-        for operand in where.operands:
-            yield from conjuncts(operand)
-    elif where is not None:
-        yield where
 
 
 def conditions(where: Expr | None) -> tuple[ReferenceCondition, ...]:

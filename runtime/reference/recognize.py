@@ -293,7 +293,7 @@ def in_partitions(query: Recognize, rows: Sequence[Row]) -> list[list[Row]]:
 def _with_computed(query: Recognize, row: Row) -> Row:
     if not query.computed:
         return row
-    return {**row, **{one.name: _of_row(one.expression, row) for one in query.computed}}
+    return {**row, **{one.name: value_of_row(one.expression, row) for one in query.computed}}
 
 
 def _in_order(items: Sequence[SortItem], rows: Sequence[Row]) -> list[Row]:
@@ -308,7 +308,7 @@ def _comparison(item: SortItem) -> Callable[[Row, Row], int]:
     nulls = -1 if (item.nulls or ("LAST" if item.descending else "FIRST")) == "FIRST" else 1
 
     def compare(one: Row, other: Row) -> int:
-        left, right = _of_row(item.expression, one), _of_row(item.expression, other)
+        left, right = value_of_row(item.expression, one), value_of_row(item.expression, other)
         if left is None or right is None:
             return nulls * ((left is None) - (right is None))
         return -order(left, right) if item.descending else order(left, right)
@@ -316,7 +316,7 @@ def _comparison(item: SortItem) -> Callable[[Row, Row], int]:
     return compare
 
 
-def _of_row(expression: Expr, row: Row) -> object:
+def value_of_row(expression: Expr, row: Row) -> object:
     return evaluate(
         expression, EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
     )
@@ -386,7 +386,7 @@ def is_within(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> bool:
         return True
     if query.within.unit == "EVENT":
         return len(parsing) <= size(query.within)
-    ends = (_of_row(query.order[0].expression, rows[one.row]) for one in (parsing[0], parsing[-1]))
+    ends = (value_of_row(query.order[0].expression, rows[one.row]) for one in (parsing[0], parsing[-1]))
     first, last = (nanoseconds(end, query.unit) for end in ends)
     return first is not None and last is not None and abs(last - first) <= length(query.within)
 

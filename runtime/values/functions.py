@@ -8,11 +8,10 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from neelc.runtime.values.order import extreme, order
 from neelc.runtime.values.scalars import EXACT, MICROSECOND, binary, later, quotient
-from neelc.runtime.values.times import UTC, Months, clock, instant, timestamp_of, zoned
+from neelc.runtime.values.times import UTC, Months, clock, instant, shown, timestamp_of, zoned
 from neelc.runtime.values.times import midnight as start_of
 from neelc.runtime.values.types import EPOCH, StructOf, ValueType, to_decimal, to_timestamp
 
@@ -425,13 +424,8 @@ def extract(value: object, field: str) -> object:
         case datetime.timedelta():
             return _interval_field(field, value // MICROSECOND)
         case datetime.date() if field in FIELDS:
-            return FIELDS[field](_shown(value))
+            return FIELDS[field](shown(value))
     raise ValueError(field)
-
-
-def _shown(moment: Any) -> Any:
-    """A date or a clock: of an instant, that of the session's time zone."""
-    return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
 
 
 def _interval_field(field: str, microseconds: int) -> object:
@@ -538,7 +532,7 @@ def timestamp_seconds(value: object) -> datetime.datetime | None:
 
 
 def _of_clock(field: str) -> Function:
-    return lambda moment: FIELDS[field](_shown(moment))
+    return lambda moment: FIELDS[field](shown(moment))
 
 
 TIMES: dict[str, Function] = {
@@ -555,7 +549,7 @@ TIMES: dict[str, Function] = {
     "minute": _of_clock("MINUTE"),
     "month": FIELDS["MONTH"],
     "quarter": FIELDS["QUARTER"],
-    "second": lambda moment: _shown(moment).second,
+    "second": lambda moment: shown(moment).second,
     "timestamp_millis": lambda value: EPOCH + value * 1_000 * MICROSECOND,
     "timestamp_seconds": timestamp_seconds,
     "to_date": lambda date: date,

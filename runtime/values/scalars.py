@@ -11,7 +11,7 @@ import decimal
 import math
 from fractions import Fraction
 
-from neelc.runtime.values.times import Months, clock, day_interval, instant, zoned
+from neelc.runtime.values.times import Months, clock, day_interval, instant, shown, zoned
 
 # A failure while a value is computed (overflow, division by zero, a malformed text, an index out of range)
 # gives NULL: how many bindings a condition is judged on depends on the plan, so an error would make
@@ -149,13 +149,9 @@ def _times(op: str, left: object, right: object) -> object:
         case "-", (datetime.date() | datetime.timedelta()), (datetime.timedelta() | Months() | int()):
             return later(left, negative(right))
         case "-", datetime.date(), datetime.date():
-            return _clock(left) - _clock(right)
+            # Of instants, as in Spark, what the session's clock shows.
+            return shown(left) - shown(right)
     raise ValueError(op)
-
-
-def _clock(moment: datetime.date) -> datetime.date:
-    """What is subtracted from each other: of instants, as in Spark, what the session's clock shows."""
-    return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
 
 
 def later(moment: datetime.date | datetime.timedelta, span: object) -> object:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
 UTC = datetime.UTC
@@ -184,6 +185,11 @@ def zoned(instant: datetime.datetime) -> datetime.datetime:
 def clock(instant: datetime.datetime) -> datetime.datetime:
     """What the clock of the session's time zone shows at an instant: a TIMESTAMP_NTZ."""
     return zoned(instant).replace(tzinfo=None, fold=0)
+
+
+def shown(moment: Any) -> Any:
+    """A date or a clock: of an instant, that of the session's time zone."""
+    return clock(moment) if isinstance(moment, datetime.datetime) and moment.tzinfo else moment
 
 
 def instant(clock: datetime.datetime, offset: datetime.timedelta | None = None) -> datetime.datetime:

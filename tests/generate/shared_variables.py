@@ -11,9 +11,9 @@ from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.conditions import names_in
 from neelc.ir.node import walk
-from neelc.ir.patterns import all_parts, targets
+from neelc.ir.patterns import all_parts, renamed, targets
 from neelc.ir.program import Match
-from neelc.pattern.rules.rebuilding import renamed, replaced
+from neelc.pattern.rules.rebuilding import replaced
 
 
 def with_shared_variables(match: Match) -> Match:

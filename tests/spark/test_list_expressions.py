@@ -10,6 +10,7 @@ from binding import match
 from like_spark import like_ours, same, spark_type, widest
 from list_matches import HEAD, PATTERN, TYPES, contexts, frame, matches
 
+from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
@@ -17,7 +18,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.results import refuse_results
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
-from neelc.runtime.reference.question import condition, conjuncts, holds
+from neelc.runtime.reference.question import condition, holds
 from neelc.scalar.type_of import type_of
 
 FOUND = contexts(seed=1, number=50)

@@ -12,7 +12,6 @@ from neelc.errors import NeelError
 from neelc.findings import Findings
 from neelc.ir import expressions as e
 from neelc.ir.bound_rows import Recognize
-from neelc.ir.expressions import ROW
 from neelc.ir.names import bare, same, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.program import Column, OutputColumn
@@ -24,7 +23,7 @@ from neelc.rows.bind.recognize import bound_clause, check_row_pattern
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
-from neelc.runtime.reference.recognize import recognized
+from neelc.runtime.reference.recognize import recognized, value_of_row
 from neelc.runtime.reference.results import Result
 from neelc.runtime.values.order import comparable
 from neelc.scalar.parameters import with_arguments
@@ -313,7 +312,7 @@ def _given(expression: e.Expr, values: Sequence[object]) -> Callable[[Mapping[st
             assert item is not None
             known = [_evaluated(item, QUERY, value) for value in values]
             among = {comparable(value) for value in known if value is not None}
-            return lambda row: _is_among(_at_row(operand, row), among, bool(known), None in known)
+            return lambda row: _is_among(value_of_row(operand, row), among, bool(known), None in known)
         case e.NestedQuery(exists=True):
             return lambda row: bool(values)
         case e.NestedQuery() if len(values) > 1:
@@ -332,12 +331,6 @@ def _is_among(value: object, among: set[object], has_rows: bool, has_null: bool)
     if value is None:
         return None
     return True if comparable(value) in among else None if has_null else False
-
-
-def _at_row(expression: e.Expr, row: Mapping[str, object]) -> object:
-    return evaluate(
-        expression, EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
-    )
 
 
 def _evaluated(item: e.Expr, variable: str, value: object) -> object:

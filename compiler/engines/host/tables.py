@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from neelc.catalog.catalog import clock_of
 from neelc.engines.spark.compiled import stream_read
 from neelc.engines.spark.relations import Read, Relations, SparkQuery
 from neelc.findings import Findings
@@ -73,11 +72,6 @@ def known(name: str, tables: Tables) -> HostTable | None:
     """
     found = find(written(name), map(written, tables))
     return next((table for key, table in tables.items() if written(key) == found), None)
-
-
-def can_be_time(column: Column) -> bool:
-    """Whether WITHIN can measure the values of a column."""
-    return clock_of(column.type, "MILLISECOND") is not None
 
 
 # The text that Spark is given: with the names of relations in place of clauses and of streams.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, result_type
-from neelc.engines.spark.correlations import EventRelation, RelationBuilder, key_of, named
+from neelc.algebra.rules.rule import place_of
+from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
 from neelc.engines.spark.relations import (
     CalledFunctions,
     Extend,
@@ -121,7 +122,7 @@ def _result(
 
 def emit_coalesced(emitting: RelationBuilder, operator: Coalesced, stage: EventRelation) -> EventRelation:
     """The same snapshots in the longest intervals: a payload is a key here."""
-    types = {key_of(one): one.type for one in operator.payload}
+    types = {place_of(one): one.type for one in operator.payload}
     keys = tuple(stage.columns.values())
     items: Items = (
         *((_normal(identifier(name), types[key]), name) for key, name in stage.columns.items()),

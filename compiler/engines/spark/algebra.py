@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from neelc.algebra.plan.network import NetworkPlan
+from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.aggregates import emit_aggregator, emit_coalesced
 from neelc.engines.spark.correlations import (
     FOREVER,
@@ -16,7 +17,6 @@ from neelc.engines.spark.correlations import (
     emit_relation,
     emit_source,
     emit_time_window,
-    key_of,
     named,
     used,
 )
@@ -42,7 +42,7 @@ def emit_agent(emitting: RelationBuilder, agent: Agent, stages: Sequence[EventRe
     given = []
     for operator, stage in zip(agent.inputs, stages, strict=True):
         items: Items = (
-            *((identifier(stage.columns[key_of(one)]), bare(one.name)) for one in operator.payload),
+            *((identifier(stage.columns[place_of(one)]), bare(one.name)) for one in operator.payload),
             (as_time("start", emitting.unit, clock, emitting.clock), START),
             (f"IF(`end` = {FOREVER}, NULL, {as_time('`end`', emitting.unit, clock, emitting.clock)})", END),
         )
@@ -82,7 +82,7 @@ def algebra_relations(
     if as_stream:
         times = (("start", f"{a.START}_number"), ("`end`", f"{a.END}_number"))
     columns = [(column.name, one) for column, one in zip(query.columns, query.root.payload, strict=False)]
-    items: Items = tuple((identifier(stage.columns[key_of(one)]), column) for column, one in columns)
+    items: Items = tuple((identifier(stage.columns[place_of(one)]), column) for column, one in columns)
     emitting.lets.append(Let(name, SelectColumns(stage.relation, (*items, *times)), "SELECT"))
     yield from emitting.lets
 
@@ -161,7 +161,7 @@ class _Writer:
         stage = self.stage(input, [kept[one].expression for one in payload])
         names = named(payload)
         items: list[tuple[str, str]] = [
-            (stage.sql(kept[one].expression), names[key_of(one)]) for one in payload
+            (stage.sql(kept[one].expression), names[place_of(one)]) for one in payload
         ]
         if not stage.timeless:
             items += [("start", "start"), ("`end`", "end")]

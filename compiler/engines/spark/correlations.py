@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.relations import (
     AggregateRows,
     Extend,
@@ -25,11 +26,11 @@ from neelc.engines.spark.relations import (
 )
 from neelc.engines.spark.scans import StreamRelations, free, number_of
 from neelc.ir import algebra as a
-from neelc.ir.algebra import Correlator, Operator, StreamSource, instant
+from neelc.ir.algebra import Correlator, StreamSource, instant
 from neelc.ir.algebra import RelationSource as CatalogRelation
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import Attribute, Expr, Variable
-from neelc.ir.names import bare, written
+from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.program import Clock, Stream
 from neelc.ir.types import LENGTHS
@@ -71,7 +72,7 @@ class EventRelation:
         """The column of an attribute; None for what is none."""
         match node:
             case Attribute(Variable(), _):
-                return identifier(self.columns[key_of(node)], of)
+                return identifier(self.columns[place_of(node)], of)
         return None
 
     def sql(self, expression: Expr) -> str:
@@ -95,15 +96,10 @@ class RelationBuilder:
         return name
 
 
-def key_of(attribute: Attribute) -> Key:
-    assert isinstance(attribute.event, Variable), "an attribute of a payload"
-    return attribute.event.name, bare(attribute.name)
-
-
 def used(payload: Iterable[Attribute], needed: Iterable[Expr]) -> tuple[Attribute, ...]:
     """Of a payload, the attributes that the expressions name."""
-    named = {key_of(node) for one in needed for node in walk(one) if isinstance(node, Attribute)}
-    return tuple(one for one in payload if key_of(one) in named)
+    named = {place_of(node) for one in needed for node in walk(one) if isinstance(node, Attribute)}
+    return tuple(one for one in payload if place_of(one) in named)
 
 
 def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
@@ -115,7 +111,7 @@ def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
     >>> list(named(Attribute(Variable(variable), name, INT) for variable, name in names).values())
     ['a_x', 'b_X', 'end_2', 'value']
     """
-    keys = [key_of(one) for one in attributes]
+    keys = [place_of(one) for one in attributes]
     columns = [name.lower() for _, name in keys]
     taken = set(OWN)
     found: dict[Key, str] = {}
@@ -129,11 +125,6 @@ def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
         taken.add(column.lower())
         found[variable, name] = column
     return found
-
-
-def attribute_of(operator: Operator, name: str) -> Attribute:
-    """The attribute of an operator's payload that has this bare name."""
-    return next(one for one in operator.payload if written(bare(one.name)) == written(name))
 
 
 BUCKET = 4
@@ -226,7 +217,7 @@ def _columns(left: EventRelation, right: EventRelation) -> dict[tuple[str, str],
 
 
 def _is_of(node: Expr, stage: EventRelation) -> bool:
-    return isinstance(node, Attribute) and key_of(node) in stage.columns
+    return isinstance(node, Attribute) and place_of(node) in stage.columns
 
 
 def _floor(text: str, width: str) -> str:
@@ -321,7 +312,7 @@ def emit_count_window(
     emitting: RelationBuilder, window: a.CountWindow, stage: EventRelation
 ) -> EventRelation:
     """An event is valid until so many later ones have come; simultaneous ones come and go together."""
-    keys = tuple(identifier(stage.columns[key_of(one)]) for one in window.partition)
+    keys = tuple(identifier(stage.columns[place_of(one)]) for one in window.partition)
     comment = f"Each event is valid until {window.size} others have come after it"
     comment += f", of its {', '.join(map(str, window.partition))}." if keys else f"{ONE_SEQUENCE}."
     if window.jump == 1:

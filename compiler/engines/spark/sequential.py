@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from neelc.algebra.plan.aggregates import Pivot
 from neelc.algebra.plan.network import ExtendedFilter
 from neelc.algebra.plan.sequential import SequentialPlan, without_spans
-from neelc.engines.spark.correlations import EventRelation, RelationBuilder, key_of, named
+from neelc.algebra.rules.rule import place_of
+from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
 from neelc.engines.spark.relations import Extend, Items, Join, Kernel, SelectColumns, Sorted, Where
 from neelc.ir.algebra import PatternMatcher, instant
 from neelc.ir.expressions import AtRow, Attribute, Expr
@@ -88,7 +89,7 @@ def emit_pattern_matcher(
     names = named(operator.payload)
     lasting = instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [
-        (sql(measure.expression, writer.taken), names[key_of(attribute)])
+        (sql(measure.expression, writer.taken), names[place_of(attribute)])
         for measure, attribute in zip(operator.clause.measures, operator.payload, strict=True)
     ]
     times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))

@@ -15,8 +15,8 @@ from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.names import bare, written
-from neelc.ir.node import Node, map_children, transform
-from neelc.ir.patterns import Listing, all_parts, declared, inner_parts, may_be_empty, targets
+from neelc.ir.node import Node, map_children
+from neelc.ir.patterns import Listing, all_parts, declared, inner_parts, may_be_empty, renamed, targets
 from neelc.ir.program import FurthestPrefix, Match, OutputColumn, PrefixLevel
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import INT, STRING, DataType
@@ -41,22 +41,6 @@ class PrefixBranch:
     step: p.Pattern | None
     names: Mapping[str, str]
     reasons: tuple[tuple[str, str], ...]
-
-
-def renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """A part of a pattern, or an expression, with other variables."""
-    return transform(node, lambda one: _renamed(one, names))
-
-
-def _renamed(node: Node, names: Mapping[str, str]) -> Node | None:
-    match node:
-        case e.Variable(name) if name in names:
-            return replace(node, name=names[name])
-        case p.Event(variable=str() as name) | p.Repeat(variable=str() as name) if name in names:
-            return replace(node, variable=names[name])
-        case p.Exists(variables):
-            return replace(node, variables=tuple(names.get(name, name) for name in variables))
-    return None
 
 
 def partial_outputs(

@@ -9,10 +9,9 @@ from math import prod
 from neelc.catalog.statistics.known import Fact
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
-from neelc.ir.expressions import Aggregate, Attribute
-from neelc.ir.node import walk
+from neelc.ir.expressions import Attribute
 from neelc.ir.patterns import may_be_empty, targets
-from neelc.ir.program import Match, OutputColumn
+from neelc.ir.program import Match
 from neelc.pattern.analysis.absent import is_impossible
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import ANY_MATCH
@@ -315,11 +314,7 @@ def limited(matches: float, setting: CostSetting) -> float:
         matches = min([matches, *map(setting.ledger.events, dict.fromkeys(first))])
     if not query.distinct and not query.aggregated:
         return matches
-    groups = [output for output in query.outputs if not _is_aggregate(output)]
+    groups = [output for output in query.outputs if not output.is_aggregate]
     values = [without_casts(output.expression) for output in groups]
     known = [setting.ledger.distinct(*term_of(value)) for value in values if isinstance(value, Attribute)]
     return min(matches, prod(known)) if len(known) == len(groups) else matches
-
-
-def _is_aggregate(output: OutputColumn) -> bool:
-    return any(isinstance(node, Aggregate) for node in walk(output.expression))

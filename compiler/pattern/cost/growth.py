@@ -17,7 +17,7 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
-from neelc.ir.patterns import declared, targets
+from neelc.ir.patterns import declared, renamed, targets
 from neelc.pattern.cost.ledger import HOLD, LOOK_UP, TRY, comparisons_work
 from neelc.pattern.cost.region import ConditionEffect, CostRegion
 from neelc.pattern.cost.setting import (
@@ -34,7 +34,6 @@ from neelc.pattern.cost.setting import (
     room,
     widened,
 )
-from neelc.pattern.rules.rebuilding import renamed
 
 # Parts that only ask whether something is there: what they keep, and the marks of the latest candidate.
 

@@ -274,10 +274,6 @@ class BlockVariables:
         """The lists that a variable consists of; of an event, the variable."""
         return tuple(name for item in self.items[variable] for name in item.lists) or (variable,)
 
-    def can_be_together(self, variable: EventName, when: When) -> bool:
-        """Whether the variable can be bound in a row with these choices."""
-        return variable in self.together(when)
-
     def together(self, when: When) -> frozenset[EventName]:
         """The variables that can be bound in a row with these choices."""
         if when not in self._together:

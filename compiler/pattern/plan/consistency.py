@@ -27,6 +27,7 @@ from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import inner_parts
 from neelc.ir.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType, Decimal
+from neelc.pattern.analysis.regions import place_of
 from neelc.scalar.type_of import type_of
 
 # What of a Kleene closure a condition speaks of: that decides when a kernel can judge it.
@@ -81,10 +82,6 @@ def singles(condition: e.Expr) -> tuple[str, ...]:
     ('a', 'c')
     """
     return tuple(sorted(names_in(condition) - dict(shapes(condition)).keys()))
-
-
-def place_of(reference: e.ListElement | e.EveryElement) -> e.Index | None:
-    return reference.index if isinstance(reference, e.ListElement) else reference.upper
 
 
 def running(condition: e.Expr) -> tuple[frozenset[e.EventRef], int]:

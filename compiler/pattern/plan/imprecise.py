@@ -13,7 +13,7 @@ from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_plan import KernelPlan, key_column, outputs_of
-from neelc.pattern.plan.match_to_plan import match_to_plan, refuse
+from neelc.pattern.plan.match_to_plan import drops_early, match_to_plan, refuse
 from neelc.pattern.plan.plan_to_program import plan_to_steps
 from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
 from neelc.pattern.rules.examples import query as query_of
@@ -24,7 +24,6 @@ from neelc.runtime.program import (
     ImpreciseProgram,
     KernelStep,
     Likely,
-    Present,
     RepeatStep,
     Take,
     Value,
@@ -80,12 +79,8 @@ def _precise(query: Match) -> Match:
 def _relaxed(plan: Plan) -> Plan:
     """The plan without what rests on the order of time: that what is as near as possible leaves the most
     room, and that a list of all events that could be elements is a list."""
-    steps = tuple(_without_shortcuts(step) for step in plan.steps if not _is_shortcut(step))
+    steps = tuple(_without_shortcuts(step) for step in plan.steps if not drops_early(step))
     return replace(plan, steps=steps, lasting=True, leader=None)
-
-
-def _is_shortcut(step: PlanStep) -> bool:
-    return isinstance(step, Present) and not step.part
 
 
 def _without_shortcuts(step: PlanStep) -> PlanStep:

@@ -30,11 +30,6 @@ from neelc.syntax.print_patterns import as_written
 # not be in a gap (docs/decisions/0038). Everything else is refused here, by name.
 
 
-def is_imprecise(query: Match) -> bool:
-    """Whether a stream of the query has imprecise times."""
-    return any(stream.latest is not None for stream in query.streams)
-
-
 def is_certain_enough(query: Match) -> bool:
     """Whether what is a match in all worlds has the confidence that is asked for: all have, but for > 1.
 
@@ -140,11 +135,11 @@ def one_is_enough(step: RepeatStep[Expr], steps: tuple[PlanStep, ...]) -> bool:
     """
     if step.least > 1 or not set(_conditions(step.first)) <= set(_conditions(step.next)):
         return False
-    others = (other for other in steps if other is not step and not _drops_early(other))
+    others = (other for other in steps if other is not step and not drops_early(other))
     return not any(base_of(name) == step.variable for other in others for name in _named(other))
 
 
-def _drops_early(step: PlanStep) -> bool:
+def drops_early(step: PlanStep) -> bool:
     """Whether a step only drops what cannot become a match: it has names of its own."""
     return isinstance(step, Present) and not step.part
 
@@ -238,7 +233,7 @@ def _planned(
 def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
     if not follows and query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
         raise UnsupportedQuery(query.strategy)
-    if is_imprecise(query):
+    if query.is_imprecise:
         raise UnsupportedQuery("an imprecise timestamp")
     if not is_certain_enough(query):
         raise UnsupportedQuery("a confidence of more than 1")

@@ -21,7 +21,7 @@ from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.join_plan import JoinPlan, join_plan, refuse_too_many_roles
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pattern.plan.match_to_plan import CONTIGUITY, is_imprecise
+from neelc.pattern.plan.match_to_plan import CONTIGUITY
 from neelc.pattern.plan.results import refuse_results
 from neelc.pattern.plan.window_plan import WindowPlan, window_plan
 from neelc.runtime.program import CHUNK as CHUNK_NUMBER
@@ -143,7 +143,7 @@ def refuse_too_many_rows(choice: FormChoice, most: float) -> None:
 
 
 def _kernel(task: PlanningTask) -> StrategyPlan:
-    if is_imprecise(task.query):
+    if task.query.is_imprecise:
         return _imprecise(task)
     return in_kernel(task, task.query, kernel_plan(task.query, task.keys, task.unit, task.shortcuts))
 

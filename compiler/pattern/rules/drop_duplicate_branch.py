@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neelc.ir.node import walk
-from neelc.ir.patterns import Exists, Not, Or, Pattern, targets
+from neelc.ir.patterns import Exists, Not, Or, Pattern, renamed, targets
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.rebuilding import renamed
 
 
 def drop_duplicate_branch(part: Pattern, facts: QueryFacts) -> Pattern | None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 from neelc.ir.conditions import conjoin, conjuncts
 from neelc.ir.expressions import EveryElement, Expr, Index, ListElement, Variable
 from neelc.ir.node import Node, transform, walk
-from neelc.ir.patterns import Event, Not, Pattern, Repeat, Window, all_parts
+from neelc.ir.patterns import Event, Not, Pattern, Repeat, Window, all_parts, renamed
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.rebuilding import renamed
 
 
 def negated_closure_to_event(part: Pattern, facts: QueryFacts) -> Pattern | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TypeVar
 
 from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import Expr, InnerVariable, Literal, Variable
-from neelc.ir.node import Node, transform
-from neelc.ir.patterns import Event, Exists, Listing, Not, Optional, Or, Pattern, Repeat, Window
+from neelc.ir.expressions import Expr, Literal
+from neelc.ir.node import transform
+from neelc.ir.patterns import Listing, Not, Optional, Or, Pattern, Window
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.branches import branches, region, too_many
 from neelc.pattern.analysis.regions import QueryFacts
@@ -76,36 +75,6 @@ def replaced(root: Pattern, old: Pattern, new: Pattern) -> Pattern:
     """
     changed = transform(root, lambda node: new if node is old else None)
     assert isinstance(changed, Pattern)
-    return changed
-
-
-# New names for variables, in patterns and in the conditions about them.
-
-N = TypeVar("N", bound=Node)
-
-
-def renamed(node: N, names: Mapping[str, str]) -> N:
-    """`node` with its variables renamed, where they are declared and where they are named.
-
-    >>> from neelc.pattern.rules.examples import query
-    >>> print(renamed(query("SEQ((A a : a.x > b.x), B b)").pattern, {"a": "a_2"}))
-    SEQ((A a_2 : a_2.x > b.x), B b)
-    """
-
-    def change(part: Node) -> Node | None:
-        match part:
-            case Event(variable=str() as name) | Repeat(variable=str() as name) if name in names:
-                return replace(part, variable=names[name])
-            case Exists(variables):
-                return replace(part, variables=tuple(names.get(name, name) for name in variables))
-            case Variable(name) if name in names:
-                return replace(part, name=names[name])
-            case InnerVariable(_, name) if name in names:
-                return replace(part, name=names[name])
-        return None
-
-    changed = transform(node, change)
-    assert isinstance(changed, type(node))
     return changed
 
 

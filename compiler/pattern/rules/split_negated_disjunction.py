@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.ir.patterns import Listing, Not, Or, Pattern, declared
+from neelc.ir.patterns import Listing, Not, Or, Pattern, declared, renamed
 from neelc.pattern.analysis.absent import without
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.rebuilding import constrained, renamed
+from neelc.pattern.rules.rebuilding import constrained
 
 
 def split_negated_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.catalog.streams import ColumnSource
+from neelc.catalog.streams import ColumnSource, unknown
 from neelc.findings import Findings, did_you_mean, variable_meant
 from neelc.ir import expressions as e
 from neelc.ir.expressions import BY_ORDER, BY_VALUE, ROW
@@ -185,7 +185,7 @@ class RowNames:
                 return self._filtered(node, False)
             case e.NestedQuery():
                 found = self.nested(node)
-                return _unknown(node) if found is None else self._given(found)
+                return unknown(node) if found is None else self._given(found)
             case e.InQuery():
                 return self._in_query(node)
             case e.Call(name, arguments) if name.lower() == "match_number":
@@ -234,7 +234,7 @@ class RowNames:
         reader = _Argument(self)
         column = reader.among(node)
         if column is None:
-            return _unknown(node)
+            return unknown(node)
         variables = next(iter(reader.qualifiers), None)
         value = self._given(column) if variables is None else e.AtRow(BOOLEAN, column, variables)
         return e.Negation(value, span=node.span) if node.negated else replace(value, span=node.span)
@@ -259,7 +259,7 @@ class RowNames:
         """PREV and NEXT: of a value, of FIRST or of LAST."""
         found = self._distance(node, 1)
         if found is None:
-            return _unknown(node)
+            return unknown(node)
         inner, distance = found
         shift = -distance if node.name.lower() == "prev" else distance
         called = inner.operand if isinstance(inner, e.RunningFinal) else inner
@@ -271,7 +271,7 @@ class RowNames:
         """FIRST and LAST."""
         found = self._distance(node, 0)
         if found is None:
-            return _unknown(node)
+            return unknown(node)
         inner, place = found
         row = self._moved(inner)
         if not isinstance(row, e.AtRow):
@@ -306,7 +306,7 @@ class RowNames:
         """A value of one row: the last one of its variable."""
         found = self.argument(node)
         if found is None:
-            return _unknown(node)
+            return unknown(node)
         argument, variables = found
         argument, kind = typed(argument, self.findings.report)
         return e.AtRow(kind, argument, variables, span=node.span)
@@ -358,11 +358,11 @@ class RowNames:
             message = f"`{node.name}` takes {signature.count_text()}, not {len(node.arguments)}"
             form = f"{node.name}(A.price{', A.time' if len(signature.required) > 1 else ''})"
             self.findings.report("NEEL2105", message, node.span, f"for example {form}")
-            return _unknown(node)
+            return unknown(node)
         place = node.arguments[0] if len(node.arguments) == 1 and condition is None else node
         found = self._arguments((*node.arguments, *conditions), place)
         if found is None:
-            return _unknown(node)
+            return unknown(node)
         read, variables = found
         given, tests = read[: len(node.arguments)], read[len(node.arguments) :]
         arguments = tuple(typed(one, self.findings.report) for one in given)
@@ -370,7 +370,7 @@ class RowNames:
             return self._by(node, arguments, tests, variables, final)
         value, kind = aggregated(name, arguments[0], node, node.distinct, self.findings.report)
         if not isinstance(value, e.Aggregate) or value.argument is None:
-            return _unknown(node)
+            return unknown(node)
         argument = self._if(tests, value.argument)
         return e.OverRows(kind, name, argument, variables, final, node.distinct, span=node.span)
 
@@ -380,7 +380,7 @@ class RowNames:
         variables = () if star.qualifier is None else self.variable(star.qualifier, node)
         found = None if variables is None else self._arguments(conditions, node, variables)
         if found is None:
-            return _unknown(node)
+            return unknown(node)
         if node.distinct:
             return self.without_distinct(node, "counts rows here", "for example count(DISTINCT A.price)")
         tests, variables = found
@@ -396,7 +396,7 @@ class RowNames:
         name = node.name.lower()
         fitted = fit(ROW_AGGREGATE_SIGNATURES[name], arguments, node.span, self.findings.report)
         if fitted is None:
-            return _unknown(node)
+            return unknown(node)
         (value, by), bound = fitted
         fields = (e.Literal(BY_VALUE, STRING), value, e.Literal(BY_ORDER, STRING), by)
         pair = typed(e.Call("named_struct", fields), self.findings.report)[0]
@@ -463,7 +463,7 @@ class RowNames:
         """DISTINCT leaves out values that an aggregate has seen: of anything else it says nothing."""
         message = f"DISTINCT is for aggregates of values; `{node.name}` {what}"
         self.findings.report("NEEL2109", message, node.span, hint)
-        return _unknown(node)
+        return unknown(node)
 
     def misused(self, node: e.Call) -> e.Expr:
         return self.wrong(
@@ -472,7 +472,7 @@ class RowNames:
 
     def wrong(self, message: str, node: e.Expr, hint: str | None) -> e.Expr:
         self.findings.report("NEEL3206", message, node.span, hint)
-        return _unknown(node)
+        return unknown(node)
 
 
 class _Argument:
@@ -499,11 +499,11 @@ class _Argument:
             case e.NestedQuery():
                 found = self.names.nested(node)
                 self.failed |= found is None
-                return found or _unknown(node)
+                return found or unknown(node)
             case e.InQuery(negated=negated):
                 found = self.among(node)
                 self.failed |= found is None
-                return e.Negation(found) if found and negated else found or _unknown(node)
+                return e.Negation(found) if found and negated else found or unknown(node)
             case e.Call(name) if name.lower() in FORMS or is_row_aggregate(node):
                 self.failed = True
                 hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
@@ -548,11 +548,11 @@ class _Argument:
         if qualifier is None and not self.names.columns.can_mean(parts):
             self.failed = self.names.no_measure(parts[0], node)
             if self.failed:
-                return _unknown(node)
+                return unknown(node)
         found = self.names.columns.column(parts[1:] if qualifier else parts, node, self.names.known)
         if found is None:
             self.failed = True
-            return _unknown(node)
+            return unknown(node)
         self.qualifiers.add(self.names.variables[qualifier] if qualifier else ())
         return found
 
@@ -596,8 +596,3 @@ def _element(kind: DataType) -> DataType:
         case Map(_, value):
             return value
     return VOID
-
-
-def _unknown(node: e.Expr) -> e.Expr:
-    """NULL stands for what has been reported: it goes with every type."""
-    return e.Literal(None, VOID, span=node.span)

@@ -200,7 +200,6 @@ def split(operand: TypedSql, pattern: TypedSql, *limit: TypedSql) -> Sql:
 
 TRY = {"+": "try_add", "-": "try_subtract", "*": "try_multiply", "/": "try_divide", "%": "try_mod"}
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
-INTEGER_NAMES = tuple(_BITS)
 MAX_PRECISION = 38
 
 

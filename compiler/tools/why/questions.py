@@ -54,7 +54,7 @@ class AnswerCache:
     ) -> Iterator[Binding]:
         """The matches that start with an event, each once; `first` is the variable it must be bound to, if
         that is known. `LimitReached` when there is more to look at than `steps` allow."""
-        if is_imprecise(match):
+        if match.is_imprecise:
             names = {name for _, name in starters(match.pattern)}
             yield from (one.binding for one in self.found(match) if leads(one.binding, start, names))
             return
@@ -134,8 +134,3 @@ def leads(binding: Binding, start: ReferenceEvent, names: Collection[str]) -> bo
     pattern."""
     bound = (binding.get(name) for name in names)
     return any(next(bound_events(value), None) == start for value in bound)
-
-
-def is_imprecise(match: Match) -> bool:
-    """Whether some events may have happened at several times."""
-    return any(stream.latest is not None for stream in match.streams)

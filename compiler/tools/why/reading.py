@@ -34,7 +34,7 @@ from neelc.runtime.reference.question import ReferenceQuery, length
 from neelc.runtime.values.order import comparable
 from neelc.tools.why.courses import size
 from neelc.tools.why.model import shown, window_of, window_size
-from neelc.tools.why.questions import AnswerCache, StepLimit, is_imprecise
+from neelc.tools.why.questions import AnswerCache, StepLimit
 from neelc.tools.why.requirements import (
     ANY,
     NEXT,
@@ -451,7 +451,7 @@ class WhyRequest:
     def range(self) -> tuple[int, int] | None:
         """From when to when events can matter to matches that start in time; None if that is not known."""
         within = self.match.within
-        if self.between is None or within is None or within.unit == "EVENT" or is_imprecise(self.match):
+        if self.between is None or within is None or within.unit == "EVENT" or self.match.is_imprecise:
             return None
         low, high = self.between
         return low - length(within), high + MAX_WIDENING * length(within)

@@ -28,7 +28,7 @@ from neelc.tools.why.model import (
     time_of,
     window_size,
 )
-from neelc.tools.why.questions import AnswerCache, is_imprecise
+from neelc.tools.why.questions import AnswerCache
 from neelc.tools.why.reading import Relaxation, Relaxations, RelaxationSearch
 from neelc.tools.why.requirements import ANY, NEXT, Requirement, RequirementChange, changed, requirements
 
@@ -64,7 +64,7 @@ def hits(asker: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[
     any event, as `!!A` where there is no A, or if times are imprecise: then other worlds have other events.
     """
     assert negation.path is not None, "a negation is a part"
-    if is_imprecise(found.match):
+    if found.match.is_imprecise:
         return ()
     kept = found.change.dropped - {negation}
     asked = asker.question(

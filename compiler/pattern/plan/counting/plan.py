@@ -446,7 +446,7 @@ class ChainParts:
     def at(self, kind: str, number: int, names: Mapping[EventName, str]) -> tuple[Value, ...]:
         """The conditions of one kind at a stage, with other names."""
         here = (asked for asked, one in self.judged if (one.kind, one.stage) == (kind, number))
-        return tuple(renamed(self.value(asked), names) for asked in here)
+        return tuple(with_variables(self.value(asked), names) for asked in here)
 
     def across(self, source: int, target: int, names: Mapping[EventName, str]) -> tuple[Value, ...]:
         """The conditions that are judged with a step from one stage to another, past those between."""
@@ -455,7 +455,7 @@ class ChainParts:
         for asked, one in self.judged:
             passed = asked.if_there is not None and source < stages.index(asked.if_there) < target
             if not passed and _is_across(one, source, target):
-                found.append(renamed(self.value(asked), names))
+                found.append(with_variables(self.value(asked), names))
         return tuple(found)
 
 
@@ -620,17 +620,17 @@ def _pins_of_chain(making: ChainParts) -> Iterator[Take[Value]]:
         before = (*before, stage.first)
 
 
-def renamed(value: Value, names: Mapping[EventName, str]) -> Value:
+def with_variables(value: Value, names: Mapping[EventName, str]) -> Value:
     """The value with other names for variables.
 
-    >>> renamed(ColumnValue(IterationName("b"), "x"), {IterationName("b"): TARGET})
+    >>> with_variables(ColumnValue(IterationName("b"), "x"), {IterationName("b"): TARGET})
     ColumnValue(variable='>', name='x')
     """
     match value:
         case ColumnValue(variable, name):
             return ColumnValue(names.get(variable, variable), name)
         case Apply(operation, operands, type):
-            return Apply(operation, tuple(renamed(operand, names) for operand in operands), type)
+            return Apply(operation, tuple(with_variables(operand, names) for operand in operands), type)
     return value
 
 
