@@ -25,7 +25,8 @@ from neelc.catalog.readers.table import (
 from neelc.catalog.readers.text import CSV_OPTIONS, JSON_OPTIONS, read_csv, read_json
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
-from neelc.ir.names import bare, find, same, written
+from neelc.findings import Findings
+from neelc.ir.names import Identifier, bare, find, same, written
 from neelc.ir.program import Column, Program, Stream
 from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
 from neelc.ir.types import (
@@ -74,12 +75,9 @@ class Location:
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def fail(self, code: str, message: str, hint: str | None = None, words: str = "") -> NoReturn:
-        """Give up, at the place where `words` stand near the path, or at the path."""
-        text = self.source.text
-        at = text.find(words, self.span.end) if words else -1
-        at = text.rfind(words, 0, self.span.start) if words and at < 0 else at
-        span = Span(at, at + len(words)) if at >= 0 else self.span
+    def fail(self, code: str, message: str, hint: str | None = None, name: str | None = None) -> NoReturn:
+        """Give up, at a name beside the path, or at the path."""
+        span = name.span if isinstance(name, Identifier) else self.span
         raise NeelError([Diagnostic(code, message, span, hint)], self.source)
 
     def check_kind(self) -> None:
@@ -156,7 +154,7 @@ class Location:
             )
             formats = f"formats: {', '.join(_OPTIONS)}"
             hint = formats if self.format else f"say it, for example FORMAT csv; {formats}"
-            self.fail("NEEL5006", message, hint, self.format or "")
+            self.fail("NEEL5006", message, hint, self.format)
         return kind
 
     def _options(self, kind: str) -> dict[str, str]:
@@ -184,20 +182,13 @@ def declared_location(statement: CreateStream, source: Source, directory: Path) 
     """Where CREATE STREAM says its data lie, relative to the script's directory."""
     if statement.path is None:
         return None
-    options = {bare(option.key): option.value for option in statement.options}
-    span = written_span(statement, source, statement.path)
+    options = {_bare_key(option.key): option.value for option in statement.options}
+    span = statement.path_span or statement.span or Span(0, 1)
     return Location(statement.path, directory / statement.path, source, span, statement.format, options)
 
 
-def written_span(statement: CreateStream, source: Source, words: str) -> Span:
-    """The place of some words of a statement, or of its first line."""
-    whole = statement.span or Span(0, 1)
-    # Whole words only: the `T` of `CREATE` is not the stream `T`.
-    found = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").search(source.text, whole.start, whole.end)
-    if words and found:
-        return Span(*found.span())
-    end = source.text.find("\n", whole.start, whole.end)
-    return Span(whole.start, end if end > whole.start else whole.end)
+def _bare_key(key: str) -> str:
+    return Identifier(bare(key), key.span) if isinstance(key, Identifier) else bare(key)
 
 
 UNITS = tuple(reversed(LENGTHS))
@@ -477,7 +468,7 @@ def _tables(inputs: Inputs, name: str) -> list[Table]:
 def no_data(inputs: Inputs, name: str) -> NeelError:
     """Nobody says where the data of a stream are."""
     statement = _statement(name, inputs.script)
-    span = written_span(statement, inputs.source, statement.name) if statement else Span(0, 1)
+    span = Findings(inputs.source).at(statement.name, statement) if statement else Span(0, 1)
     hint = f"say FROM 'path' in CREATE STREAM, or give the data with --stream {name}=path"
     return NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
 

@@ -30,7 +30,7 @@ from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import is_url, refuse_inputs
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.expressions import Parameter
-from neelc.ir.names import bare, find
+from neelc.ir.names import Identifier, bare, find
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream
@@ -173,12 +173,14 @@ SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_f
 def given_stream(text: str) -> GivenStream:
     """The stream of `NAME=PATH[,timestamp=COLUMN][,type=COLUMN]...`; a comma in the path is a comma."""
     name, equals, rest = text.partition("=")
-    path, *settings = re.split(r",(?=\w+=)", rest)
+    path = re.split(r",(?=\w+=)", rest)[0]
     if not equals or not name.strip() or not path:
         raise CallError(f"--stream {text}: not of the form NAME=PATH[,timestamp=COLUMN][,type=COLUMN]")
-    said = dict(setting.split("=", 1) for setting in settings)
+    at = len(name) + 1
+    written_settings = _settings(text, at + len(path))
+    settings = {str(key): str(value) for key, value in written_settings.items()}
     known = {key.casefold(): key for key in (*SETTINGS, *CSV_OPTIONS)}
-    for key in said:
+    for key in settings:
         if key.casefold() not in known:
             close = difflib.get_close_matches(key.casefold(), known, 1)
             hint = f"did you mean {known[close[0]]}?" if close else f"settings: {', '.join(known.values())}"
@@ -187,24 +189,31 @@ def given_stream(text: str) -> GivenStream:
         raise CallError(f"--stream {text}: no such file: {path}")
     if (kind := special_kind(Path(path))) is not None:
         raise CallError(f"--stream {text}: {path} is {kind}, not a file")
-    unit = unit_of(said["unit"]) if "unit" in said else None
-    if "unit" in said and unit is None:
-        raise CallError(f"--stream {text}: no unit {said['unit']}; units: {', '.join(UNITS)}")
-    at = text.index(path, len(name) + 1)
-    options = {key: value for key, value in said.items() if key not in SETTINGS}
+    unit = unit_of(settings["unit"]) if "unit" in settings else None
+    if "unit" in settings and unit is None:
+        raise CallError(f"--stream {text}: no unit {settings['unit']}; units: {', '.join(UNITS)}")
+    options = {key: str(value) for key, value in written_settings.items() if key not in SETTINGS}
     source = Source(text, "--stream")
-    location = Location(path, Path(path), source, Span(at, at + len(path)), said.get("format"), options)
+    location = Location(
+        path, Path(path), source, Span(at, at + len(path)), written_settings.get("format"), options
+    )
     return GivenStream(
         name.strip(),
         location.tables,
-        said.get("timestamp"),
-        said.get("latest"),
-        said.get("end"),
-        said.get("type"),
+        settings.get("timestamp"),
+        settings.get("latest"),
+        settings.get("end"),
+        settings.get("type"),
         unit,
         location,
-        said.get("timestamp_format"),
+        settings.get("timestamp_format"),
     )
+
+
+def _settings(text: str, at: int) -> dict[str, str]:
+    """What follows the path, `,key=value`, each with its place in the text."""
+    found = re.compile(r",(\w+)=(.*?)(?=,\w+=|\Z)", re.DOTALL).finditer(text, at)
+    return {Identifier(one[1], Span(*one.span(1))): Identifier(one[2], Span(*one.span(2))) for one in found}
 
 
 def arguments_of(texts: Sequence[str]) -> dict[str, object]:

@@ -110,6 +110,7 @@ class CreateStream(Statement):
     options: tuple[Property, ...] = ()
     statistics: tuple[Statistic, ...] = ()
     is_relation: bool = False
+    path_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

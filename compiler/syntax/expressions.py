@@ -117,6 +117,12 @@ def unquoted(text: str) -> str:
     return text[1:-1].replace(text[0] * 2, text[0])
 
 
+def inside_quotes(token: Any) -> Span:
+    """The place of a string, without its quotes."""
+    span = span_of(token)
+    return Span(span.start + 1, span.end - 1)
+
+
 def string(token: Any) -> Literal:
     return Literal(unquoted(token.getText()), types.STRING, span=span_of(token))
 

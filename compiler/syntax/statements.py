@@ -119,6 +119,7 @@ def _create_stream(context: Any) -> s.CreateStream:
         ),
         tuple(map(statistic, statistics.statistic())) if statistics else (),
         is_relation=context.RELATION() is not None,
+        path_span=literals.inside_quotes(path.STRING()) if path else None,
     )
 
 

@@ -33,6 +33,15 @@ def test_check_as_json(neelc: Here) -> None:
     assert json.loads(neelc("check", "--format", "json", "script.neel").out) == []
 
 
+def test_settings_of_the_call_have_their_places(neelc: Here) -> None:
+    neelc.write("a.dat", "ts,k\n1,A\n")
+    neelc.write("q.neel", "PATTERN A a FROM s WITHIN 5")
+    error = neelc("check", "q.neel", "--stream", "s=a.dat,timestamp=ts,format=xyz").err
+    assert "`xyz` is not a format\n --> --stream:1:29\n" in error
+    error = neelc("check", "q.neel", "--stream", "s=a.dat,timestamp=ts,format=json,header=true").err
+    assert "`header` is not an option of json files\n --> --stream:1:34\n" in error
+
+
 def test_json_has_the_changes_that_a_hint_proposes(neelc: Here) -> None:
     neelc.write("bad.neel", SCRIPT.replace("a.price", "a.prise"))
     (record,) = json.loads(neelc("check", "--format", "json", "bad.neel").out)

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from neelc.catalog.inputs import written_span
 from neelc.engines.host.tables import STAND_IN, Tables, stand_in_text
 from neelc.errors import Diagnostic, Hint, NeelError
 from neelc.findings import Findings, closest
@@ -119,9 +118,8 @@ def refuse_files_and_agents(script: Script, source: Source) -> None:
         if isinstance(statement, CreateStream) and statement.path is not None:
             message = f"stream `{statement.name}` names a file; untrusted text may only read what it is given"
             hint = "leave FROM out, and give the data from outside"
-            found.append(
-                Diagnostic("NEEL4061", message, written_span(statement, source, statement.path), hint)
-            )
+            span = statement.path_span or statement.span or Span(0, 1)
+            found.append(Diagnostic("NEEL4061", message, span, hint))
     for node in walk(script):
         if isinstance(node, FromAgent):
             message = f"`{node.name}` is an agent, which untrusted text may not call"
