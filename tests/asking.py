@@ -16,7 +16,7 @@ from neelc.ir import patterns as p
 from neelc.ir.names import same
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, EventType, Match, Member, OutputColumn, Stream
-from neelc.ir.script import Confidence
+from neelc.ir.script import Confidence, SelectionStrategy
 from neelc.ir.types import BIGINT, DOUBLE, STRING, Struct, StructField
 from neelc.runtime.reference import ReferenceEvent, matches
 
@@ -133,7 +133,7 @@ def ask(
         tuple(output(item) for item in returns.split(";") if item),
         Clock(BIGINT, "SECOND"),
         within=None if within is None else window(parse.window(str(within))),
-        strategy=using,
+        strategy=SelectionStrategy(using),
         confidence=None if confidence is None else Confidence(">=", x.Literal(confidence, DOUBLE)),
         **fields,
     )

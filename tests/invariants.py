@@ -13,7 +13,7 @@ from neelc.ir.expressions import Aggregate, Attribute, Expr
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import inner_parts, targets
 from neelc.ir.program import Match
-from neelc.ir.script import STRATEGIES
+from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import BOOLEAN, LENGTHS, VOID
 from neelc.scalar.type_of import type_of
 
@@ -49,7 +49,7 @@ def check(match: Match) -> None:
         _check_outputs(output, frozenset(targets(match.pattern)))
         kind = type_of(output.expression)
         assert kind == output.type, f"a column has the type of its expression: {output.name} {kind}"
-    assert match.strategy in STRATEGIES, f"a strategy is one of STRATEGIES: {match.strategy}"
+    assert match.strategy in SelectionStrategy, f"a strategy is one of SelectionStrategy: {match.strategy}"
 
 
 def _check_names(pattern: p.Pattern) -> dict[str, type[p.Pattern]]:

@@ -20,7 +20,7 @@ from neelc.catalog.inputs import aligned
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
 from neelc.ir.program import Match
-from neelc.ir.script import STRATEGIES
+from neelc.ir.script import SelectionStrategy
 from neelc.runtime.reference import LimitReached
 
 COUNTING = "counted without matches"
@@ -33,7 +33,7 @@ def run(first: int, pairs: int, processes: int, progress: Progress) -> dict[str,
     """So many pairs for each strategy, and for counting."""
     rounds: dict[str, Callable[[int], Tally]] = {
         strategy: partial(run_round, drawn=partial(kleene_sample, strategy=strategy))
-        for strategy in STRATEGIES
+        for strategy in SelectionStrategy
     }
     found = {name: Tally() for name in (*rounds, COUNTING)}
     for name, round in {**rounds, COUNTING: counting_round}.items():

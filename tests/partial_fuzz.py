@@ -19,8 +19,8 @@ from in_kernel import kernel_matches, planned_for
 from invariants import check
 
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind
@@ -88,7 +88,7 @@ def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows
         planned = planned_for(match)
     except UnsupportedQuery:
         return
-    for changed in (iterative, judged_last) if match.strategy == ANY_MATCH else ():
+    for changed in (iterative, judged_last) if match.strategy == SelectionStrategy.ANY_MATCH else ():
         baseline = baseline_plan(match, partition_keys(match), "MILLISECOND", changed, changed is iterative)
         yield changed.__name__, rows(match, kernel_matches(match, tables, planned=baseline))
     yield "the kernel", rows(match, kernel_matches(match, tables, (1, 3, 2_000_000)[seed % 3], planned))

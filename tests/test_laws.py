@@ -18,7 +18,7 @@ from neelc import syntax as parse
 from neelc.errors import NeelError
 from neelc.ir import patterns as p
 from neelc.ir.node import Node, map_children, walk
-from neelc.ir.script import PatternQuery, Script
+from neelc.ir.script import PatternQuery, Script, SelectionStrategy
 from neelc.program import bind
 from neelc.runtime.reference import ReferenceEvent, matches
 from neelc.source import Source
@@ -109,14 +109,14 @@ def test_exists_projects(data: st.DataObject, shape: p.Pattern, rows: list[Row])
     assert found(PatternQuery(p.Exists((dropped,), pattern)), rows) == projected - {frozenset()}
 
 
-@given(patterns.queries(strategies=("STRICT CONTIGUITY",)), ROWS)
+@given(patterns.queries(strategies=(SelectionStrategy.STRICT,)), ROWS)
 def test_a_stricter_strategy_finds_fewer(query: PatternQuery, rows: list[Row]) -> None:
     """For point events: what is consecutive is taken next, and what is taken next may be taken at all."""
-    assume(query.strategy == "STRICT CONTIGUITY")
+    assume(query.strategy == SelectionStrategy.STRICT)
     query = replace(query, returns=None)
     strict = found(query, rows)
-    following = found(replace(query, strategy="SKIP TILL NEXT MATCH"), rows)
-    assert strict <= following <= found(replace(query, strategy="SKIP TILL ANY MATCH"), rows)
+    following = found(replace(query, strategy=SelectionStrategy.NEXT_MATCH), rows)
+    assert strict <= following <= found(replace(query, strategy=SelectionStrategy.ANY_MATCH), rows)
 
 
 @given(patterns.queries(), streams.rows(most=7, lasting=True), st.randoms(use_true_random=False))

@@ -18,7 +18,7 @@ from neelc import syntax as parse
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
 from neelc.ir.program import Match
-from neelc.ir.script import STRATEGIES, CreateStream, PatternQuery, RunQuery, Script, Timestamp
+from neelc.ir.script import CreateStream, PatternQuery, RunQuery, Script, SelectionStrategy, Timestamp
 from neelc.ir.types import LENGTHS
 from neelc.program import bind
 from neelc.runtime.reference import matches
@@ -72,10 +72,10 @@ def in_order(rows: list[Row], moved: Iterable[int] = ()) -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SelectionStrategy)
 @settings(max_examples=2 * settings().max_examples)
 @given(data=st.data(), lasting=st.booleans())
-def test_random_queries(strategy: str, data: st.DataObject, lasting: bool) -> None:
+def test_random_queries(strategy: SelectionStrategy, data: st.DataObject, lasting: bool) -> None:
     query = data.draw(patterns.queries(strategies=[strategy] * 5))
     match = bound(replace(query, returns=None), streams.INTERVAL_STREAM if lasting else streams.STREAM)
     rows = data.draw(streams.rows(most=6, lasting=lasting))

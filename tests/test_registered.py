@@ -10,7 +10,7 @@ from in_kernel import planned_for
 from kernel_fuzz import Tally, check_pair, ways_to_write
 from registered import sample
 
-from neelc.ir.script import STRATEGIES
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference import LimitReached
 
@@ -19,7 +19,7 @@ PAIRS = 70
 """Least number of pairs for each strategy: some of the queries have no list, and some are refused."""
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SelectionStrategy)
 def test_random_queries(strategy: str) -> None:
     tally = compared(strategy, range(QUERIES))
     assert tally.pairs >= PAIRS, tally.refused

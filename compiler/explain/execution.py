@@ -12,7 +12,7 @@ from neelc.ir.expressions import Literal, SameAttributes
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
-from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.consistency import Consistency, ConsistencyKind, ListPlaces, consistency, knowledge
 from neelc.pattern.plan.counting.plan import sentence
@@ -54,7 +54,7 @@ def _when(found: Consistency, query: Match) -> str:
     shape = found.shape
     if not shape & ~ListPlaces.ELEMENT:
         return "on each event alone, and SAFE from then on"
-    if query.strategy != ANY_MATCH:
+    if query.strategy != SelectionStrategy.ANY_MATCH:
         return "as soon as all that it names is bound"
     if not shape & ~(ListPlaces.ELEMENT | ListPlaces.ADJACENT | ListPlaces.RUNNING | ListPlaces.FIRST):
         return "on the first element" if shape == ListPlaces.FIRST else "when an element is added to a list"

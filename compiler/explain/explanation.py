@@ -13,6 +13,7 @@ from neelc.explain.execution import Execution
 from neelc.ir import patterns as p
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.estimate import Estimate
 from neelc.pattern.plan.automaton import Automaton
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 # How much a query can hold and do at worst: what bounds its state, and its complexity class.
 #
 # `n` is the number of events, `w` how many of them lie in one window (of one key, if there is one).
-
-ANY_MATCH, NEXT_MATCH = "SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def _state(query: Match, names: Sequence[str]) -> str:
 
 def _work(query: Match) -> tuple[str, str, str]:
     """A formula, its class, and a sentence about it."""
-    if query.strategy != ANY_MATCH:
+    if query.strategy != SelectionStrategy.ANY_MATCH:
         return _work_of_runs(query)
     found = _choices(query.pattern)
     if found.lists and not query.collapsed:
@@ -109,7 +108,7 @@ def _work_of_runs(query: Match) -> tuple[str, str, str]:
     lists = sum(isinstance(part, p.Repeat) and part.most is None for part in all_parts(query.pattern))
     started = "Every event starts one run at most"
     split = ", and a run may split where a list can go on or end" if lists else ""
-    if query.strategy == NEXT_MATCH:
+    if query.strategy == SelectionStrategy.NEXT_MATCH:
         reason = f"{started}, which looks once at each event of its window{split}."
         return _power(lists + 2, query), "polynomial", reason
     if not lists:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from neelc.ir.expressions import Aggregate, Expr
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Pattern, Window
-from neelc.ir.script import Confidence, Property, Statistic
+from neelc.ir.script import Confidence, Property, SelectionStrategy, Statistic
 from neelc.ir.types import DataType
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Match(Node):
     clock: Clock
     within: Window | None = None
     partition: tuple[str, ...] = ()
-    strategy: str = "SKIP TILL ANY MATCH"
+    strategy: SelectionStrategy = SelectionStrategy.ANY_MATCH
     confidence: Confidence | None = None
     distinct: bool = False
     collapsed: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 
 from neelc.errors import Diagnostic
 from neelc.ir.expressions import Expr
@@ -154,12 +155,18 @@ class UnreadStatement(Statement):
     typed: bool = False
 
 
-STRATEGIES = (
-    "SKIP TILL ANY MATCH",
-    "SKIP TILL NEXT MATCH",
-    "STRICT CONTIGUITY",
-    "PARTITION CONTIGUITY",
-)
+class SelectionStrategy(StrEnum):
+    """Which events a run takes, of those that qualify: `USING ...`."""
+
+    ANY_MATCH = "SKIP TILL ANY MATCH"
+    NEXT_MATCH = "SKIP TILL NEXT MATCH"
+    STRICT = "STRICT CONTIGUITY"
+    PARTITION = "PARTITION CONTIGUITY"
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether events of a match are neighbours."""
+        return self in (SelectionStrategy.STRICT, SelectionStrategy.PARTITION)
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,7 @@ class Return(Node):
 
 @dataclass(frozen=True)
 class PatternQuery(ScriptQuery):
-    """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is one of `STRATEGIES`, None when not said.
+    """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is None when not said.
 
     `partial` is WITH PARTIAL MATCHES: how far each start came.
     """
@@ -192,7 +199,7 @@ class PatternQuery(ScriptQuery):
     where: Expr | None = None
     partition_by: tuple[str, ...] = ()
     within: Window | None = None
-    strategy: str | None = None
+    strategy: SelectionStrategy | None = None
     confidence: Confidence | None = None
     returns: Return | None = None
     partial: bool = False

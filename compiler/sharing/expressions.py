@@ -26,7 +26,7 @@ from neelc.ir.patterns import (
     targets,
 )
 from neelc.ir.program import Match, Member
-from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.ir.script import SelectionStrategy
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SharingContext:
     windows: tuple[Window, ...] = ()
     key: tuple[str, ...] = ()
     partition: tuple[str, ...] = ()
-    strategy: str = "SKIP TILL ANY MATCH"
+    strategy: SelectionStrategy = SelectionStrategy.ANY_MATCH
     streams: tuple[str, ...] = ()
 
 
@@ -191,7 +191,7 @@ class EnclosingParts:
             key=tuple(sorted({attribute for same in sames for attribute in same.attributes})),
             partition=query.partition,
             strategy=query.strategy,
-            streams=streams if counted or query.strategy != ANY_MATCH else (),
+            streams=streams if counted or query.strategy != SelectionStrategy.ANY_MATCH else (),
         )
 
     def members(self, node: Node) -> tuple[tuple[Member, ...], ...]:

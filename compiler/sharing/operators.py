@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from neelc.ir.patterns import Repeat
-from neelc.pattern.analysis.regions import ANY_MATCH
+from neelc.ir.script import SelectionStrategy
 from neelc.sharing.cost import BuildCost, CostModel, MarkingCost, building_of
 from neelc.sharing.expressions import Expression, ExpressionSlice
 
@@ -107,7 +107,9 @@ def _starts(
     for one, start in places:
         components = expressions[one].components
         last = components[start + length - 1]
-        if last.context.strategy == ANY_MATCH or (start == 0 and not isinstance(last.part, Repeat)):
+        if last.context.strategy == SelectionStrategy.ANY_MATCH or (
+            start == 0 and not isinstance(last.part, Repeat)
+        ):
             starts[one] = (*starts.get(one, ()), start)
     return starts if len(starts) > 1 else {}
 

@@ -191,13 +191,13 @@ def _pattern_query(context: Any) -> s.PatternQuery:
     )
 
 
-def _strategy(context: Any) -> str:
+def _strategy(context: Any) -> s.SelectionStrategy:
     first = ["PARTITION"] if context.PARTITION() else []
     words = " ".join([*first, *(bare(n).upper() for n in _names(context))])
-    if words not in s.STRATEGIES:
-        hint = "strategies: " + ", ".join(s.STRATEGIES)
+    if words not in [*s.SelectionStrategy]:
+        hint = "strategies: " + ", ".join(s.SelectionStrategy)
         fail("NEEL1001", f"`{words}` is not a selection strategy", context, hint)
-    return words
+    return s.SelectionStrategy(words)
 
 
 def _confidence(context: Any) -> s.Confidence:

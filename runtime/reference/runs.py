@@ -13,6 +13,7 @@ from itertools import groupby
 
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
+from neelc.ir.script import SelectionStrategy
 from neelc.runtime.reference.candidates import BindingSearch
 from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.partial import PartialMatch
@@ -191,9 +192,9 @@ def successors(search: BindingSearch, run: ReferenceRun, following: list[RunStep
     """The run with one more event, in every way its strategy allows."""
     assert run.last is not None, "a run begins with an event"
     question = search.question
-    if question.match.strategy == "SKIP TILL NEXT MATCH":
+    if question.match.strategy == SelectionStrategy.NEXT_MATCH:
         return next_instant(search, run, following)
-    partitioned = question.match.strategy == "PARTITION CONTIGUITY"
+    partitioned = question.match.strategy == SelectionStrategy.PARTITION
     events = question.partition(run.last) if partitioned else question.events
     return (longer for event in contiguous(events, run.last) for longer in taken(search, event, following))
 

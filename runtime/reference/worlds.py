@@ -12,6 +12,7 @@ from neelc.ir import patterns as p
 from neelc.ir.expressions import Literal
 from neelc.ir.node import walk
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import LENGTHS
 from neelc.runtime.reference.candidates import candidates
 from neelc.runtime.reference.events import in_order
@@ -59,8 +60,6 @@ def joined(group: list[Binding]) -> Binding:
 MAX_WORLDS = 100_000
 """How many possible worlds one group of events may have."""
 
-ANY = "SKIP TILL ANY MATCH"
-
 
 @dataclass(frozen=True)
 class WeighedMatch:
@@ -88,7 +87,7 @@ def find_matches(match: Match, events: Iterable[ReferenceEvent]) -> list[Weighed
 
 def matches_in(question: ReferenceQuery) -> list[Binding]:
     """ "The result of a query is the set of matches (no duplicates, no order)", in one world."""
-    if question.match.strategy == ANY:
+    if question.match.strategy == SelectionStrategy.ANY_MATCH:
         offered = candidates(question, question.whole, {}, EVERYWHERE)
     else:
         offered = runs(question)
@@ -152,7 +151,7 @@ def relevant(question: ReferenceQuery) -> list[ReferenceEvent]:
     consecutive."""
     parts = [part for part in walk(question.whole) if isinstance(part, p.Pattern)]
     counted = any(part.within and part.within.unit == "EVENT" for part in parts)
-    if counted or question.match.strategy != ANY:
+    if counted or question.match.strategy != SelectionStrategy.ANY_MATCH:
         return list(question.events)
     types = {part.type for part in parts if isinstance(part, p.Event)}
     members = {event for type in types for event in question.members[type]}

@@ -10,8 +10,8 @@ from neelc.algebra.plan.network import network_plan
 from neelc.engines.spark.compiled import QueryPlan
 from neelc.ir.algebra import Algebra
 from neelc.ir.program import Match, NamedQuery
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key, partition_keys
-from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.cost.choose import FormChoice
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, plan_to_kernel
@@ -30,7 +30,7 @@ def baseline_plan(
 ) -> KernelPlan:
     """The plan of a query for the kernel, `changed` before it becomes a program; `nested` checks look for all
     matches of their part."""
-    if query.strategy != ANY_MATCH:
+    if query.strategy != SelectionStrategy.ANY_MATCH:
         raise UnsupportedQuery(query.strategy)
     found = plan_to_kernel(query, changed(match_to_plan(query, keys, unit, follows=True)), keys)
     return replace(found, program=replace(found.program, nested=nested))

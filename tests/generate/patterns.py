@@ -6,7 +6,7 @@ then conditions are put where the language allows them, about variables that can
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import count
@@ -21,7 +21,7 @@ from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.node import walk
 from neelc.ir.row_patterns import Output
-from neelc.ir.script import STRATEGIES, PatternQuery, Return
+from neelc.ir.script import PatternQuery, Return, SelectionStrategy
 
 _LIMITS: SearchStrategy[tuple[int, int | None]] = st.sampled_from(
     [(1, None), (0, None), (1, 2), (2, 2), (2, 3), (0, 2)]
@@ -179,13 +179,15 @@ def _list_conditions(
 
 
 @st.composite
-def queries(draw: DrawFn, depth: int = 2, strategies: Sequence[str] = STRATEGIES) -> PatternQuery:
+def queries(
+    draw: DrawFn, depth: int = 2, strategies: Iterable[SelectionStrategy] = SelectionStrategy
+) -> PatternQuery:
     """A pattern query over `streams.STREAM` that the binder accepts."""
     strategy = draw(st.sampled_from([None, *strategies]))
-    any_match = strategy in (None, STRATEGIES[0])
+    any_match = strategy in (None, SelectionStrategy.ANY_MATCH)
     pattern = named(draw(shapes(depth) if any_match else _flat_shapes()))
     seen = seen_in(pattern)
-    partition = ("id",) if strategy == "PARTITION CONTIGUITY" or draw(st.integers(0, 4)) == 4 else ()
+    partition = ("id",) if strategy == SelectionStrategy.PARTITION or draw(st.integers(0, 4)) == 4 else ()
     where = [draw(conditions(first, seen)) for first in seen if draw(st.integers(0, 4)) == 4]
     where += [SameAttributes(("id",))] if draw(st.integers(0, 4)) == 4 else []
     within = draw(_windows | _counted if needs_window(pattern) else st.one_of(st.none(), _windows, _counted))

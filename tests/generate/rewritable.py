@@ -31,8 +31,8 @@ from neelc.ir import patterns as p
 from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.row_patterns import Output
+from neelc.ir.script import ColumnDefinition as Column
 from neelc.ir.script import (
-    STRATEGIES,
     Confidence,
     CreateStream,
     CreateType,
@@ -40,9 +40,9 @@ from neelc.ir.script import (
     Return,
     RunQuery,
     Script,
+    SelectionStrategy,
     Timestamp,
 )
-from neelc.ir.script import ColumnDefinition as Column
 from neelc.ir.types import BIGINT, DOUBLE, INT
 from neelc.program import bind
 from neelc.source import Source
@@ -113,7 +113,7 @@ def _declared(pattern: p.Pattern, stream: CreateStream) -> Iterator[CreateStream
 
 def query(chance: Random, imprecise: bool = False) -> PatternQuery:
     """A pattern query that the binder accepts."""
-    strategy = chance.choice([None] * 9 + list(STRATEGIES[1:]))
+    strategy = chance.choice([*[None] * 9, *list(SelectionStrategy)[1:]])
     is_shared = chance.random() < 0.25 and not imprecise
     types = SHARED if is_shared else TYPES[: chance.choice([3, 4])]
     if strategy:

@@ -58,7 +58,7 @@ pattern_queries: SearchStrategy[s.PatternQuery] = st.builds(
     _conditions,
     _names,
     maybe(windows),
-    maybe(st.sampled_from(s.STRATEGIES)),
+    maybe(st.sampled_from(s.SelectionStrategy)),
     maybe(_confidences),
     maybe(returns),
     st.booleans(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import assume
@@ -15,7 +15,7 @@ from neelc.errors import NeelError
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.program import Match
-from neelc.ir.script import STRATEGIES, PatternQuery, Return
+from neelc.ir.script import PatternQuery, Return, SelectionStrategy
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax.printer import format_script
@@ -70,18 +70,20 @@ def tied(draw: DrawFn, node: p.Pattern, scope: tuple[Seen, ...]) -> p.Pattern:
 
 
 @st.composite
-def queries(draw: DrawFn, strategies: Sequence[str] = STRATEGIES) -> Match:
+def queries(draw: DrawFn, strategies: Iterable[SelectionStrategy] = SelectionStrategy) -> Match:
     """A bound query over `streams.STREAM`."""
-    strategy = draw(st.sampled_from([STRATEGIES[0], *strategies]))
+    strategy = draw(st.sampled_from([SelectionStrategy.ANY_MATCH, *strategies]))
     depth = draw(st.integers(1, 2))
-    pattern = patterns.named(draw(patterns.shapes(depth) if strategy == STRATEGIES[0] else _flat))
+    pattern = patterns.named(
+        draw(patterns.shapes(depth) if strategy == SelectionStrategy.ANY_MATCH else _flat)
+    )
     seen = seen_in(pattern)
     lists = [variable for variable in seen if variable.is_list]
     can_be_collapsed = bool(lists) and not any(variable.inner for variable in lists)
     query = PatternQuery(
         draw(tied(pattern, seen)),
         where=e.SameAttributes(("id",)) if _rarely(draw) else None,
-        partition_by=("id",) if strategy == "PARTITION CONTIGUITY" or _rarely(draw) else (),
+        partition_by=("id",) if strategy == SelectionStrategy.PARTITION or _rarely(draw) else (),
         within=p.Window(number(draw(st.integers(2, 9))), "EVENT" if _rarely(draw) else None),
         strategy=strategy,
         returns=Return((), collapsed=True) if can_be_collapsed and _rarely(draw) else None,

@@ -17,7 +17,7 @@ from many_streams import Combined, Seen, differences, together
 from on_spark import Asking, Question, ask
 
 from neelc.ir.program import NamedQuery, Program
-from neelc.ir.script import STRATEGIES
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import unit_of
@@ -51,7 +51,9 @@ def asked(strategy: str) -> Iterator[Combined]:
             yield one
 
 
-@pytest.mark.parametrize(("strategy", "asking"), list(zip(STRATEGIES, ASKINGS, strict=True)), ids=STRATEGIES)
+@pytest.mark.parametrize(
+    ("strategy", "asking"), list(zip(SelectionStrategy, ASKINGS, strict=True)), ids=SelectionStrategy
+)
 def test_pairs(spark: Any, strategy: str, asking: Asking) -> None:
     seen = Seen()
     questions = list(islice(asked(strategy), QUERIES))

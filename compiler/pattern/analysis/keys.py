@@ -13,10 +13,10 @@ from neelc.ir.names import bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import Equality, RegionEqualities, alike_in, same_at
 from neelc.pattern.analysis.regions import (
     CURRENT,
-    NEXT_MATCH,
     QueryFacts,
     QueryRoles,
     VariableRole,
@@ -269,9 +269,6 @@ def is_alike(one: Expr, other: Expr) -> bool:
     return False
 
 
-STRICT, PARTITIONED = "STRICT CONTIGUITY", "PARTITION CONTIGUITY"
-
-
 @dataclass(frozen=True)
 class Key:
     """A value that all events of a match have in common, also those that negations look for.
@@ -335,7 +332,7 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
         if key is not None and _is_unambiguous(key, roles):
             found.setdefault(key.name, key)
     if _counts_others(query):
-        partition = [bare(name) for name in query.partition if query.strategy != STRICT]
+        partition = [bare(name) for name in query.partition if query.strategy != SelectionStrategy.STRICT]
         return tuple(found[name] for name in partition if name in found)
     return tuple(found.values())
 
@@ -344,7 +341,7 @@ def _counts_others(query: Match) -> bool:
     """Whether events that are in no match can matter."""
     windows = [query.within, *(part.within for part in all_parts(query.pattern))]
     counted = any(window is not None and window.unit == "EVENT" for window in windows)
-    return counted or query.strategy in (STRICT, PARTITIONED)
+    return counted or query.strategy.is_contiguous
 
 
 def _binds_a_single(part: p.Pattern) -> bool:
@@ -361,7 +358,7 @@ def _keys(query: Match, roles: QueryRoles) -> Iterator[Key | None]:
         terms: Terms = {role: term for role in roles.all if (term := role.term(name))}
         yield _key(bare(name), terms) if len(terms) == len(roles.all) else None
     for name, found in _coverings(
-        query.pattern, RegionEqualities.around(roles), query.strategy == NEXT_MATCH
+        query.pattern, RegionEqualities.around(roles), query.strategy == SelectionStrategy.NEXT_MATCH
     ).items():
         yield _key(name, found)
 

@@ -32,6 +32,7 @@ from neelc.ir.names import bare, is_quoted, same, written
 from neelc.ir.node import Node, map_children, remembered, walk
 from neelc.ir.patterns import declared, inner_parts, targets
 from neelc.ir.program import EventType, Match, Member
+from neelc.ir.script import SelectionStrategy
 from neelc.scalar.evaluate_constants import TRUE
 from neelc.scalar.operators import INTEGERS
 from neelc.scalar.type_of import type_of
@@ -124,8 +125,6 @@ def with_condition(part: p.Pattern, *conditions: Expr | None) -> p.Pattern:
 
 # What a rule may know about the query around the part it looks at.
 
-ANY_MATCH = "SKIP TILL ANY MATCH"
-
 
 @dataclass(frozen=True)
 class QueryFacts:
@@ -146,7 +145,7 @@ class QueryFacts:
     def any_match(self) -> bool:
         """Whether every choice of events is a match. The other strategies are defined for SEQ of components
         and negations only, so that no rule may bring in AND or EXISTS under them."""
-        return self.query.strategy == ANY_MATCH
+        return self.query.strategy == SelectionStrategy.ANY_MATCH
 
     def type(self, name: str) -> EventType:
         """The type of an `Event`."""
@@ -203,7 +202,6 @@ def _overlap(left: Member, right: Member) -> bool:
 
 Range = tuple[e.EventRef | None, int]
 """The list that `i` ranges over, None where there is no `i`; and the k of `b[i-k]`."""
-NEXT_MATCH = "SKIP TILL NEXT MATCH"
 
 
 @remembered
@@ -256,7 +254,7 @@ def is_judged_alike(old: e.Expr, new: e.Expr, timed: bool) -> bool:
 def is_timed(part: p.Pattern, facts: QueryFacts) -> bool:
     """Whether it matters when conditions of a part are judged. Negative parts are judged on complete
     matches."""
-    return facts.query.strategy == NEXT_MATCH and any(True for _ in _places(part, facts))
+    return facts.query.strategy == SelectionStrategy.NEXT_MATCH and any(True for _ in _places(part, facts))
 
 
 def is_avoidable(part: p.Pattern, facts: QueryFacts) -> bool:
@@ -265,7 +263,7 @@ def is_avoidable(part: p.Pattern, facts: QueryFacts) -> bool:
     In the body of an optional part or of a repetition, an early failure leaves the event to what comes after
     it, a late one does not. Elsewhere a part that always fails leaves no match, sooner or later.
     """
-    return facts.query.strategy == NEXT_MATCH and any(_places(part, facts))
+    return facts.query.strategy == SelectionStrategy.NEXT_MATCH and any(_places(part, facts))
 
 
 def _places(part: p.Pattern, facts: QueryFacts) -> Iterator[bool]:

@@ -10,8 +10,8 @@ from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import Listing, inner_parts
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import equality
-from neelc.pattern.analysis.regions import ANY_MATCH
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def shortcuts(query: Match) -> tuple[Shortcut, ...]:
     >>> shortcuts(query("SEQ(A a, OR(SEQ(B b, (C c : c.id = a.id)), D d))"))
     ()
     """
-    any_match = query.strategy == ANY_MATCH
+    any_match = query.strategy == SelectionStrategy.ANY_MATCH
     ways = tuple(_ways(query.pattern, ()))
     events = {name: found[0] for name, found in _events(ways).items() if len(found) == 1}
     found = (shortcut for way in ways for c in conjuncts(way[-1].where) for shortcut in _of(c, way, events))

@@ -18,10 +18,9 @@ from neelc.ir.names import bare, written
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Listing, all_parts, declared, inner_parts, may_be_empty, renamed, targets
 from neelc.ir.program import FurthestPrefix, Match, OutputColumn, PrefixLevel
-from neelc.ir.script import PatternQuery
+from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import INT, STRING, DataType
 from neelc.pattern.bind.outputs import Outputs
-from neelc.pattern.bind.windows import ANY
 from neelc.source import Span
 from neelc.syntax.print_patterns import as_written
 
@@ -337,7 +336,7 @@ class _Branches:
         assert isinstance(branch, p.Pattern)
         others = targets(branch)[1:]
         # Of what only shows why, it is enough that it exists; runs have to find it.
-        dropped = drops and others and self.match.strategy == ANY
+        dropped = drops and others and self.match.strategy == SelectionStrategy.ANY_MATCH
         self.patterns.append(p.Exists(others, branch) if dropped else branch)
         return names
 

@@ -28,14 +28,14 @@ from neelc.ir.patterns import (
     targets,
 )
 from neelc.ir.program import Clock, Match
-from neelc.ir.script import PatternQuery
+from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import DataType
 from neelc.pattern.bind.components import QuerySources, named, sources_of, with_parts
 from neelc.pattern.bind.conditions import bind_conditions, shared_attributes
 from neelc.pattern.bind.outputs import bind_outputs
 from neelc.pattern.bind.partial import check_partial, partial_matches
 from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
-from neelc.pattern.bind.windows import ANY, bind_confidence, bind_window, check_collapsed, check_strategy
+from neelc.pattern.bind.windows import bind_confidence, bind_window, check_collapsed, check_strategy
 
 # What a pattern must obey, whatever its conditions say.
 
@@ -236,9 +236,9 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     same = SameAttributes(partition) if partition else None
     bound = bind_conditions(place, (query.where, same))
     within = None if query.within is None else bind_window(query.within, sources.own_clock, findings)
-    strategy = query.strategy or ANY
+    strategy = query.strategy or SelectionStrategy.ANY_MATCH
     check_strategy(strategy, pattern, findings)
-    if strategy == "PARTITION CONTIGUITY" and not partition:
+    if strategy == SelectionStrategy.PARTITION and not partition:
         partition = tuple(_same_attributes(bound.where))
         _require_partition(query, partition, before, findings)
     returns = query.returns
@@ -247,7 +247,11 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     is_imprecise = any(
         entry.stream is not None and entry.stream.latest is not None for entry in sources.entries
     )
-    wide = strategy == ANY and _has_closure(pattern) and not (returns is not None and returns.collapsed)
+    wide = (
+        strategy == SelectionStrategy.ANY_MATCH
+        and _has_closure(pattern)
+        and not (returns is not None and returns.collapsed)
+    )
     outputs = bind_outputs(returns, replace(place, in_return=True, wide=wide), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
     if query.partial:

@@ -24,7 +24,7 @@ from neelc.ir.patterns import (
     Window,
 )
 from neelc.ir.program import Clock
-from neelc.ir.script import Confidence
+from neelc.ir.script import Confidence, SelectionStrategy
 from neelc.ir.types import DOUBLE, LENGTHS
 from neelc.pattern.bind.scopes import CLOSURE, Scopes
 from neelc.runtime.values.times import Months
@@ -147,7 +147,6 @@ def _number(count: Expr) -> Fraction | None:
 
 # Where the selection strategies are defined, and COLLAPSED results with them.
 
-ANY = "SKIP TILL ANY MATCH"
 
 _WORDS: dict[type[Pattern], str] = {
     **KEYWORD_OF,
@@ -158,9 +157,9 @@ _WORDS: dict[type[Pattern], str] = {
 }
 
 
-def check_strategy(strategy: str, pattern: Pattern, findings: Findings) -> None:
+def check_strategy(strategy: SelectionStrategy, pattern: Pattern, findings: Findings) -> None:
     """Report the first part that only SKIP TILL ANY MATCH is defined for."""
-    if strategy == ANY:
+    if strategy == SelectionStrategy.ANY_MATCH:
         return
     odd = _odd_part(pattern)
     if odd is not None:
@@ -168,7 +167,8 @@ def check_strategy(strategy: str, pattern: Pattern, findings: Findings) -> None:
             "NEEL3022",
             f"{strategy} is not defined for {_WORDS.get(type(odd), 'this part')}",
             findings.at(odd, pattern),
-            f"it takes a SEQ of single events, repetitions and negations, or an OR of such; or use {ANY}",
+            "it takes a SEQ of single events, repetitions and negations, or an OR of such; or use "
+            f"{SelectionStrategy.ANY_MATCH}",
         )
 
 

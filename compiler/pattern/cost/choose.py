@@ -13,8 +13,8 @@ from neelc.ir.expressions import Attribute, Expr, SameAttributes
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Pattern, inner_parts
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key, partition_keys
-from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.pattern.cost import ledger as w
 from neelc.pattern.cost.estimate import Estimate, assembled, estimate, limited
@@ -564,7 +564,7 @@ def priced(form: QueryForm, statistics: Statistics, rows: float | None = None) -
 def baselines(query: Match, statistics: Statistics, rows: float | None) -> tuple[Baseline, ...]:
     """What the query as written would cost without push-in, without flattening, without a key. The
     papers' systems know SKIP TILL ANY MATCH only."""
-    if query.strategy != ANY_MATCH:
+    if query.strategy != SelectionStrategy.ANY_MATCH:
         return ()
     return (
         Baseline(

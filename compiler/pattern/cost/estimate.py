@@ -12,9 +12,9 @@ from neelc.ir import patterns as p
 from neelc.ir.expressions import Attribute
 from neelc.ir.patterns import may_be_empty, targets
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.absent import is_impossible
 from neelc.pattern.analysis.keys import Key, partition_keys
-from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.cost import ledger as w
 from neelc.pattern.cost.growth import EXTEND, Growth, GrowthStep, PartPosition, is_filter
 from neelc.pattern.cost.ledger import CostItem, Ledger, term_of
@@ -57,8 +57,6 @@ def key_terms(keys: tuple[Key, ...]) -> frozenset[Term]:
 # An event that qualifies must be taken, so a run goes one way, and work is linear in the events of a window
 # where it is a product of them under SKIP TILL ANY MATCH. Splits, where an event fits a list and what
 # follows it, are rare.
-
-NEXT_MATCH = "SKIP TILL NEXT MATCH"
 
 
 @dataclass
@@ -116,7 +114,7 @@ class RunGrowth(Growth):
         """The chance that a run comes as far as this component, and what it has waited for."""
         counts.append(count)
         waiting = in_sequence(waiting, events(count))
-        if self.setting.query.strategy == NEXT_MATCH:
+        if self.setting.query.strategy == SelectionStrategy.NEXT_MATCH:
             return occurs(waiting, counts, 1.0), waiting
         next_one = [min(1.0, one / self._all) for one in counts]
         return BindingCount(sum(map(logarithm, next_one))).number, waiting
@@ -128,14 +126,18 @@ class RunGrowth(Growth):
 
     def _looks(self, looked: float) -> float:
         """How many events a run looks at before it goes on."""
-        return logarithm(max(1.0, looked)) if self.setting.query.strategy == NEXT_MATCH else 0.0
+        return (
+            logarithm(max(1.0, looked))
+            if self.setting.query.strategy == SelectionStrategy.NEXT_MATCH
+            else 0.0
+        )
 
     def _elements(self, part: p.Pattern, count: float, is_last: bool) -> float:
         """Matches by run: a list at the end gives one for each of its prefixes (docs/decisions/0012)."""
         if not isinstance(part, p.Repeat) or not is_last:
             return 1.0
         longest = float(part.most or 1e12)
-        if self.setting.query.strategy != NEXT_MATCH:
+        if self.setting.query.strategy != SelectionStrategy.NEXT_MATCH:
             share = min(0.999, count / self._all)
             return max(1.0, min(longest, 1 / (1 - share)))
         return max(1.0, min(longest, count))
@@ -244,7 +246,7 @@ def estimate(
     ledger = Ledger(query, statistics)
     terms = key_terms(partition_keys(query) if keys is None else keys) if push_in else frozenset()
     setting = CostSetting(ledger, terms, cuts, push_in)
-    search = Growth(setting) if query.strategy == ANY_MATCH else RunGrowth(setting)
+    search = Growth(setting) if query.strategy == SelectionStrategy.ANY_MATCH else RunGrowth(setting)
     matches = setting.occurrences(search.region(CostRegion(setting, query.pattern), PartPosition()).ways)
     rows = limited(matches, setting) if rows is None else rows
     items = (*search_items(search.steps, setting), *_upkeep(setting))

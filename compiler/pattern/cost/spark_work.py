@@ -96,7 +96,6 @@ def used_columns(query: Match) -> dict[str, frozenset[str] | None]:
 
 CHUNK = 10.0
 """Without a key, time is cut into chunks of so many windows, and each gets one window more than its own."""
-CONTIGUOUS = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
 
 
 @dataclass
@@ -148,7 +147,7 @@ class KernelInput:
         """Whether events of other types matter too: they count in windows of events, and break contiguity."""
         query = self.setting.query
         within = query.within is not None and query.within.unit == "EVENT"
-        return within or query.strategy in CONTIGUOUS
+        return within or query.strategy.is_contiguous
 
     @property
     def copies(self) -> float:

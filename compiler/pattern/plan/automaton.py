@@ -34,6 +34,7 @@ from neelc.ir.conditions import conjuncts
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import declared, inner_parts, may_be_empty, targets
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.syntax.print_patterns import as_written, show_window
 
 # Pieces of an automaton, and how they are put together.
@@ -654,9 +655,9 @@ def _between(parts: tuple[p.Pattern, ...], at: int, around: FragmentContext) -> 
 
 
 IGNORED = {
-    "SKIP TILL ANY MATCH": "any event",
-    "SKIP TILL NEXT MATCH": "an event that fits no edge",
-    "PARTITION CONTIGUITY": "an event of another partition",
+    SelectionStrategy.ANY_MATCH: "any event",
+    SelectionStrategy.NEXT_MATCH: "an event that fits no edge",
+    SelectionStrategy.PARTITION: "an event of another partition",
 }
 """What a run that waits may pass over. Under STRICT CONTIGUITY that is nothing."""
 
@@ -708,7 +709,7 @@ class Automaton:
 
     states: tuple[AutomatonState, ...]
     edges: tuple[Edge, ...]
-    strategy: str
+    strategy: SelectionStrategy
     window: str | None = None
 
     def leaving(self, state: AutomatonState) -> tuple[Edge, ...]:

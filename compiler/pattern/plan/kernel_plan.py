@@ -12,8 +12,9 @@ from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, children, remembered
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
 from neelc.ir.program import Match, Stream
+from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
-from neelc.pattern.analysis.keys import STRICT, Key
+from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.shortcuts import Shortcut
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
@@ -418,7 +419,7 @@ def plan_to_kernel(
 ) -> KernelPlan:
     """The steps of a query as a program, and the columns of events that it reads; raises
     `UnsupportedQuery`."""
-    by_key = plan.counted or (plan.everything and query.strategy != STRICT)
+    by_key = plan.counted or (plan.everything and query.strategy != SelectionStrategy.STRICT)
     if by_key and len(keys) < len(query.partition):
         what = "a window of EVENTS" if plan.counted else query.strategy
         why = "with RETURN COLLAPSED of lists alone" if query.collapsed else "whose values differ by type"

@@ -12,8 +12,9 @@ from neelc.ir.expressions import EventTime, Expr, Literal
 from neelc.ir.node import remembered, walk
 from neelc.ir.patterns import all_parts, may_be_empty, targets
 from neelc.ir.program import Match, Stream
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.analysis.regions import ANY_MATCH, QueryFacts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.plan.blocks import Block, UnsupportedQuery, keyed_attributes, known
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
@@ -50,7 +51,7 @@ def refuse(query: Match, unit: str) -> None:
 
 
 def _refusals(query: Match, unit: str) -> Iterator[str]:
-    if query.strategy != ANY_MATCH:
+    if query.strategy != SelectionStrategy.ANY_MATCH:
         yield query.strategy
     if query.collapsed:
         yield "RETURN COLLAPSED"
@@ -167,9 +168,6 @@ def _named(step: PlanStep) -> Iterator[EventName]:
         yield from names_of_step(step, event_names)
 
 
-CONTIGUITY = ("STRICT CONTIGUITY", "PARTITION CONTIGUITY")
-
-
 def match_to_plan(
     query: Match,
     keys: tuple[Key, ...],
@@ -188,7 +186,9 @@ def match_to_plan(
     >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
     ('a', 9, False, ['A', 'd', 'B', 'C'])
     """
-    return _planned(query, keys, unit, contiguous, postpones, follows and query.strategy != ANY_MATCH)
+    return _planned(
+        query, keys, unit, contiguous, postpones, follows and query.strategy != SelectionStrategy.ANY_MATCH
+    )
 
 
 @remembered  # joins and kernels most often ask for the same plan
@@ -203,7 +203,7 @@ def _planned(
         judged_in_time(block) if follows else block, {type.name: type for type in query.types}
     )
     about = known(block, facts, keyed_attributes(keys))
-    neighbours = follows and query.strategy in CONTIGUITY
+    neighbours = follows and query.strategy.is_contiguous
     if neighbours:
         # Events that are in no match lie between others as well.
         about = replace(about, lasting=any(stream.end or stream.query for stream in query.streams))
@@ -231,7 +231,8 @@ def _planned(
 
 
 def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
-    if not follows and query.strategy not in (CONTIGUITY if contiguous else (ANY_MATCH,)):
+    is_direct = query.strategy.is_contiguous if contiguous else query.strategy == SelectionStrategy.ANY_MATCH
+    if not follows and not is_direct:
         raise UnsupportedQuery(query.strategy)
     if query.is_imprecise:
         raise UnsupportedQuery("an imprecise timestamp")

@@ -221,7 +221,7 @@ def _value(member: Member) -> str:
 
 def _reason_for_everything(query: Match) -> str | None:
     """Why events of other types matter too."""
-    if query.strategy in ("STRICT CONTIGUITY", "PARTITION CONTIGUITY"):
+    if query.strategy.is_contiguous:
         return f"under {query.strategy} an event of any type ends a run"
     windows = [query.within, *(part.within for part in walk(query.pattern) if isinstance(part, p.Pattern))]
     if any(window is not None and window.unit == "EVENT" for window in windows):

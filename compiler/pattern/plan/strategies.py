@@ -21,7 +21,6 @@ from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.join_plan import JoinPlan, join_plan, refuse_too_many_roles
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pattern.plan.match_to_plan import CONTIGUITY
 from neelc.pattern.plan.results import refuse_results
 from neelc.pattern.plan.window_plan import WindowPlan, window_plan
 from neelc.runtime.program import CHUNK as CHUNK_NUMBER
@@ -251,7 +250,7 @@ def planned_match(task: PlanningTask, strategy: str | None = None) -> StrategyPl
     if not found:
         raise refusals[PRICED[0]]  # the kernel can do the most: what it cannot do is the reason
     shapes = {name: plan.shape for name, plan in found.items()}
-    best, works = priced_strategies(shapes, task.estimate, task.query.strategy in CONTIGUITY)
+    best, works = priced_strategies(shapes, task.estimate, task.query.strategy.is_contiguous)
     prices = (
         StrategyPrice(name, refusal=refusals[name].what)
         if name in refusals

@@ -29,7 +29,6 @@ from neelc.pattern.plan.join_plan import (
     relational_plan,
     single_take,
 )
-from neelc.pattern.plan.match_to_plan import CONTIGUITY
 from neelc.pattern.plan.steps import PlanStep
 from neelc.runtime.program import Absent, Bounds, EventName, Present, Take
 from neelc.scalar.operators import is_orderable
@@ -122,7 +121,7 @@ def window_plan(query: Match, keys: tuple[Key, ...], unit: str) -> WindowPlan:
       without !B b: count B from +1 to +9
     PlanShape(joins=0, functions=1)
     """
-    contiguous = query.strategy in CONTIGUITY
+    contiguous = query.strategy.is_contiguous
     joined = relational_plan(query, keys, unit, contiguous)
     if joined.plan.lasting:
         raise UnsupportedQuery("window functions over events that last")

@@ -9,8 +9,9 @@ from neelc.ir.conditions import conjuncts
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import EqualityScope, RegionEqualities, missing
-from neelc.pattern.analysis.regions import NEXT_MATCH, QueryRoles, spots, with_condition
+from neelc.pattern.analysis.regions import QueryRoles, spots, with_condition
 
 
 def close_equalities(query: Match) -> Match | None:
@@ -52,7 +53,7 @@ def close_equalities(query: Match) -> Match | None:
     """
     known = RegionEqualities.around(QueryRoles(query))
     visible = frozenset(targets(query.pattern))
-    timed = query.strategy == NEXT_MATCH
+    timed = query.strategy == SelectionStrategy.NEXT_MATCH
     pattern = _closed(query.pattern, known, EqualityScope(visible, visible, visible), timed)
     return None if pattern is query.pattern else replace(query, pattern=pattern)
 

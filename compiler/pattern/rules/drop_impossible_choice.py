@@ -8,9 +8,9 @@ from dataclasses import replace
 from neelc.ir import patterns as p
 from neelc.ir.patterns import all_parts, declared, targets
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.absent import is_impossible, mentions, pattern_without
 from neelc.pattern.analysis.absent import value_without as without
-from neelc.pattern.analysis.regions import NEXT_MATCH
 from neelc.pattern.rules.rebuilding import replaced
 
 
@@ -73,7 +73,11 @@ def _without(query: Match, old: p.Pattern, new: p.Pattern) -> Match | None:
     rest = replaced(query.pattern, old, new)
     lost = declared(query.pattern) - declared(rest)
     wheres = [part.where for part in all_parts(rest) if part.where is not None]
-    if query.strategy == NEXT_MATCH and not isinstance(old, p.Or) and any(mentions(w, lost) for w in wheres):
+    if (
+        query.strategy == SelectionStrategy.NEXT_MATCH
+        and not isinstance(old, p.Or)
+        and any(mentions(w, lost) for w in wheres)
+    ):
         return None
     pattern = pattern_without(rest, lost)
     outputs = [(output, without(output.expression, lost)) for output in query.outputs]

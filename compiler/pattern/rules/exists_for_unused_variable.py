@@ -10,8 +10,9 @@ from neelc.ir.expressions import Aggregate, Expr, MatchProperty, is_many
 from neelc.ir.node import walk
 from neelc.ir.patterns import And, Event, Exists, Pattern, Seq, may_be_empty, targets
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DOUBLE, FLOAT, Array
-from neelc.pattern.analysis.regions import ANY_MATCH, spots
+from neelc.pattern.analysis.regions import spots
 from neelc.pattern.rules.rebuilding import shorter
 
 IGNORING_REPEATS = ("any", "bool_and", "bool_or", "every", "max", "min", "some")
@@ -53,7 +54,11 @@ def exists_for_unused_variable(query: Match) -> Match | None:
     strategy than SKIP TILL ANY MATCH, for which EXISTS has no meaning. A named query that others read as
     a stream takes its times from all events of its matches: the rule must not be used on it.
     """
-    if not _ignores_how_often(query) or query.confidence is not None or query.strategy != ANY_MATCH:
+    if (
+        not _ignores_how_often(query)
+        or query.confidence is not None
+        or query.strategy != SelectionStrategy.ANY_MATCH
+    ):
         return None
     unused = _unused(query)
     return replace(query, pattern=Exists(unused, _within(query))) if unused else None

@@ -10,8 +10,8 @@ from neelc.ir.names import bare, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import EventType, Match, Member
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.branches import branches, too_many
-from neelc.pattern.analysis.regions import ANY_MATCH
 from neelc.pattern.rules.rule import RefusalReason
 
 
@@ -36,7 +36,7 @@ def expand_concept(query: Match) -> Match | RefusalReason | None:
     >>> expand_concept(query(f"SEQ({', '.join(f'Computer c{n}' for n in range(9))})", shop)).reason
     'it would have 512 branches, and the limit MAX_BRANCHES is 256'
     """
-    if query.strategy != ANY_MATCH:
+    if query.strategy != SelectionStrategy.ANY_MATCH:
         return None
     known = {kind.name: kind for kind in query.types}
     concepts = [kind for kind in query.types if len(kind.members) > 1]

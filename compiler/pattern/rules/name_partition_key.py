@@ -20,11 +20,11 @@ from neelc.ir.expressions import (
 from neelc.ir.names import bare, same
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import FLOAT
 from neelc.pattern.analysis.equalities import RegionEqualities, same_at
 from neelc.pattern.analysis.keys import LooseRole, cover, is_alike, sure_roles
 from neelc.pattern.analysis.regions import (
-    NEXT_MATCH,
     QueryRoles,
     RegionPart,
     filtered,
@@ -174,7 +174,7 @@ def _loose_end(part: p.Pattern, name: str, known: RegionEqualities) -> str | Non
     seed = None if first is None else first.term(name)
     if first is None or seed is None:
         return f"no event is in every match, to compare the {bare(name)} of others with"
-    found = cover(part, (seed,), known, known.roles.query.strategy == NEXT_MATCH)
+    found = cover(part, (seed,), known, known.roles.query.strategy == SelectionStrategy.NEXT_MATCH)
     if isinstance(found, LooseRole):
         return f"{found.variable} may have another {bare(name)}"
     for role, term in found.items():

@@ -8,8 +8,9 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import Expr, SameAttributes
 from neelc.ir.patterns import may_be_empty, targets
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.absent import conjunct_without
-from neelc.pattern.analysis.regions import NEXT_MATCH, QueryFacts, range_of
+from neelc.pattern.analysis.regions import QueryFacts, range_of
 from neelc.pattern.analysis.truth import as_condition, simpler
 from neelc.pattern.rules.rebuilding import constrained
 from neelc.scalar.evaluate_constants import FALSE
@@ -36,7 +37,7 @@ def require_optional_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | Non
     Nor under SKIP TILL NEXT MATCH, where a run that leaves the part out takes the next event, and is lost
     only when the condition is judged.
     """
-    if not isinstance(part, p.Joint) or facts.query.strategy == NEXT_MATCH:
+    if not isinstance(part, p.Joint) or facts.query.strategy == SelectionStrategy.NEXT_MATCH:
         return None
     wanted = [conjunct for conjunct in conjuncts(part.where) if _is_judged(conjunct)]
     parts = tuple(_required(inner, wanted) for inner in part.parts)

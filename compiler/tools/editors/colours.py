@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from neelc.ir import patterns
 from neelc.ir.names import RESERVED
-from neelc.ir.script import STRATEGIES
+from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import SIMPLE_TYPES, SYNONYMS, TIME_UNITS
 from neelc.rows.bind.expressions import FORMS as ROW_FORMS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
@@ -32,7 +32,7 @@ PLAIN = tuple(word for word in KEYWORDS if word in RESERVED and word not in _SPE
 SOFT = tuple(
     dict.fromkeys(
         word
-        for word in (*KEYWORDS, *(word for strategy in STRATEGIES for word in strategy.split()))
+        for word in (*KEYWORDS, *(word for strategy in SelectionStrategy for word in strategy.split()))
         if word not in RESERVED and word not in _SPECIAL
     )
 )

@@ -10,7 +10,7 @@ from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column
-from neelc.ir.script import STRATEGIES, CreateStream, PatternQuery
+from neelc.ir.script import CreateStream, PatternQuery, SelectionStrategy
 from neelc.rows.bind.expressions import FORMS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.syntax.following import Continuations, following
@@ -123,7 +123,7 @@ def in_clause(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[Completion
         yield from shared(spot, before)
     elif last == "USING":
         entered = words[len(words) - words[::-1].index("USING") :]
-        for strategy in STRATEGIES:
+        for strategy in SelectionStrategy:
             rest = strategy.split()
             if rest[: len(entered)] == entered and rest[len(entered) :]:
                 yield CompletionOffer(" ".join(rest[len(entered) :]), "keyword", "selection strategy")

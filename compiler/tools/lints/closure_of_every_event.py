@@ -11,7 +11,7 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts, inner_parts
-from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.bind.windows import check_strategy
 from neelc.tools.lints.lint import LintedQuery
 
@@ -48,7 +48,7 @@ def closure_of_every_event(linted: LintedQuery) -> Iterator[Diagnostic]:
     >>> shown(lint, "EXISTS b : SEQ(A a, B+ b[], !D+ d[], C c) WITHIN 5 SECONDS")
     """
     match = linted.match
-    if match.strategy != ANY_MATCH or match.collapsed or _allows_few(match.within):
+    if match.strategy != SelectionStrategy.ANY_MATCH or match.collapsed or _allows_few(match.within):
         return
     for closure in _closures(match.pattern):
         name = closure.variable or ""
@@ -119,9 +119,9 @@ def _hint(closure: p.Repeat, name: str, linted: LintedQuery) -> str:
     """The ways out that this query has."""
     ways = []
     findings = Findings(linted.source)
-    check_strategy(NEXT_MATCH, linted.match.pattern, findings)
+    check_strategy(SelectionStrategy.NEXT_MATCH, linted.match.pattern, findings)
     if not findings.diagnostics:
-        ways.append(f"USING {NEXT_MATCH}")
+        ways.append(f"USING {SelectionStrategy.NEXT_MATCH}")
     lists = [part for part in all_parts(linted.match.pattern) if isinstance(part, p.Repeat)]
     if all(isinstance(part.part, p.Event) for part in lists) and not linted.match.distinct:
         ways.append("RETURN COLLAPSED")

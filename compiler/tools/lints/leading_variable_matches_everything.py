@@ -10,7 +10,7 @@ from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.conditions import has_same, names_in
 from neelc.ir.patterns import all_parts, inner_parts, may_be_empty
-from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.rules.close_equalities import close_equalities
 from neelc.tools.lints.lint import LintedQuery
 
@@ -47,10 +47,10 @@ def leading_variable_matches_everything(linted: LintedQuery) -> Iterator[Diagnos
 
     >>> shown(lint, "SEQ(S a, B b) USING STRICT CONTIGUITY")
     """
-    if linted.match.strategy not in (ANY_MATCH, NEXT_MATCH):
+    if linted.match.strategy not in (SelectionStrategy.ANY_MATCH, SelectionStrategy.NEXT_MATCH):
         return
     # What equalities imply is a condition as well, whatever the strategy.
-    closed = close_equalities(replace(linted.match, strategy=ANY_MATCH)) or linted.match
+    closed = close_equalities(replace(linted.match, strategy=SelectionStrategy.ANY_MATCH)) or linted.match
     closed_asked = replace(linted, match=closed)
     for part in _leading(closed.pattern):
         if _is_any_event(part, closed_asked) and not _is_repetition(part, closed_asked):

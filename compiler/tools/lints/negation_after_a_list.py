@@ -8,7 +8,7 @@ from neelc.errors import Diagnostic
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.patterns import all_parts, inner_parts
-from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
+from neelc.ir.script import SelectionStrategy
 from neelc.tools.lints.lint import MAX_TEXT, LintedQuery
 
 NAMES = ("k", "list", "all_of_them")
@@ -43,7 +43,10 @@ def negation_after_a_list(linted: LintedQuery) -> Iterator[Diagnostic]:
     >>> shown(lint, "SEQ(A+ a[], !N n, B b) WITHIN 1 HOUR USING STRICT CONTIGUITY")
     >>> shown(lint, "SEQ(A+ a[], !N n, B b) WITHIN 1 HOUR RETURN COLLAPSED b.x, count(a[])")
     """
-    if linted.match.strategy not in (ANY_MATCH, NEXT_MATCH) or linted.match.collapsed:
+    if (
+        linted.match.strategy not in (SelectionStrategy.ANY_MATCH, SelectionStrategy.NEXT_MATCH)
+        or linted.match.collapsed
+    ):
         return
     for sequence in _sequences(linted.match.pattern):
         for place, negation in enumerate(sequence.parts):

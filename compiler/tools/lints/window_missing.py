@@ -9,7 +9,7 @@ from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import inner_parts
-from neelc.pattern.analysis.regions import ANY_MATCH, NEXT_MATCH
+from neelc.ir.script import SelectionStrategy
 from neelc.tools.lints.lint import LintedQuery, times_in
 
 
@@ -38,7 +38,10 @@ def window_missing(linted: LintedQuery) -> Iterator[Diagnostic]:
     >>> shown(window_missing, "SEQ(A a, B b) USING STRICT CONTIGUITY")
     """
     match = linted.match
-    if match.strategy not in (ANY_MATCH, NEXT_MATCH) or match.within is not None:
+    if (
+        match.strategy not in (SelectionStrategy.ANY_MATCH, SelectionStrategy.NEXT_MATCH)
+        or match.within is not None
+    ):
         return
     if not _is_bounded(match.pattern) and not any(
         _is_about_time(*found, linted) for found in linted.conditions

@@ -15,9 +15,8 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import Event as EventPart
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import EventType, Match, Program
-from neelc.ir.script import STRATEGIES
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
-from neelc.pattern.analysis.keys import PARTITIONED
 from neelc.pattern.bind.windows import check_strategy
 from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, run
 from neelc.runtime.reference.evaluate import evaluate
@@ -156,7 +155,7 @@ def _remark(note: StartNote, unit: str) -> Remark:
 class StrategyVariant:
     """A query under a strategy, or why it cannot be."""
 
-    strategy: str
+    strategy: SelectionStrategy
     query: Match
     problem: str | None = None
 
@@ -176,9 +175,9 @@ def ways(match: Match, compare: bool) -> tuple[StrategyVariant, ...]:
 
 
 def _all_ways(match: Match) -> Iterator[StrategyVariant]:
-    for strategy in STRATEGIES:
+    for strategy in SelectionStrategy:
         partition = match.partition
-        if strategy == PARTITIONED and not partition:
+        if strategy == SelectionStrategy.PARTITION and not partition:
             partition = tuple(same_at(match.pattern))
         query = replace(match, strategy=strategy, partition=partition)
         yield StrategyVariant(strategy, query, _problem(query))
@@ -189,7 +188,7 @@ def _problem(query: Match) -> str | None:
     check_strategy(query.strategy, query.pattern, findings)
     if findings.diagnostics:
         return findings.diagnostics[0].message
-    if query.strategy == PARTITIONED and not query.partition:
+    if query.strategy == SelectionStrategy.PARTITION and not query.partition:
         return "it requires a partition: PARTITION BY id, or a condition [id]"
     return None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.runtime.reference.candidates import BindingSearch, extend
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.partial import PartialMatch
@@ -20,7 +21,6 @@ from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
 from neelc.runtime.reference.worlds import WeighedMatch, find_matches
 from neelc.tools.why.courses import starters
-from neelc.tools.why.requirements import ANY
 
 MAX_CANDIDATES_PER_START = 20_000
 """How many bindings, complete or not, a search for the matches of one start may go through."""
@@ -93,7 +93,7 @@ def offered(
 ) -> Iterator[Binding]:
     """What the reference's search proposes from `start` on."""
     search = BindingSearch(asked, steps=steps)
-    if asked.match.strategy != ANY:
+    if asked.match.strategy != SelectionStrategy.ANY_MATCH:
         yield from runs(asked, [start], search)
         return
     bound: Mapping[str, object] = {first: start} if first is not None else {}

@@ -18,6 +18,7 @@ from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Event as EventPart
 from neelc.ir.patterns import Exists, Pattern, Repeat, Window, all_parts
 from neelc.ir.program import Match, Program, Stream
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.runtime.reference.evaluate import evaluate
@@ -36,8 +37,6 @@ from neelc.tools.why.courses import size
 from neelc.tools.why.model import shown, window_of, window_size
 from neelc.tools.why.questions import AnswerCache, StepLimit
 from neelc.tools.why.requirements import (
-    ANY,
-    NEXT,
     Requirement,
     RequirementChange,
     changed,
@@ -254,7 +253,12 @@ class RelaxationSearch:
     def smallest(self) -> Relaxations:
         """The relaxations with the fewest changes."""
         asked = requirements(self.match)
-        if self.is_there(shortened(without(replace(self.match, strategy=ANY), asked))) is False:
+        if (
+            self.is_there(
+                shortened(without(replace(self.match, strategy=SelectionStrategy.ANY_MATCH), asked))
+            )
+            is False
+        ):
             return Relaxations(is_missing=True)
         needed = tuple(one for one in asked if one.kind in MONOTONE and self.must_go(one, asked))
         rest = [one for one in asked if one not in needed]
@@ -285,7 +289,10 @@ class RelaxationSearch:
 
         Whatever a strategy chooses is a choice of SKIP TILL ANY MATCH, so it is judged under that.
         """
-        alone = without(replace(self.match, strategy=ANY), [other for other in asked if other != one])
+        alone = without(
+            replace(self.match, strategy=SelectionStrategy.ANY_MATCH),
+            [other for other in asked if other != one],
+        )
         lists = {part.variable for part in all_parts(alone.pattern) if isinstance(part, Repeat)}
         return self.is_there(alone if names_in(one.expression) & lists else shortened(alone)) is False
 
@@ -299,7 +306,9 @@ class RelaxationSearch:
                     return [Relaxation(chosen, change, self.match, relaxed, binding)]
         return []
 
-    def changes(self, chosen: tuple[Requirement, ...], strategy: str) -> Iterator[RequirementChange]:
+    def changes(
+        self, chosen: tuple[Requirement, ...], strategy: SelectionStrategy
+    ) -> Iterator[RequirementChange]:
         """Ways to relax the requirements, the narrowest windows first."""
         windows = [one for one in chosen if one.window is not None]
         dropped = frozenset(chosen)
@@ -312,7 +321,7 @@ class RelaxationSearch:
             )
 
     def sizes(
-        self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: str
+        self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: SelectionStrategy
     ) -> Iterator[tuple[int, ...]]:
         """The sizes that the windows have in matches without negations, the smallest first.
 
@@ -339,7 +348,7 @@ class RelaxationSearch:
         return max(size(asked, one, binding), window_size(one.window))
 
     def widenings(
-        self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: str
+        self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: SelectionStrategy
     ) -> Iterator[dict[Requirement, Window]]:
         """The windows twice as large, four times, and so on; beyond MAX_WIDENING only if there is a match
         without them, up to its size."""
@@ -348,7 +357,9 @@ class RelaxationSearch:
             yield {one: wider(one.window, factor) for one in windows if one.window}
             factor *= 2
 
-    def furthest(self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: str) -> int:
+    def furthest(
+        self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: SelectionStrategy
+    ) -> int:
         """How many times as large windows have to be for one of the matches that there are without them."""
         open_ended = changed(self.match, RequirementChange(dropped, strategy=strategy))
         found = self.asker.first(open_ended, self.start, self.first, self.steps)
@@ -386,10 +397,10 @@ def shortened(match: Match) -> Match:
     return replace(match, pattern=pattern)
 
 
-def _strategies(match: Match, chosen: Sequence[Requirement]) -> tuple[str, ...]:
-    if not any(one.kind == "strategy" for one in chosen) or match.strategy == NEXT:
-        return (ANY,)
-    return (NEXT, ANY)
+def _strategies(match: Match, chosen: Sequence[Requirement]) -> tuple[SelectionStrategy, ...]:
+    if not any(one.kind == "strategy" for one in chosen) or match.strategy == SelectionStrategy.NEXT_MATCH:
+        return (SelectionStrategy.ANY_MATCH,)
+    return (SelectionStrategy.NEXT_MATCH, SelectionStrategy.ANY_MATCH)
 
 
 @dataclass(frozen=True)
@@ -440,7 +451,11 @@ class WhyRequest:
         parts = list(all_parts(self.match.pattern))
         windows = (self.match.within, *(part.within for part in parts))
         is_counted = any(window is not None and window.unit == "EVENT" for window in windows)
-        if is_counted or self.match.strategy not in (ANY, NEXT) or stream.type_column is None:
+        if (
+            is_counted
+            or self.match.strategy not in (SelectionStrategy.ANY_MATCH, SelectionStrategy.NEXT_MATCH)
+            or stream.type_column is None
+        ):
             return None
         used = {part.type for part in parts if isinstance(part, EventPart)}
         members = [one for type in self.match.types if type.name in used for one in type.members]

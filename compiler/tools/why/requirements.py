@@ -16,12 +16,11 @@ from neelc.ir.expressions import Conjunction, Expr, SameAttributes
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Listing, inner_parts
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.syntax.print_patterns import as_written, show_window
 
 Path = tuple[int, ...]
 """The way from a pattern to one of its parts: at each step, which of the inner parts."""
-
-ANY, NEXT = "SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def _of_query(match: Match) -> Iterator[Requirement]:
     if match.partition:
         yield Requirement("partition", f"PARTITION BY {', '.join(match.partition)}")
     yield from _of_part(match.pattern, ())
-    if match.strategy != ANY:
+    if match.strategy != SelectionStrategy.ANY_MATCH:
         yield Requirement("strategy", f"USING {match.strategy}")
     if match.confidence is not None:
         threshold = f"{match.confidence.op} {match.confidence.threshold}"
@@ -90,7 +89,7 @@ class RequirementChange:
 
     dropped: frozenset[Requirement] = frozenset()
     windows: Mapping[Requirement, p.Window] = field(default_factory=dict)
-    strategy: str = ANY
+    strategy: SelectionStrategy = SelectionStrategy.ANY_MATCH
 
 
 def without(match: Match, dropped: Iterable[Requirement]) -> Match:

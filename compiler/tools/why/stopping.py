@@ -11,6 +11,7 @@ from neelc.ir import patterns as p
 from neelc.ir.names import bare
 from neelc.ir.patterns import all_parts, declared
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.question import ReferenceQuery
 from neelc.runtime.reference.satisfy import is_absent, is_match
@@ -30,7 +31,7 @@ from neelc.tools.why.model import (
 )
 from neelc.tools.why.questions import AnswerCache
 from neelc.tools.why.reading import Relaxation, Relaxations, RelaxationSearch
-from neelc.tools.why.requirements import ANY, NEXT, Requirement, RequirementChange, changed, requirements
+from neelc.tools.why.requirements import Requirement, RequirementChange, changed, requirements
 
 # Which events hit a negation: found by leaving events out until the reference says that nothing is hit.
 
@@ -193,7 +194,11 @@ def failed(
             one.kind, one.text, confidence_text(asker.confidence(found.relaxed, found.binding))
         )
     if one.kind == "strategy":
-        had_to = "another event had to be taken" if found.match.strategy == NEXT else "others come between"
+        had_to = (
+            "another event had to be taken"
+            if found.match.strategy == SelectionStrategy.NEXT_MATCH
+            else "others come between"
+        )
         return CheckedRequirement(one.kind, one.text, had_to)
     return _with_values(found.match, one, found.binding)
 
@@ -273,7 +278,11 @@ def furthest(asker: AnswerCache, course: Course, start: ReferenceEvent) -> Cours
 def _longest(asker: AnswerCache, match: Match, start: ReferenceEvent, first: str | None) -> Binding | None:
     """A match; under a strategy that makes runs grow, of the first ones that with the longest lists."""
     found = asker.matches(match, start, first)
-    return max(islice(found, 1 if match.strategy == ANY else RUNS_LOOKED_AT), key=_events, default=None)
+    return max(
+        islice(found, 1 if match.strategy == SelectionStrategy.ANY_MATCH else RUNS_LOOKED_AT),
+        key=_events,
+        default=None,
+    )
 
 
 def _events(binding: Binding) -> int:

@@ -9,8 +9,9 @@ from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
 from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.analysis.regions import ANY_MATCH, QueryFacts
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.plan.blocks import Block, BlockVariables, PlacedVariable, keyed_attributes, known
 from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
 from neelc.pattern.plan.kernel_values import has_lists
@@ -118,7 +119,7 @@ def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
 
 
 def _refuse(query: Match) -> None:
-    if query.strategy != ANY_MATCH or query.collapsed or query.confidence is not None:
+    if query.strategy != SelectionStrategy.ANY_MATCH or query.collapsed or query.confidence is not None:
         raise NoChain(query.strategy)
     if any(stream.latest for stream in query.streams):
         raise NoChain("an imprecise timestamp")
