@@ -8,6 +8,7 @@ import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, overload
 
 _MAX_DIGITS = 1000
@@ -48,6 +49,15 @@ def argument_value(text: str) -> object:
 MOST_ROWS = 1e10
 
 
+class ExecutionStrategy(StrEnum):
+    """How the matches of a pattern are found."""
+
+    KERNEL = "kernel"
+    WINDOW = "window"
+    JOIN = "join"
+    COUNTING = "counting"
+
+
 @dataclass(frozen=True)
 class Options:
     """How queries are compiled. `strategy` None is the cheapest that can execute a query.
@@ -60,7 +70,7 @@ class Options:
     somebody gave. One task may find `most_matches`, by default as many as the runtime allows.
     """
 
-    strategy: str | None = None
+    strategy: ExecutionStrategy | None = None
     most_rows: float = MOST_ROWS
     most_matches: int | None = None
     shortcuts: bool = True

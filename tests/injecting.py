@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import sqlglot
 
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
 from neelc.ir.names import quote
 from neelc.ir.program import Program
@@ -93,7 +93,7 @@ def bound(text: str, parameter: str) -> Program:
 def compiled(query: tuple[str, str], odd: str) -> CompiledScript:
     """One of `QUERIES`, with odd names."""
     program = bound(QUERIES[query](odd), odd)
-    return compile_program(program, -1, Options(strategy=query[0]))
+    return compile_program(program, -1, Options(ExecutionStrategy(query[0])))
 
 
 def outline(source: str) -> str:

@@ -14,7 +14,7 @@ from like_spark import like_ours, widest
 from like_spark import spark_type as type_text
 
 from neelc.api.query import run_source
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
@@ -101,7 +101,9 @@ def clock(spark: Any, zone: str) -> Iterator[None]:
 def compiled(question: Question, asking: Asking) -> CompiledScript | Refusal:
     """The query, or why the strategy does not execute it."""
     nested = asking.strategy == "nested"
-    options = Options(None if nested else asking.strategy, chunks=asking.chunks)
+    options = Options(
+        ExecutionStrategy(asking.strategy) if asking.strategy and not nested else None, chunks=asking.chunks
+    )
     try:
         return compile_program(question.program, -1, options, planner=plan_nested if nested else None)
     except (UnsupportedQuery, NeelError) as refusal:

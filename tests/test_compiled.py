@@ -12,7 +12,7 @@ import pytest
 from bench.baselines import plan_late, plan_nested
 from repository import ROOT
 
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
 from neelc.pipeline import Planner, compile_program
@@ -38,7 +38,11 @@ def pattern(
 
 def _planned(text: str, name: str) -> CompiledScript:
     """A script under a strategy, or under the baseline of the benchmarks."""
-    return compiled(text, planner=plan_nested) if name == "nested" else compiled(text, Options(strategy=name))
+    return (
+        compiled(text, planner=plan_nested)
+        if name == "nested"
+        else compiled(text, Options(ExecutionStrategy(name)))
+    )
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
@@ -58,27 +62,40 @@ def test_there_are_sources() -> None:
 
 @pytest.mark.parametrize("strategy", ["kernel", "join"])
 def test_a_source_is_one_function(strategy: str) -> None:
-    tree = ast.parse(pattern("SEQ(A a, !B b, C c) WHERE [id] WITHIN 9", Options(strategy=strategy)).source)
+    tree = ast.parse(
+        pattern("SEQ(A a, !B b, C c) WHERE [id] WITHIN 9", Options(ExecutionStrategy(strategy))).source
+    )
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert [function.name for function in functions] == ["query"]
     assert [argument.arg for argument in functions[0].args.args] == ["spark", "streams"]
 
 
 def test_joins_need_neither_compiler_nor_runtime() -> None:
-    assert "neelc.runtime" not in pattern("SEQ(A a, B b) WHERE [id]", Options(strategy="join")).source
-    assert "import neelc" not in pattern("SEQ(A a, B b) WHERE [id]", Options(strategy="join")).source
+    assert (
+        "neelc.runtime"
+        not in pattern("SEQ(A a, B b) WHERE [id]", Options(strategy=ExecutionStrategy.JOIN)).source
+    )
+    assert (
+        "import neelc"
+        not in pattern("SEQ(A a, B b) WHERE [id]", Options(strategy=ExecutionStrategy.JOIN)).source
+    )
 
 
 def test_no_cross_join() -> None:
     with pytest.raises(UnsupportedQuery, match="nothing but time"):
-        pattern("SEQ(A a, B b)", Options(strategy="join"))
-    assert "cross" not in pattern("SEQ(A a, B b) WITHIN 9", Options(strategy="join")).source.lower()
+        pattern("SEQ(A a, B b)", Options(strategy=ExecutionStrategy.JOIN))
+    assert (
+        "cross"
+        not in pattern("SEQ(A a, B b) WITHIN 9", Options(strategy=ExecutionStrategy.JOIN)).source.lower()
+    )
 
 
 def test_sql_is_for_relational_plans() -> None:
-    assert pattern("SEQ(A a, B b) WITHIN 9", Options(strategy="join")).sql().startswith("WITH ")
+    assert (
+        pattern("SEQ(A a, B b) WITHIN 9", Options(strategy=ExecutionStrategy.JOIN)).sql().startswith("WITH ")
+    )
     with pytest.raises(UnsupportedQuery, match="kernel"):
-        pattern("SEQ(A a, B b) WITHIN 9", Options(strategy="kernel")).sql()
+        pattern("SEQ(A a, B b) WITHIN 9", Options(strategy=ExecutionStrategy.KERNEL)).sql()
 
 
 @pytest.mark.parametrize(
@@ -137,8 +154,8 @@ def test_without_push_in_conditions_are_judged_last() -> None:
 
 def test_a_negation_between_neighbours_needs_no_join() -> None:
     text = "OR(SEQ(C c, !A a, B b), SEQ(A d, B e)) WHERE [id] USING PARTITION CONTIGUITY"
-    assert ".join(" not in pattern(text, Options(strategy="window")).source
+    assert ".join(" not in pattern(text, Options(strategy=ExecutionStrategy.WINDOW)).source
     leading = "OR(SEQ(!A a, C c, B b), SEQ(A d, B e)) WHERE [id] WITHIN 9 USING PARTITION CONTIGUITY"
     assert "Follow(" in pattern(leading).source
     with pytest.raises(UnsupportedQuery, match="under contiguity"):
-        pattern(leading, Options(strategy="window"))
+        pattern(leading, Options(strategy=ExecutionStrategy.WINDOW))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from injecting import BREAKING, METHODS, ODD, PLAIN, QUERIES, bound, calls, compiled, kinds, outline, texts
 
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.relations import SelectColumns
 from neelc.ir.names import quote
 from neelc.pipeline import compile_program
@@ -88,7 +88,7 @@ def test_words_of_the_source_as_names(word: str) -> None:
     """
     program = bound(text, "")
     for strategy in ("kernel", "join"):
-        source = compile_program(program, 0, Options(strategy=strategy)).source
+        source = compile_program(program, 0, Options(ExecutionStrategy(strategy))).source
         tree = ast.parse(source)
         nodes = list(ast.walk(tree))
         assigned = [

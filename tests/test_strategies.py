@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from binding import match
 
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy, Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.spark.compiled import write_script
 from neelc.engines.spark.relations import Extend, Join
@@ -37,7 +37,9 @@ PATTERNS = [
 
 def planned(text: str, strategy: str | None = None) -> PlannedQuery:
     named = NamedQuery(None, match(f"PATTERN {text}", STREAM))
-    (found,) = plan_queries([named], lambda _: False, Options(strategy), Statistics())
+    (found,) = plan_queries(
+        [named], lambda _: False, Options(ExecutionStrategy(strategy) if strategy else None), Statistics()
+    )
     return found
 
 
@@ -94,7 +96,9 @@ def test_only_the_chosen_plan_is_written(monkeypatch: pytest.MonkeyPatch) -> Non
         name = f"neelc.engines.spark.compiled.{strategy}_relations"
         monkeypatch.setattr(name, lambda *_, strategy=strategy: written.append(strategy))
     program = Program((), (NamedQuery(None, match("PATTERN SEQ(A a, !B b) WITHIN 9", STREAM)),))
-    assert compile_program(program, options=Options(strategy="kernel")).strategies == (("", "kernel"),)
+    assert compile_program(program, options=Options(strategy=ExecutionStrategy.KERNEL)).strategies == (
+        ("", "kernel"),
+    )
     (found,) = plan_queries(program.queries, lambda _: False, Options(), Statistics())
     assert isinstance(found.plan, StrategyPlan)
     assert [price.strategy for price in found.plan.prices] == ["kernel", "window", "join"]

@@ -24,6 +24,7 @@ from neelc.api.why import why_of
 from neelc.arguments import (
     MOST_ROWS,
     AgentFunction,
+    ExecutionStrategy,
     Function,
     Options,
     UserAgent,
@@ -360,11 +361,19 @@ SWITCHES = ("shortcuts", "chunks")
 def _options(
     strategy: str | None, most_rows: float | None, most_matches: int | None, switches: Mapping[str, bool]
 ) -> Options:
+    """
+    >>> _options("quick", None, None, {})
+    Traceback (most recent call last):
+    neelc.arguments.CallError: strategy: there is no quick; there are: kernel, window, join, counting
+    """
     for name in switches:
         if name not in SWITCHES:
             raise CallError(f"options: no switch {name}; there are: {', '.join(SWITCHES)}")
+    if strategy is not None and strategy not in [*ExecutionStrategy]:
+        raise CallError(f"strategy: there is no {strategy}; there are: {', '.join(ExecutionStrategy)}")
     rows = MOST_ROWS if most_rows is None else most_rows
-    return Options(strategy, rows, most_matches, **switches)
+    chosen = None if strategy is None else ExecutionStrategy(strategy)
+    return Options(chosen, rows, most_matches, **switches)
 
 
 # Arguments of neelc's own whose value can be a text: a text given for any other one is a table or a path.

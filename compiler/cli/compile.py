@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from neelc.arguments import MOST_ROWS, Options
+from neelc.arguments import MOST_ROWS, ExecutionStrategy, Options
 from neelc.cli.options import add_inputs, add_statistics, add_strategy
 from neelc.cli.output import check_target, put
 from neelc.files import CallError, read_source
@@ -103,4 +103,5 @@ def _emitted(compiled: CompiledScript, kind: str) -> str:
 def options_in(options: argparse.Namespace) -> Options:
     """`--strategy`, `--most-rows` and `--most-matches`."""
     most_rows = MOST_ROWS if options.most_rows is None else options.most_rows
-    return Options(options.strategy, most_rows, options.most_matches)
+    strategy = ExecutionStrategy(options.strategy) if options.strategy else None
+    return Options(strategy, most_rows, options.most_matches)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.arguments import UserAgent, UserAggregate, argument, defined_in, line_of_source
+from neelc.arguments import ExecutionStrategy, UserAgent, UserAggregate, argument, defined_in, line_of_source
 from neelc.catalog.inputs import (
     GUESSES,
     UNITS,
@@ -92,7 +92,9 @@ def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
     )
 
 
-STRATEGIES = ("kernel", "join", "window")
+STRATEGIES = [
+    one.value for one in (ExecutionStrategy.KERNEL, ExecutionStrategy.JOIN, ExecutionStrategy.WINDOW)
+]
 
 
 def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from neelc.arguments import ExecutionStrategy
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Recognize
 from neelc.ir.conditions import conjuncts
@@ -337,9 +338,9 @@ def execution(query: Match, found: StrategyPlan | UnsupportedQuery) -> Execution
 
 def _how(found: StrategyPlan) -> str:
     """In a sentence."""
-    if found.strategy == "window":
+    if found.strategy == ExecutionStrategy.WINDOW:
         return "window functions over the events of each key, in the order of time."
-    if found.strategy == "join":
+    if found.strategy == ExecutionStrategy.JOIN:
         return "one join for each event, by key and by buckets of one window; checks are semi and anti joins."
     program = found.program
     assert program is not None, "all other strategies have a kernel"

@@ -45,7 +45,7 @@ def plan_nested(named: NamedQuery, choice: QueryChoice, context: PlanningContext
         raise UnsupportedQuery("SELECT under the strategy nested", named.query.span)
     task = planning_task(choice, context)
     planned = baseline_plan(task.written, partition_keys(task.written), task.unit, iterative, nested=True)
-    return replace(in_kernel(task, task.written, planned), strategy="nested")
+    return in_kernel(task, task.written, planned)
 
 
 def plan_late(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:

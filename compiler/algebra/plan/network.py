@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from neelc.algebra.cost.order import join_order
 from neelc.algebra.plan.aggregates import AggregatorPlan, Pivot, aggregator_plan, pivot_of
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
+from neelc.arguments import ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternMatcher, inputs_of
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -53,7 +54,7 @@ class NetworkPlan:
 def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> NetworkPlan:
     """The plan of a SELECT, of which `root` is what was chosen. Raises `UnsupportedQuery`."""
     options, statistics = context.options, context.statistics
-    if options.strategy not in (None, "kernel"):
+    if options.strategy not in (None, ExecutionStrategy.KERNEL):
         raise UnsupportedQuery(f"SELECT under the strategy {options.strategy}", query.span)
     unit = network_unit(query, context.units)
     operators = tuple(_inputs_first(root))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log2, prod
 
+from neelc.arguments import ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
 from neelc.ir.conditions import conjoin, conjuncts, names_in
@@ -595,14 +596,14 @@ class PlanShape:
 class StrategyPrice:
     """What a strategy is expected to cost; or why it cannot execute the query."""
 
-    strategy: str
+    strategy: ExecutionStrategy
     work: float | None = None
     refusal: str = ""
 
 
 def priced_strategies(
-    shapes: Mapping[str, PlanShape], estimate: Estimate, is_chain: bool
-) -> tuple[str, dict[str, float]]:
+    shapes: Mapping[ExecutionStrategy, PlanShape], estimate: Estimate, is_chain: bool
+) -> tuple[ExecutionStrategy, dict[ExecutionStrategy, float]]:
     """The strategy of the least work, of those that have a plan of this shape, and the works of all.
 
     A chain of events is what window functions are for. Joins have costs of their own, which few events do not
@@ -610,15 +611,16 @@ def priced_strategies(
 
     >>> from neelc.pattern.rules.examples import query
     >>> little = estimate(query("SEQ(A a, B b) WHERE a.id = b.id AND a.id = 7 WITHIN 9"), Statistics())
-    >>> shapes = {"kernel": PlanShape(), "window": PlanShape(0, 1), "join": PlanShape(1)}
-    >>> [priced_strategies(shapes, little, is_chain)[0] for is_chain in (False, True)]
+    >>> kernel, window, join, _ = ExecutionStrategy
+    >>> shapes = {kernel: PlanShape(), window: PlanShape(0, 1), join: PlanShape(1)}
+    >>> [str(priced_strategies(shapes, little, is_chain)[0]) for is_chain in (False, True)]
     ['kernel', 'window']
     """
     works = {strategy: strategy_work(strategy, estimate, shape) for strategy, shape in shapes.items()}
 
-    def rank(strategy: str) -> tuple[bool, float]:
-        own = LITTLE if strategy == "join" else 0.0
-        return is_chain and strategy != "window", works[strategy] + own
+    def rank(strategy: ExecutionStrategy) -> tuple[bool, float]:
+        own = LITTLE if strategy == ExecutionStrategy.JOIN else 0.0
+        return is_chain and strategy != ExecutionStrategy.WINDOW, works[strategy] + own
 
     return min(works, key=rank), works
 
@@ -629,7 +631,7 @@ def pays_to_count(query: Match, estimate: Estimate) -> bool:
     return lists or estimate.partial_matches > MANY * max(1.0, estimate.rows_scanned)
 
 
-def strategy_work(strategy: str, estimate: Estimate, shape: PlanShape) -> float:
+def strategy_work(strategy: ExecutionStrategy, estimate: Estimate, shape: PlanShape) -> float:
     """The expected work of a strategy, in units of one row scanned."""
     return _WORKS[strategy](estimate, shape)
 
@@ -672,8 +674,8 @@ def _produced(estimate: Estimate) -> float:
     return estimate.rows_produced * w.PRODUCE_ROW
 
 
-_WORKS: dict[str, Callable[[Estimate, PlanShape], float]] = {
-    "kernel": _kernel,
-    "window": _window,
-    "join": _join,
+_WORKS: dict[ExecutionStrategy, Callable[[Estimate, PlanShape], float]] = {
+    ExecutionStrategy.KERNEL: _kernel,
+    ExecutionStrategy.WINDOW: _window,
+    ExecutionStrategy.JOIN: _join,
 }

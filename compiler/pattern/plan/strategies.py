@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy, Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
@@ -34,7 +34,7 @@ class StrategyPlan:
     rewritten query, or the one as written; `most_matches` is what one task may find. `prices` are those of
     the strategies that were considered."""
 
-    strategy: str
+    strategy: ExecutionStrategy
     query: Match
     plan: KernelPlan | AggregatePlan | JoinPlan | WindowPlan
     most_matches: int | None = None
@@ -151,7 +151,7 @@ def in_kernel(task: PlanningTask, query: Match, planned: KernelPlan) -> Strategy
     """A plan for the kernel, of the query as it is rewritten or written."""
     refuse_too_many_roles(planned.plan)
     refuse_results(query, (*planned.residual, *_outputs(query)))
-    return StrategyPlan("kernel", query, in_chunks(planned, task.chunked), task.most_matches)
+    return StrategyPlan(ExecutionStrategy.KERNEL, query, in_chunks(planned, task.chunked), task.most_matches)
 
 
 def _imprecise(task: PlanningTask) -> StrategyPlan:
@@ -167,13 +167,13 @@ def _imprecise(task: PlanningTask) -> StrategyPlan:
 def _join(task: PlanningTask) -> StrategyPlan:
     planned = join_plan(task.query, task.keys, task.unit)
     refuse_results(task.query, _outputs(task.query))
-    return StrategyPlan("join", task.query, planned)
+    return StrategyPlan(ExecutionStrategy.JOIN, task.query, planned)
 
 
 def _window(task: PlanningTask) -> StrategyPlan:
     planned = window_plan(task.query, task.keys, task.unit)
     refuse_results(task.query, _outputs(task.query))
-    return StrategyPlan("window", task.query, planned)
+    return StrategyPlan(ExecutionStrategy.WINDOW, task.query, planned)
 
 
 def _counting(task: PlanningTask) -> StrategyPlan:
@@ -184,7 +184,7 @@ def _counting(task: PlanningTask) -> StrategyPlan:
             refuse_too_many_roles(found.planned.plan)
             refuse_results(query, (one for one in _outputs(query) if not is_over_matches(one)))
             planned = in_chunks(found.planned, task.chunked)
-            return StrategyPlan("counting", query, replace(found, planned=planned))
+            return StrategyPlan(ExecutionStrategy.COUNTING, query, replace(found, planned=planned))
     raise UnsupportedQuery("counting matches that must be enumerated")
 
 
@@ -192,14 +192,14 @@ def _outputs(query: Match) -> tuple[Expr, ...]:
     return tuple(output.expression for output in query.outputs)
 
 
-STRATEGIES: dict[str, Callable[[PlanningTask], StrategyPlan]] = {
-    "kernel": _kernel,
-    "window": _window,
-    "join": _join,
-    "counting": _counting,
+STRATEGIES: dict[ExecutionStrategy, Callable[[PlanningTask], StrategyPlan]] = {
+    ExecutionStrategy.KERNEL: _kernel,
+    ExecutionStrategy.WINDOW: _window,
+    ExecutionStrategy.JOIN: _join,
+    ExecutionStrategy.COUNTING: _counting,
 }
 
-PRICED = ("kernel", "window", "join")
+PRICED = (ExecutionStrategy.KERNEL, ExecutionStrategy.WINDOW, ExecutionStrategy.JOIN)
 """Those to choose from by price; counting is taken where it pays."""
 
 WINDOWS = 8
@@ -226,7 +226,7 @@ def in_chunks(planned: KernelPlan, chunked: bool) -> KernelPlan:
 # Which strategy a query is executed with.
 
 
-def planned_match(task: PlanningTask, strategy: str | None = None) -> StrategyPlan:
+def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None) -> StrategyPlan:
     """The plan of a query under a strategy, or under that of the least work; raises `UnsupportedQuery`.
 
     >>> from neelc.pattern.cost.choose import choose
@@ -235,15 +235,15 @@ def planned_match(task: PlanningTask, strategy: str | None = None) -> StrategyPl
     >>> match = query("SEQ(A a, !B b, C c) WHERE [id] WITHIN 9")
     >>> choice = choose(match, forms(match), Statistics())
     >>> found = planned_match(planning_task(choice, PlanningContext()))
-    >>> found.strategy, [(price.strategy, price.refusal) for price in found.prices]
-    ('kernel', [('kernel', ''), ('window', 'window functions for a pattern of several events'), ('join', '')])
+    >>> print(found.strategy, [(str(price.strategy), price.refusal) for price in found.prices])
+    kernel [('kernel', ''), ('window', 'window functions for a pattern of several events'), ('join', '')]
     """
     if strategy is not None:
         return replace(STRATEGIES[strategy](task), prices=(StrategyPrice(strategy),))
     if task.query.aggregated and pays_to_count(task.query, task.estimate):
-        counting = _attempt("counting", task)
+        counting = _attempt(ExecutionStrategy.COUNTING, task)
         if isinstance(counting, StrategyPlan):
-            return replace(counting, prices=(StrategyPrice("counting"),))
+            return replace(counting, prices=(StrategyPrice(counting.strategy),))
     plans = {strategy: _attempt(strategy, task) for strategy in PRICED}
     found = {name: plan for name, plan in plans.items() if isinstance(plan, StrategyPlan)}
     refusals = {name: plan for name, plan in plans.items() if isinstance(plan, UnsupportedQuery)}
@@ -260,7 +260,7 @@ def planned_match(task: PlanningTask, strategy: str | None = None) -> StrategyPl
     return replace(found[best], prices=tuple(prices))
 
 
-def _attempt(strategy: str, task: PlanningTask) -> StrategyPlan | UnsupportedQuery:
+def _attempt(strategy: ExecutionStrategy, task: PlanningTask) -> StrategyPlan | UnsupportedQuery:
     try:
         return STRATEGIES[strategy](task)
     except UnsupportedQuery as refusal:
