@@ -364,7 +364,7 @@ def _options(
     """
     >>> _options("quick", None, None, {})
     Traceback (most recent call last):
-    neelc.arguments.CallError: strategy: there is no quick; there are: kernel, window, join, counting
+    neelc.files.CallError: strategy: there is no quick; there are: kernel, window, join, counting
     """
     for name in switches:
         if name not in SWITCHES:
