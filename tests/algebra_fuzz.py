@@ -19,7 +19,7 @@ from generate.networks import Network, networks
 
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.plan.aggregates import folded_of
-from neelc.algebra.rules.optimise import RULES, rewritten_network
+from neelc.algebra.rules.optimise import FILTERS, rewritten_network
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import algebra as a
 from neelc.ir.expressions import Aggregate
@@ -182,7 +182,7 @@ def main() -> int:
         for problem in laws(network, random, fired):
             print(problem)
             return 1
-    silent = [rule.__name__ for rule in RULES if not fired[rule.__name__]]
+    silent = [rule.__name__ for rule in FILTERS.parts if not fired[rule.__name__]]
     print(f"{options.networks} networks agree; {dict(fired)}")
     if silent and options.networks >= 500:
         print(f"rules that never fired: {', '.join(silent)}")

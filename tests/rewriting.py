@@ -25,8 +25,9 @@ from neelc.findings import Findings
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
 from neelc.pattern.bind.windows import check_strategy
-from neelc.pattern.rules.driver import RuleLoop, forms, rewrite
-from neelc.pattern.rules.rule import Batch, Rewriting, RuleStep
+from neelc.pattern.rules.driver import forms, rewrite
+from neelc.pattern.rules.rule import PatternBatch, Rewriting, RuleStep
+from neelc.rewriting import RuleLoop
 from neelc.source import Source
 
 
@@ -68,15 +69,15 @@ class Broken(AssertionError):
 
 
 @cache
-def rules() -> dict[str, Batch]:
+def rules() -> dict[str, PatternBatch]:
     """Every rule, as a batch of its own: the function that has the name of a file that says so."""
-    found: dict[str, Batch] = {}
+    found: dict[str, PatternBatch] = {}
     for name in (module.name for module in pkgutil.iter_modules(neelc.pattern.rules.__path__)):
         module = importlib.import_module(f"neelc.pattern.rules.{name}")
         if (module.__doc__ or "").startswith(f"The rule `{name}`"):
             rule = getattr(module, name)
             is_on_parts = len(signature(rule).parameters) == 2
-            found[name] = Batch(name, "alone", *(((rule,), ()) if is_on_parts else ((), (rule,))))
+            found[name] = PatternBatch(name, "alone", *(((rule,), ()) if is_on_parts else ((), (rule,))))
     return found
 
 

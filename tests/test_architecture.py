@@ -13,8 +13,8 @@ from tree_map import twice_named
 # A module imports from its own stage and from stages to the left. The packages of the three languages have
 # the same stages inside: `pattern.bind` and `algebra.bind` are both `bind`. `program` binds whole scripts.
 STAGES = """
-    source errors versions files arguments ir findings syntax scalar catalog bind program analysis rules cost
-    sharing plan engines pipeline lints explain tools api cli
+    source errors versions files arguments ir rewriting findings syntax scalar catalog bind program
+    analysis rules cost sharing plan engines pipeline lints explain tools api cli
 """.split()
 LANGUAGES = ("pattern", "rows", "algebra")
 

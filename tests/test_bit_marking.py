@@ -13,7 +13,7 @@ from neelc.ir import patterns as p
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.examples import query
 from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 from neelc.runtime.reference.model import Binding, bound_events
 from neelc.sharing.expressions import Constraint, Expression, expressions
 from neelc.sharing.sharing import RVI, emap_of
@@ -121,7 +121,7 @@ def test_figure_6_finds_what_the_reference_finds(text: str) -> None:
     asked = query(text)
     pushed = asked
     for _ in range(2):
-        pushed = rewrite(pushed, [Batch("push", "a test", parts=(push_negation_into_sequence,))]).query
+        pushed = rewrite(pushed, [PatternBatch("push", "a test", parts=(push_negation_into_sequence,))]).query
     members = expressions(pushed)
     variables = {member.name: tuple(sorted(member.variables)) for member in members}
     chance = Random(text)

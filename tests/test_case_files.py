@@ -10,7 +10,7 @@ import pytest
 from neelc.ir.patterns import Or, Pattern
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules import driver as forms
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 from neelc.tools import cases
 
 GOOD = """\
@@ -228,7 +228,7 @@ def test_a_rule_that_changes_the_result(tmp_path: Path, monkeypatch: pytest.Monk
     def forget_last(part: Pattern, facts: QueryFacts) -> Pattern | None:
         return replace(part, parts=part.parts[:-1]) if isinstance(part, Or) and part.parts[1:] else None
 
-    broken = Batch("broken", "a rule that is wrong", parts=(forget_last,))
+    broken = PatternBatch("broken", "a rule that is wrong", parts=(forget_last,))
     monkeypatch.setitem(forms.FORMS, "broken form", (broken,))
     text = GOOD.replace("SEQ(A a, B b)", "OR(SEQ(B x, A y), SEQ(A a, B b))").replace("a.t", "a.ts")
     outcome = cases.run_case(cases.load(write(tmp_path, text)))

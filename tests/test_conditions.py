@@ -38,7 +38,7 @@ from neelc.pattern.rules import find_contradiction, simplify_condition
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.examples import query as asked
 from neelc.pattern.rules.fold_constants import fold_constants
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 from neelc.program import bind
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Binding, ReferenceEvent
@@ -168,7 +168,7 @@ def is_true(where: e.Expr | None, binding: Binding) -> bool:
 def is_kept(judgement: tuple[Match, Sequence[Binding]]) -> bool:
     """Whether the condition is TRUE for the same events after each step."""
     query, events = judgement
-    steps = rewrite(query, [Batch("conditions", "under test", parts=RULES)]).steps
+    steps = rewrite(query, [PatternBatch("conditions", "under test", parts=RULES)]).steps
     wheres = [query.pattern.where, *(step.query.pattern.where for step in steps)]
     return all(len({is_true(where, binding) for where in wheres}) == 1 for binding in events)
 

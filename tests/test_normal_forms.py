@@ -27,7 +27,7 @@ from neelc.pattern.rules.negated_closure_to_event import negated_closure_to_even
 from neelc.pattern.rules.push_negation_into_conjunction import push_negation_into_conjunction
 from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
 from neelc.pattern.rules.remove_double_negation import remove_double_negation
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 from neelc.pattern.rules.split_negated_disjunction import split_negated_disjunction
 from neelc.pattern.rules.unwrap_negated_exists import unwrap_negated_exists
 from neelc.pattern.rules.unwrap_negated_optional import unwrap_negated_optional
@@ -54,9 +54,9 @@ FLATTEN = (
 )
 # The last step has all rules: an OR that leaves a negated SEQ makes negations that can be pushed down.
 STEPS = (
-    Batch("push negations down", "step 1", parts=PUSH),
-    Batch("distribute", "step 2", parts=DISTRIBUTE),
-    Batch("flatten", "step 3", parts=(*FLATTEN, *PUSH, *DISTRIBUTE, lift_exists)),
+    PatternBatch("push negations down", "step 1", parts=PUSH),
+    PatternBatch("distribute", "step 2", parts=DISTRIBUTE),
+    PatternBatch("flatten", "step 3", parts=(*FLATTEN, *PUSH, *DISTRIBUTE, lift_exists)),
 )
 
 Q1 = "SEQ(Recycle r, Washing w, !SEQ(Sharpening s, Disinfection d, Checking c), Operating o)"

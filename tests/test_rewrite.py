@@ -16,7 +16,7 @@ from shrinking import counter_example
 
 from neelc.ir import patterns as p
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 from neelc.tools import cases
 
 QUERIES = 240
@@ -77,7 +77,7 @@ def lose_name(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
 
 @pytest.fixture
 def wrong_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    rules = {rule.__name__: Batch("x", "y", parts=(rule,)) for rule in (forget_negation, lose_name)}
+    rules = {rule.__name__: PatternBatch("x", "y", parts=(rule,)) for rule in (forget_negation, lose_name)}
     monkeypatch.setattr(rewriting, "rules", lambda: rules)
     yield
 

@@ -9,9 +9,10 @@ import pytest
 from neelc.ir.patterns import And, Event, Or, Pattern, Seq
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.driver import RuleLoop, rewrite
+from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.examples import query
-from neelc.pattern.rules.rule import Batch, RefusalReason, Rewriting
+from neelc.pattern.rules.rule import PatternBatch, RefusalReason, Rewriting
+from neelc.rewriting import RuleLoop
 
 
 def drop_last(part: Pattern, facts: QueryFacts) -> Pattern | None:
@@ -39,7 +40,7 @@ def to_plain(match: Match) -> Match | None:
     return replace(match, distinct=False) if match.distinct else None
 
 
-def done(text: str, *batches: Batch) -> Rewriting:
+def done(text: str, *batches: PatternBatch) -> Rewriting:
     return rewrite(query(text), batches)
 
 
@@ -48,7 +49,7 @@ def told(rewriting: Rewriting) -> list[tuple[str, str, str]]:
 
 
 def test_innermost_parts_come_first_and_each_is_done_before_the_next() -> None:
-    found = done("SEQ(A a, AND(B b, C c, D d, E e), F f)", Batch("x", "y", parts=(drop_last,)))
+    found = done("SEQ(A a, AND(B b, C c, D d, E e), F f)", PatternBatch("x", "y", parts=(drop_last,)))
     assert told(found) == [
         ("drop_last", "AND(B b, C c, D d, E e)", "AND(B b, C c, D d)"),
         ("drop_last", "AND(B b, C c, D d)", "AND(B b, C c)"),
@@ -57,7 +58,7 @@ def test_innermost_parts_come_first_and_each_is_done_before_the_next() -> None:
 
 
 def test_a_step_holds_the_whole_query_after_it() -> None:
-    found = done("SEQ(A a, AND(B b, C c, D d), F f)", Batch("x", "y", parts=(drop_last,)))
+    found = done("SEQ(A a, AND(B b, C c, D d), F f)", PatternBatch("x", "y", parts=(drop_last,)))
     assert [str(step.query.pattern) for step in found.steps] == [
         "SEQ(A a, AND(B b, C c), F f)",
         "SEQ(A a, AND(B b, C c))",
@@ -67,31 +68,35 @@ def test_a_step_holds_the_whole_query_after_it() -> None:
 
 def test_of_two_rules_the_first_one_is_tried_first() -> None:
     text = "SEQ(A a, B b, C c)"
-    assert [s.rule for s in done(text, Batch("x", "y", parts=(drop_last, seq_to_and))).steps] == [
+    assert [s.rule for s in done(text, PatternBatch("x", "y", parts=(drop_last, seq_to_and))).steps] == [
         "drop_last",
         "seq_to_and",
     ]
-    assert [s.rule for s in done(text, Batch("x", "y", parts=(seq_to_and, drop_last))).steps] == [
+    assert [s.rule for s in done(text, PatternBatch("x", "y", parts=(seq_to_and, drop_last))).steps] == [
         "seq_to_and",
         "drop_last",
     ]
 
 
 def test_rules_on_the_query_run_after_those_on_its_parts() -> None:
-    found = done("SEQ(A a, B b)", Batch("x", "y", parts=(seq_to_and,), queries=(to_distinct,)))
+    found = done("SEQ(A a, B b)", PatternBatch("x", "y", parts=(seq_to_and,), wholes=(to_distinct,)))
     assert told(found) == [("seq_to_and", "SEQ(A a, B b)", "AND(A a, B b)"), ("to_distinct", "None", "None")]
     assert found.query.distinct
 
 
 def test_batches_run_one_after_the_other() -> None:
-    found = done("SEQ(A a, B b)", Batch("x", "y", parts=(seq_to_and,)), Batch("z", "y", parts=(and_to_seq,)))
+    found = done(
+        "SEQ(A a, B b)",
+        PatternBatch("x", "y", parts=(seq_to_and,)),
+        PatternBatch("z", "y", parts=(and_to_seq,)),
+    )
     assert [step.rule for step in found.steps] == ["seq_to_and", "and_to_seq"]
     assert found.query == query("SEQ(A a, B b)")
 
 
 def test_what_no_rule_changes_is_the_same_object() -> None:
     match = query("SEQ(A a, B b)")
-    found = rewrite(match, [Batch("x", "y", parts=(and_to_seq,), queries=(to_plain,))])
+    found = rewrite(match, [PatternBatch("x", "y", parts=(and_to_seq,), wholes=(to_plain,))])
     assert found.query is match and found.steps == () and found.refusals == ()
 
 
@@ -99,11 +104,11 @@ def test_a_change_to_an_equal_part_is_no_step() -> None:
     def copy(part: Pattern, facts: QueryFacts) -> Pattern | None:
         return replace(part) if isinstance(part, Event) else None
 
-    assert done("SEQ(A a, B b)", Batch("x", "y", parts=(copy,))).steps == ()
+    assert done("SEQ(A a, B b)", PatternBatch("x", "y", parts=(copy,))).steps == ()
 
 
 def test_refusals_are_told_once_with_what_the_rule_looked_at() -> None:
-    batch = Batch("x", "y", parts=(keep_disjunction, drop_last))
+    batch = PatternBatch("x", "y", parts=(keep_disjunction, drop_last))
     found = done("SEQ(A a, OR(B b, C c), D d)", batch, batch)
     assert [(r.rule, r.reason, str(r.part)) for r in found.refusals] == [
         ("keep_disjunction", "it is dear to us", "OR(B b, C c)")
@@ -111,7 +116,7 @@ def test_refusals_are_told_once_with_what_the_rule_looked_at() -> None:
 
 
 def test_a_refusal_of_what_is_no_longer_there_is_not_told() -> None:
-    batch = Batch("x", "y", parts=(keep_disjunction, drop_last))
+    batch = PatternBatch("x", "y", parts=(keep_disjunction, drop_last))
     assert done("SEQ(A a, D d, OR(B b, C c))", batch).refusals == ()
 
 
@@ -123,19 +128,19 @@ def test_facts_are_about_the_query_as_it_stands() -> None:
             seen.append(str(facts.query.pattern))
         return None
 
-    done("SEQ(A a, AND(B b, C c, D d))", Batch("x", "y", parts=(drop_last, look)))
+    done("SEQ(A a, AND(B b, C c, D d))", PatternBatch("x", "y", parts=(drop_last, look)))
     assert set(seen) == {"SEQ(A a, AND(B b, C c))"}
 
 
 @pytest.mark.parametrize(
     "batch",
     [
-        Batch("forth and back", "y", parts=(seq_to_and, and_to_seq), most=7),
-        Batch("forth and back", "y", queries=(to_distinct, to_plain), most=7),
+        PatternBatch("forth and back", "y", parts=(seq_to_and, and_to_seq), most=7),
+        PatternBatch("forth and back", "y", wholes=(to_distinct, to_plain), most=7),
     ],
     ids=["on parts", "on queries"],
 )
-def test_rules_that_undo_each_other_are_an_error(batch: Batch) -> None:
+def test_rules_that_undo_each_other_are_an_error(batch: PatternBatch) -> None:
     with pytest.raises(
         RuleLoop, match=r"batch forth and back came to no end in 7 passes; the last rules were "
     ):
@@ -150,4 +155,4 @@ def test_a_rule_that_grows_without_end_is_an_error() -> None:
         return Seq((part,)) if isinstance(part, Seq) else None
 
     with pytest.raises(RuleLoop):
-        done("SEQ(A a, B b)", Batch("x", "y", parts=(grow, grow_more), most=20))
+        done("SEQ(A a, B b)", PatternBatch("x", "y", parts=(grow, grow_more), most=20))

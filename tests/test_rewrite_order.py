@@ -9,10 +9,10 @@ import pytest
 from neelc.pattern.rules.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.examples import STREAM, query
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 
 HEAD = STREAM + "CREATE TYPE AB AS (A, B);\n"
-RUNS: dict[str, tuple[Batch, ...]] = {
+RUNS: dict[str, tuple[PatternBatch, ...]] = {
     "simplify": (*SIMPLIFY, *UNUSED),
     "normalise": NORMALISE,
     "order": ORDER,

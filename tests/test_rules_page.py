@@ -12,9 +12,9 @@ from rewriting import rules
 
 from neelc.algebra.cost.network import order_predicates
 from neelc.algebra.rules.drop_needless_coalescing import drop_needless_coalescing
-from neelc.algebra.rules.optimise import RULES
+from neelc.algebra.rules.optimise import FILTERS
 from neelc.pattern.rules.batches import MEMBERS, ORDER, SIMPLIFY, UNUSED
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 
 PAGE = ROOT / "docs" / "reference" / "rules.md"
 
@@ -40,24 +40,24 @@ def page() -> str:
 def network_section() -> Iterator[str]:
     """The rules for networks of SELECT."""
     yield NETWORKS
-    listed: list[Callable[..., object]] = [drop_needless_coalescing, *RULES, order_predicates]
+    listed: list[Callable[..., object]] = [drop_needless_coalescing, *FILTERS.parts, order_predicates]
     yield from map(entry, listed)
 
 
-def batches() -> list[Batch]:
+def batches() -> list[PatternBatch]:
     """Each batch once, where it runs first."""
     return list(dict.fromkeys((*SIMPLIFY, *UNUSED, *ORDER, *MEMBERS)))
 
 
-def section(batch: Batch) -> Iterator[str]:
+def section(batch: PatternBatch) -> Iterator[str]:
     yield f"## {batch.name.capitalize()}\n\n{batch.why}\n"
     earlier = batches()[: batches().index(batch)]
     seen = {rule for other in earlier for rule in rules_of(other)}
     yield from (entry(rule) for rule in rules_of(batch) if rule not in seen)
 
 
-def rules_of(batch: Batch) -> list[Callable[..., object]]:
-    return [*batch.parts, *batch.queries]
+def rules_of(batch: PatternBatch) -> list[Callable[..., object]]:
+    return [*batch.parts, *batch.wholes]
 
 
 def entry(rule: Callable[..., object]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial, update_wrapper
 
 from neelc.algebra.cost.sizes import share
-from neelc.algebra.rules.optimise import OptimisedNetwork, optimise
+from neelc.algebra.rules.optimise import FILTERS, OptimisedNetwork, optimise
 from neelc.algebra.rules.rule import NetworkRule
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Filter, Operator
@@ -64,5 +64,6 @@ def chosen_network(rewritten: OptimisedNetwork, statistics: Statistics) -> Optim
     ['merge_filters', 'push_filter_below_window', 'order_predicates']
     """
     ordering: NetworkRule = partial(order_predicates, statistics=statistics)
-    ordered = optimise(rewritten.root, (update_wrapper(ordering, order_predicates),))
+    rules = (update_wrapper(ordering, order_predicates),)
+    ordered = optimise(rewritten.root, replace(FILTERS, name="order of conditions", parts=rules))
     return OptimisedNetwork(ordered.root, (*rewritten.steps, *ordered.steps))

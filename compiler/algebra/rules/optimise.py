@@ -1,8 +1,4 @@
-"""Runs the rules over a network, from its result down, over and over until none fires.
-
-Filters move down first: each rule makes filters smaller or moves them closer to the sources, so there is an
-end. Merging stands first, as what is merged moves together.
-"""
+"""Rewrites networks: all rules for them, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -18,22 +14,27 @@ from neelc.algebra.rules.push_filter_below_projection import push_filter_below_p
 from neelc.algebra.rules.push_filter_below_window import push_filter_below_window
 from neelc.algebra.rules.push_filter_into_correlator import push_filter_into_correlator
 from neelc.algebra.rules.push_filter_into_matcher import push_filter_into_matcher
-from neelc.algebra.rules.rule import NetworkRule, NetworkStep
+from neelc.algebra.rules.rule import NetworkBatch, NetworkStep
 from neelc.ir.algebra import Operator, inputs_of
-from neelc.ir.node import Node, map_children
+from neelc.rewriting import TreePass, until_none_fires
 
-RULES: tuple[NetworkRule, ...] = (
-    merge_filters,
-    push_filter_below_projection,
-    push_filter_below_window,
-    push_filter_below_aggregator,
-    push_filter_into_correlator,
-    push_condition_below_correlator,
-    push_filter_below_matcher,
-    push_filter_into_matcher,
+FILTERS = NetworkBatch(
+    "filters",
+    "Each rule makes filters smaller or moves them closer to the sources, so there is an end. Merging stands "
+    "first, as what is merged moves together; and networks are visited from their results down.",
+    parts=(
+        merge_filters,
+        push_filter_below_projection,
+        push_filter_below_window,
+        push_filter_below_aggregator,
+        push_filter_into_correlator,
+        push_condition_below_correlator,
+        push_filter_below_matcher,
+        push_filter_into_matcher,
+    ),
+    most=200,
+    outermost=True,
 )
-
-MOST_PASSES = 200
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class OptimisedNetwork:
     steps: tuple[NetworkStep, ...] = ()
 
 
-def optimise(root: Operator, rules: tuple[NetworkRule, ...] = RULES) -> OptimisedNetwork:
-    """The network with all rules applied.
+def optimise(root: Operator, batch: NetworkBatch = FILTERS) -> OptimisedNetwork:
+    """The network with all rules of a batch applied.
 
     >>> from neelc.algebra.rules.examples import over, timed
     >>> found = optimise(over(over(timed(3), "s.x > 1"), "s.y > 2"))
@@ -53,13 +54,18 @@ def optimise(root: Operator, rules: tuple[NetworkRule, ...] = RULES) -> Optimise
     ['merge_filters', 'push_filter_below_window']
     """
     steps: list[NetworkStep] = []
-    for _ in range(MOST_PASSES):
-        before = len(steps)
-        root = _visit(root, rules, steps, lambda new: new)
-        if len(steps) == before:
-            return OptimisedNetwork(root, tuple(steps))
-    last = ", ".join(step.rule for step in steps[-5:])
-    raise AssertionError(f"rules come to no end in {MOST_PASSES} passes; the last were {last}")
+
+    def apply(operator: Operator, rebuild: Callable[[Operator], Operator]) -> Operator | None:
+        for rule in batch.parts:
+            found = rule(operator)
+            if found is not None and found != operator:
+                steps.append(NetworkStep(rule.__name__, operator, found, rebuild(found)))
+                return found
+        return None
+
+    operators = TreePass(batch, inputs_of, apply, steps)
+    found = until_none_fires(batch, root, lambda whole: operators.visit(whole, lambda new: new), steps)
+    return OptimisedNetwork(found, tuple(steps))
 
 
 def rewritten_network(root: Operator, is_read: bool = False) -> OptimisedNetwork:
@@ -68,33 +74,3 @@ def rewritten_network(root: Operator, is_read: bool = False) -> OptimisedNetwork
     root, dropped = without_needless_coalescing(root, is_read)
     moved = optimise(root)
     return OptimisedNetwork(moved.root, (*dropped, *moved.steps))
-
-
-def _visit(
-    operator: Operator,
-    rules: tuple[NetworkRule, ...],
-    steps: list[NetworkStep],
-    rebuild: Callable[[Operator], Operator],
-) -> Operator:
-    for rule in rules:
-        found = rule(operator)
-        if found is not None and found != operator:
-            steps.append(NetworkStep(rule.__name__, operator, found, rebuild(found)))
-            return found
-    for old in inputs_of(operator):
-        outer = operator
-
-        def around(new: Operator, old: Operator = old, outer: Operator = outer) -> Operator:
-            return rebuild(_put(outer, old, new))
-
-        new = _visit(old, rules, steps, around)
-        if new is not old:
-            return _put(operator, old, new)
-    return operator
-
-
-def _put(outer: Operator, old: Operator, new: Operator) -> Operator:
-    def change(child: Node) -> Node:
-        return new if child is old else child
-
-    return map_children(outer, change)

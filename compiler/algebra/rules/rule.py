@@ -12,8 +12,10 @@ from neelc.ir.expressions import Attribute, Expr, Variable
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import DOUBLE, FLOAT, DataType, SimpleType
+from neelc.rewriting import Batch
 
 NetworkRule = Callable[[Operator], "Operator | None"]
+NetworkBatch = Batch[NetworkRule, None]
 
 Place = tuple[str, str]
 """A variable and the bare name of an attribute."""

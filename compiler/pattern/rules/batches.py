@@ -2,7 +2,7 @@
 
 SIMPLIFY always helps: it makes a query smaller, or lets conditions be judged earlier. The other batches do
 not always help: pushing negations down and distributing OR can multiply a query. So each of them makes one
-of several forms (`forms.py`), and cost decides. Within a batch the rules run until none of them fires.
+of several forms (`driver.py`), and cost decides. Within a batch the rules run until none of them fires.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from neelc.pattern.rules.push_negation_into_conjunction import push_negation_int
 from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
 from neelc.pattern.rules.remove_double_negation import remove_double_negation
 from neelc.pattern.rules.require_optional_part import require_optional_part
-from neelc.pattern.rules.rule import Batch
+from neelc.pattern.rules.rule import PatternBatch
 from neelc.pattern.rules.simplify_condition import simplify_condition
 from neelc.pattern.rules.split_negated_disjunction import split_negated_disjunction
 from neelc.pattern.rules.tighten_window import tighten_window
@@ -45,12 +45,12 @@ from neelc.pattern.rules.unwrap_negated_exists import unwrap_negated_exists
 from neelc.pattern.rules.unwrap_negated_optional import unwrap_negated_optional
 from neelc.pattern.rules.unwrap_single_part import unwrap_single_part
 
-WINDOWS = Batch(
+WINDOWS = PatternBatch(
     "windows",
     "Before lists are flattened: a list with a window of its own stays a list.",
-    queries=(drop_wider_window, tighten_window),
+    wholes=(drop_wider_window, tighten_window),
 )
-FLATTEN = Batch(
+FLATTEN = PatternBatch(
     "flatten",
     "Before conditions move: they should not have to move through lists that only group.",
     parts=(
@@ -67,23 +67,23 @@ FLATTEN = Batch(
         split_negated_disjunction,
     ),
 )
-PLACE = Batch(
+PLACE = PatternBatch(
     "place conditions",
     "Before equalities: they are found where conditions stand, each at the innermost part that binds it.",
     parts=(lift_condition, push_condition),
 )
-EQUALITIES = Batch(
+EQUALITIES = PatternBatch(
     "equalities",
     "Before keys, which are found among them, and before truth: what follows may contradict conditions.",
-    queries=(close_equalities,),
+    wholes=(close_equalities,),
 )
-KEYS = Batch(
+KEYS = PatternBatch(
     "keys",
     "Apart from equalities: what is said once of the match, these take away from where it was said before.",
     parts=(decorrelate_negation,),
-    queries=(name_partition_key,),
+    wholes=(name_partition_key,),
 )
-TRUTH = Batch(
+TRUTH = PatternBatch(
     "truth",
     "After equalities. What turns out to be impossible goes, and so the lists around it are flattened again.",
     parts=(
@@ -95,31 +95,31 @@ TRUTH = Batch(
         find_impossible_window,
         drop_impossible_part,
     ),
-    queries=(fold_outputs, drop_impossible_choice),
+    wholes=(fold_outputs, drop_impossible_choice),
 )
 
-SIMPLIFY: tuple[Batch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, KEYS, TRUTH, FLATTEN, PLACE)
+SIMPLIFY: tuple[PatternBatch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, KEYS, TRUTH, FLATTEN, PLACE)
 
-UNUSED: tuple[Batch, ...] = (
-    Batch(
+UNUSED: tuple[PatternBatch, ...] = (
+    PatternBatch(
         "unused variables",
         "After SIMPLIFY, which sees more in a pattern without EXISTS. Not for a query that others read as a "
         "stream: its times are those of all events of a match.",
-        queries=(exists_for_unused_variable,),
+        wholes=(exists_for_unused_variable,),
     ),
     FLATTEN,
 )
 
 PUSH = (push_negation_into_sequence, push_negation_into_conjunction)
 
-NORMALISE: tuple[Batch, ...] = (
-    Batch(
+NORMALISE: tuple[PatternBatch, ...] = (
+    PatternBatch(
         "push negations down",
         "NEEL, III-C, step 1. Before OR is distributed: `!AND(OR(B, C), D)` has two cases, and four if the "
         "OR is moved first.",
         parts=(*PUSH, *FLATTEN.parts),
     ),
-    Batch(
+    PatternBatch(
         "move OR to the root",
         "NEEL, III-C, steps 2 and 3. With the rules of step 1, as an OR that leaves a negated SEQ leaves "
         "negations to push.",
@@ -134,8 +134,8 @@ NORMALISE: tuple[Batch, ...] = (
     ),
 )
 
-ORDER: tuple[Batch, ...] = (
-    Batch(
+ORDER: tuple[PatternBatch, ...] = (
+    PatternBatch(
         "orders of AND",
         "Before the normal form, which moves the ORs that this makes to the root.",
         parts=(order_conjunction,),
@@ -143,11 +143,11 @@ ORDER: tuple[Batch, ...] = (
     *NORMALISE,
 )
 
-MEMBERS: tuple[Batch, ...] = (
-    Batch(
+MEMBERS: tuple[PatternBatch, ...] = (
+    PatternBatch(
         "members of concepts",
         "Before the normal form, for the same reason.",
-        queries=(expand_concept,),
+        wholes=(expand_concept,),
     ),
     *NORMALISE,
 )

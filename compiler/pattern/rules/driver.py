@@ -1,4 +1,4 @@
-"""Runs batches of rules. The driver owns recursion, order and fixpoint; rules see one part at a time."""
+"""Rewrites a query by batches of rules, and gives the forms in which it can be executed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from neelc.ir.node import map_children
 from neelc.ir.patterns import Pattern, inner_parts
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
-from neelc.pattern.rules.rule import Batch, PartRule, QueryRule, Refusal, RefusalReason, Rewriting, RuleStep
-
-Rebuild = Callable[[Pattern], Match]
-
-
-class RuleLoop(Exception):
-    """Rules that undo each other: our own bug."""
+from neelc.pattern.rules.rule import (
+    PartRule,
+    PatternBatch,
+    QueryRule,
+    Refusal,
+    RefusalReason,
+    Rewriting,
+    RuleStep,
+)
+from neelc.rewriting import TreePass, until_none_fires
 
 
 @dataclass
@@ -34,7 +36,7 @@ class RuleLog:
         self.refusals[Refusal(rule.__name__, refused.reason, refused.part)] = None
 
 
-def rewrite(query: Match, batches: Iterable[Batch]) -> Rewriting:
+def rewrite(query: Match, batches: Iterable[PatternBatch]) -> Rewriting:
     """The query after all batches, in order, with the steps that led there."""
     log = RuleLog()
     refusals: dict[Refusal, None] = {}
@@ -44,45 +46,27 @@ def rewrite(query: Match, batches: Iterable[Batch]) -> Rewriting:
     return Rewriting(query, tuple(log.steps), tuple(refusals))
 
 
-def _run(batch: Batch, query: Match, log: RuleLog) -> Match:
-    for _ in range(batch.most):
+def _run(batch: PatternBatch, query: Match, log: RuleLog) -> Match:
+    parts = TreePass(batch, inner_parts, partial(_apply, batch.parts, log), log.steps)
+
+    def one_pass(query: Match) -> Match:
         log.refusals.clear()
-        before, fired = query, len(log.steps)
         if batch.parts:
-            query = replace(query, pattern=_visit(batch, query.pattern, _in(query), log))
-        for rule in batch.queries:
+            query = replace(query, pattern=parts.visit(query.pattern, partial(_with_pattern, query)))
+        for rule in batch.wholes:
             query = _apply_to_query(rule, query, log)
-        if len(log.steps) == fired:
-            return before
-    raise RuleLoop(_no_end(batch, log))
+        return query
+
+    return until_none_fires(batch, query, one_pass, log.steps)
 
 
-def _no_end(batch: Batch, log: RuleLog) -> str:
-    last = ", ".join(step.rule for step in log.steps[-5:])
-    return f"batch {batch.name} came to no end in {batch.most} passes; the last rules were {last}"
+def _with_pattern(query: Match, pattern: Pattern) -> Match:
+    return replace(query, pattern=pattern)
 
 
-def _in(query: Match) -> Rebuild:
-    return lambda pattern: replace(query, pattern=pattern)
-
-
-def _visit(batch: Batch, part: Pattern, rebuild: Rebuild, log: RuleLog) -> Pattern:
-    """`part` with the rules applied to everything in it, innermost first, and then to itself."""
-    for old in tuple(inner_parts(part)):
-        part = _put(part, old, _visit(batch, old, partial(_around, rebuild, part, old), log))
-    for _ in range(batch.most):
-        changed = _apply(batch.parts, part, rebuild, log)
-        if changed is None:
-            return part
-        part = changed
-    raise RuleLoop(_no_end(batch, log))
-
-
-def _around(rebuild: Rebuild, outer: Pattern, old: Pattern, new: Pattern) -> Match:
-    return rebuild(_put(outer, old, new))
-
-
-def _apply(rules: tuple[PartRule, ...], part: Pattern, rebuild: Rebuild, log: RuleLog) -> Pattern | None:
+def _apply(
+    rules: tuple[PartRule, ...], log: RuleLog, part: Pattern, rebuild: Callable[[Pattern], Match]
+) -> Pattern | None:
     """What the first rule that fires makes of the part."""
     facts = QueryFacts(partial(rebuild, part))
     for rule in rules:
@@ -93,11 +77,6 @@ def _apply(rules: tuple[PartRule, ...], part: Pattern, rebuild: Rebuild, log: Ru
             log.fired(rule, rebuild(found), part, found)
             return found
     return None
-
-
-def _put(outer: Pattern, old: Pattern, new: Pattern) -> Pattern:
-    """`outer` with `new` in the place of its part `old`; which is told by identity, as parts may be equal."""
-    return outer if old is new else map_children(outer, lambda child: new if child is old else child)
 
 
 def _apply_to_query(rule: QueryRule, query: Match, log: RuleLog) -> Match:
@@ -121,7 +100,7 @@ class QueryForm:
     rewriting: Rewriting
 
 
-FORMS: dict[str, tuple[Batch, ...]] = {
+FORMS: dict[str, tuple[PatternBatch, ...]] = {
     "simplified": (),
     "normal form": NORMALISE,
     "every order of AND": ORDER,

@@ -6,7 +6,7 @@ from functools import cache
 
 from neelc.ir.program import Match
 from neelc.pattern.rules.driver import rewrite
-from neelc.pattern.rules.rule import Batch, PartRule
+from neelc.pattern.rules.rule import PartRule, PatternBatch
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script
@@ -34,7 +34,7 @@ def query(text: str, head: str = STREAM) -> Match:
 
 def after(rule: PartRule, text: str, head: str = STREAM) -> str | None:
     """The pattern of a query after a rule was applied wherever it applies; None when it does not apply."""
-    found = rewrite(query(text, head), [Batch(rule.__name__, "an example", parts=(rule,))])
+    found = rewrite(query(text, head), [PatternBatch(rule.__name__, "an example", parts=(rule,))])
     if found.steps:
         return str(found.query.pattern)
     return "".join(f"refused: {refusal.reason}" for refusal in found.refusals) or None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryFacts
+from neelc.rewriting import Batch
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,7 @@ PartRule = Callable[[Pattern, QueryFacts], "Pattern | RefusalReason | None"]
 QueryRule = Callable[[Match], "Match | RefusalReason | None"]
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rules that run together, over and over until none fires; more than `most` passes are an error.
-
-    `parts` are tried in order on every part of the pattern, innermost parts first, then `queries` on the
-    whole query. `why` says why the batch stands where it stands.
-    """
-
-    name: str
-    why: str
-    parts: tuple[PartRule, ...] = ()
-    queries: tuple[QueryRule, ...] = ()
-    most: int = 100
+PatternBatch = Batch[PartRule, QueryRule]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import indent
 
 from neelc import syntax as parse
-from neelc.algebra.rules.optimise import RULES, optimise
+from neelc.algebra.rules.optimise import FILTERS, optimise
 from neelc.catalog import inputs
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned, in_order
@@ -177,8 +177,8 @@ Forms = Mapping[str, tuple[Rewriting, ...]]
 def rule_names() -> tuple[str, ...]:
     """The names of all rules that some form of a query, or a network, is made with."""
     batches = (*SIMPLIFY, *UNUSED, *(batch for form in FORMS.values() for batch in form))
-    names = {rule.__name__ for batch in batches for rule in (*batch.parts, *batch.queries)}
-    return tuple(sorted(names | {rule.__name__ for rule in RULES}))
+    names = {rule.__name__ for batch in batches for rule in (*batch.parts, *batch.wholes)}
+    return tuple(sorted(names | {rule.__name__ for rule in FILTERS.parts}))
 
 
 def check_rule_names(case: CaseFile) -> None:
