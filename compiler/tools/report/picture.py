@@ -87,7 +87,7 @@ class Panel:
     def counted(self) -> str:
         """How many there are.
 
-        >>> Panel(SelectionStrategy.ANY_MATCH, total=1).counted
+        >>> Panel("SKIP TILL ANY MATCH", total=1).counted
         '1 match'
         """
         one, many = self.words or ("match", "matches")
