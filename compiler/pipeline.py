@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neelc import syntax
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.cost.sizes import valid_events
-from neelc.algebra.plan.network import network_plan
+from neelc.algebra.plan.network import QueryPlan, network_plan
 from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
 from neelc.arguments import Options, UserAgent, UserAggregate
 from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, complete
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.compiled import CompiledScript, QueryPlan, write_script
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.program import Match, NamedQuery, Program
@@ -38,6 +38,9 @@ from neelc.pattern.plan.strategies import (
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.source import Source, Span
+
+if TYPE_CHECKING:
+    from neelc.engines.spark.compiled import CompiledScript
 
 # Text to program.
 
@@ -150,6 +153,8 @@ def compile_program(
     planner: Planner | None = None,
 ) -> CompiledScript:
     """Source for the query at a position, and for all queries that it reads; raises `UnsupportedQuery`."""
+    from neelc.engines.spark.compiled import write_script  # what only binds or plans does without sqlglot
+
     options = options or Options()
     queries = _needed(program, position % len(program.queries))
     plans: list[tuple[NamedQuery, QueryPlan]] = []

@@ -23,9 +23,14 @@ from repository import ROOT, imports, is_generated, modules
 MODULES = {name: path for name, path in modules().items() if not is_generated(name)}
 
 
-# What all stages use is no stage: a step into it and back is no change.
-SHARED = ("ir", "scalar", "errors", "source", "findings", "files", "arguments", "versions", "runtime.values")
-STAGES = {"catalog": "bind", "program": "bind", "analysis": "rules", "sharing": "cost"}
+# What all stages use is no stage: a step into it and back is no change. A node prints itself (`str(node)`);
+# what is known about a pattern is asked by rules, cost, plan and lints; plan and runtime share the program.
+SHARED = (
+    *("ir", "scalar", "errors", "source", "findings", "files", "arguments", "versions", "runtime.values"),
+    *("syntax.printer", "syntax.print_expressions", "syntax.print_patterns", "syntax.print_statements"),
+    *("pattern.analysis", "runtime.program"),
+)
+STAGES = {"catalog": "bind", "program": "bind", "sharing": "cost"}
 """Packages that serve a stage of another name."""
 
 

@@ -58,20 +58,21 @@ def run(options: argparse.Namespace) -> int:
         return _write(_emitted(with_located_streams(host).compiled(place).compiled, options.emit), options)
     source = own_part(source)
 
-    from neelc.cli.options import bound, located, refuse_unused, statistics_of
-    from neelc.cli.run import chosen, print_warnings
+    from neelc.cli.options import bound, chosen, located, print_warnings, refuse_unused, statistics_of
     from neelc.pipeline import compile_query, write_sql
 
     inputs, program = bound(source, options)
     (at,) = chosen(program, [options.query] if options.query else [], "compile")
     refuse_unused(inputs, program, options)
-    print_warnings(program, source)
-    program = located(program, inputs.directory)
-    statistics = statistics_of(inputs, program, options.stats)
-    compiled = compile_query(program, at, source, options_in(options), statistics, WAY_OUT)
-    if options.emit == "sql":
-        return _write(write_sql(compiled, program, at, source), options)
-    return _write(_emitted(compiled, options.emit), options)
+    found = located(program, inputs.directory)
+    statistics = statistics_of(inputs, found, options.stats)
+    try:
+        compiled = compile_query(found, at, source, options_in(options), statistics, WAY_OUT)
+        is_sql = options.emit == "sql"
+        text = write_sql(compiled, found, at, source) if is_sql else _emitted(compiled, options.emit)
+    finally:
+        print_warnings(program, source)  # of a query that cannot be compiled, too
+    return _write(text, options)
 
 
 def _refuse_settings(options: argparse.Namespace) -> None:

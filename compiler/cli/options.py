@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from neelc.catalog.statistics.known import KnownStatistic, known, texts_of
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import is_url, refuse_inputs
+from neelc.errors import render_line
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.expressions import Parameter
 from neelc.ir.names import Identifier, bare, find
@@ -282,6 +284,31 @@ def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace)
         if find(name, parameters) is None:
             listed = ", ".join(f":{bare(p)}" for p in sorted(parameters)) or "none"
             raise CallError(f"--arg {name}=...: the script has no parameter :{name}; parameters: {listed}")
+
+
+def chosen(program: Program, names: Sequence[str], command: str = "run") -> list[int]:
+    """The places of the queries to print: those named, else the last one."""
+    if not program.queries:
+        raise CallError(f"{command}: the script has no query")
+    if not names:
+        return [len(program.queries) - 1]
+    known = [query.name or "" for query in program.queries]
+    positions = []
+    for name in names:
+        found = find(name, known)
+        if not found:
+            listed = ", ".join(name for name in known if name) or "none has a name"
+            raise CallError(f"{command} --query {name}: no such query; queries: {listed}")
+        positions.append(known.index(found))
+    return positions
+
+
+def print_warnings(program: Program, source: Source) -> None:
+    """What is right but most likely not meant, a line each."""
+    from neelc.tools.lints import lints
+
+    for warning in lints(program, source):
+        print(render_line(warning, source), file=sys.stderr)
 
 
 # `--stats FILE`, and all sources of statistics put together for a script.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from neelc.cli.options import add_inputs, add_spark, add_statistics, add_strategy, add_timezone, refuse_spark
 from neelc.cli.output import check_output, format_of
 from neelc.cli.report import add_report, check_report, refuse_host, wanted_report, write_report
-from neelc.errors import NeelError, render_line
+from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.catalog.data_warnings import missing_types, seen_in_tables, unit_notes
     from neelc.catalog.inputs import read
-    from neelc.cli.options import bound, refuse_unused
+    from neelc.cli.options import bound, chosen, print_warnings, refuse_unused
     from neelc.cli.output import written
     from neelc.cli.progress import Progress
     from neelc.engines.reference import execute
@@ -198,14 +198,6 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def print_warnings(program: Program, source: Source) -> None:
-    """What is right but most likely not meant, a line each."""
-    from neelc.tools.lints import lints
-
-    for warning in lints(program, source):
-        print(render_line(warning, source), file=sys.stderr)
-
-
 def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]) -> tuple[RowTally, str]:
     """How many rows these queries have, and what a row is."""
     from neelc.pattern.bind.partial import COMPLETE, STOPPED
@@ -217,22 +209,3 @@ def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]
         complete = sum(stopped is not None and row[stopped] == COMPLETE for row in result.rows)
         tally += RowTally(len(result.rows), complete)
     return tally, unit_of(queries)
-
-
-def chosen(program: Program, names: Sequence[str], command: str = "run") -> list[int]:
-    """The places of the queries to print: those named, else the last one."""
-    from neelc.ir.names import find
-
-    if not program.queries:
-        raise CallError(f"{command}: the script has no query")
-    if not names:
-        return [len(program.queries) - 1]
-    known = [query.name or "" for query in program.queries]
-    positions = []
-    for name in names:
-        found = find(name, known)
-        if not found:
-            listed = ", ".join(name for name in known if name) or "none has a name"
-            raise CallError(f"{command} --query {name}: no such query; queries: {listed}")
-        positions.append(known.index(found))
-    return positions

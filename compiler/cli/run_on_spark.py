@@ -26,8 +26,10 @@ from neelc.cli.compile import WAY_OUT, options_in
 from neelc.cli.options import (
     bound,
     check_data,
+    chosen,
     frames_of,
     located,
+    print_warnings,
     refuse_unused,
     statistics_of,
     with_timezone,
@@ -35,7 +37,7 @@ from neelc.cli.options import (
 from neelc.cli.output import LINES, as_table, is_url, whole_directory
 from neelc.cli.progress import Progress, Stages
 from neelc.cli.report import SparkReport, wanted_report, write_report
-from neelc.cli.run import IS_COMPLETE, RowTally, chosen, counted, has_starts, print_warnings, unit_of
+from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
 from neelc.ir.program import Column, Program, Stream

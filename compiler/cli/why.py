@@ -97,8 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(source: Source, options: argparse.Namespace) -> int:
     from neelc.cli.host_queries import asked_of_host
-    from neelc.cli.options import bound, refuse_unused
-    from neelc.cli.run import chosen
+    from neelc.cli.options import bound, chosen, refuse_unused
     from neelc.syntax.host import own_part
     from neelc.tools.why.explaining import refuse, why
     from neelc.tools.why.reading import asked

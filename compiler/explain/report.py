@@ -33,10 +33,9 @@ from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
-from neelc.pattern.cost.estimate import Estimate
+from neelc.pattern.cost.estimate import Estimate, KernelInput
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
-from neelc.pattern.cost.spark_work import KernelInput
 from neelc.pattern.plan.automaton import automaton
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.scans import Scan, scans

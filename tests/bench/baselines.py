@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from neelc.algebra.cost.order import written_order
-from neelc.algebra.plan.network import network_plan
-from neelc.engines.spark.compiled import QueryPlan
+from neelc.algebra.plan.network import QueryPlan, network_plan
 from neelc.ir.algebra import Algebra
 from neelc.ir.program import Match, NamedQuery
 from neelc.ir.script import SelectionStrategy

@@ -15,7 +15,7 @@ from neelc.ir.expressions import Expr
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.results import refuse_results
+from neelc.pattern.plan.strategies import refuse_results
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.reference.question import condition, holds

@@ -13,7 +13,7 @@ from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternMatcher, inputs_of
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit
-from neelc.pattern.plan.strategies import PlanningContext
+from neelc.pattern.plan.strategies import PlanningContext, StrategyPlan
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class NetworkPlan:
             yield f"inputs joined in the order {', '.join(str(place + 1) for place in places)}"
         for one in dict.fromkeys(self.filters.values()):
             yield f"events near one that emits {one.pivot.symbol}"
+
+
+QueryPlan = StrategyPlan | NetworkPlan
+"""The plan of a query, whatever language it is in."""
 
 
 def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> NetworkPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.algebra.plan.network import NetworkPlan
+from neelc.algebra.plan.network import NetworkPlan, QueryPlan
 from neelc.engines.spark.algebra import algebra_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
@@ -26,8 +26,6 @@ from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.plan.window_plan import WindowPlan
 from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import identifier, spark_type
-
-QueryPlan = StrategyPlan | NetworkPlan
 
 
 @dataclass(frozen=True)

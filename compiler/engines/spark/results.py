@@ -46,7 +46,7 @@ from neelc.ir.program import Clock, Match
 from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, DataType, Decimal, Struct
 from neelc.pattern.plan import lists as list_names
 from neelc.pattern.plan.kernel_plan import START, closures_of
-from neelc.pattern.plan.results import NARROW
+from neelc.pattern.plan.strategies import NARROW
 from neelc.runtime.program import EventName
 from neelc.runtime.reference.question import condition
 from neelc.runtime.reference.results import is_over_matches

@@ -19,9 +19,8 @@ from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.pattern.cost import ledger as w
 from neelc.pattern.cost.estimate import Estimate, assembled, estimate, limited
-from neelc.pattern.cost.growth import EXTEND, Growth, GrowthStep, PartPosition, closure
+from neelc.pattern.cost.growth import EXTEND, CostRegion, Growth, GrowthStep, PartPosition, closure
 from neelc.pattern.cost.ledger import COMPARISON, HOLD, TRY, CostItem, Ledger, evaluation_cost, term_of
-from neelc.pattern.cost.region import CostRegion
 from neelc.pattern.cost.selectivity import truth, without_casts
 from neelc.pattern.cost.setting import BindingCount, CostSetting, ShortcutEffect, events, logarithm, room
 from neelc.pattern.rules.driver import QueryForm
