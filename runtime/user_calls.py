@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.failures import AGGREGATE, FailureDetails, KernelFailure
+from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.events import NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.program import Fold
-from neelc.runtime.user_functions import AggregateFailure, Function, called, needed
+from neelc.runtime.user_functions import Function, called, needed
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.arithmetic import Array
+from neelc.runtime.worker import explained
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(-?\d+)\)\Z")
 
@@ -114,20 +115,14 @@ def aggregated(frame: Any, calls: Sequence[Call], aggregates: Mapping[str, Funct
 def _run(
     calls: Sequence[Call], functions: Mapping[str, Function], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    lists = {column for _, column, *_ in calls}
     for batch in batches:
-        lists = {column for _, column, *_ in calls}
-        columns = {name: batch.column(name) for name in batch.schema.names if name not in lists}
-        for name, column, result, type in calls:
-            columns[result] = as_column(_results(name, functions[name], type, batch.column(column)), type)
-        yield pa.RecordBatch.from_pydict(columns)
-
-
-def _results(name: str, function: Function, type: str, lists: pa.Array) -> list[object]:
-    """What the function gives for each list."""
-    try:
-        return [called(name, function, type, values) for values in _values(lists)]
-    except AggregateFailure as failure:
-        raise KernelFailure(FailureDetails(AGGREGATE, str(failure))) from failure
+        with explained(FailureContext(held="the lists of matches")):
+            columns = {name: batch.column(name) for name in batch.schema.names if name not in lists}
+            for name, column, result, type in calls:
+                values = [called(name, functions[name], type, one) for one in _values(batch.column(column))]
+                columns[result] = as_column(values, type)
+            yield pa.RecordBatch.from_pydict(columns)
 
 
 def _values(lists: pa.Array) -> Iterator[list[Any]]:

@@ -5,8 +5,8 @@ later match needs them.
 caller that gets its rows bit by bit calls `advance` for each bit, and may write the state between two calls
 as bytes and read it again elsewhere.
 
-A kernel says how rows are searched (`WorkerKernel`, `WorkerSearch`). All else is here: cutting and collecting
-batches, when to search, the limit of matches, what is kept, and what a failure says.
+A kernel says how rows are searched (`WorkerSearch`). All else is here: cutting and collecting batches, when
+to search, the limit of matches, what is kept, and what a failure says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -149,23 +150,23 @@ class WorkerSearch(Protocol[Facts, Matches]):
         return {}
 
 
-class WorkerKernel(Protocol[Facts, Matches]):
-    """A program of some kind and how it is run: a value, which is pickled to workers."""
+@dataclass(frozen=True)
+class WorkerKernel(Generic[Facts, Matches]):
+    """A program and how it is run: a value, which is pickled to workers.
 
-    @property
-    def limits(self) -> WorkerLimits: ...
+    `search` begins a search of the rows of a state; if these are the last ones, all that is left is decided.
+    `facts` is the type of what is known of kept rows: a dataclass of numbers and of tuples of tuples of
+    numbers. Without arguments it is what is known before the first row.
+    """
 
-    @property
-    def context(self) -> FailureContext:
-        """What is known of every failure."""
+    search: Callable[[WorkerState[Facts], bool], WorkerSearch[Facts, Matches]]
+    facts: Callable[..., Facts]
+    limits: WorkerLimits
+    context: FailureContext
 
-    @property
-    def facts(self) -> Callable[..., Facts]:
-        """The type of what is known of kept rows: a dataclass of numbers and of tuples of tuples of numbers.
-        Without arguments it is what is known before the first row."""
-
-    def search(self, state: WorkerState[Facts], is_last: bool) -> WorkerSearch[Facts, Matches]:
-        """A search of the rows; if these are the last ones, all that is left is decided."""
+    def function(self) -> BatchFunction:
+        """What `mapInArrow` calls."""
+        return partial(run, self)
 
 
 def run(kernel: WorkerKernel[Any, Any], batches: Batches) -> Batches:

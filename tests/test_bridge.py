@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any
 
 import bridging
 import numpy as np
@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from interrupting import advanced
 
 from neelc.runtime.failures import KernelFailure, parse_failure
+from neelc.runtime.kernels import pattern_kernel as patterns
+from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.gathering import output_schema
-from neelc.runtime.kernels.pattern_kernel import PatternKernel, PatternSearch, kernel
+from neelc.runtime.kernels.pattern_kernel import SearchRows, kernel, pattern_kernel
 from neelc.runtime.order import SectionProgress
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.worker import WorkerLimits, WorkerState, initial_state
@@ -108,23 +110,11 @@ def _meets(a: Row, b: Row) -> bool:
     return a.number < b.number and one <= other
 
 
-class SizedKernel(PatternKernel):
-    """Notes how many rows are searched."""
-
-    sizes: ClassVar[list[int]] = []
-
-    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> PatternSearch:
-        search = super().search(state, is_last)
-        self.sizes.append(0 if search.rows is None else len(search.rows.columns.start))
-        return search
-
-
 def _states(
     program: PatternProgram, rows: pa.Table, size: int, rows_at_once: int
 ) -> Iterator[WorkerState[SectionProgress]]:
     """The state after each batch."""
-    kernel = SizedKernel(program, WorkerLimits(rows_at_once))
-    kernel.sizes.clear()
+    kernel = pattern_kernel(program, WorkerLimits(rows_at_once))
     state = initial_state(kernel)
     for batch in bridging.batches(rows, size):
         _, state = advanced(kernel, state, [batch], is_last=False)
@@ -165,9 +155,19 @@ def _is_near(one: Row, other: Row) -> bool:
     "program",
     [PAIR, bridging.LOOKS_BACK, bridging.NO_WINDOW, replace(PAIR, grain=2), replace(PAIR, grain=1 << 20)],
 )
-def test_a_long_key_is_not_searched_again_and_again(program: PatternProgram, size: int) -> None:
+def test_a_long_key_is_not_searched_again_and_again(
+    program: PatternProgram, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    original = patterns.events_of
+
+    def watched(program: PatternProgram, rows: SearchRows, *functions: Any) -> KernelEvents:
+        sizes.append(len(rows.columns.start))
+        return original(program, rows, *functions)
+
+    monkeypatch.setattr(patterns, "events_of", watched)
     assert not list(_states(program, table(LONG), size, 1))[-1].rows
-    assert len(LONG) <= sum(SizedKernel.sizes) <= 3 * len(LONG)
+    assert len(LONG) <= sum(sizes) <= 3 * len(LONG)
 
 
 def test_a_short_key_leaves_at_once() -> None:

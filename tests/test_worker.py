@@ -22,14 +22,14 @@ from generate.rewritable import sample
 from in_bridge import Way, bridge_matches
 from in_counting import bound, counted_rows, planned
 from in_imprecise import weighed
-from interrupting import KernelRun, Results, State, advanced, recorded
+from interrupting import Kernel, KernelRun, Results, State, advanced, recorded
 
 from neelc.errors import NeelError
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.imprecise import query as imprecise_query
 from neelc.runtime.failures import KernelFailure
-from neelc.runtime.kernels.pattern_kernel import PatternKernel
 from neelc.runtime.kernels.pattern_kernel import kernel as pattern
+from neelc.runtime.kernels.pattern_kernel import pattern_kernel
 from neelc.runtime.kernels.snapshots.kernel import coalescing, snapshots
 from neelc.runtime.kernels.snapshots.program import (
     CoalesceProgram,
@@ -216,26 +216,31 @@ def test_what_is_left_out_of_the_state_is_noticed(kind: str, spoiled: Callable[[
     assert noticed
 
 
+def programs(kind: str) -> list[Any]:
+    searches: list[Any] = [run.kernel.search for run in runs(kind)]
+    return [search.args[0] for search in searches]
+
+
 def test_the_runs_differ_in_what_matters() -> None:
     """Windows, orders, and how MATCH_RECOGNIZE goes on."""
-    patterns: list[Any] = [run.kernel for kind in ("pattern", "small pattern") for run in runs(kind)]
-    assert {one.program.reach is None for one in patterns} == {True, False}
-    assert {one.program.grain is None for one in patterns} == {True, False}
-    clauses: list[Any] = [run.kernel for run in runs("rows")]
-    assert {one.program.skip for one in clauses} >= {"PAST", "NEXT", "LAST"}
-    assert {one.program.reach is None for one in clauses} == {True, False}
-    assert {one.program.order is None for one in clauses} == {True, False}
+    patterns = [*programs("pattern"), *programs("small pattern")]
+    assert {one.reach is None for one in patterns} == {True, False}
+    assert {one.grain is None for one in patterns} == {True, False}
+    clauses = programs("rows")
+    assert {one.skip for one in clauses} >= {"PAST", "NEXT", "LAST"}
+    assert {one.reach is None for one in clauses} == {True, False}
+    assert {one.order is None for one in clauses} == {True, False}
     assert any(state.facts.progress for run in runs("rows") for state in run.states())
 
 
-def found(state: State, kernel: PatternKernel, rows: pa.Table) -> tuple[Results, State]:
+def found(state: State, kernel: Kernel, rows: pa.Table) -> tuple[Results, State]:
     results, state = advanced(kernel, state, rows.to_batches(), is_last=False)
     return [batch.to_pylist() for batch in results], state
 
 
 def test_matches_are_counted_across_a_cut() -> None:
     rows = table([Row("b", 1, place, 3) for place in range(40)])
-    kernel = PatternKernel(PAIR, WorkerLimits(10, most_matches=100))
+    kernel = pattern_kernel(PAIR, WorkerLimits(10, most_matches=100))
     first, state = found(initial_state(kernel), kernel, rows.slice(0, 20))
     assert 0 < state.found == sum(map(len, first)) < 100
     again = state_from_bytes(kernel, state_to_bytes(state))
@@ -251,7 +256,7 @@ def test_matches_are_counted_across_a_cut() -> None:
 
 
 def test_a_state_of_another_format_is_refused() -> None:
-    kernel = PatternKernel(PAIR, WorkerLimits())
+    kernel = pattern_kernel(PAIR, WorkerLimits())
     data = state_to_bytes(WorkerState(kernel.facts()))
     with pytest.raises(ValueError, match="format 2"):
         state_from_bytes(kernel, data.replace(b'"format": 1', b'"format": 2'))
@@ -260,6 +265,6 @@ def test_a_state_of_another_format_is_refused() -> None:
 def test_a_long_batch_is_cut() -> None:
     """Or all of its rows would be in memory at once, with all that a search makes of them."""
     rows = table([Row("b", 1, place, 1 + place % 2) for place in range(100)]).combine_chunks()
-    kernel = PatternKernel(PAIR, WorkerLimits(10))
+    kernel = pattern_kernel(PAIR, WorkerLimits(10))
     _, state = advanced(kernel, initial_state(kernel), rows.to_batches(), is_last=False)
     assert state.rows < 20

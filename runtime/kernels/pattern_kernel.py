@@ -12,15 +12,14 @@ The first use in a worker imports NumPy and Arrow, nothing of Spark and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime import worker
 from neelc.runtime.coding import coded, condition_columns
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Columns, Ints, combine
 from neelc.runtime.failures import FailureContext, KernelError, too_many_matches
@@ -39,6 +38,7 @@ from neelc.runtime.worker import (
     Batches,
     BatchFunction,
     NeededRows,
+    WorkerKernel,
     WorkerLimits,
     WorkerSearch,
     WorkerState,
@@ -58,25 +58,26 @@ def kernel(
     if len(program.roles) > len(_BITS):
         raise ValueError(f"{len(program.roles)} roles do not fit into {len(_BITS)} bits")
     functions = needed(aggregates or {}, (fold.function for fold in registered_folds(program.steps)))
-    return partial(worker.run, PatternKernel(program, WorkerLimits(rows_at_once, most_matches), functions))
+    return pattern_kernel(program, WorkerLimits(rows_at_once, most_matches), functions).function()
 
 
-@dataclass(frozen=True)
-class PatternKernel:
-    """Finds matches. `functions` are those of users, by name."""
+def pattern_kernel(
+    program: PatternProgram, limits: WorkerLimits, functions: Mapping[str, Function] | None = None
+) -> WorkerKernel[SectionProgress, Piece]:
+    """The kernel that finds matches; `functions` are those of users, by name."""
+    begin = partial(_begin, program, functions or {}, limits.most_matches)
+    return WorkerKernel(begin, SectionProgress, limits, context_of(program))
 
-    facts: ClassVar = SectionProgress
 
-    program: PatternProgram
-    limits: WorkerLimits
-    functions: Mapping[str, Function] = field(default_factory=dict)
-
-    @property
-    def context(self) -> FailureContext:
-        return context_of(self.program)
-
-    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> PatternSearch:
-        return PatternSearch(self.program, *cut(self.program, state, is_last), self, state.found)
+def _begin(
+    program: PatternProgram,
+    functions: Mapping[str, Function],
+    most_matches: int | None,
+    state: WorkerState[SectionProgress],
+    is_last: bool,
+) -> PatternSearch:
+    rows, left = cut(program, state, is_last)
+    return PatternSearch(program, rows, left, functions, most_matches, state.found)
 
 
 def context_of(program: PatternProgram) -> FailureContext:
@@ -94,8 +95,8 @@ def context_of(program: PatternProgram) -> FailureContext:
 
 @dataclass(frozen=True)
 class SearchRows:
-    """Rows to find matches in: `heads` are the rows at which keys begin. Wanted are the matches that start in
-    the range of their key, from `low` to before `high`."""
+    """Rows to find matches in: `heads` are the rows at which keys begin. To be found are the matches that
+    start in the range of their key, from `low` to before `high`."""
 
     columns: Columns
     heads: Ints
@@ -183,20 +184,21 @@ class SectionSearch(WorkerSearch[SectionProgress, Matches]):
 
 @dataclass(eq=False)
 class PatternSearch(SectionSearch[Piece]):
-    """A search for matches, if `found` were found before."""
+    """A search for matches, of which there may be `most_matches`; `found` were found before."""
 
-    kernel: PatternKernel
+    functions: Mapping[str, Function]
+    most_matches: int | None
     found: int
 
     @cached_property
     def events(self) -> KernelEvents:
         assert self.rows is not None, "there are rows to search"
-        return events_of(self.program, self.rows, self.kernel.functions)
+        return events_of(self.program, self.rows, self.functions)
 
     def matches(self) -> Iterator[Piece]:
         if self.rows is None:
             return
-        fewest, most = fewest_matches(self.program, self.events), self.kernel.limits.most_matches
+        fewest, most = fewest_matches(self.program, self.events), self.most_matches
         number = 0 if fewest is None else self.found + fewest.number
         for piece in in_larger_pieces(matches(self.program, self.events)):
             yield piece

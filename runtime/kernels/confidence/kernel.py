@@ -9,16 +9,13 @@ row. A row stays as long as a match that is not final may need it, which may be 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime import worker
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine
-from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.confidence.ranges import Chances
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists, root
@@ -36,6 +33,7 @@ from neelc.runtime.worker import (
     Batches,
     BatchFunction,
     NeededRows,
+    WorkerKernel,
     WorkerLimits,
     WorkerState,
 )
@@ -105,24 +103,12 @@ def imprecise(
     program: ImpreciseProgram, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
 ) -> BatchFunction:
     """The function that finds the matches of one partition, with their confidence."""
-    return partial(worker.run, ImpreciseKernel(program, WorkerLimits(rows_at_once, most_matches)))
+    begin, limits = partial(_begin, program), WorkerLimits(rows_at_once, most_matches)
+    return WorkerKernel(begin, SectionProgress, limits, context_of(program)).function()
 
 
-@dataclass(frozen=True)
-class ImpreciseKernel:
-    """Finds matches with their confidence."""
-
-    facts: ClassVar = SectionProgress
-
-    program: ImpreciseProgram
-    limits: WorkerLimits
-
-    @property
-    def context(self) -> FailureContext:
-        return context_of(self.program)
-
-    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> ImpreciseSearch:
-        return ImpreciseSearch(self.program, *_cut(self.program, state, is_last))
+def _begin(program: ImpreciseProgram, state: WorkerState[SectionProgress], is_last: bool) -> ImpreciseSearch:
+    return ImpreciseSearch(program, *_cut(program, state, is_last))
 
 
 def _cut(

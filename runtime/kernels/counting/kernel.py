@@ -7,22 +7,19 @@ partial aggregates of all searches together are those of all matches. Spark adds
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime import worker
 from neelc.runtime.columns import Columns
-from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, FailureContext, KernelError
+from neelc.runtime.failures import COUNT_OVERFLOW, SUM_OVERFLOW, KernelError
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
 from neelc.runtime.kernels.counting.counting import CountedGroups, counted
 from neelc.runtime.kernels.counting.walks import BLANKS, NOTHING, WALK, Array, Channel, channels_of
 from neelc.runtime.kernels.pattern_kernel import SectionSearch, context_of, cut, events_of
 from neelc.runtime.order import SectionProgress
-from neelc.runtime.worker import ROWS_AT_ONCE, Batches, BatchFunction, WorkerLimits, WorkerState
+from neelc.runtime.worker import ROWS_AT_ONCE, Batches, BatchFunction, WorkerKernel, WorkerLimits, WorkerState
 
 LARGEST_COUNT = 2**63 - 1
 """What a BIGINT holds: if a part is more, so is the whole."""
@@ -35,24 +32,12 @@ parts of this size."""
 
 def counting(program: CountingProgram, rows_at_once: int = ROWS_AT_ONCE) -> BatchFunction:
     """The function that aggregates over the matches of one partition."""
-    return partial(worker.run, CountingKernel(program, WorkerLimits(rows_at_once)))
+    begin = partial(_begin, program)
+    return WorkerKernel(begin, SectionProgress, WorkerLimits(rows_at_once), context_of(program)).function()
 
 
-@dataclass(frozen=True)
-class CountingKernel:
-    """Aggregates over matches."""
-
-    facts: ClassVar = SectionProgress
-
-    program: CountingProgram
-    limits: WorkerLimits
-
-    @property
-    def context(self) -> FailureContext:
-        return context_of(self.program)
-
-    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> CountingSearch:
-        return CountingSearch(self.program, *cut(self.program, state, is_last))
+def _begin(program: CountingProgram, state: WorkerState[SectionProgress], is_last: bool) -> CountingSearch:
+    return CountingSearch(program, *cut(program, state, is_last))
 
 
 class CountingSearch(SectionSearch[CountedGroups]):

@@ -9,13 +9,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime import worker
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Ints, key_text
 from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.rows import navigation
@@ -41,6 +40,7 @@ from neelc.runtime.worker import (
     Batches,
     BatchFunction,
     NeededRows,
+    WorkerKernel,
     WorkerLimits,
     WorkerSearch,
     WorkerState,
@@ -257,25 +257,20 @@ def recognizer(
 
     `time_zone` is that of the session, for conditions that depend on it and are judged here.
     """
-    return partial(worker.run, RowKernel(program, WorkerLimits(rows_at_once), time_zone))
+    limits = WorkerLimits(rows_at_once)
+    begin = partial(_begin, program, max(1, limits.rows_at_once // SHORT), time_zone)
+    context = FailureContext(program.label or None, held="the rows of a partition")
+    return WorkerKernel(begin, OpenPartitions, limits, context).function()
 
 
-@dataclass(frozen=True)
-class RowKernel:
-    """Finds the matches of a clause."""
-
-    facts: ClassVar = OpenPartitions
-
-    program: RowProgram
-    limits: WorkerLimits
-    time_zone: str | None = None
-
-    @property
-    def context(self) -> FailureContext:
-        return FailureContext(self.program.label or None, held="the rows of a partition")
-
-    def search(self, state: WorkerState[OpenPartitions], is_last: bool) -> RowPatternSearch:
-        return RowPatternSearch(self, state.joined(), state.facts, is_last)
+def _begin(
+    program: RowProgram,
+    least: int,
+    time_zone: str | None,
+    state: WorkerState[OpenPartitions],
+    is_last: bool,
+) -> RowPatternSearch:
+    return RowPatternSearch(program, time_zone, state.joined(), state.facts, None if is_last else least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,9 +285,15 @@ class RowPiece:
 class RowPatternSearch(WorkerSearch[OpenPartitions, RowPiece]):
     """A search of all partitions that are complete, and of long ones that are not."""
 
-    def __init__(self, kernel: RowKernel, rows: pa.RecordBatch, facts: OpenPartitions, is_last: bool) -> None:
-        self.kernel, self.program = kernel, kernel.program
-        least = None if is_last else max(1, kernel.limits.rows_at_once // SHORT)
+    def __init__(
+        self,
+        program: RowProgram,
+        time_zone: str | None,
+        rows: pa.RecordBatch,
+        facts: OpenPartitions,
+        least: int | None,
+    ) -> None:
+        self.program, self.time_zone = program, time_zone
         self._found = searched_partitions(self.program, rows, facts, least, self._searched)
         self._columns: Mapping[str, pa.Array] = {}
         self._left: NeededRows[OpenPartitions] | None = None
@@ -321,7 +322,7 @@ class RowPatternSearch(WorkerSearch[OpenPartitions, RowPiece]):
         program, rows, heads = self.program, arrived.rows, arrived.heads
         before, count = arrived.progress or SearchProgress(), arrived.rows.num_rows
         columns = self._columns = dict(zip(rows.schema.names, rows.columns, strict=True))
-        number, matched, zone = before.number, before.matched, self.kernel.time_zone
+        number, matched, zone = before.number, before.matched, self.time_zone
         is_done = np.zeros(count, dtype=np.bool_)
         is_done[: max(before.begin, matched)] = True
         with in_zone(zone) if zone else nullcontext():

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime import worker
 from neelc.runtime.columns import key_text
 from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.sequential.matching import (
@@ -34,6 +32,7 @@ from neelc.runtime.worker import (
     Batches,
     BatchFunction,
     NeededRows,
+    WorkerKernel,
     WorkerLimits,
     WorkerSearch,
     WorkerState,
@@ -44,7 +43,13 @@ def sequential(
     program: SequentialProgram, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
 ) -> BatchFunction:
     """The function that finds the matches in one of Spark's partitions."""
-    return partial(worker.run, SequentialKernel(program, WorkerLimits(rows_at_once, most_matches)))
+    context = FailureContext(program.label or None, held="the events of a window")
+    limits = WorkerLimits(rows_at_once, most_matches)
+    return WorkerKernel(partial(_begin, program), SearchedEvents, limits, context).function()
+
+
+def _begin(program: SequentialProgram, state: WorkerState[SearchedEvents], is_last: bool) -> SequentialSearch:
+    return SequentialSearch(program, state.joined(), state.facts.known, is_last)
 
 
 @dataclass(frozen=True)
@@ -52,23 +57,6 @@ class SearchedEvents:
     """In the first `known` of the waiting events no match ends that was not found."""
 
     known: int = 0
-
-
-@dataclass(frozen=True)
-class SequentialKernel:
-    """Finds the matches of a clause."""
-
-    facts: ClassVar = SearchedEvents
-
-    program: SequentialProgram
-    limits: WorkerLimits
-
-    @property
-    def context(self) -> FailureContext:
-        return FailureContext(self.program.label or None, held="the events of a window")
-
-    def search(self, state: WorkerState[SearchedEvents], is_last: bool) -> SequentialSearch:
-        return SequentialSearch(self.program, state.joined(), state.facts.known, is_last)
 
 
 class SequentialSearch(WorkerSearch[SearchedEvents, PartialSequences]):
@@ -112,8 +100,8 @@ class SequentialSearch(WorkerSearch[SearchedEvents, PartialSequences]):
         """The matches as rows, so many for each as it stands for."""
         heavy = np.cumsum(found.weight)
         for first in range(0, int(heavy[-1]), ROWS_IN_BATCH):
-            wanted = np.arange(first, min(first + ROWS_IN_BATCH, int(heavy[-1])))
-            yield self._batch(found.chosen(np.searchsorted(heavy, wanted, side="right")))
+            numbers = np.arange(first, min(first + ROWS_IN_BATCH, int(heavy[-1])))
+            yield self._batch(found.chosen(np.searchsorted(heavy, numbers, side="right")))
 
     def _batch(self, found: PartialSequences) -> pa.RecordBatch:
         assert self.line is not None

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime import worker
 from neelc.runtime.columns import LAST_TIME, Ints, key_text, times
 from neelc.runtime.failures import UNSORTED, FailureContext, FailureDetails, KernelFailure
 from neelc.runtime.kernels.snapshots.aggregating import aggregate, stretches
@@ -27,6 +25,7 @@ from neelc.runtime.worker import (
     Batches,
     BatchFunction,
     NeededRows,
+    WorkerKernel,
     WorkerLimits,
     WorkerSearch,
     WorkerState,
@@ -43,37 +42,26 @@ def snapshots(program: SnapshotProgram, rows_at_once: int = ROWS_AT_ONCE) -> Bat
     """The function that aggregates the rows of one of Spark's partitions."""
     if any(one.function == LIST for one in program.aggregates):
         rows_at_once = min(rows_at_once, ROWS_WITH_LISTS)
-    return partial(worker.run, SnapshotKernel(program, WorkerLimits(rows_at_once)))
-
-
-@dataclass(frozen=True)
-class SnapshotKernel:
-    """Aggregates of snapshots."""
-
-    facts: ClassVar = SectionProgress
-
-    program: SnapshotProgram
-    limits: WorkerLimits
-
-    @property
-    def context(self) -> FailureContext:
-        return _context(self.program)
-
-    def search(self, state: WorkerState[SectionProgress], is_last: bool) -> SnapshotSearch:
-        rows = state.joined()
-        high, left = FOREVER, NeededRows(SectionProgress())
-        if not is_last:
-            start, end = times_of(rows)
-            high = int(start[-1])
-            tail = int(segments.heads(keys_of(self.program, rows), len(start))[-1])
-            kept = tail + np.flatnonzero(end[tail:] > high)
-            if len(kept):
-                left = NeededRows(SectionProgress(high), (rows.take(pa.array(kept)),))
-        return SnapshotSearch(self.program, rows, state.facts.low, high, left)
+    return WorkerKernel(
+        partial(_begin, program), SectionProgress, WorkerLimits(rows_at_once), _context(program)
+    ).function()
 
 
 def _context(program: AnyProgram) -> FailureContext:
     return FailureContext(program.label or None, held="the events that are valid together")
+
+
+def _begin(program: SnapshotProgram, state: WorkerState[SectionProgress], is_last: bool) -> SnapshotSearch:
+    rows = state.joined()
+    high, left = FOREVER, NeededRows(SectionProgress())
+    if not is_last:
+        start, end = times_of(rows)
+        high = int(start[-1])
+        tail = int(segments.heads(keys_of(program, rows), len(start))[-1])
+        kept = tail + np.flatnonzero(end[tail:] > high)
+        if len(kept):
+            left = NeededRows(SectionProgress(high), (rows.take(pa.array(kept)),))
+    return SnapshotSearch(program, rows, state.facts.low, high, left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +148,9 @@ def check_order(program: AnyProgram, rows: pa.RecordBatch, key: Ints, start: Int
 
 def coalescing(program: CoalesceProgram, rows_at_once: int = ROWS_AT_ONCE) -> BatchFunction:
     """The function that coalesces the rows of one of Spark's partitions."""
-    return partial(worker.run, CoalesceKernel(program, WorkerLimits(rows_at_once)))
+    return WorkerKernel(
+        partial(_begin_coalescing, program), OpenLevels, WorkerLimits(rows_at_once), _context(program)
+    ).function()
 
 
 @dataclass(frozen=True)
@@ -168,21 +158,10 @@ class OpenLevels:
     """What is known of the rows that wait is in them: they begin when their levels were opened."""
 
 
-@dataclass(frozen=True)
-class CoalesceKernel:
-    """Canonical intervals."""
-
-    facts: ClassVar = OpenLevels
-
-    program: CoalesceProgram
-    limits: WorkerLimits
-
-    @property
-    def context(self) -> FailureContext:
-        return _context(self.program)
-
-    def search(self, state: WorkerState[OpenLevels], is_last: bool) -> CoalesceSearch:
-        return CoalesceSearch(*_cut_coalesced(self.program, state.joined(), is_last))
+def _begin_coalescing(
+    program: CoalesceProgram, state: WorkerState[OpenLevels], is_last: bool
+) -> CoalesceSearch:
+    return CoalesceSearch(*_cut_coalesced(program, state.joined(), is_last))
 
 
 @dataclass(frozen=True, eq=False)
