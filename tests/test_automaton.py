@@ -8,7 +8,7 @@ from textwrap import dedent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neelc.pattern.plan.automaton import Automaton, automaton
+from neelc.explain.automaton import Automaton, automaton
 from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import bound_events

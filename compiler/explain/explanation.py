@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from neelc.catalog.statistics.known import Fact
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
+from neelc.explain.automaton import Automaton
 from neelc.explain.execution import Execution
 from neelc.ir import patterns as p
 from neelc.ir.patterns import all_parts, inner_parts
@@ -16,7 +17,6 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.estimate import Estimate
-from neelc.pattern.plan.automaton import Automaton
 
 if TYPE_CHECKING:
     from neelc.explain.network import NetworkExplanation

@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from neelc.explain.automaton import Automaton, AutomatonState, Edge
 from neelc.explain.explanation import Explanation, PlanNode, Report
 from neelc.explain.network import NetworkExplanation
-from neelc.pattern.plan.automaton import Automaton, AutomatonState, Edge
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
+from neelc.explain.automaton import automaton
 from neelc.explain.execution import execution
 from neelc.explain.explanation import (
     Explanation,
@@ -25,6 +26,7 @@ from neelc.explain.explanation import (
     counted,
 )
 from neelc.explain.network import NetworkExplanation, explained_network
+from neelc.explain.scans import Scan, scans
 from neelc.explain.steps import shown_refusal, shown_steps
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
@@ -36,9 +38,7 @@ from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
 from neelc.pattern.cost.estimate import Estimate, KernelInput
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
-from neelc.pattern.plan.automaton import automaton
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.scans import Scan, scans
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
 from neelc.pipeline import plan_queries

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from neelc.explain import words as numbers
+from neelc.explain.automaton import Automaton, AutomatonState, Edge
 from neelc.explain.explanation import PlanNode
 from neelc.explain.graphs import automaton_title, edge_lines
 from neelc.explain.html import escape, number, tag
-from neelc.pattern.plan.automaton import Automaton, AutomatonState, Edge
 
 # Where to draw the nodes of a graph: in layers from left to right, edges as short and straight as may be.
 #
