@@ -16,7 +16,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, plan_to_kernel
 from neelc.pattern.plan.lists import event_names, renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
-from neelc.pattern.plan.steps import Plan, PlanStep, Role
+from neelc.pattern.plan.plan import Plan, PlanStep, Role
 from neelc.pattern.plan.strategies import PlanningContext, in_kernel, planning_task
 from neelc.pipeline import QueryChoice
 from neelc.runtime.program import ALL, Absent, EventName, FilterStep, Present, Rename, Take, names_of_step

@@ -16,7 +16,7 @@ from neelc.ir.types import BIGINT, DATE, DOUBLE, FLOAT, STRING, TIMESTAMP, TIMES
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn
 from neelc.pattern.plan.kernel_plan import KeyColumn
 from neelc.pattern.plan.lists import renamed
-from neelc.pattern.plan.steps import Role
+from neelc.pattern.plan.plan import Role
 from neelc.runtime.kernels.snapshots.program import FOREVER
 from neelc.runtime.program import EventName
 from neelc.scalar.spark.expressions import as_number, as_time, sql, with_room

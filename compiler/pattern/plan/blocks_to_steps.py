@@ -36,7 +36,7 @@ from neelc.pattern.plan.order import (
     tight_bounds,
 )
 from neelc.pattern.plan.pattern_to_blocks import with_picks
-from neelc.pattern.plan.steps import PlanStep
+from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import (
     Absent,
     AnyBound,

@@ -20,7 +20,7 @@ from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import plain
 from neelc.pattern.plan.blocks import Block, BlockCondition, PlacedVariable, implies
 from neelc.pattern.plan.lists import event_names, reference_to, renamed
-from neelc.pattern.plan.steps import Role
+from neelc.pattern.plan.plan import Role
 from neelc.runtime.program import EventName, base_of, inner_of
 from neelc.scalar.type_of import type_of
 

@@ -14,8 +14,8 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_plan import KernelPlan, key_column, outputs_of
 from neelc.pattern.plan.match_to_plan import drops_early, match_to_plan, refuse
+from neelc.pattern.plan.plan import Plan, PlanStep, types_of_variables
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
 from neelc.pattern.rules.examples import query as query_of
 from neelc.runtime.program import (
     ALL,

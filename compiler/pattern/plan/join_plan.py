@@ -19,7 +19,7 @@ from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_c
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
 from neelc.pattern.plan.lists import event_names, renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
-from neelc.pattern.plan.steps import Plan, PlanStep, types_of_variables
+from neelc.pattern.plan.plan import Plan, PlanStep, types_of_variables
 from neelc.runtime.program import (
     Absent,
     AnyBound,

@@ -21,8 +21,8 @@ from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColu
 from neelc.pattern.plan.lists import renamed, variable_of
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.pattern_to_blocks import with_later_uses
+from neelc.pattern.plan.plan import Plan, types_of_variables
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import Plan, types_of_variables
 from neelc.runtime.program import (
     ANY,
     EARLIEST,

@@ -20,8 +20,8 @@ from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
 from neelc.pattern.plan.lists import event_names
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
+from neelc.pattern.plan.plan import Plan, PlanStep
 from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
-from neelc.pattern.plan.steps import Plan, PlanStep
 from neelc.runtime.program import EventName, Present, RepeatStep, Take, base_of, is_composite, names_of_step
 from neelc.syntax.print_patterns import as_written
 

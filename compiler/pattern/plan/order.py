@@ -21,7 +21,7 @@ from neelc.pattern.plan.blocks import (
 )
 from neelc.pattern.plan.columns import EventRoles
 from neelc.pattern.plan.lists import ends, event_names, lag, ranges
-from neelc.pattern.plan.steps import PlanStep
+from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import (
     Bounds,
     Choose,

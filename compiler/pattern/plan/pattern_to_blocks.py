@@ -29,7 +29,7 @@ from neelc.pattern.plan.blocks import (
 )
 from neelc.pattern.plan.columns import width_of
 from neelc.pattern.plan.lists import event_names, ranges, renamed, with_lists, with_other_names
-from neelc.pattern.plan.steps import PlanStep
+from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import (
     ALL,
     ANY,

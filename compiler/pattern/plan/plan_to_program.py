@@ -11,7 +11,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.pattern.plan.lists import ranges, renamed
-from neelc.pattern.plan.steps import Plan, PlanStep, other_elements
+from neelc.pattern.plan.plan import Plan, PlanStep, other_elements
 from neelc.runtime.program import (
     Absent,
     Apply,

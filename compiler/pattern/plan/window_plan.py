@@ -29,7 +29,7 @@ from neelc.pattern.plan.join_plan import (
     relational_plan,
     single_take,
 )
-from neelc.pattern.plan.steps import PlanStep
+from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import Absent, Bounds, EventName, Present, Take
 from neelc.scalar.operators import is_orderable
 

@@ -67,8 +67,8 @@ from neelc.pattern.plan.kernel_values import (
 )
 from neelc.pattern.plan.lists import event_names, reference_to
 from neelc.pattern.plan.order import StepOrder
+from neelc.pattern.plan.plan import Plan, PlanStep, other_elements, types_of_variables
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.plan.steps import Plan, PlanStep, other_elements, types_of_variables
 from neelc.runtime.kernels.counting.chain import (
     AVERAGE,
     COUNT,

@@ -19,18 +19,20 @@ from neelc.pattern.plan.blocks import (
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import EventRoles, attribute
 from neelc.pattern.plan.lists import renamed
-from neelc.pattern.plan.runs.components import ComponentEvent, PatternBranch, branches
+from neelc.pattern.plan.plan import PlanStep
 from neelc.pattern.plan.runs.ways import (
     RUNNING,
     WHOLE,
+    ComponentEvent,
+    PatternBranch,
     Reference,
     RunCondition,
     RunGraph,
     RunPosition,
     RunTransition,
+    branches,
     is_decided,
 )
-from neelc.pattern.plan.steps import PlanStep
 from neelc.runtime.program import (
     FIRST,
     NEXT,
