@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
+from pattern_examples import STREAM
+
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.explain.explanation import Explanation, Report
 from neelc.explain.report import report
-from neelc.pattern.rules.examples import STREAM
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script

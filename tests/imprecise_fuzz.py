@@ -16,11 +16,11 @@ from random import Random
 from generate.imprecise import events, query_text
 from in_bridge import way
 from in_imprecise import Weighed, weighed
+from pattern_examples import imprecise_query
 
 from neelc.errors import NeelError
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.imprecise import query
 from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, Tables, read
 from neelc.runtime.reference.model import Binding, binding_key
@@ -40,7 +40,7 @@ def compared(first: int, count: int, worlds: int) -> Counter[str]:
         chance = Random(seed)
         with suppress(NeelError):  # what may be written is more than what may be asked
             text = query_text(chance)
-            match = query(text)
+            match = imprecise_query(text)
             for number in range(STREAMS):
                 with suppress(LimitReached):
                     compare(match, {"S": events(chance, text, worlds)}, seed * STREAMS + number, seen)

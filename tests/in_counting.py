@@ -15,6 +15,7 @@ import pyarrow as pa
 from answers import MAX_CANDIDATES
 from in_bridge import NUMBER, TYPES, Way, as_table
 from in_kernel import raw_values
+from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.ir.expressions import Attribute, Variable
@@ -22,7 +23,6 @@ from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
-from neelc.pattern.rules.examples import query
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
 from neelc.runtime.kernels.counting.kernel import counting
 from neelc.runtime.reference import Tables, candidates, matches, read

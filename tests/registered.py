@@ -10,6 +10,7 @@ from typing import Any
 from generate.following import POINTS, Known, condition, random_tables, sequence
 from generate.repeated import ANY, MOST_EVENTS
 from generate.witnesses import Tables, tables
+from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.ir.expressions import Aggregate, Expr, is_many
@@ -17,7 +18,6 @@ from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, DataType
-from neelc.pattern.rules.examples import query
 
 
 def winding(values: Sequence[Any]) -> int:

@@ -18,9 +18,6 @@ STAGES = """
 """.split()
 LANGUAGES = ("pattern", "rows", "algebra")
 
-# Examples in docstrings are written as text: who binds it knows more than the rule.
-EXAMPLES = ("neelc.pattern.rules.examples", "neelc.algebra.rules.examples")
-
 # Stages that hand work to the runtime, or start it.
 USES_RUNTIME = ("plan", "engines", "explain", "tools", "api", "cli")
 
@@ -99,7 +96,7 @@ def refusal(module: str, name: str) -> str | None:
     >>> refusal("neelc.runtime.reference.evaluate", "neelc.runtime.kernels.folding.FUNCTIONS")
     'the reference shares no idea with optimiser and kernels'
     """
-    if (module, name) == PRINTING or module in EXAMPLES:
+    if (module, name) == PRINTING:
         return None
     if is_inside(module, ("neelc.runtime.reference",)):
         allowed = is_inside(name, REFERENCE_READS)

@@ -7,9 +7,9 @@ from textwrap import dedent
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pattern_examples import query
 
 from neelc.explain.automaton import Automaton, automaton
-from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import bound_events
 from neelc.runtime.reference.worlds import find_matches

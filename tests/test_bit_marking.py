@@ -7,11 +7,11 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from pattern_examples import query
 from sharing_meaning import found_by
 
 from neelc.ir import patterns as p
 from neelc.pattern.rules.driver import rewrite
-from neelc.pattern.rules.examples import query
 from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
 from neelc.pattern.rules.rule import PatternBatch
 from neelc.runtime.reference.model import Binding, bound_events

@@ -6,11 +6,11 @@ import pytest
 from generate.bodies import with_bodies
 from in_kernel import as_bindings, kernel_matches
 from kernel_fuzz import Different, Tally, check_pair
+from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pattern.rules.examples import query
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.program import Absent, FilterStep, KernelStep, RepeatStep, Take

@@ -18,6 +18,7 @@ from generate.conditions import Seen, comparisons, conditions, number, terms, to
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+from pattern_examples import query as asked
 
 from neelc.errors import NeelError
 from neelc.ir import expressions as e
@@ -36,7 +37,6 @@ from neelc.pattern.analysis.contradictions import always, contradict
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules import find_contradiction, simplify_condition
 from neelc.pattern.rules.driver import rewrite
-from neelc.pattern.rules.examples import query as asked
 from neelc.pattern.rules.fold_constants import fold_constants
 from neelc.pattern.rules.rule import PatternBatch
 from neelc.program import bind

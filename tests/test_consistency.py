@@ -8,12 +8,12 @@ from itertools import product
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pattern_examples import query
 from sublists import bindings, conditions, filtered, pattern, violations
 
 from neelc.errors import NeelError
 from neelc.ir.conditions import conjuncts
 from neelc.pattern.plan.consistency import Consistency, ConsistencyKind, ListPlaces, consistency, knowledge
-from neelc.pattern.rules.examples import query
 
 # A condition on SEQ(A a, B+ b[], C* c[], D d), its class where nothing is NULL, then what must not be NULL:
 # for the class to hold, if any.

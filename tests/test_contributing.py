@@ -52,7 +52,7 @@ def test_targets_are_those_of_make() -> None:
         ("_CALLS", "compiler/scalar/type_of.py"),
         ("COMMANDS", "compiler/cli/__init__.py"),
         ("STAGES", "tests/test_architecture.py"),
-        ("def after", "compiler/pattern/rules/examples.py"),
+        ("def after", "tests/pattern_examples.py"),
         ("class RefusalReason", "compiler/pattern/rules/rule.py"),
         ("class UnsupportedQuery", "compiler/pattern/plan/blocks.py"),
         ("def scalar_matches", "tests/scalar_kernel.py"),

@@ -6,6 +6,7 @@ from math import isfinite
 
 import pytest
 from known_statistics import known
+from pattern_examples import query
 
 from neelc.catalog.statistics.known import KnownStatistic
 from neelc.catalog.statistics.numbers import Statistics
@@ -17,7 +18,6 @@ from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import selectivity
 from neelc.pattern.cost.setting import ShortcutEffect
 from neelc.pattern.rules.driver import forms
-from neelc.pattern.rules.examples import query
 
 NOTHING_KNOWN = Statistics()
 

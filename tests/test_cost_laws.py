@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from generate.rewritable import sample
 from known_statistics import known
+from pattern_examples import query
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
@@ -22,7 +23,6 @@ from neelc.ir.types import INT
 from neelc.pattern.cost.choose import choose
 from neelc.pattern.cost.estimate import Estimate, estimate
 from neelc.pattern.rules.driver import forms
-from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.worlds import find_matches
 

@@ -13,9 +13,9 @@ import pytest
 from generate.counted import events, query_text
 from in_bridge import Way, way
 from in_counting import Row, bound, counted_rows, differing_rows, is_same, planned
+from pattern_examples import LASTING, query
 
 from neelc.ir.program import Match
-from neelc.pattern.rules.examples import LASTING, query
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.counting import counting as kernel
 from neelc.runtime.kernels.counting import walks as counting_lanes

@@ -10,6 +10,8 @@ import pytest
 from repository import PACKAGES, is_generated, modules
 
 MODULES = [name for name in modules() if not is_generated(name) and not name.endswith("__main__")]
+EXAMPLES = ["lint_examples", "network_examples", "normal_forms", "pattern_examples"]
+"""What examples in docstrings import from here."""
 
 
 def test_the_installed_names_are_the_tree() -> None:
@@ -21,6 +23,6 @@ def test_the_installed_names_are_the_tree() -> None:
 
 
 # By installed name: --doctest-modules would import every module a second time, as `compiler.x`.
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", [*MODULES, *EXAMPLES])
 def test_docstrings(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0

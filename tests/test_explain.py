@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from explaining import explain, explain_pattern
+from pattern_examples import STREAM, query
 from repository import ROOT
 
 from neelc.catalog.statistics.numbers import Statistics
@@ -19,7 +20,6 @@ from neelc.explain.page import as_html, as_json, report_record
 from neelc.explain.report import scan_nodes
 from neelc.explain.text import as_text
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.rules.examples import STREAM, query
 
 GOLDEN = sorted((ROOT / "tests" / "explanations").glob("*.txt"))
 LINE = "----\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from browser import Page, browser, page
 from explaining import explain
+from pattern_examples import STREAM
 
 from neelc.explain.page import as_html
-from neelc.pattern.rules.examples import STREAM
 
 SCRIPT = STREAM + (
     "CREATE QUERY first AS PATTERN SEQ(A a, SEQ(B b, SEQ(C c, SEQ(D d, E e)))) WHERE [id] WITHIN 1 MINUTE;\n"

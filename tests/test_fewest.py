@@ -8,11 +8,11 @@ import pytest
 from generate.streams import Row
 from in_bridge import Way, bridge_matches
 from in_kernel import as_arrays, key, planned_for
+from pattern_examples import query
 
 from neelc.api.errors import explain_failure
 from neelc.ir.program import Match
 from neelc.pattern.plan.kernel_plan import KernelPlan
-from neelc.pattern.rules.examples import query
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels import pattern_kernel
 from neelc.runtime.kernels.events import KernelEvents

@@ -12,13 +12,13 @@ from generate.streams import Row
 from in_bridge import bridge_matches, way
 from in_kernel import as_bindings, kernel_matches
 from kernel_fuzz import Different, Tally, check_pair, ways_to_write
+from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.ir.types import DOUBLE
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import kernel_plan
-from neelc.pattern.rules.examples import query
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import matching
 from neelc.runtime.kernels.events import KernelEvents, NullableArray

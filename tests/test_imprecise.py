@@ -14,10 +14,10 @@ from asked_cases import CASES, question
 from imprecise_fuzz import Different, compared, is_same, key
 from in_bridge import Way, way
 from in_imprecise import weighed
+from pattern_examples import imprecise_query, query
 
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.imprecise import imprecise_plan, query
-from neelc.pattern.rules import examples
+from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.runtime.columns import names
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels import running as repeating
@@ -87,7 +87,7 @@ def stream(text: str) -> list[dict[str, object]]:
 
 
 def chances(text: str, events: str, how: Way = PLAIN) -> list[float]:
-    return sorted(confidence for _, confidence in weighed(query(text), {"S": stream(events)}, how))
+    return sorted(confidence for _, confidence in weighed(imprecise_query(text), {"S": stream(events)}, how))
 
 
 def test_no_events() -> None:
@@ -117,10 +117,10 @@ def test_what_is_precise_is_certain(text: str) -> None:
     times = [(time * 5 % 23, "ABCNBACB"[time % 8]) for time in range(14)]
     rows = [{**stream(f"{kind}{time}")[0], "n": time % 3} for time, kind in times]
     points = [{**row, "ts": row["lo"]} for row in rows]
-    expected = {key(binding): 1.0 for binding in matches(examples.query(text), {"S": points})}
+    expected = {key(binding): 1.0 for binding in matches(query(text), {"S": points})}
     assert expected
     for seed in range(6):
-        assert is_same(weighed(query(text), {"S": rows}, way(seed)), expected)
+        assert is_same(weighed(imprecise_query(text), {"S": rows}, way(seed)), expected)
 
 
 class TestWideRanges:
@@ -207,7 +207,7 @@ REFUSALS: Mapping[str, str] = {
 @pytest.mark.parametrize("text", REFUSALS)
 def test_refused(text: str) -> None:
     with pytest.raises(UnsupportedQuery, match=REFUSALS[text] + " imprecise times"):
-        imprecise_plan(query(text), (), "MILLISECOND")
+        imprecise_plan(imprecise_query(text), (), "MILLISECOND")
 
 
 def test_other_streams_are_refused() -> None:
@@ -216,10 +216,10 @@ def test_other_streams_are_refused() -> None:
     """
     head = both.format("MILLISECONDS", "")
     with pytest.raises(UnsupportedQuery, match=r"times of another unit \(milliseconds beside those of S\)"):
-        imprecise_plan(examples.query("SEQ(S a, T b)", head), (), "MILLISECOND")
+        imprecise_plan(query("SEQ(S a, T b)", head), (), "MILLISECOND")
     head = both.format("SECONDS", "END BY te")
     with pytest.raises(UnsupportedQuery, match=r"events that last \(T\)"):
-        imprecise_plan(examples.query("SEQ(S a, T b)", head), (), "SECOND")
+        imprecise_plan(query("SEQ(S a, T b)", head), (), "SECOND")
 
 
 def test_precise_times_of_a_coarser_unit() -> None:
@@ -227,12 +227,12 @@ def test_precise_times_of_a_coarser_unit() -> None:
     CREATE STREAM T (ts BIGINT) TIMESTAMP BY ts UNIT SECONDS;
     """
     tables: dict[str, Sequence[Mapping[str, object]]] = {"S": [{"lo": 0, "hi": 1999}], "T": [{"ts": 1}]}
-    found = weighed(examples.query("SEQ(S a, T b) WITHIN 1 SECOND", head), tables, PLAIN)
+    found = weighed(query("SEQ(S a, T b) WITHIN 1 SECOND", head), tables, PLAIN)
     assert [confidence for _, confidence in found] == [pytest.approx(0.5)]
 
 
 def test_more_matches_than_allowed() -> None:
-    match = query("SEQ(A a, B b)")
+    match = imprecise_query("SEQ(A a, B b)")
     program = imprecise_plan(match, (), "MILLISECOND").program
     assert isinstance(program, ImpreciseProgram)
     rows = {"start": [1, 1, 3, 3], "end": [2, 2, 3, 3], "roles": [1, 1, 2, 2]}

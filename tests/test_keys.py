@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from generate import streams, tied
 from generate.streams import Row
 from hypothesis import HealthCheck, assume, given, settings
+from pattern_examples import query
 
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import QueryRoles
-from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, attribute, binding_key

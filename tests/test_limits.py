@@ -15,10 +15,10 @@ from command_line import Here
 from generate.streams import Row
 from in_bridge import Way, bridge_matches
 from in_counting import counted_rows
+from pattern_examples import query
 from repository import ROOT
 
 from neelc.api.errors import NeelRunError, explain_failure
-from neelc.pattern.rules.examples import query
 from neelc.runtime import failures
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels import pattern_kernel

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from answers import answer
 from generate.rewritable import sample
+from lint_examples import linted
+from pattern_examples import STREAM
 from repository import ROOT
 
 import neelc.tools.lints
@@ -22,14 +24,12 @@ from neelc.ir.conditions import conjoin, conjuncts
 from neelc.ir.node import map_children
 from neelc.ir.patterns import Listing, Not, Pattern, all_parts
 from neelc.ir.program import Match
-from neelc.pattern.rules.examples import STREAM
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax.printer import format_script
 from neelc.tools import cases
 from neelc.tools.lints import LINTS, lints, query_lints
 from neelc.tools.lints.condition_always_true import condition_always_true
-from neelc.tools.lints.examples import linted
 from neelc.tools.lints.lint import LintedQuery, consequence
 
 CASES = ROOT / "tests" / "cases"

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 from invariants import check
+from normal_forms import normal_form
+from pattern_examples import query
 
 from neelc.ir import patterns as p
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match
-from neelc.pattern.analysis.branches import normal_form
 from neelc.pattern.rules.distribute_conjunction import distribute_conjunction
 from neelc.pattern.rules.distribute_exists import distribute_exists
 from neelc.pattern.rules.distribute_sequence import distribute_sequence
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.drop_duplicate_branch import drop_duplicate_branch
-from neelc.pattern.rules.examples import query
 from neelc.pattern.rules.flatten_conjunction import flatten_conjunction
 from neelc.pattern.rules.flatten_disjunction import flatten_disjunction
 from neelc.pattern.rules.flatten_sequence import flatten_sequence

@@ -8,14 +8,22 @@ from itertools import product
 from random import Random
 
 import pytest
-from generate.workloads import MIXED, PAPER_GROUPS, expression, groups_of, mixed_workloads, workload
+from generate.workloads import (
+    MIXED,
+    PAPER_GROUPS,
+    best_plan,
+    expression,
+    groups_of,
+    mixed_workloads,
+    workload,
+)
+from pattern_examples import query
 from repository import ROOT
 
-from neelc.pattern.rules.examples import query
 from neelc.sharing.cost import CostModel
 from neelc.sharing.expressions import expressions
 from neelc.sharing.operators import Workload
-from neelc.sharing.plan_finder import SearchLimits, best_plan, cost_of, find_plan, graph, opportunities
+from neelc.sharing.plan_finder import SearchLimits, cost_of, find_plan, graph, opportunities
 from neelc.sharing.sharing import share_expressions
 
 TEN = CostModel(lambda component: 10)

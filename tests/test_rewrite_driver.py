@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pattern_examples import query
 
 from neelc.ir.patterns import And, Event, Or, Pattern, Seq
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.driver import rewrite
-from neelc.pattern.rules.examples import query
 from neelc.pattern.rules.rule import PatternBatch, RefusalReason, Rewriting
 from neelc.rewriting import RuleLoop
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from pattern_examples import STREAM, query
 
 from neelc.pattern.rules.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
 from neelc.pattern.rules.driver import rewrite
-from neelc.pattern.rules.examples import STREAM, query
 from neelc.pattern.rules.rule import PatternBatch
 
 HEAD = STREAM + "CREATE TYPE AB AS (A, B);\n"

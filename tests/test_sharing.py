@@ -6,11 +6,11 @@ from collections import defaultdict
 
 import pytest
 from generate.alternatives import asked, tables
+from pattern_examples import query
 from sharing_meaning import by_bit_marking, by_slice, found_by, keys, pattern_of
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
-from neelc.pattern.rules.examples import query
 from neelc.sharing.cost import CostModel
 from neelc.sharing.expressions import Expression, expressions
 from neelc.sharing.operators import shared_slices

@@ -8,6 +8,7 @@ from dataclasses import replace
 from generate import streams, tied
 from generate.streams import Row
 from hypothesis import HealthCheck, assume, given, settings
+from pattern_examples import query
 from test_keys import matches
 
 from neelc.ir import patterns as p
@@ -17,7 +18,6 @@ from neelc.ir.patterns import declared
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryRoles
 from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
-from neelc.pattern.rules.examples import query
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent

@@ -23,10 +23,10 @@ from in_bridge import Way, bridge_matches
 from in_counting import bound, counted_rows, planned
 from in_imprecise import weighed
 from interrupting import Kernel, KernelRun, Results, State, advanced, recorded
+from pattern_examples import imprecise_query
 
 from neelc.errors import NeelError
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.imprecise import query as imprecise_query
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.pattern_kernel import kernel as pattern
 from neelc.runtime.kernels.pattern_kernel import pattern_kernel

@@ -4,7 +4,7 @@ A state is a point in a match: what was taken last. There is an edge for each ev
 all conditions that can be judged as soon as that event is there. It is a picture of the pattern, not the
 program that runs: negations and existence are shown as remarks on the edge after which they are decided.
 
->>> from neelc.pattern.rules.examples import query
+>>> from pattern_examples import query
 >>> print(automaton(query("SEQ(A a, !C c, B+ b[]) WHERE b[i].x > a.x AND count(b[]) > 2 WITHIN 10")))
 (0) begin
       A a        -> (1)
@@ -271,7 +271,7 @@ class AutomatonCondition:
 
 def judged(condition: e.Expr, regions: tuple[OptionalRegion, ...] = ()) -> AutomatonCondition:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = judged(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x + a.x").pattern.where)
     >>> sorted(found.needs), sorted(found.previous)
     ([('element', 'b'), ('value', 'a')], ['b'])

@@ -29,7 +29,7 @@ from neelc.runtime.program import ImpreciseProgram, PatternProgram, Weigh
 def list_conditions(query: Match) -> Iterator[str]:
     """A sentence for each condition on a list.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> for line in list_conditions(query("SEQ(A a, B+ b[]) WHERE b[i].x > 1 AND count(b[]) > 2")):
     ...     print(line)
     b[i].x > 1 is true- and false-value consistent: judged on each event alone, and SAFE from then on.
@@ -75,9 +75,9 @@ def weighing_sentence(program: ImpreciseProgram) -> str:
     """For explanations.
 
     >>> from textwrap import fill
-    >>> from neelc.pattern.plan.imprecise import query
+    >>> from pattern_examples import imprecise_query
     >>> from neelc.pattern.plan.imprecise import imprecise_plan
-    >>> asked = query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE >= 0.4")
+    >>> asked = imprecise_query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE >= 0.4")
     >>> print(fill(weighing_sentence(imprecise_plan(asked, (), "MILLISECOND").program), 90))
     all events together, by their earliest time; a program of 4 steps runs over them. It finds
     what can be in order, and computes the confidence by dynamic programming, negations
@@ -287,7 +287,7 @@ def counting_degree(program: PatternProgram | RowProgram) -> int | None:
     many events of a window. None where they are not counted.
 
     >>> from neelc.pattern.plan.counting.plan import aggregate_plan
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x WITHIN 9 RETURN count(*)"
     >>> counting_degree(aggregate_plan(query(text), (), "SECOND").program)
     3

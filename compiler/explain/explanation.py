@@ -48,7 +48,7 @@ class ChoiceDegree:
 
 def bounds(query: Match, keys: Sequence[Key]) -> GrowthBounds:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> match = query("SEQ(A a, !C c, B b) WHERE [id] WITHIN 10 SECONDS")
     >>> found = bounds(match, partition_keys(match))
@@ -123,7 +123,7 @@ def _w(query: Match) -> str:
 
 def _power(degree: int, query: Match) -> str:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> [_power(degree, query("A a WITHIN 5")) for degree in (1, 2, 4)]
     ['n', 'n * w', 'n * w^3']
     >>> _power(3, query("A a"))

@@ -42,7 +42,7 @@ _KINDS: dict[type[a.Operator], str] = {
 def plan_node(operator: a.Operator, statistics: Statistics) -> PlanNode:
     """An operator with its inputs.
 
-    >>> from neelc.algebra.rules.examples import grouped, over
+    >>> from network_examples import grouped, over
     >>> found = plan_node(over(grouped("max(s.y)", "s.x"), "g.value > 1 AND g.x = 2"), Statistics())
     >>> found.title, found.details
     ('filter', (('where', 'g.value > 1'), ('where', 'g.x = 2')))

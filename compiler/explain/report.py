@@ -54,7 +54,7 @@ from neelc.tools.lints import query_lints
 def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
     """A node for each stream that is read.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> (node,) = scan_nodes(query("SEQ(A a, !B b, A c) WHERE a.x > 1 RETURN c.user"), Statistics())
     >>> for label, text in node.details:
     ...     print(f"{label}: {text}")
@@ -148,7 +148,7 @@ def plan_tree(query: Match, keys: Sequence[Key], estimate: Estimate, statistics:
     """project or aggregate <- match <- sort <- shuffle <- scan of each stream.
 
     >>> from neelc.pattern.cost.estimate import estimate
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> match, known = query("SEQ(A a, B b) WHERE [id] WITHIN 10 RETURN a.x"), Statistics()
     >>> node = plan_tree(match, partition_keys(match), estimate(match, known), known)
@@ -219,7 +219,7 @@ def _shuffle(query: Match, keys: Sequence[Key]) -> tuple[str, Details]:
 
 def _reason(key: Key) -> str:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> [_reason(key) for key in partition_keys(query("SEQ(A a, B b) WHERE a.id = b.n"))]
     ['all events of a match agree: a.id = b.n']

@@ -51,7 +51,7 @@ class ScanComponent:
     def is_alone_in(self, condition: e.Expr) -> bool:
         """Whether a condition concerns one event of this component and nothing else.
 
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> match = query("SEQ(A a, B+ b[]) WHERE b[i].x > 1 AND b[i].x > a.x AND b[last].x > 2")
         >>> [found.is_alone_in(c) for found in components(match) for c in match.pattern.where.operands]
         [False, False, False, True, False, False]
@@ -101,7 +101,7 @@ def components(query: Match) -> tuple[ScanComponent, ...]:
 def columns_of(query: Match, stream: Stream) -> tuple[str, ...]:
     """The columns of the stream that times, types, keys, conditions or results need, in its own order.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B+ b[]) WHERE a.x > 1 RETURN a.user, count(b[])")
     >>> columns_of(match, match.streams[0])
     ('ts', 'kind', 'user', 'x')
@@ -185,7 +185,7 @@ class Scan:
 
 def scans(query: Match) -> tuple[Scan, ...]:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> (scan,) = scans(query("SEQ(A a, !B b, A c) WHERE [id] AND c.x > 1 AND a.x < c.x RETURN c.user"))
     >>> scan.types, scan.columns
     (('A', 'B'), ('ts', 'kind', 'id', 'user', 'x'))

@@ -85,7 +85,7 @@ LONGEST = 20_000
 def pattern_text(part: Pattern, before: str = "") -> str:
     """A part of a pattern, on several lines where it is long; `before` stands before it.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(pattern_text(query("SEQ(A a, B b)").pattern, "PATTERN "))
     PATTERN SEQ(A a, B b)
 
@@ -116,7 +116,7 @@ def clauses(query: Match) -> dict[str, str]:
 def query_text(query: Match, words: tuple[str, ...] = ("PATTERN", "WITHIN")) -> str:
     """Some clauses of a query.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(query_text(query("SEQ(A a, B b) WITHIN 10")))
     PATTERN SEQ(A a, B b)
     WITHIN 10 MILLISECONDS

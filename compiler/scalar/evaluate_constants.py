@@ -31,7 +31,7 @@ def is_constant(expression: e.Expr) -> bool:
     Every function that neelc knows is determined by its arguments: there is no `rand()` and no `now()`. But
     what depends on the session's time zone is known only where the query runs.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> sides = query("A a WHERE a.x = 1 + 1").pattern.where
     >>> is_constant(sides.left), is_constant(sides.right)
     (False, True)
@@ -93,7 +93,7 @@ def as_literal(value: object, type: t.DataType) -> e.Literal | None:
 def folded(expression: e.Expr) -> e.Expr:
     """The expression with its largest constant parts as literals of the same type.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(folded(query("A a WHERE a.x > 2 * 3 OR upper('x') = a.user").pattern.where))
     a.x > 6.0D OR 'X' = a.user
     """

@@ -67,7 +67,7 @@ class BuildCost:
     """What it costs to build an expression, or any part of it, step by step.
 
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> (found,) = expressions(query("SEQ(A a, !X x, B b, C c)"))
     >>> building = building_of(found, CostModel(lambda component: 4))
     >>> building.part(1, 3), building.part(0, 3)  # 4*4/2 of b c; 8*4/2 of a b c, and as many looks for x
@@ -154,7 +154,7 @@ def model_of(statistics: Statistics) -> CostModel:
     no plan counts on rejecting much.
 
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> (found,) = expressions(query("SEQ((A a : a.id = 7), B b WHERE a.x < b.x) WITHIN 10 SECONDS"))
     >>> model = model_of(Statistics())
     >>> [model.sizes(component) for component in found.components]
@@ -223,7 +223,7 @@ class MarkingCost:
     one result for all members of a query with the same variables.
 
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = expressions(query("SEQ(A, !X, B) OR SEQ(A, !Y, B) OR SEQ(A, !X, !Y, B)"))
     >>> model = CostModel(lambda component: 4)
     >>> MarkingCost(found, model).cost([0, 1, 2])  # 8 matches, 2 * 8 looks, 3 * 8 results

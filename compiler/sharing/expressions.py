@@ -126,7 +126,7 @@ class Expression:
         """The components from `start` up to but not including `stop`.
 
         >>> from neelc.sharing.expressions import expressions
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> (found,) = expressions(query("SEQ(A a, !B b, C c, !D d, E e)"))
         >>> print(found.slice(0, 2))
         SEQ(A, !B, C)
@@ -224,7 +224,7 @@ def neutral(node: N, outer: dict[str, str]) -> N:
     """`node` with neutral names: its own variables v1, v2 ..., those of other parts as `outer` says. Of a
     comparison and its mirror image one is taken.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> part = query("SEQ(A a, !(B b : b.x > a.x), C c)").pattern
     >>> print(neutral(part.parts[1], {"a": "1"}))
     !(B v1 : 1.x < v1.x)
@@ -255,7 +255,7 @@ def _turned(node: Node) -> Node | None:
 
 def component_text(part: p.Pattern) -> str:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> [component_text(part) for part in query("SEQ(A a, (B b : b.x > 1))").pattern.parts]
     ['A', '(B b : b.x > 1)']
     """
@@ -265,7 +265,7 @@ def component_text(part: p.Pattern) -> str:
 def gap_text(part: p.Pattern) -> str:
     """`!B`, or `(!B, C latest)` for a C with no other C after it and no B before it.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> gap_text(query("SEQ(A a, EXISTS c : SEQ(!B b, C c, !C c_2), D d)").pattern.parts[1])
     '(!B, C latest)'
     >>> gap_text(query("SEQ(A a, !(B b : b.x > a.x), D d)").pattern.parts[1])
@@ -333,7 +333,7 @@ def sequence(part: p.Pattern, around: EnclosingParts) -> Expression | None:
     same. What is dropped in a gap lies strictly between the components around it, so what the gaps ask for is
     judged gap by gap. Not where a condition ties dropped events of two gaps together:
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> one = query("EXISTS c : SEQ(A a, !B b, C c, D d)")
     >>> two = query("SEQ(A a, EXISTS c : SEQ(!B b, C c), D d)")
     >>> first, second = (sequence(match.pattern, EnclosingParts(match)) for match in (one, two))
@@ -483,7 +483,7 @@ def expressions(query: Match, number: int = 0, first: int = 1) -> tuple[Expressi
 
     Of a disjunction, its branches (NEEL, definition 5):
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> for found in expressions(query("OR(SEQ(A a, !B b, C c), EXISTS d : SEQ(A e, !B f, D d, C g))")):
     ...     print(found.name, found.positive, [column.text for column in found.columns])
     E1 SEQ(A, C) ['!B']

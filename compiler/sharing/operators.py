@@ -43,7 +43,7 @@ def shared_slices(expressions: Sequence[Expression]) -> list[SharedSlice]:
     So longer ones are looked for only where shorter ones were found.
 
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = expressions(query("OR(SEQ(A a, B b, !X x, C c), SEQ(D d, A e, B f, !X y, C g))"))
     >>> for shared in shared_slices(found):
     ...     print(found[0].slice(shared.starts[0][0], shared.starts[0][0] + shared.length), shared.starts)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ def graph(workload: Workload) -> Any:
 
     >>> from neelc.sharing.cost import CostModel
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = expressions(query("SEQ(A, B, C) OR SEQ(A, B, D) OR SEQ(X, Y)"))
     >>> list(graph(Workload(found, CostModel(lambda component: 4))).edges(data=True))
     [(0, 1, {'saving': 8.0})]
@@ -64,7 +64,7 @@ def opportunities(workload: Workload) -> SharingGraph:
 
     >>> from neelc.sharing.cost import CostModel
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = expressions(query("SEQ(A, B, C) OR SEQ(A, B, D) OR SEQ(X, Y)"))
     >>> opportunities(Workload(found, CostModel(lambda component: 4))).islands
     ((0, 1), (2,))
@@ -124,7 +124,7 @@ def find_plan(workload: Workload, seed: int = 0, stop: SearchLimits | None = Non
 
     >>> from neelc.sharing.cost import CostModel
     >>> from neelc.sharing.expressions import expressions
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A, B, D) OR SEQ(A, B, !C, D) OR SEQ(A, B, D, E, F) OR SEQ(A, B, D, E, G)"
     >>> found = expressions(query(text))
     >>> [sorted(group) for group in find_plan(Workload(found, CostModel(lambda component: 10)))]
@@ -264,27 +264,3 @@ class IslandSearch:
             part = group.intersection(self.workload.slices[slice].rests)
             if 1 < len(part) < len(group):
                 yield part
-
-
-# The best plan there is, for a few expressions: what the plan finder is compared with.
-
-
-def best_plan(workload: Workload) -> Plan:
-    """A plan of least cost, by trying all: for a few expressions only.
-
-    The first expression is in some group; for each group that it may be in, what is left is solved by itself.
-    """
-    known: dict[Members, tuple[float, Plan]] = {frozenset(): (0.0, ())}
-
-    def solve(left: Members) -> tuple[float, Plan]:
-        if left not in known:
-            first, *others = sorted(left)
-            chosen = (
-                frozenset((first, *more)) for size in range(len(left)) for more in combinations(others, size)
-            )
-            options = ((group, solve(left - group)) for group in chosen)
-            plans = ((workload.cost(group) + cost, (group, *plan)) for group, (cost, plan) in options)
-            known[left] = min(plans, key=lambda plan: plan[0])
-        return known[left]
-
-    return in_order(workload, solve(frozenset(range(len(workload.expressions))))[1])

@@ -1,6 +1,6 @@
 """Sharing: which expressions of a query, or of several, are executed together, and how.
 
->>> from neelc.pattern.rules.examples import query
+>>> from pattern_examples import query
 >>> from neelc.catalog.statistics.numbers import Statistics
 >>> text = "SEQ(A, B, C) OR SEQ(A, !X, C) OR SEQ(A, !Y, C) OR SEQ(D, A, B, C) OR SEQ(E, F) WITHIN 10 SECONDS"
 >>> print(share(query(text), Statistics()))
@@ -16,7 +16,7 @@ one partial match. Example 11: Q1 in normal form has three expressions over Recy
 >>> from neelc.sharing.expressions import expressions
 >>> from neelc.pattern.rules.driver import rewrite
 >>> from neelc.pattern.rules.batches import NORMALISE
->>> from neelc.pattern.rules.examples import query
+>>> from pattern_examples import query
 >>> q1 = query("SEQ(Recycle r, Washing w, !SEQ(Sharpening s, Disinfection d, Checking c), Operating o)")
 >>> emap = emap_of(expressions(rewrite(q1, NORMALISE).query))
 >>> print(emap)
@@ -218,7 +218,7 @@ def share_queries(
 ) -> Sharing:
     """What the expressions of several queries of a script share. Windows and keys must agree for that.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> two = [query(f"SEQ(A a, B b, {last} c) WHERE [id] WITHIN 10 SECONDS") for last in ("C", "D")]
     >>> print(share_queries(two, Statistics()))
     [E1, E2] prefix caching of SEQ(A, B): cost 0.051, apart 0.101

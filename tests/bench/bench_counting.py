@@ -12,10 +12,10 @@ import time
 import numpy as np
 from bench.row import Row
 from bench.sides import digits
+from pattern_examples import query
 
 from neelc.pattern.plan.counting.plan import aggregate_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pattern.rules.examples import query
 from neelc.runtime.coding import condition_columns
 from neelc.runtime.kernels.counting.counting import counted
 from neelc.runtime.kernels.counting.walks import WALK

@@ -11,11 +11,11 @@ import time
 from random import Random
 
 from bench.row import Row
-from generate.workloads import PAPER_GROUPS, expression, groups_of, mixed_workloads, workload
+from generate.workloads import PAPER_GROUPS, best_plan, expression, groups_of, mixed_workloads, workload
 
 from neelc.sharing.cost import CostModel
 from neelc.sharing.operators import Workload
-from neelc.sharing.plan_finder import best_plan, cost_of, find_plan
+from neelc.sharing.plan_finder import cost_of, find_plan
 
 WORKLOADS = 300
 WITHIN = 1.05

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import count
 from random import Random
 
+from pattern_examples import LASTING, STREAM, query
+
 from generate.witnesses import Tables
 from neelc.errors import NeelError
 from neelc.ir.program import Match
-from neelc.pattern.rules.examples import LASTING, STREAM, query
 
 
 class Branch:

@@ -19,7 +19,7 @@ from neelc.pattern.rules.rebuilding import replaced
 def with_shared_variables(match: Match) -> Match:
     """The query with the events of each OR's later branches named as those of its first, where that can be.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(with_shared_variables(query("SEQ(A a, OR(SEQ(B b, C c), (B d : d.x > a.x)))")).pattern)
     SEQ(A a, OR(SEQ(B b, C c), (B b : b.x > a.x)))
     """

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from random import Random
+
+from pattern_examples import query
 
 from neelc.ir.patterns import Event, Not, Seq
 from neelc.ir.program import Member
-from neelc.pattern.rules.examples import query
 from neelc.sharing.cost import CostModel
 from neelc.sharing.expressions import Constraint, Expression, SequenceComponent, SharingContext, expressions
-from neelc.sharing.operators import Workload
-from neelc.sharing.plan_finder import Plan
+from neelc.sharing.operators import Members, Workload
+from neelc.sharing.plan_finder import Plan, in_order
 
 QUERY = query("A a")
 
@@ -103,3 +105,24 @@ def mixed_workloads(spread: float, count: int = 30) -> Iterator[Workload]:
 def sized(sizes: dict[str, float]) -> CostModel:
     """Costs for components of these sizes."""
     return CostModel(lambda component: sizes[component.text])
+
+
+def best_plan(workload: Workload) -> Plan:
+    """A plan of least cost, by trying all: what the plan finder is compared with, for a few expressions.
+
+    The first expression is in some group; for each group that it may be in, what is left is solved by itself.
+    """
+    known: dict[Members, tuple[float, Plan]] = {frozenset(): (0.0, ())}
+
+    def solve(left: Members) -> tuple[float, Plan]:
+        if left not in known:
+            first, *others = sorted(left)
+            chosen = (
+                frozenset((first, *more)) for size in range(len(left)) for more in combinations(others, size)
+            )
+            options = ((group, solve(left - group)) for group in chosen)
+            plans = ((workload.cost(group) + cost, (group, *plan)) for group, (cost, plan) in options)
+            known[left] = min(plans, key=lambda plan: plan[0])
+        return known[left]
+
+    return in_order(workload, solve(frozenset(range(len(workload.expressions))))[1])

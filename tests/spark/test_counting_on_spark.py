@@ -9,11 +9,11 @@ import pytest
 from generate.counted import events, query_text
 from in_counting import bound, differing, expected_rows, is_same, planned
 from on_spark import Asking, Question, ask
+from pattern_examples import query
 from test_counting import stream
 
 from neelc.api.errors import explain_failure
 from neelc.ir.program import NamedQuery, Program
-from neelc.pattern.rules.examples import query
 from neelc.pipeline import compile_program
 from neelc.runtime.reference import Result, Tables
 

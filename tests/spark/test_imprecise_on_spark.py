@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from generate.imprecise import events, query_text
 from on_spark import Asking, Question, Refusal, ask
+from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.ir.program import Match, NamedQuery, Program
-from neelc.pattern.rules.examples import query
 from neelc.runtime.reference import LimitReached, Result, read
 from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.worlds import find_matches

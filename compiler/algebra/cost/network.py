@@ -26,7 +26,7 @@ def order_predicates(operator: Operator, statistics: Statistics) -> Operator | N
     The rank of a condition is (share of TRUE - 1) / cost, and the least comes first: that order is the best
     for conditions that are independent.
 
-    >>> from neelc.algebra.rules.examples import network
+    >>> from network_examples import network
     >>> print(order_predicates(network("s.x > 1 AND s.y = 2"), Statistics()))
     FILTER s.y = 2 AND s.x > 1
       STREAM S AS s
@@ -57,7 +57,7 @@ def chosen_network(rewritten: OptimisedNetwork, statistics: Statistics) -> Optim
     """A network as it is executed. The conditions of each filter are ordered when all filters have moved:
     merging would undo the order.
 
-    >>> from neelc.algebra.rules.examples import over, timed
+    >>> from network_examples import over, timed
     >>> from neelc.algebra.rules.optimise import rewritten_network
     >>> network = rewritten_network(over(over(timed(3), "s.x > 1"), "s.y = 2"))
     >>> [step.rule for step in chosen_network(network, Statistics()).steps]

@@ -137,7 +137,7 @@ def network_price(
 ) -> dict[str, float]:
     """For each kind of operator in a network, the events that are valid at an instant in all of them.
 
-    >>> from neelc.algebra.rules.examples import over, timed
+    >>> from network_examples import over, timed
     >>> price = network_price(over(timed(6), "s.x > 1"), Statistics())
     >>> {kind: round(events) for kind, events in price.items()}
     {'filters': 20, 'windows': 60, 'streams': 10}

@@ -13,7 +13,7 @@ def drop_needless_coalescing(root: Operator, is_read: bool = False) -> Operator 
     So do a result that nothing reads as events, an aggregator, and filters, correlators and projections below
     one of them.
 
-    >>> from neelc.algebra.rules.examples import grouped, over, source
+    >>> from network_examples import grouped, over, source
     >>> print(drop_needless_coalescing(over(Coalesced(grouped("max(s.y)", "s.x")), "g.value > 1")))
     FILTER g.value > 1
       AGGREGATE AS g value = max(s.y) BY x = s.x

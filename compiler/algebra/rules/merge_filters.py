@@ -10,7 +10,7 @@ from neelc.ir.conditions import conjuncts
 def merge_filters(operator: Operator) -> Operator | None:
     """A filter of what a filter lets through: one filter with both conditions.
 
-    >>> from neelc.algebra.rules.examples import after, network
+    >>> from network_examples import after, network
     >>> print(after(merge_filters, Filter(Filter(network("s.x > 1").input, network("s.x > 1").condition),
     ...     network("s.y = 2").condition)))
     FILTER s.x > 1 AND s.y = 2

@@ -48,7 +48,7 @@ class OptimisedNetwork:
 def optimise(root: Operator, batch: NetworkBatch = FILTERS) -> OptimisedNetwork:
     """The network with all rules of a batch applied.
 
-    >>> from neelc.algebra.rules.examples import over, timed
+    >>> from network_examples import over, timed
     >>> found = optimise(over(over(timed(3), "s.x > 1"), "s.y > 2"))
     >>> [step.rule for step in found.steps]
     ['merge_filters', 'push_filter_below_window']

@@ -13,7 +13,7 @@ from neelc.ir.expressions import Expr
 def push_condition_below_correlator(operator: Operator) -> Operator | None:
     """What concerns one input alone is judged before it is combined (19.2.2.2).
 
-    >>> from neelc.algebra.rules.examples import after, correlated
+    >>> from network_examples import after, correlated
     >>> print(after(push_condition_below_correlator, correlated("s.x = t.x AND t.y > 1")))
     CORRELATE ON s.x = t.x
       STREAM S AS s

@@ -12,7 +12,7 @@ from neelc.ir.conditions import conjuncts
 def push_filter_below_aggregator(operator: Operator) -> Operator | None:
     """What is said of groups alone holds for all events of a group or for none: it can be judged before.
 
-    >>> from neelc.algebra.rules.examples import after, grouped, over
+    >>> from network_examples import after, grouped, over
     >>> largest = grouped("max(s.y)", "s.x")
     >>> print(after(push_filter_below_aggregator, over(largest, "g.x = 1 AND g.value > 9")))
     FILTER g.value > 9

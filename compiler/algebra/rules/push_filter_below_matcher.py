@@ -24,7 +24,7 @@ def push_filter_below_matcher(operator: Operator) -> Operator | None:
 
     All events of a match are of one partition, and events of other partitions do not matter to it.
 
-    >>> from neelc.algebra.rules.examples import after, matcher, over
+    >>> from network_examples import after, matcher, over
     >>> by_x = matcher("a b+ c", "a", "c", partition="x")
     >>> print(after(push_filter_below_matcher, over(by_x, "m.a < 5")))
     MATCH AS m PATTERN A B+ C MEASURES a = A.x, c = C.x PARTITION BY x

@@ -9,7 +9,7 @@ from neelc.ir.algebra import Filter, Operator, Projection
 def push_filter_below_projection(operator: Operator) -> Operator | None:
     """A filter of computed payloads judges what they are computed of.
 
-    >>> from neelc.algebra.rules.examples import after, projected, over
+    >>> from network_examples import after, projected, over
     >>> print(after(push_filter_below_projection, over(projected("s.x + 1 AS z"), "p.z > 3")))
     PROJECT AS p z = s.x + 1
       FILTER s.x + 1 > 3

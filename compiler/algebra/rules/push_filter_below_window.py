@@ -12,7 +12,7 @@ from neelc.ir.conditions import conjuncts
 def push_filter_below_window(operator: Operator) -> Operator | None:
     """How long an event is valid by time does not depend on others, so they may be dropped before.
 
-    >>> from neelc.algebra.rules.examples import after, counted, over, timed
+    >>> from network_examples import after, counted, over, timed
     >>> print(after(push_filter_below_window, over(timed(3), "s.x > 1")))
     WINDOW TIME 3 SECONDS
       FILTER s.x > 1

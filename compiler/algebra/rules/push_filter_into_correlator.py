@@ -11,7 +11,7 @@ from neelc.ir.conditions import conjoin
 def push_filter_into_correlator(operator: Operator) -> Operator | None:
     """A filter of combinations is one more condition on them (19.2.2.2).
 
-    >>> from neelc.algebra.rules.examples import after, correlated, over
+    >>> from network_examples import after, correlated, over
     >>> print(after(push_filter_into_correlator, over(correlated("s.x = t.x"), "s.y > t.y")))
     CORRELATE ON s.x = t.x AND s.y > t.y
       STREAM S AS s

@@ -21,7 +21,7 @@ def push_filter_into_matcher(operator: Operator) -> Operator | None:
     found. The event still stands between its neighbours, as events do that emit nothing: no others come
     next to each other that did not before.
 
-    >>> from neelc.algebra.rules.examples import after, matcher, over
+    >>> from network_examples import after, matcher, over
     >>> found = matcher("a b+ c", "a", "c")
     >>> print(after(push_filter_into_matcher, over(found, "m.a < 5 AND m.c > m.a")))
     FILTER m.c > m.a

@@ -57,7 +57,7 @@ def text_of(condition: Expr) -> str:
 def plain_text_of(condition: Expr) -> tuple[str, str] | None:
     """For a bound condition on one event: its variable, and its text with the attributes alone.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> plain_text_of(query("SEQ(A a, B b) WHERE a.x > 1").pattern.where)
     ('a', '1 < x')
     >>> plain_text_of(query("SEQ(A a, B b) WHERE a.x > b.x").pattern.where) is None

@@ -3,7 +3,7 @@
 Each number comes from the best of several sources: WITH STATS, then the file of statistics, then the metadata
 of Parquet files, then what was counted in small ones, then `defaults.py`.
 
->>> from neelc.pattern.rules.examples import query
+>>> from pattern_examples import query
 >>> Statistics().total(query("SEQ(A a, B b)"), "A")
 Fact(what='events of type A in S', value=100000.0, origin='assumed')
 """

@@ -370,7 +370,7 @@ def _spellings(letter: str) -> Iterable[str]:
 def is_comparison(condition: Expr) -> bool:
     """Whether a condition compares a column with constants, as sources do for blocks of rows.
 
-    >>> from neelc.algebra.rules.examples import condition
+    >>> from network_examples import condition
     >>> [is_comparison(condition(text)) for text in ("s.x > 1", "2 = s.x", "s.x IN (1, 2)", "s.x > s.y")]
     [True, True, True, False]
     """

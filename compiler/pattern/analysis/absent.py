@@ -34,7 +34,7 @@ def without(part: P, names: Collection[str]) -> P | None:
 
     None when a condition speaks of their lists: `count(b[])` and `b[i]` are not NULL where there is no list.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> branch = query("OR((A a : b.x IS NULL OR b.x > a.x), B b)").pattern.parts[0]
     >>> print(without(branch, ["b"]))
     (A a : NULL IS NULL OR NULL > a.x)
@@ -73,7 +73,7 @@ def mentions(node: Node, names: Collection[str]) -> bool:
 def conjunct_without(conjunct: e.Expr, names: Collection[str]) -> e.Expr | None:
     """What a conjunct says where these variables are NULL; None when that cannot be said.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def where(text): return query(f"OR(A a, B b, C+ c[]) WHERE {text}").pattern.where
     >>> print(conjunct_without(where("a.x > b.x OR b.n IS NULL AND a.n = 1"), ["b"]))
     a.x > NULL OR TRUE AND a.n = 1
@@ -99,7 +99,7 @@ def pattern_without(pattern: p.Pattern, names: Collection[str]) -> p.Pattern | N
     """A pattern, in which nothing declares these variables any more, with NULL for them in its conditions.
     None when that cannot be said. An EXISTS that drops nothing any more is a list of one part.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(pattern_without(query("SEQ(A a, EXISTS b : OR(C c, (B b : b.x > 1)))").pattern, ["b"]))
     SEQ(A a, SEQ(OR(C c, (B b : NULL))))
     """
@@ -125,7 +125,7 @@ def value_without(expression: e.Expr, names: Collection[str]) -> e.Expr | None:
     There is no event, so its attributes are NULL. There is no list, so that `b[]` is NULL, and an aggregate
     is that of no values.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> asked = query("OR(A a, B+ b[]) RETURN a.x + count(b[]) AS n, b[].x AS every, max(b[].x) AS most")
     >>> [str(value_without(output.expression, ["b"])) for output in asked.outputs]
     ['a.x + 0.0D', 'NULL', 'NULL']
@@ -163,7 +163,7 @@ def _range_over(argument: e.Expr, names: frozenset[str]) -> bool:
 def is_impossible(part: Pattern) -> bool:
     """Whether a condition of the part is the literal FALSE. An optional part can still be absent.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> texts = ("A a WHERE FALSE AND a.x > 1", "A a WHERE a.x <> a.x")
     >>> [is_impossible(query(text).pattern) for text in texts]
     [True, False]

@@ -193,7 +193,7 @@ def contradict(
 
     `order` holds where both sides are not NULL, and does not say that they are not.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def never(text): return contradict([query(f"SEQ(A a, B b) WHERE {text}").pattern.where])
     >>> never("a.x > 5 AND a.x < 3"), never("a.x > 5 AND a.x < 7")
     (True, False)
@@ -287,7 +287,7 @@ class EventBoundary:
 def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFacts) -> Iterator[AtMost]:
     """What the order of the pattern's parts says about the times that conditions speak of.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> asked = query("SEQ(A a, B+ b[], AND(C c, D d)) WHERE c.ts > d.ts AND a.ts > c.ts AND b[1].ts > a.ts")
     >>> for claim in times_in_order(asked.pattern, [asked.pattern.where], QueryFacts(lambda: asked)):
     ...     print(claim.left, "<" if claim.strict else "<=", claim.right)
@@ -401,7 +401,7 @@ def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: QueryFacts | 
     """True when a conjunct is TRUE whatever the events are, False when it is never; None when that is not
     clear. With the part that it stands at, the order of the part's events counts too.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def seen(text):
     ...     asked = query(text)
     ...     return always(asked.pattern.where, asked.pattern, QueryFacts(lambda: asked))
@@ -438,7 +438,7 @@ def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: QueryFacts | 
 def untrue(condition: e.Expr) -> e.Expr:
     """What is TRUE exactly when the condition is not: when it is FALSE or UNKNOWN.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(untrue(query("A a WHERE a.x > 1 OR a.n IS NULL").pattern.where))
     (a.x IS NULL OR 1 IS NULL OR a.x <= 1) AND a.n IS NOT NULL
     """

@@ -49,7 +49,7 @@ class Equality:
 def equality(conjunct: Expr) -> Equality | None:
     """The equality that a condition is, if it is one.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def read(text):
     ...     return equality(query(text).pattern.where)
     >>> [str(side) for side in read("SEQ(A a, B b) WHERE a.x + 1 = b.n").sides]
@@ -79,7 +79,7 @@ def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
     """The terms that equalities make equal, class by class, in the order they are first named.
 
     >>> from neelc.ir.conditions import conjuncts
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> where = query("SEQ(A a, B b, C c) WHERE a.x = b.x AND a.id = 5 AND c.x = b.x").pattern.where
     >>> for terms in classes(equalities(conjuncts(where))):
     ...     print(*terms)

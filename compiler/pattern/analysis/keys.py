@@ -93,7 +93,7 @@ def inside_closure(known: RegionEqualities, closure: str, timed: bool = False) -
     """What is known in an iteration of the closure of a composite: `k[i].a.id = z.id` is `a.id = z.id` there,
     and `k[i].a.id = k[i-1].a.id` is `a.id = k[1].a.id`.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.regions import QueryRoles
     >>> found = query("SEQ(Z z, SEQ(A a, B b)+ k[]) WHERE k[i].a.id = z.id")
     >>> known = inside_closure(RegionEqualities(QueryRoles(found)).and_of(found.pattern), "k")
@@ -141,7 +141,7 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed
     `known` is what must hold around the region. With `timed` it must be clear as soon as an event is bound,
     from the events bound before it: SKIP TILL NEXT MATCH takes an event that cannot be judged yet.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = query("SEQ(A a, !(B b : b.n = a.id), C+ c[], D d) WHERE c[i].id = d.id AND a.id = d.id")
     >>> roles = QueryRoles(found)
     >>> seed = next(sure_roles(found.pattern, roles)).term("id")
@@ -287,7 +287,7 @@ class Key:
 def partition_keys(query: Match) -> tuple[Key, ...]:
     """Every key by which the events can be partitioned without losing or adding a match.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def show(text):
     ...     print(*partition_keys(query(text)), sep="; ")
     >>> show("SEQ(A a, !B b, C+ c[], EXISTS d : D d) WHERE [id]")

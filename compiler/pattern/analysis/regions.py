@@ -53,7 +53,7 @@ class RegionPart:
 def spots(part: p.Pattern, hidden: frozenset[str] = frozenset()) -> Iterator[RegionPart]:
     """`part`, and the parts below it that belong to its region.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, !B b, OR(C c, D d), E? e, EXISTS f : SEQ(F f, G+ g[]))").pattern
     >>> for spot in spots(pattern.parts[4]):
     ...     print(spot.part, *spot.hidden)
@@ -99,7 +99,7 @@ Keep = Callable[[Expr, RegionPart], bool]
 def filtered(part: p.Pattern, keep: Keep, hidden: frozenset[str] = frozenset()) -> p.Pattern:
     """`part` with only those conditions in its region that are kept; the same object when all are.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ((A a : a.x > 1), !(B b : b.x > 1), C c WHERE c.x > 1)").pattern
     >>> print(filtered(pattern, lambda conjunct, spot: False))
     SEQ(A a, !(B b : b.x > 1), C c)
@@ -160,7 +160,7 @@ class QueryFacts:
     def may_overlap(self, left: str, right: str) -> bool:
         """Whether one event can be of both types. A type that is not quoted is meant in any case.
 
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> facts = QueryFacts(lambda: query("SEQ(A a, `a` b, `A` c)"))
         >>> facts.may_overlap("A", "`a`"), facts.may_overlap("`a`", "`A`")
         (True, False)
@@ -175,7 +175,7 @@ class QueryFacts:
     def fresh(self, name: str, taken: Iterable[str] = ()) -> str:
         """A name like `name` that nothing in the pattern has, and that is not in `taken`.
 
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> QueryFacts(lambda: query("SEQ(A a, B a_2)")).fresh("a")
         'a_3'
         """
@@ -208,7 +208,7 @@ Range = tuple[e.EventRef | None, int]
 def range_of(conjunct: e.Expr) -> Range:
     """What a conjunct ranges over.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> list, lag = range_of(query("B+ b[] WHERE b[i].x > b[i-1].x").pattern.where)
     >>> print(list, lag)
     b 1
@@ -232,7 +232,7 @@ def place_of(reference: e.ListElement | e.EveryElement) -> e.Index | None:
 def events_of(condition: e.Expr) -> frozenset[e.EventRef]:
     """The events a condition speaks of: it can be judged as soon as it is clear which they are.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> sorted(map(str, events_of(query("SEQ(A a, B+ b[]) WHERE a.x > b[1].x + a.n").pattern.where)))
     ['a', 'b[1]']
     """
@@ -287,7 +287,7 @@ CURRENT = Index("CURRENT")
 def plain(term: Expr) -> Expr:
     """The term without the binder's casts from one integer type to a wider one: they lose nothing.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> where = query("SEQ(A a, B b) WHERE a.n = b.id").pattern.where
     >>> plain(where.left) == where.left.operand
     True

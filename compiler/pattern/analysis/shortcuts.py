@@ -37,7 +37,7 @@ def shortcuts(query: Match) -> tuple[Shortcut, ...]:
     between queries and their sub-queries. What is flattened was one before, so parts of one list count too;
     there either side can filter the other, and the statistics decide.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> for found in shortcuts(query("SEQ(DELL d, SEQ(RIMM r, CSCO c), INTC i) WHERE r.x = i.x")):
     ...     print(found)
     i.x IN r.x

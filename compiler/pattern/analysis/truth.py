@@ -21,7 +21,7 @@ OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 def simpler(expression: e.Expr) -> e.Expr:
     """An expression that always has the same value, with NOT before nothing that can be turned around.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def shown(text): return str(simpler(query(f"A a WHERE {text}").pattern.where))
     >>> shown("NOT (a.x > 1 OR a.n IS NULL AND TRUE)"), shown("a.n IN (7)"), shown("a.x <=> a.x")
     ('a.x <= 1 AND a.n IS NOT NULL', 'a.n = 7', 'TRUE')
@@ -80,7 +80,7 @@ def negated(condition: e.Expr) -> e.Expr:
 
     Values of one type are in order, NaN last, so what is not less is greater or equal, or UNKNOWN.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(negated(query("A a WHERE a.x > 1 AND a.user NOT LIKE 'x%'").pattern.where))
     a.x <= 1 OR a.user LIKE 'x%'
     """
@@ -107,7 +107,7 @@ def as_condition(expression: e.Expr) -> e.Expr:
 
     Only AND and OR pass this on to their operands: NOT makes TRUE of FALSE, and not of UNKNOWN.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def shown(text): return str(as_condition(query(f"A a WHERE {text}").pattern.where))
     >>> shown("a.x = a.x OR a.x < a.x OR CAST(NULL AS BOOLEAN)"), shown("NOT a.x < a.x")
     ('a.x IS NOT NULL OR CAST(NULL AS BOOLEAN)', 'NOT a.x < a.x')
@@ -178,7 +178,7 @@ Claim = AtMost | Differ | Null | NotNull | Either
 def claims(condition: e.Expr) -> Iterator[Claim]:
     """What follows when a condition is TRUE. What it does not understand it takes as a term that is TRUE.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> for claim in claims(query("A a WHERE a.n BETWEEN 1 AND 5 AND a.x IS NULL").pattern.where):
     ...     print(type(claim).__name__, *map(str, vars(claim).values()))
     AtMost 1 a.n False
@@ -217,7 +217,7 @@ def _comparison(op: str, left: e.Expr, right: e.Expr) -> Iterator[Claim]:
 def spelled_out(condition: e.Expr) -> e.Expr:
     """A condition that is TRUE for the same values, said with comparisons, IS NULL, AND and OR.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(spelled_out(query("A a WHERE a.x NOT BETWEEN a.n AND 5").pattern.where))
     a.x < a.n OR a.x > 5
     >>> print(spelled_out(query("A a WHERE a.x IS DISTINCT FROM a.n").pattern.where))

@@ -211,7 +211,7 @@ def is_link(condition: Node) -> bool:
     """Whether a condition says which events belong together, as `[id]` does: an attribute of one event
     equals one of another.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, B b WHERE a.id = b.id AND a.x < b.x)").pattern
     >>> [is_link(one) for one in conjuncts(pattern.where)]
     [True, False]
@@ -264,7 +264,7 @@ def partial_matches(match: Match, time: DataType) -> Match:
     """The query with one row for each start, an event whose time has this type. Its pattern is a SEQ, which
     begins with a single event.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = query("SEQ(A a, (B b : b.n > 0)) WITHIN 9 WITH PARTIAL MATCHES RETURN b.x AS x")
     >>> for branch in found.pattern.parts:
     ...     print(branch)

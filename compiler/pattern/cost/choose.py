@@ -122,7 +122,7 @@ def order_conditions(query: Match, statistics: Statistics) -> Match:
     selectivity alone, which is the same for equal costs; a regular expression is not worth trying first,
     though, however selective it is.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A a, B b) WHERE a.user RLIKE 'x+' AND a.x > b.x AND a.id = b.n"
     >>> print(order_conditions(query(text), Statistics()).pattern)
     SEQ(A a, B b WHERE a.id = b.n AND a.x > b.x AND a.user RLIKE 'x+')
@@ -183,7 +183,7 @@ def shortened(
     """The cost of a query, with each shortcut taken that makes it cheaper, in the order they are found.
 
     >>> from neelc.catalog.statistics.known import KnownStatistic
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, AND(B b, C c WHERE c.id = a.id), D d) WITHIN 1 MINUTE RETURN a.x")
     >>> def decided(values):
     ...     few = Statistics((KnownStatistic("S", "DISTINCT", values, "declared", "C", "id"),))
@@ -346,7 +346,7 @@ def nested_estimate(
     """What iterative nested execution of a query would cost.
 
     >>> from neelc.pattern.cost.estimate import estimate
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, !SEQ(B b, C c WHERE b.id = a.id), D d) WHERE a.id = d.id WITHIN 10 SECONDS")
     >>> basic, pushed = (nested_estimate(match, Statistics(), choice) for choice in (False, True))
     >>> basic.work > pushed.work > estimate(match, Statistics()).work
@@ -368,7 +368,7 @@ def computed(part: p.Pattern, setting: CostSetting, around: tuple[SameAttributes
 
     One A and one B a second: in 10 seconds 10 events of B, and 10 * 10 / 2 pairs.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def work(text):
     ...     match = query(text)
     ...     return round(computed(match.pattern, CostSetting(Ledger(match, Statistics()), push_in=False)), 6)
@@ -518,7 +518,7 @@ def choose(
     `compare` also the baselines, which only a reader of the explanation needs.
 
     >>> from neelc.pattern.rules.driver import forms
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, SEQ(B b, C c)) WHERE [id] WITHIN 1 MINUTE")
     >>> found = choose(match, forms(match), Statistics())
     >>> print(found.chosen.form.rewriting.query.pattern)
@@ -608,7 +608,7 @@ def priced_strategies(
     A chain of events is what window functions are for. Joins have costs of their own, which few events do not
     make up for.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> little = estimate(query("SEQ(A a, B b) WHERE a.id = b.id AND a.id = 7 WITHIN 9"), Statistics())
     >>> kernel, window, join, _ = ExecutionStrategy
     >>> shapes = {kernel: PlanShape(), window: PlanShape(0, 1), join: PlanShape(1)}

@@ -95,7 +95,7 @@ def width(type: DataType) -> float:
 def used_columns(query: Match) -> dict[str, frozenset[str] | None]:
     """The columns that conditions and results use of the events of each type; None for all of them.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = used_columns(query("SEQ(A a, B b) WHERE [id] AND a.x > 1 RETURN b.user, a AS whole"))
     >>> found["A"], sorted(found["B"])
     (None, ['id', 'user'])
@@ -134,7 +134,7 @@ class KernelInput:
 
     >>> from neelc.pattern.cost.ledger import Ledger
     >>> from neelc.catalog.statistics.numbers import Statistics
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) WHERE a.id = 7 RETURN a.id, b.x")
     >>> data = KernelInput(CostSetting(Ledger(match, Statistics())))
     >>> data.rows_scanned, {type: round(rows) for type, rows in data.kept.items()}
@@ -239,7 +239,7 @@ def is_skewed(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> bo
     """Whether, by what somebody said about the data, one key has too large a share of the events.
 
     >>> from neelc.catalog.statistics.known import KnownStatistic
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> match = query("SEQ(A a, B b) WHERE [id] WITHIN 9")
     >>> numbers = [KnownStatistic("S", "MOST FREQUENT", n, "declared", None, "id") for n in (0.01, 0.5)]
@@ -262,7 +262,7 @@ def is_skewed(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> bo
 def key_terms(keys: tuple[Key, ...]) -> frozenset[Term]:
     """Each variable with the attributes that are its keys.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> sorted(key_terms(partition_keys(query("SEQ(A a, !N n, B b) WHERE [id] WITHIN 5"))))
     [('a', 'id'), ('b', 'id'), ('n', 'id')]
@@ -288,7 +288,7 @@ class RunGrowth(Growth):
     >>> from neelc.pattern.cost.ledger import Ledger
     >>> from neelc.pattern.cost.setting import CostSetting
     >>> from neelc.catalog.statistics.numbers import Statistics
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) WITHIN 10 SECONDS USING SKIP TILL NEXT MATCH")
     >>> setting = CostSetting(Ledger(match, Statistics()))
     >>> round(RunGrowth(setting).region(CostRegion(setting, match.pattern), PartPosition()).ways.number, 3)
@@ -439,7 +439,7 @@ def estimate(
     A million events in 100,000 seconds, so one A and one B a second, and 1,000 ids. Of 100,000 A each
     meets 10 B within 10 seconds, one in 1,000 of them with its own id:
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = estimate(query("SEQ(A a, B b) WHERE [id] WITHIN 10 SECONDS"), Statistics())
     >>> round(found.rows_produced), round(found.rows_sorted), round(found.partial_matches)
     (1000, 200000, 101000)
@@ -523,7 +523,7 @@ def limited(matches: float, setting: CostSetting) -> float:
     """Rows of so many matches: WITH PARTIAL MATCHES not more than there are starts; with DISTINCT and with
     aggregates, not more than there are combinations of values.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) RETURN DISTINCT a.id")
     >>> setting = CostSetting(Ledger(match, Statistics()))
     >>> limited(1e9, setting), limited(10, setting)

@@ -236,7 +236,7 @@ def own_parts(part: p.Pattern) -> Iterator[p.Pattern]:
 def element_of(condition: e.Expr) -> tuple[str | None, bool]:
     """The list of which a condition is about every element, and whether it names an earlier element too.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> element_of(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x").pattern.where)
     ('b', True)
     >>> element_of(query("SEQ(A a, B+ b[]) WHERE b[last].x > a.x").pattern.where)
@@ -256,7 +256,7 @@ def single_event(condition: e.Expr) -> str | None:
     """The variable of a condition on one event, or on each element of a list alone: such a condition is
     judged where events are read.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def single(text): return single_event(query(f"SEQ(A a, B+ b[]) WHERE {text}").pattern.where)
     >>> single("a.x > 1"), single("b[i].x > 1"), single("b[i].x > b[i-1].x"), single("sum(b[].x) > 1")
     ('a', 'b', None, None)
@@ -277,7 +277,7 @@ def single_event(condition: e.Expr) -> str | None:
 def is_filter(part: p.Pattern) -> bool:
     """Whether a part binds nothing: a negation, or an EXISTS that drops all its variables.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, !B b, EXISTS c : SEQ(C c, D d), EXISTS e : E e)").pattern
     >>> [is_filter(inner) for inner in pattern.parts]
     [False, True, False, True]
@@ -288,7 +288,7 @@ def is_filter(part: p.Pattern) -> bool:
 def is_latest(part: p.Pattern, after: p.Pattern) -> bool:
     """Whether `after` says that `part` is the latest of its kind: `C c, !C c_2`.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> one, two, three = query("SEQ((C c : c.x > 1), !(C d : d.x > 1), B b) WITHIN 5").pattern.parts
     >>> is_latest(one, two), is_latest(two, three)
     (True, False)
@@ -309,7 +309,7 @@ def without(part: p.Pattern, dropped: frozenset[str]) -> p.Pattern | None:
     nothing is. Negations are about the dropped events as well, so they go too, and so does what an EXISTS
     inside drops.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, !N n, B b, OR(C c, D d) WHERE a.x < b.x AND a.x < 3)").pattern
     >>> print(without(pattern, frozenset({"b", "c"})))
     SEQ(A a, OR(D d) WHERE a.x < 3)
@@ -458,7 +458,7 @@ class Growth:
 
     >>> from neelc.pattern.cost.ledger import Ledger
     >>> from neelc.catalog.statistics.numbers import Statistics
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, !N n, B b) WITHIN 10 SECONDS")
     >>> setting = CostSetting(Ledger(match, Statistics()))
     >>> search = Growth(setting)

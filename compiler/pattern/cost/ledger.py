@@ -19,7 +19,7 @@ from neelc.ir.program import EventType, Match, Member, Stream
 class Ledger:
     """Asks `statistics` about the events of `query` and remembers the answers, each once.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> ledger = Ledger(query("SEQ(A a, B b)"), Statistics())
     >>> ledger.rate("A"), ledger.distinct("b", "id"), ledger.rate("A")
     (1.0, 1000.0, 1.0)
@@ -187,7 +187,7 @@ IN_LIST = 0.5
 
 def evaluation_cost(expression: Node) -> float:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def cost(text): return evaluation_cost(query(f"SEQ(A a, B b) WHERE {text}").pattern.where)
     >>> cost("a.x > b.x"), cost("a.x > b.x + 1.0D"), cost("a.user = b.user"), cost("a.user RLIKE 'u+'")
     (1.0, 2.0, 3.0, 70.0)

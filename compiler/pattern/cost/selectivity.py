@@ -75,7 +75,7 @@ def compared(op: str, left: Expr, right: Expr, ledger: Ledger) -> Truth:
     """How often `left op right` holds.
 
     >>> from neelc.catalog.statistics.numbers import Statistics
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) WHERE a.x < b.x")
     >>> comparison = match.pattern.where
     >>> compared("=", comparison.left, comparison.right, Ledger(match, Statistics())).true  # DOUBLEs
@@ -212,7 +212,7 @@ class Selectivity:
 
 def selectivity(condition: e.Expr, query: Match, statistics: Statistics) -> Selectivity:
     """
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def share(text):
     ...     match = query(f"SEQ(A a, B b) WHERE {text}")
     ...     return round(selectivity(match.pattern.where, match, Statistics()).value, 6)

@@ -24,7 +24,7 @@ Term = tuple[str, str]
 def equal_terms(condition: Expr) -> tuple[Term, Term] | None:
     """The two sides of an equality between attributes of different variables, be it of each element.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> where = query("SEQ(A a, B+ b[]) WHERE b[i].id = a.n").pattern.where
     >>> equal_terms(where)
     (('b', 'id'), ('a', 'n'))
@@ -396,7 +396,7 @@ def occurs(ways: BindingCount, necessary: Sequence[float], gap: float) -> float:
 def room(part: p.Pattern) -> float:
     """How many events of a match lie in a part: into so many pieces it cuts its window.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> room(query("SEQ(A a, !B b, OR(C c, SEQ(D d, E e)), F? f, EXISTS g : SEQ(G g, H h))").pattern)
     4.0
     """

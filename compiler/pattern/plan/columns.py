@@ -224,7 +224,7 @@ def unit_of(query: Match, results: Mapping[str, str] | None = None) -> str:
     """The unit that holds the times of all streams without rounding; `results` are the units of earlier
     queries.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> unit_of(query("SEQ(A a, B b)"))
     'MILLISECOND'
     """

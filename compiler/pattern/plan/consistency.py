@@ -61,7 +61,7 @@ PER_PAIR = ListPlaces.ELEMENT | ListPlaces.ADJACENT
 def shapes(condition: e.Expr) -> tuple[tuple[str, ListPlaces], ...]:
     """Each list that a condition mentions, and which places of it, in the order of the text.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, B+ b[], C+ c[]) WHERE b[i].x > b[i-1].x + a.x + max(c[].x)").pattern
     >>> [(name, shape.name) for name, shape in shapes(pattern.where)]
     [('b', 'ELEMENT|ADJACENT'), ('c', 'FINAL')]
@@ -77,7 +77,7 @@ def shapes(condition: e.Expr) -> tuple[tuple[str, ListPlaces], ...]:
 def singles(condition: e.Expr) -> tuple[str, ...]:
     """The variables that stand for one event each, sorted.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> singles(query("SEQ(A a, B+ b[], C c) WHERE b[i].x > a.x + c.x").pattern.where)
     ('a', 'c')
     """
@@ -257,7 +257,7 @@ def knowledge(pattern: p.Pattern) -> ElementFacts:
 
     These conditions are judged first, for each event alone: no list has an element for which one fails.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = knowledge(query("SEQ(A a, B+ b[], C* c[]) WHERE b[i].x >= 5 AND c[i].n < a.n").pattern)
     >>> sorted(found.filled), sorted(map(str, found.solid)), sorted(map(str, found.positive))
     (['b'], ['b[].x', 'c[].n'], ['b[].x'])
@@ -578,7 +578,7 @@ def is_adjacent(condition: e.Expr) -> bool:
 def is_transitive(condition: e.Expr) -> bool:
     """Whether an adjacent condition that holds for x, y and for y, z holds for x, z.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def transitive(text: str) -> bool:
     ...     return is_transitive(query(f"SEQ(A a, B+ b[]) WHERE {text}").pattern.where)
     >>> transitive("b[i].x >= b[i-1].x"), transitive("b[i-1].x * a.x < b[i].x * a.x")
@@ -726,7 +726,7 @@ class Consistency:
     def given(self, solid: Iterable[e.Expr]) -> Consistency:
         """With what is known not to be NULL for any element, written with `b[]`.
 
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> found = consistency(query("SEQ(B+ b[], C c) WHERE c.x > max(b[..i].x)").pattern.where)
         >>> found.kind.name, found.given(found.provided).kind.name
         ('INCONSISTENT', 'TRUE')
@@ -755,7 +755,7 @@ class Consistency:
 def consistency(condition: e.Expr, known: ElementFacts = NOTHING) -> Consistency:
     """What is known of one conjunct; `known` is what the whole pattern says (`knowledge`).
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def of(text: str) -> Consistency:
     ...     pattern = query(f"SEQ(A a, B+ b[], C c) WHERE {text}").pattern
     ...     return consistency(pattern.where, knowledge(pattern))

@@ -16,7 +16,6 @@ from neelc.pattern.plan.kernel_plan import KernelPlan, key_column, outputs_of
 from neelc.pattern.plan.match_to_plan import drops_early, match_to_plan, refuse
 from neelc.pattern.plan.plan import Plan, PlanStep, types_of_variables
 from neelc.pattern.plan.plan_to_program import plan_to_steps
-from neelc.pattern.rules.examples import query as query_of
 from neelc.runtime.program import (
     ALL,
     Absent,
@@ -37,8 +36,9 @@ from neelc.syntax.print_patterns import as_written
 def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan:
     """The plan of a query some of whose events have imprecise times; raises `UnsupportedQuery`.
 
-    >>> from neelc.pattern.plan.imprecise import query
-    >>> found = imprecise_plan(query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE > 0.5"), (), "MILLISECOND")
+    >>> from pattern_examples import imprecise_query
+    >>> text = "SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE > 0.5"
+    >>> found = imprecise_plan(imprecise_query(text), (), "MILLISECOND")
     >>> [type(step).__name__ for step in found.program.steps]
     ['Take', 'Take', 'Likely', 'Weigh']
     >>> last = found.program.steps[-1]
@@ -188,15 +188,3 @@ def _negation(step: Absent[Value], sequence: tuple[SequenceVariable, ...]) -> We
     spoiler = SequenceVariable(str(takes[0].variable), negated=True)
     place = sum(not one.negated for one in sequence[: sequence.index(spoiler)])
     return WeighedNegation(step.steps, takes[0].variable, place, step.when)
-
-
-# Queries over imprecise times, for docstrings and tests.
-
-STREAM = """CREATE STREAM S (lo BIGINT, hi BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE, n INT)
-  TIMESTAMP BETWEEN lo AND hi UNIT MILLISECONDS TYPE BY kind;
-"""
-
-
-def query(text: str) -> Match:
-    """The bound query `PATTERN text`."""
-    return query_of(text, STREAM)

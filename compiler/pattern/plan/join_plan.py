@@ -115,7 +115,7 @@ class JoinPlan:
 def join_plan(query: Match, keys: tuple[Key, ...], unit: str) -> JoinPlan:
     """The plan of a query for joins; raises `UnsupportedQuery`.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = join_plan(query("SEQ(A a, !B b, C c) WITHIN 9"), (), "MILLISECOND")
     >>> print(*found.lines(), found.shape, sep="\\n")
     steps

@@ -54,7 +54,7 @@ def is_start(reference: Expr, types: tuple[str, ...], query: Match, unit: str) -
     """Whether an attribute is the time at which its event starts, in all streams that it can come from.
     Then it need not travel a second time. Integers must be written in the unit that the plan counts in.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) RETURN a.ts, b.x")
     >>> [is_start(output.expression, ("A",), match, "MILLISECOND") for output in match.outputs]
     [True, False]
@@ -203,7 +203,7 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     """The plan of a query with partial matches, each step taking no more events than can be preferred.
 
     >>> from neelc.pattern.plan.match_to_plan import match_to_plan
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b, C c) WHERE a.x < c.x WITH PARTIAL MATCHES RETURN a.x, b.ts AS b, c.n")
     >>> plan = with_earliest(match_to_plan(match, (), "MILLISECOND"), match)
     >>> [step.variable for step in plan.steps if isinstance(step, Take) and step.pick == EARLIEST]
@@ -239,7 +239,7 @@ def _told_apart(plan: Plan, query: Match) -> Iterator[str]:
 def furthest_of(query: Match, outputs: Sequence[VariableOutput]) -> FurthestMatch | None:
     """What tells matches of one start apart: the levels of the query, and the values that it returns.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) WITH PARTIAL MATCHES RETURN b.x")
     >>> columns = VariableOutput("b_2", "b_2", (("x", "x"), ("start", "start")))
     >>> furthest_of(match, [VariableOutput("a_1", ""), columns])
@@ -404,7 +404,7 @@ def kernel_plan(
     """The plan of a query for the kernel; raises `UnsupportedQuery`. Lists are put together last, unless it
     `postpones` nothing: then as it comes to them (SASE's cloning of runs).
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
     >>> [column.name for column in found.columns], found.program.outputs[1].fields
     (['x', 'user'], (('user', 'user'),))

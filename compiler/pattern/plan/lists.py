@@ -79,7 +79,7 @@ def references_in(node: Node) -> Iterator[Node]:
 def event_names(expression: Expr) -> frozenset[EventName]:
     """The events and lists that an expression names.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x AND max(b[..i-1].x) < b[last].x"
     >>> sorted(map(str, event_names(query(text).pattern.where)))
     ['b', 'b[i-1]', 'b[i]', 'b[last]']
@@ -138,7 +138,7 @@ def lag(expression: Expr, variable: str) -> int:
     """How many elements before `b[i]` of this list a condition looks back: it holds by definition for as many
     of the first ones.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> where = query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-2].x").pattern.where
     >>> lag(where, "b"), lag(where, "a")
     (2, 0)

@@ -34,7 +34,7 @@ from neelc.syntax.print_patterns import as_written
 def is_certain_enough(query: Match) -> bool:
     """Whether what is a match in all worlds has the confidence that is asked for: all have, but for > 1.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> [is_certain_enough(query(f"A a WITH CONFIDENCE {asked}")) for asked in (">= 1", "> 0.5", "> 1")]
     [True, True, False]
     """
@@ -181,7 +181,7 @@ def match_to_plan(
     A plan that is `contiguous` says nothing of that: who executes it must see to it. One that `postpones`
     puts lists together last. One that `follows` has runs for the strategies other than SKIP TILL ANY MATCH.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> plan = match_to_plan(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE d.x > 1 WITHIN 9"), (), "MILLISECOND")
     >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
     ('a', 9, False, ['A', 'd', 'B', 'C'])

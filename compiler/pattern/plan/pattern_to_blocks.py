@@ -326,7 +326,7 @@ def _is_needless(item: PlacedVariable, block: Block) -> bool:
 def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
     """The block of a query's matches, and whether one match can be found twice.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> block, _ = pattern_to_blocks(query("SEQ(A a, !B b, C c) WITHIN 1 SECOND"), "MILLISECOND")
     >>> [(item.variable, item.after, item.before) for item in block.all_items()]
     [('a', (), ('c',)), ('c', ('a',), ()), ('b', ('a',), ('c',))]

@@ -58,7 +58,7 @@ Bodies = Mapping[str, tuple[str, ...]]
 def refuse_results(query: Match, expressions: Iterable[Expr]) -> None:
     """Raise `UnsupportedQuery` for the first thing that cannot be computed of a match.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, SEQ(B b, C+ c[])+ k[]) RETURN max(k[].c[].x)")
     >>> refuse_results(match, [output.expression for output in match.outputs])
     Traceback (most recent call last):
@@ -326,7 +326,7 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
 
     >>> from neelc.pattern.cost.choose import choose
     >>> from neelc.pattern.rules.driver import forms
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> match = query("SEQ(A a, !B b, C c) WHERE [id] WITHIN 9")
     >>> choice = choose(match, forms(match), Statistics())
     >>> found = planned_match(planning_task(choice, PlanningContext()))

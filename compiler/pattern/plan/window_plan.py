@@ -107,7 +107,7 @@ class WindowPlan:
 def window_plan(query: Match, keys: tuple[Key, ...], unit: str) -> WindowPlan:
     """The plan of a query for window functions; raises `UnsupportedQuery`.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def shown(text):
     ...     found = window_plan(query(text), (), "MILLISECOND")
     ...     print(*found.lines(), found.shape, sep="\\n")

@@ -21,7 +21,7 @@ def close_equalities(query: Match) -> Match | None:
     alone. If a class of equal terms has no constant, those of variables that stand next to each other in
     the text are compared, so that each event can be judged as soon as the one before it is known.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(close_equalities(query("SEQ(A a, B b) WHERE a.x = b.x AND b.x = 5")).pattern)
     SEQ(A a, B b WHERE a.x = b.x AND b.x = 5 AND a.x = 5)
     >>> print(close_equalities(query("SEQ(A a, B b, C c) WHERE a.x = c.x AND c.x = b.x")).pattern)

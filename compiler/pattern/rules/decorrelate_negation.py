@@ -18,7 +18,7 @@ def decorrelate_negation(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None
     So each negated event is compared with the match alone, and no condition ties them together: what
     `push_negation_into_sequence` asks for. NEEL's example 11 in the form with chained predicates:
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> chain = "s.id = d.id AND d.id = c.id AND c.id = o.id"
     >>> print(after(decorrelate_negation, f"SEQ(W w, !SEQ(S s, D d, C c WHERE {chain}), O o)"))
     SEQ(W w, !SEQ(S s, D d, C c WHERE c.id = o.id AND s.id = o.id AND d.id = o.id), O o)

@@ -14,7 +14,7 @@ def distribute_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | Refusa
     A match takes one branch, and the variables of the others are NULL. The scope of a part is the AND's; in
     AND_NEG a negation looks between its neighbours, and the extent of an OR is that of its branch.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(distribute_conjunction, "AND(OR(A a, B b), OR(C c, D d) WHERE [id])"))
     OR(AND(A a, C c), AND(A a, D d), AND(B b, C c), AND(B b, D d) WHERE [id])
     >>> print(after(distribute_conjunction, "AND_NEG(OR(A a, B b), !N n, C c)"))

@@ -15,7 +15,7 @@ def distribute_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     of the inner OR is asked of its branches. Where a branch speaks of a dropped variable of another one, that
     is NULL. There are as many branches as before, so there is no limit to look at.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(distribute_exists, "EXISTS x : OR(SEQ(A a, X x), B b)"))
     OR(EXISTS x : SEQ(A a, X x), B b)
     >>> print(after(distribute_exists, "EXISTS x : OR(SEQ(A a, X x), B b WHERE x.x > 1 OR b.x > 1)"))

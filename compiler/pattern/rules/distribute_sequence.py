@@ -15,7 +15,7 @@ def distribute_sequence(part: Pattern, facts: QueryFacts) -> Pattern | RefusalRe
     branch: order and scopes are the same in the SEQ that has the branch in place of the OR. What is asked of
     the SEQ is asked of the new OR; what was asked of the inner OR, of its branches.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(distribute_sequence, "SEQ(E1, OR(E2, SEQ(E5, !E6, E7)))"))
     OR(SEQ(E1 E1, E2 E2), SEQ(E1 E1, SEQ(E5 E5, !E6 E6, E7 E7)))
     >>> print(after(distribute_sequence, "SEQ(A a, OR(B b, C c WHERE [id]), D d WHERE a.x > b.x OR d.x > 1)"))

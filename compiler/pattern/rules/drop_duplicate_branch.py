@@ -17,7 +17,7 @@ def drop_duplicate_branch(part: Pattern, facts: QueryFacts) -> Pattern | None:
     distributing OR make branches that share variables. Names that only the branch itself sees, those of
     negative parts and of EXISTS, do not matter.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "OR(SEQ(A a, !B b, C c), SEQ(A a_2, !(B b_2 : b_2.x > a_2.x), C c_2))"
     >>> branches = renamed(query(text).pattern, {"a_2": "a", "c_2": "c"})
     >>> print(drop_duplicate_branch(branches, QueryFacts(lambda: query(text))))

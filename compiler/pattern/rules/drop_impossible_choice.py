@@ -20,9 +20,9 @@ def drop_impossible_choice(query: Match) -> Match | None:
     Their variables are NULL in every match. If nothing else declares them they go too, and what speaks of
     them, in conditions and in RETURN, says what it says of NULL.
 
-    >>> from neelc.pattern.rules import examples
+    >>> import pattern_examples
     >>> def shown(text):
-    ...     found = drop_impossible_choice(examples.query(text))
+    ...     found = drop_impossible_choice(pattern_examples.query(text))
     ...     return found and [str(found.pattern), *(str(output.expression) for output in found.outputs)]
     >>> shown("OR(A a, (B b : FALSE)) RETURN a.x, b.x")
     ['OR(A a)', 'a.x', 'NULL']

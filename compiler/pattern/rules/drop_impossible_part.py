@@ -16,7 +16,7 @@ def drop_impossible_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None
     body unless it may be empty. A negation of what cannot be says nothing. At the root, the condition FALSE
     is the empty plan.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(drop_impossible_part, "SEQ(A a, AND((B b : FALSE), C c))"))
     SEQ(A a, AND((B b : FALSE), C c WHERE FALSE) WHERE FALSE)
     >>> print(after(drop_impossible_part, "SEQ(A a, !(B b : FALSE), C c)"))

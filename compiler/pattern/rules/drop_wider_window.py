@@ -15,7 +15,7 @@ from neelc.pattern.rules.rebuilding import shorter
 def drop_wider_window(query: Match) -> Match | None:
     """A window on a part says nothing if a window around it is not wider.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(drop_wider_window(query("SEQ(A a, SEQ(B b, !C c) WITHIN 9, D d) WITHIN 9")).pattern)
     SEQ(A a, SEQ(B b, !C c), D d)
 

@@ -24,7 +24,7 @@ def exists_for_unused_variable(query: Match) -> Match | None:
 
     NEEL's Proj. One event for it is enough, and none has to be enumerated after the first.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = exists_for_unused_variable(query("SEQ(A a, B b, C+ c[]) WITHIN 9 RETURN DISTINCT a.x"))
     >>> print(found.pattern)
     EXISTS b, c : (SEQ(A a, B b, C+ c[]) WITHIN 9 MILLISECONDS)

@@ -22,7 +22,7 @@ def expand_concept(query: Match) -> Match | RefusalReason | None:
     branches share the variable. An event of two members satisfies two branches in the same way, which is
     one match.
 
-    >>> from neelc.pattern.rules.examples import STREAM, query
+    >>> from pattern_examples import STREAM, query
     >>> shop = STREAM + "CREATE TYPE Computer AS (DELL, INTC); "
     >>> found = expand_concept(query("SEQ((Computer c : c.x > 1), ORCL o)", shop))
     >>> print(found.pattern, [str(member.value) for known in found.types for member in known.members])

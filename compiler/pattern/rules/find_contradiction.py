@@ -22,7 +22,7 @@ def find_contradiction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     impossible when its conditions and those around it contradict each other. What `contradiction.py` finds:
     values without an order, and NULL where there must be a value.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(find_contradiction, "A a WHERE a.x > 5 AND a.x < 3"))
     (A a : FALSE)
     >>> print(after(find_contradiction, "SEQ(A a, !(B b : b.x = a.x AND b.x <> a.x), C c)"))

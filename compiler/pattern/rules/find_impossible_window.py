@@ -19,7 +19,7 @@ def find_impossible_window(part: Pattern, facts: QueryFacts) -> Pattern | None:
     All events of a part are among those that `WITHIN n EVENTS` counts, and no two are the same. Of events
     that follow each other in a SEQ, each starts at least one tick of the clock after the one before ends.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(find_impossible_window, "AND(A a, B b, C? c) WITHIN 1 EVENT"))
     AND(A a, B b, C? c WHERE FALSE)
     >>> print(after(find_impossible_window, "SEQ(A a, B{2} b[], C c) WITHIN 2 MILLISECONDS"))

@@ -17,7 +17,7 @@ def flatten_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
     that of the outer one. A condition on the inner AND moves to the outer one: both are judged on the same
     match.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(flatten_conjunction, "AND(A a, AND(B b, !C c, D d WHERE b.x = a.x)) WITHIN 9"))
     AND(A a, B b, !C c, D d WHERE b.x = a.x)
 

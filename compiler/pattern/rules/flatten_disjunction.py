@@ -17,7 +17,7 @@ def flatten_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
     is taken, with the variables of all others NULL, wherever they stand. So is its `[id]`, which concerns the
     events of the branch that was taken.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(flatten_disjunction, "OR(A a, OR(B b, SEQ(C c, D d) WHERE b.x > 1 OR c.x > 1))"))
     OR(A a, (B b : b.x > 1 OR c.x > 1), SEQ(C c, D d WHERE b.x > 1 OR c.x > 1))
 

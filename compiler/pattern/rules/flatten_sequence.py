@@ -18,7 +18,7 @@ def flatten_sequence(part: Pattern, facts: QueryFacts) -> Pattern | None:
     too, keeps its scope. A condition on the inner SEQ moves to the outer one: both are judged on the same
     match.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(flatten_sequence, "SEQ(E1, SEQ(E5, !E6, E7))"))
     SEQ(E1 E1, E5 E5, !E6 E6, E7 E7)
     >>> print(after(flatten_sequence, "SEQ(A a, SEQ(B b, C c WHERE b.x = a.x))"))

@@ -15,7 +15,7 @@ def fold_constants(part: Pattern, facts: QueryFacts) -> Pattern | None:
     The value is the reference interpreter's own, and has the same type, so that what stands around it means
     what it meant. Failures (an overflow, a malformed text) are NULL at run time and so they are here.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(fold_constants, "A a WHERE a.x > 60 * 60 AND a.user = concat('x', 'y')"))
     (A a : a.x > 3600.0D AND a.user = 'xy')
     >>> print(after(fold_constants, "A a WHERE a.x > 1 OR CAST('?' AS INT) = 1"))

@@ -11,14 +11,14 @@ from neelc.scalar.evaluate_constants import folded
 def fold_outputs(query: Match) -> Match | None:
     """What RETURN computes without events is computed once, now: see `fold_constants`.
 
-    >>> from neelc.pattern.rules import examples
-    >>> found = fold_outputs(examples.query("A a RETURN a.x * (1 + 1) AS twice"))
+    >>> import pattern_examples
+    >>> found = fold_outputs(pattern_examples.query("A a RETURN a.x * (1 + 1) AS twice"))
     >>> print(found.outputs[0].expression)
     a.x * 2.0D
 
     An aggregate is never constant: it counts matches, or groups them.
 
-    >>> fold_outputs(examples.query("A a RETURN count(*) AS n, sum(1) AS m"))
+    >>> fold_outputs(pattern_examples.query("A a RETURN count(*) AS n, sum(1) AS m"))
     """
     outputs = tuple(replace(output, expression=folded(output.expression)) for output in query.outputs)
     return None if outputs == query.outputs else replace(query, outputs=outputs)

@@ -21,7 +21,7 @@ def lift_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     stands at the innermost list that binds what it names, and whoever executes the list judges it as soon as
     it can.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(lift_condition, "SEQ(R r, W w, SEQ(S s, D d), (O o : o.id = d.id))"))
     SEQ(R r, W w, SEQ(S s, D d), O o WHERE o.id = d.id)
 

@@ -14,7 +14,7 @@ from neelc.pattern.rules.rule import RefusalReason
 def lift_exists(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """`SEQ(p, EXISTS x : q, r)` is `EXISTS x : SEQ(p, q, r)`, if p and r do not look at where x lies.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(lift_exists, "SEQ(A a, EXISTS x : SEQ(!B b, X x, C c), D d WHERE a.x > d.x)"))
     (EXISTS x : SEQ(A a, SEQ(!B b, X x, C c), D d) : a.x > d.x)
 

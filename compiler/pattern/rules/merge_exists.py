@@ -16,7 +16,7 @@ def merge_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     asked of the inner EXISTS cannot name y: it is asked of its part as well. An `[id]` on an EXISTS concerns
     the dropped events too, so it is the same on the part.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(merge_exists, "EXISTS x : SEQ(A a, X x)"))
     None
     >>> print(after(merge_exists, "EXISTS x : (EXISTS y : SEQ(A a, X x, Y y WHERE [id]) : x.x > a.x)"))

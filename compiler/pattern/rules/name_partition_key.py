@@ -45,7 +45,7 @@ def without_implied(part: p.Pattern, name: str, sure: frozenset[str] = frozenset
     `sure` are variables that are bound whenever the region is judged. An equality with another one says
     also that it is bound, so it stays:
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, (B b : b.id = a.id), C? c) WHERE a.id = c.id AND a.x = b.x").pattern
     >>> print(without_implied(pattern, "id"))
     SEQ(A a, B b, C? c WHERE a.id = c.id AND a.x = b.x)
@@ -104,7 +104,7 @@ def _is_bound(event: EventRef, sure: frozenset[str]) -> bool:
 def name_partition_key(query: Match) -> Match | RefusalReason | None:
     """Equalities that give all events the same value of an attribute are an `[id]`.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> tools = "SEQ(R r, !(S s : s.id = r.id), C+ c[], O o)"
     >>> print(name_partition_key(query(f"{tools} WHERE r.id = o.id AND c[i].id = r.id")).pattern)
     SEQ(R r, !S s, C+ c[], O o WHERE [id])

@@ -18,7 +18,7 @@ def negated_closure_to_event(part: Pattern, facts: QueryFacts) -> Pattern | None
     further than from b[i] back: what is asked for i = 1 is asked of it alone. A condition with `b[i-1]` or
     `b[..i-1]` holds for a first element by definition, so it vanishes; in the others `b[i]` and `b[1]` are b.
 
-    >>> from neelc.pattern.rules.examples import LASTING, after
+    >>> from pattern_examples import LASTING, after
     >>> print(after(negated_closure_to_event, "SEQ(A a, !(B+ b[] : b[i].x > 1 AND b[i].x > b[i-1].x), C c)"))
     SEQ(A a, !(B b : b.x > 1), C c)
 

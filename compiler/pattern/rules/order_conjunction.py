@@ -21,7 +21,7 @@ def order_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReas
     are simultaneous, exactly one of the sequences has them in their order; SEQ is strict, so if two are, none
     has.
 
-    >>> from neelc.pattern.rules.examples import LASTING, after
+    >>> from pattern_examples import LASTING, after
     >>> print(after(order_conjunction, "AND(A a, B b WHERE [id])"))
     OR(SEQ(A a, B b), SEQ(B b, A a), AND(A a, B b WHERE a.ts = b.ts) WHERE [id])
 

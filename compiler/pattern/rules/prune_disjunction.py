@@ -24,7 +24,7 @@ def prune_disjunction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     what is left of it. A branch where nothing is left but NULL is impossible, and others may have an equality
     to find their events by.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(prune_disjunction, "OR(A a, B b) WHERE a.x > 1"))
     OR((A a : a.x > 1), (B b : NULL))
     >>> print(after(prune_disjunction, "SEQ(OR(A a, B b), C c) WHERE a.id = c.id OR b.id = c.id"))

@@ -19,7 +19,7 @@ def push_condition(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     NEEL+, 4.1 (predicate push-in), and JEPC's filter push-down (19.2.2): what concerns one event is judged
     when that event is read, and what concerns some parts of a list before the others are looked for.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(push_condition, "SEQ(A a, B b, AND(C c, D+ d[]) WHERE a.x > 1 AND d[i].x > c.x)"))
     SEQ((A a : a.x > 1), B b, AND(C c, D+ d[] WHERE d[i].x > c.x))
 

@@ -18,7 +18,7 @@ def push_negation_into_conjunction(part: Pattern, facts: QueryFacts) -> Pattern 
     The parts of an AND have one scope, that of the negation. If nothing else ties them to each other, there
     is a hit for the AND exactly if there is one for each part.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(push_negation_into_conjunction, "SEQ(A a, !AND(B b, SEQ(C c, D d)), E e)"))
     OR(SEQ(A a, !B b, E e), SEQ(A a, !SEQ(C c, D d), E e))
 

@@ -22,7 +22,7 @@ def push_negation_into_sequence(part: p.Pattern, facts: QueryFacts) -> p.Pattern
     a match of SEQ(A a, !SEQ(B b, C c), D d) although b c' lies between. So the existential takes the
     latest candidate, which the language can say itself: `C c, !C c_2` is a C with no other C after it.
 
-    >>> from neelc.pattern.rules.examples import LASTING, after
+    >>> from pattern_examples import LASTING, after
     >>> print(after(push_negation_into_sequence, "SEQ(A a, !SEQ(B b, C c), D d)"))
     OR(SEQ(A a, !C c, D d), SEQ(A a, EXISTS c : SEQ(!B b, C c, !C c_2), D d))
 

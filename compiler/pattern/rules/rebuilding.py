@@ -19,7 +19,7 @@ from neelc.pattern.rules.rule import RefusalReason
 def constrained(part: Pattern, where: Expr | None, within: Window | None = None) -> Pattern | None:
     """What `AND(part WHERE where) WITHIN within` means, without the AND; None when there is no other way.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> outer = query("AND(SEQ(A a, B b) WITHIN 5 WHERE a.x > 1)").pattern
     >>> print(constrained(query("SEQ(A a, B b WHERE a.x > b.x) WITHIN 5").pattern, outer.where))
     SEQ(A a, B b WHERE a.x > b.x AND a.x > 1)

@@ -13,7 +13,7 @@ def remove_double_negation(part: Pattern, facts: QueryFacts) -> Pattern | None:
 
     Neither `!!q` nor such an EXISTS binds an event, so neither takes room in a SEQ.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(remove_double_negation, "SEQ(A a, !!SEQ(B b, C c), D d)"))
     SEQ(A a, EXISTS b, c : SEQ(B b, C c), D d)
     >>> print(after(remove_double_negation, "SEQ(A a, !!!B b, D d)"))

@@ -21,7 +21,7 @@ def require_optional_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | Non
 
     If the condition is not TRUE where the variables of the part are NULL, every match has the part.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(require_optional_part, "SEQ(A a, B? b, C c) WHERE b.x > a.x"))
     SEQ(A a, B b, C c WHERE b.x > a.x)
     >>> print(after(require_optional_part, "SEQ(A a, (B+ b[])?) WHERE count(b[]) > 0"))

@@ -19,7 +19,7 @@ def simplify_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     FALSE. A conjunct that is TRUE vanishes, and one that is FALSE is all there is to say: `[id]` or not, the
     part has no match.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(simplify_condition, "A a WHERE NOT (a.x > 1 OR a.n IS NULL) AND TRUE"))
     (A a : a.x <= 1 AND a.n IS NOT NULL)
     >>> print(after(simplify_condition, "A a WHERE a.x > 1 AND a.n < a.n"))

@@ -16,7 +16,7 @@ def split_negated_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | Non
     Negative parts take no room in a list. The condition and the window of the OR go to each branch, and
     where a condition names variables of another branch, these are NULL.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(split_negated_disjunction, "SEQ(A a, !OR(B b, SEQ(C c, D d)), E e)"))
     SEQ(A a, !B b, !SEQ(C c, D d), E e)
     >>> print(after(split_negated_disjunction, "SEQ(A a, !OR(B b, C c WHERE b.x > a.x OR c.x > a.x), E e)"))

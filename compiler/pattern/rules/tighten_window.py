@@ -11,7 +11,7 @@ from neelc.pattern.rules.rebuilding import shorter
 def tighten_window(query: Match) -> Match | None:
     """A window on the whole pattern is the query's window, if that is not narrower.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = tighten_window(query("(SEQ(A a, B b, !C c) WITHIN 5) WITHIN 10"))
     >>> print(found.pattern, found.within)
     SEQ(A a, B b, !C c) 5 MILLISECONDS

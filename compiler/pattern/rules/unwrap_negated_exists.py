@@ -15,7 +15,7 @@ def unwrap_negated_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     Either way a hit is a choice of events for all variables of q, x among them. They lie in the same scope
     and differ from each other and from the match. A condition on the EXISTS is about the same choice.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(unwrap_negated_exists, "SEQ(A a, !(EXISTS x : SEQ(B b, X x) : b.x > a.x), C c)"))
     SEQ(A a, !SEQ(B b, X x WHERE b.x > a.x), C c)
 

@@ -12,7 +12,7 @@ from neelc.pattern.rules.rebuilding import constrained
 def unwrap_negated_optional(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """`!(q?)` is `!q`: what a negation rejects must bind an event, so q must be there (decision 0008).
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(unwrap_negated_optional, "SEQ(A a, !(B? b : b.x > a.x), C c)"))
     SEQ(A a, !(B b : b.x > a.x), C c)
     >>> print(after(unwrap_negated_optional, "SEQ(A a, !(SEQ(B b, D? d)?), C c)"))

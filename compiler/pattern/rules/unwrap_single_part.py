@@ -15,7 +15,7 @@ def unwrap_single_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     The list has the events of its part, so its window, its conditions and its `[id]` say of the part what
     they said of the list; the part's scope is the list's. Of two windows the shorter one counts.
 
-    >>> from neelc.pattern.rules.examples import after
+    >>> from pattern_examples import after
     >>> print(after(unwrap_single_part, "SEQ(A a, AND(SEQ(B b, C c WHERE [id])) WHERE b.x > a.x)"))
     SEQ(A a, SEQ(B b, C c WHERE [id]) WHERE b.x > a.x)
     >>> print(after(unwrap_single_part, "SEQ(A a, !OR((SEQ(B b, C c) WITHIN 9)) WITHIN 5, D d)"))

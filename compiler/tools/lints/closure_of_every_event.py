@@ -22,7 +22,7 @@ FEW_EVENTS = 10
 def closure_of_every_event(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A list without a limit that any events of its type fit in has as many matches as there are lists.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> lint = closure_of_every_event
     >>> print(shown(lint, "SEQ(A a, B+ b[], C c) WHERE [id] AND b[1].x > 1 WITHIN 5 SECONDS"))
     B+ b[]: `b[]` can be any list of B events: n of them make about 2^n matches

@@ -13,7 +13,7 @@ from neelc.tools.lints.lint import LintedQuery, consequence
 def condition_against_order(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A SEQ that conditions on the times of its events ask for in another order.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> print(shown(condition_against_order, "SEQ(A a, B b) WHERE b.ts <= a.ts"))
     b.ts <= a.ts: `b.ts <= a.ts` is never TRUE, as SEQ puts `a` before `b`: the query finds nothing
     >>> print(shown(condition_against_order, "SEQ(A a, B b) WHERE a.ts > 9 AND b.ts < 5"))

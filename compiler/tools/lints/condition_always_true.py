@@ -16,7 +16,7 @@ from neelc.tools.lints.lint import LintedQuery, times_in
 def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A condition that excludes nothing, or nothing but NULL.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> print(shown(condition_always_true, "A a WHERE a.x > 1 AND 'amount' < 'price'"))
     'amount' < 'price': `'amount' < 'price'` is always TRUE
     >>> print(shown(condition_always_true, "SEQ(A a, B b) WHERE a.id = a.id"))

@@ -14,7 +14,7 @@ from neelc.tools.lints.lint import Clash, LintedQuery, consequence
 def conditions_never_true(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A condition that no event meets, or conditions that no event meets together.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> print(shown(conditions_never_true, "A a WHERE a.x BETWEEN 5 AND 3"))
     a.x BETWEEN 5 AND 3: `a.x BETWEEN 5 AND 3` is never TRUE: the query finds nothing
     >>> print(shown(conditions_never_true, "SEQ(A a, B b) WHERE a.x > 5 AND b.x = 1 AND a.x < 3"))

@@ -18,7 +18,7 @@ from neelc.tools.lints.lint import LintedQuery
 def leading_variable_matches_everything(linted: LintedQuery) -> Iterator[Diagnostic]:
     """The first event of a SEQ can be any event of all streams: a match may start everywhere.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> lint = leading_variable_matches_everything
     >>> print(shown(lint, "SEQ(S a, B b) WITHIN 5"))
     S a: `a` can be any event, so that a match may start at each of them

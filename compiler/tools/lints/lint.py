@@ -34,7 +34,7 @@ Time = e.Attribute | e.EventTime
 def times_in(condition: e.Expr, streams: Sequence[Stream]) -> frozenset[Time]:
     """The terms that hold a time of an event, if that is of one of the streams that keep it in such a column.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> linted = query("SEQ(A a, B b) WHERE b.ts - a.ts < a.n")
     >>> sorted(map(str, times_in(linted.pattern.where, linted.streams)))
     ['a.ts', 'b.ts']
@@ -74,7 +74,7 @@ class Clash:
 def clashes(query: Match) -> Iterator[Clash]:
     """All that clashes in a query, one after the other.
 
-    >>> from neelc.tools.lints.examples import linted
+    >>> from lint_examples import linted
     >>> text = "SEQ(A a, !(B b : a.x < 3), C c) WHERE a.x > 5 AND c.ts <= a.ts AND c.n = NULL"
     >>> for clash in clashes(linted(text).match):
     ...     print(*clash.conditions, *(f"{claim.left} < {claim.right}" for claim in clash.order), sep=", ")
@@ -225,7 +225,7 @@ Lint = Callable[[LintedQuery], Iterator[Diagnostic]]
 def consequence(part: p.Pattern, linted: LintedQuery) -> str:
     """What becomes of a query, if nothing satisfies one of its parts.
 
-    >>> from neelc.tools.lints.examples import linted
+    >>> from lint_examples import linted
     >>> query = linted("SEQ(A a, EXISTS b : B b, OR(C c, D d), !SEQ(E e, F f), G? g) WITHIN 9")
     >>> _, b, c, e, g = query.match.pattern.parts
     >>> consequence(query.match.pattern, query), consequence(b.part, query)

@@ -19,7 +19,7 @@ def negation_after_a_list(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A negation between a list and what follows it looks at the time after the last element only: an event
     between two elements is not excluded.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> lint = negation_after_a_list
     >>> print(shown(lint, "SEQ(A{5,} a[], !N n, B b) WHERE [id] WITHIN 1 HOUR"))
     !N n: `!N n` excludes events after the last event of `a[]`, not between its events

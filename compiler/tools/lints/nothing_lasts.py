@@ -16,7 +16,7 @@ HINT = "add a window to one of the streams, for example WINDOW(TIME 10 MINUTES)"
 def nothing_lasts(query: a.Algebra) -> Iterator[Diagnostic]:
     """Several streams of events, or DISTINCT, of events that are valid for one instant each.
 
-    >>> from neelc.tools.lints.examples import warning_of_select
+    >>> from lint_examples import warning_of_select
     >>> print(warning_of_select("SELECT a.x FROM S AS a, S AS b"))
     SELECT joins per instant: these events meet only where their times are equal
     >>> print(warning_of_select("SELECT DISTINCT x FROM S"))

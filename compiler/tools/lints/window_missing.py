@@ -16,7 +16,7 @@ from neelc.tools.lints.lint import LintedQuery, times_in
 def window_missing(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A pattern of several events that no window bounds: each event waits for others without an end.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> print(shown(window_missing, "SEQ(A a, !C c, B b) WHERE [id]"))
     SEQ(A a, !C c, B b): no window bounds this pattern: events are kept until the input ends
     >>> print(shown(window_missing, "SEQ(A a, SEQ(B b, C c) WITHIN 5)"))

@@ -14,7 +14,7 @@ from neelc.tools.lints.lint import LintedQuery, consequence
 def window_too_short(linted: LintedQuery) -> Iterator[Diagnostic]:
     """A window that the events of its part do not fit in, whatever their times are.
 
-    >>> from neelc.tools.lints.examples import shown
+    >>> from lint_examples import shown
     >>> print(shown(window_too_short, "SEQ(A a, B+ b[], C c) WITHIN 2 EVENTS"))
     2 EVENTS: 3 events do not fit in a window of 2 EVENTS: the query finds nothing
     >>> print(shown(window_too_short, "SEQ(A a, !(SEQ(B b, C c) WITHIN 0), D d)"))

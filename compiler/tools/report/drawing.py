@@ -163,7 +163,7 @@ class StrategyVariant:
 def ways(match: Match, compare: bool) -> tuple[StrategyVariant, ...]:
     """The query as it is, or with `compare` under all four strategies.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> for way in ways(query("SEQ(A a, B b) WITHIN 5"), compare=True):
     ...     print(way.strategy, "-", way.problem)
     SKIP TILL ANY MATCH - None

@@ -253,7 +253,7 @@ Keys = dict[str, tuple[str, ...]]
 def lane_keys(match: Match, wanted: Sequence[str] = ()) -> Keys:
     """The columns that are wanted, else those of PARTITION BY or `[id]`, else what conditions make equal.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> lane_keys(query("SEQ(A a, !B b, C c) WHERE [id]"))
     {'S': ('id',)}
     >>> lane_keys(query("SEQ(A a, B b) WHERE a.id = b.id")), lane_keys(query("SEQ(A a, B b)"))
@@ -323,7 +323,7 @@ def _events(pattern: p.Pattern) -> Iterator[tuple[str, str]]:
 def shades(question: ReferenceQuery, binding: Binding) -> tuple[Shade, ...]:
     """The scopes of all negations, outside of EXISTS, that a match has passed.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.runtime.reference.model import ReferenceEvent
     >>> from neelc.runtime.reference.question import question
     >>> at = 10**6
@@ -403,7 +403,7 @@ START = "match_start"
 def drawable(match: Match) -> Match:
     """The query with a column for each variable, `match_start`, and then its own columns, one row per match.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> asked = drawable(query("SEQ(A a, !B b, C+ c[]) WITHIN 5 RETURN DISTINCT a.x, count(c[]) AS n"))
     >>> [column.name for column in asked.columns], asked.distinct
     (['event_0', 'event_1', 'match_start', 'own_0', 'own_1'], False)

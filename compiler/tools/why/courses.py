@@ -45,7 +45,7 @@ class Course:
     def prefix(self, count: int) -> Match:
         """The query of the first `count` steps, without negations.
 
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> asked = query("SEQ(A a, !B b, C c, D d) WHERE a.x = c.x AND c.x < d.x WITHIN 9 SECONDS")
         >>> course, = courses(asked)
         >>> print(course.prefix(2).pattern)
@@ -61,7 +61,7 @@ class Course:
     def guarded(self, count: int) -> Course | None:
         """The first `count` steps with the negations between them; None if there are none, or no order.
 
-        >>> from neelc.pattern.rules.examples import query
+        >>> from pattern_examples import query
         >>> course, = courses(query("SEQ(A a, !B b, C c, !D d, E e)"))
         >>> print(course.guarded(2).match.pattern, course.guarded(1))
         SEQ(A a, !B b, C c) None
@@ -97,7 +97,7 @@ class Course:
 def courses(match: Match) -> tuple[Course, ...]:
     """One course for each branch of an OR at the top; for an AND, one for each part that may come first.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> for course in courses(query("OR(SEQ(A a, B b), AND(C c, D d)) WITHIN 9 SECONDS")):
     ...     print(*course.steps, sep=", ")
     A a, B b
@@ -210,7 +210,7 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
     """The values that a condition is judged with: where it fails, else where it says something, `b[i-1]`
     not before the second element.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.tools.why.requirements import requirements
     >>> asked = query("SEQ(A a, B+ b[]) WHERE b[i].x > a.x")
     >>> numbers = enumerate([5.0, 6.0, 3.0])

@@ -76,7 +76,7 @@ def text_of(value: object) -> str:
 def wanted(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
     """What `--key VALUE` and `--key NAME=VALUE` ask for.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> asked = query("SEQ(A a, B b) WHERE [id] AND a.user = b.user")
     >>> wanted(asked, ["id=7", "id=8", "user=Ann"])
     {'id': ['7', '8'], 'user': ['Ann']}
@@ -384,7 +384,7 @@ def shortened(match: Match) -> Match:
     """The query with lists as short as they can be, which are far fewer. Where nothing is said of a list,
     there is a match with a short one if there is any.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> print(shortened(query("SEQ(A a, B+ b[])")).pattern)
     SEQ(A a, B{1} b[])
     """

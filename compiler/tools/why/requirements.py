@@ -42,7 +42,7 @@ class Requirement:
 def requirements(match: Match) -> tuple[Requirement, ...]:
     """All that a query requires, beside the types and the order of events.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> asked = query("SEQ(A a, !(B b : b.x > 1), C+ c[]) WHERE [id] AND a.x < 5 WITHIN 9 SECONDS")
     >>> for one in requirements(asked):
     ...     print(one.kind, one.text, sep=": ")
@@ -95,7 +95,7 @@ class RequirementChange:
 def without(match: Match, dropped: Iterable[Requirement]) -> Match:
     """The query without these requirements.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> from neelc.tools.why.requirements import requirements
     >>> asked = query("SEQ(A a, !B b, C c) WHERE [id] AND a.x < 5 AND c.x < 5 WITHIN 9 SECONDS")
     >>> window, same, first, _, negation = requirements(asked)

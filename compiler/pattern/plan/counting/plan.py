@@ -333,7 +333,7 @@ def when(asked: StageCondition, view: ChainView) -> ConditionTiming | None:
     """How a condition is judged; None if it cannot be.
 
     >>> from neelc.pattern.plan.counting.stages import sequence
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[], C c) WHERE a.x < b[1].x AND b[i].x > b[i-1].x AND a.x < c.x RETURN count(*)"
     >>> found = sequence(query(text), (), "SECOND")
     >>> [when(asked, ChainView(found.stages, 0, frozenset())) for asked in found.conditions]
@@ -398,7 +398,7 @@ def pinned(found: StageSequence, wanted: frozenset[str]) -> frozenset[str]:
     """What must be pinned so that all conditions can be judged, beside `wanted`; raises `NoChain`.
 
     >>> from neelc.pattern.plan.counting.stages import sequence
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[], C c, D d) WHERE b[i].x < c.x AND c.x < d.x RETURN count(*)"
     >>> sorted(pinned(sequence(query(text), (), "SECOND"), frozenset()))
     ['c']
@@ -650,7 +650,7 @@ class AggregatePlan:
 def sentence(program: PatternProgram) -> str:
     """How a program counts, for explanations.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[], C c) WITHIN 9 RETURN count(*)"
     >>> print(sentence(aggregate_plan(query(text), (), "SECOND").program))
     matches are counted, not enumerated: for each first event, one pass over the events of its window.
@@ -670,7 +670,7 @@ def sentence(program: PatternProgram) -> str:
 def aggregate_plan(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan | None:
     """The plan that counts; None if matches must be enumerated, or cannot be found at all.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> def applies(text):
     ...     return aggregate_plan(query(text), (), "MILLISECOND") is not None
     >>> applies("SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x AND b[i].x > a.x RETURN count(*), sum(c.x)")

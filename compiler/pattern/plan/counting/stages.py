@@ -89,7 +89,7 @@ def stage_of(name: EventName, stages: tuple[SequenceStage, ...]) -> int | None:
 def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
     """The stages of a query; raises `NoChain`, or `Unsupported` as other plans do.
 
-    >>> from neelc.pattern.rules.examples import query
+    >>> from pattern_examples import query
     >>> found = sequence(query("SEQ(A a, B* b[], !N n, C? c, D d) WITHIN 9 RETURN count(*)"), (), "SECOND")
     >>> [(str(stage.first), str(stage.last), stage.least, stage.most) for stage in found.stages]
     [('a', 'a', 1, 1), ('b[1]', 'b[last]', 0, None), ('c', 'c', 0, 1), ('d', 'd', 1, 1)]

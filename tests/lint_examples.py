@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pattern_examples import STREAM
+
 from neelc.ir.algebra import Algebra
-from neelc.pattern.rules.examples import STREAM
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script

@@ -19,6 +19,10 @@ LASTING = """CREATE STREAM S (ts BIGINT, te BIGINT, kind STRING, id BIGINT, x DO
   TIMESTAMP BY ts UNIT MILLISECONDS END BY te TYPE BY kind;
 """
 """Events of any type that may last."""
+IMPRECISE = """CREATE STREAM S (lo BIGINT, hi BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE, n INT)
+  TIMESTAMP BETWEEN lo AND hi UNIT MILLISECONDS TYPE BY kind;
+"""
+"""Events of any type that may have happened at several times."""
 
 
 @cache
@@ -38,3 +42,8 @@ def after(rule: PartRule, text: str, head: str = STREAM) -> str | None:
     if found.steps:
         return str(found.query.pattern)
     return "".join(f"refused: {refusal.reason}" for refusal in found.refusals) or None
+
+
+def imprecise_query(text: str) -> Match:
+    """The bound query `PATTERN text` over events with imprecise times."""
+    return query(text, IMPRECISE)
