@@ -82,6 +82,9 @@ CATALOGUE: dict[str, str] = {
     "NEEL2071": "a FORMAT of what is no text",
     "NEEL2221": "Spark refuses the query around MATCH_RECOGNIZE",
     "NEEL2222": "two columns of one name",
+    "NEEL2230": "a query around MATCH_RECOGNIZE is read as events, and declares no times",
+    "NEEL2231": "times are declared for a query that has its own",
+    "NEEL2232": "a FORMAT of times for a query",
     # 30xx: the meaning of patterns
     "NEEL3001": "a list without a positive part",
     "NEEL3002": "a positive part that speaks of a negative one",

@@ -9,7 +9,7 @@ then all plans are written together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, com
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.pattern.cost.choose import FormChoice, choose
@@ -37,10 +38,12 @@ from neelc.pattern.plan.strategies import (
 )
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
+from neelc.rows.plan.plan import HostPlan, host_plan
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript
+    from neelc.rows.bind.host import Describe
 
 # Text to program.
 
@@ -59,16 +62,27 @@ def bind(
     aggregates: Mapping[str, UserAggregate] | None = None,
     agents: Mapping[str, UserAgent] | None = None,
     guesses: Sequence[GuessedTypes] = GUESSES[:1],
+    describing: Callable[[Inputs], Describe] | None = None,
+    untrusted: bool = False,
 ) -> tuple[Inputs, Program]:
     """The program of a script over the streams that are given and those that it declares, with paths relative
-    to `directory`. Where data do not tell a type, the first of the `guesses` that fits is taken. Raises
-    `NeelError`."""
+    to `directory`. Where data do not tell a type, the first of the `guesses` that fits is taken. `describing`
+    makes what asks Spark for columns that only it knows. Raises `NeelError`."""
     wrong: list[NeelError] = []
     for guess in guesses:
         inputs = complete(script, source, given, directory, guess)
         try:
-            program = bind_script(inputs.script, source, inputs.streams, arguments, aggregates, agents)
-            return inputs, program
+            describe = None if describing is None else describing(inputs)
+            return inputs, bind_script(
+                inputs.script,
+                source,
+                inputs.streams,
+                arguments,
+                aggregates,
+                agents,
+                describe,
+                untrusted,
+            )
         except NeelError as error:
             wrong.append(error)
             if not inputs.is_guessed:
@@ -78,15 +92,17 @@ def bind(
 
 # Program to plans.
 
-QueryChoice = FormChoice | OptimisedNetwork
+QueryChoice = FormChoice | OptimisedNetwork | HostQuery
+"""A query of Spark's own SQL leaves nothing to choose: Spark plans it."""
 
 
 @dataclass(frozen=True)
 class PlannedQuery:
     """A query of a program: what was chosen for it, by the statistics that hold for it, and its plan; or why
-    there is none."""
+    there is none. `as_stream`: others read it as a stream."""
 
     named: NamedQuery
+    as_stream: bool
     statistics: Statistics
     choice: QueryChoice
     plan: QueryPlan | UnsupportedQuery
@@ -96,32 +112,37 @@ Planner = Callable[[NamedQuery, QueryChoice, PlanningContext], QueryPlan]
 
 
 def plan_queries(
-    queries: Sequence[NamedQuery],
-    is_read: Callable[[NamedQuery], bool],
+    queries: Iterable[tuple[NamedQuery, bool]],
     options: Options,
     statistics: Statistics,
     compare: bool = False,
     planner: Planner | None = None,
 ) -> Iterator[PlannedQuery]:
-    """Rewrite, choose and plan queries, each of which may read those before it. With `compare`, choices are
-    compared with the baselines of the papers; a `planner` of one's own takes the place of `plan_query`."""
+    """Rewrite, choose and plan queries, each of which may read those before it; beside each, whether others
+    read it as a stream. With `compare`, choices are compared with the baselines of the papers; a `planner` of
+    one's own takes the place of `plan_query`."""
     units: dict[str, str] = {}
-    for named in queries:
-        context = PlanningContext(options, statistics, dict(units), is_read(named))
+    for named, as_stream in queries:
+        context = PlanningContext(options, statistics, dict(units), as_stream)
         choice = choose_form(named.query, context, compare)
         try:
             plan = (planner or plan_query)(named, choice, context)
         except UnsupportedQuery as refusal:
-            yield PlannedQuery(named, statistics, choice, refusal)
+            yield PlannedQuery(named, as_stream, statistics, choice, refusal)
         else:
-            yield PlannedQuery(named, statistics, choice, plan)
-            units |= {} if named.name is None else {named.name: plan.unit}
+            yield PlannedQuery(named, as_stream, statistics, choice, plan)
+            if named.name is not None and not isinstance(plan, HostPlan):
+                units[named.name] = plan.unit
         if named.name is not None:
             statistics = _with_result(named.name, choice, statistics)
 
 
-def choose_form(query: Match | Algebra, context: PlanningContext, compare: bool = False) -> QueryChoice:
+def choose_form(
+    query: Match | Algebra | HostQuery, context: PlanningContext, compare: bool = False
+) -> QueryChoice:
     """Rewrite and choose."""
+    if isinstance(query, HostQuery):
+        return query
     if isinstance(query, Match):
         return choose(query, forms(query, context.is_read), context.statistics, compare)
     return chosen_network(rewritten_network(query.root, context.is_read), context.statistics)
@@ -129,6 +150,8 @@ def choose_form(query: Match | Algebra, context: PlanningContext, compare: bool 
 
 def plan_query(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:
     """The plan of what was chosen; raises `UnsupportedQuery`."""
+    if isinstance(choice, HostQuery):
+        return host_plan(choice)
     if isinstance(choice, FormChoice):
         return planned_match(planning_task(choice, context), context.options.strategy)
     assert isinstance(named.query, Algebra), "a network is that of a SELECT"
@@ -137,6 +160,8 @@ def plan_query(named: NamedQuery, choice: QueryChoice, context: PlanningContext)
 
 def _with_result(name: str, choice: QueryChoice, statistics: Statistics) -> Statistics:
     """With what a query is expected to find, for those that read it."""
+    if isinstance(choice, HostQuery):
+        return statistics
     if isinstance(choice, FormChoice):
         return statistics.supposing(name, choice.chosen.estimate.rows_produced)
     return statistics.holding(name, valid_events(choice.root, statistics))
@@ -153,32 +178,31 @@ def compile_program(
     planner: Planner | None = None,
 ) -> CompiledScript:
     """Source for the query at a position, and for all queries that it reads; raises `UnsupportedQuery`."""
-    from neelc.engines.spark.compiled import write_script  # what only binds or plans does without sqlglot
+    # What only binds or plans does without sqlglot.
+    from neelc.engines.spark.compiled import WrittenQuery, write_script
 
     options = options or Options()
-    queries = _needed(program, position % len(program.queries))
-    plans: list[tuple[NamedQuery, QueryPlan]] = []
-    for one in plan_queries(
-        queries, lambda named: named is not queries[-1], options, statistics or Statistics(), planner=planner
-    ):
+    queries = list(_needed(program, position % len(program.queries)))
+    plans: list[WrittenQuery] = []
+    for one in plan_queries(queries, options, statistics or Statistics(), planner=planner):
         if isinstance(one.choice, FormChoice):
             refuse_too_many_rows(one.choice, options.most_rows)
         if isinstance(one.plan, UnsupportedQuery):
             raise one.plan
-        plans.append((one.named, one.plan))
+        plans.append(WrittenQuery(one.named, one.plan, one.as_stream))
     return write_script(plans)
 
 
-def _needed(program: Program, position: int) -> list[NamedQuery]:
-    """The query and those that it reads, in the order of the script."""
-    names: set[str | None] = set()
-    found = []
-    for place in range(position, -1, -1):
-        query = program.queries[place]
-        if place == position or query.name in names:
-            found.append(query)
-            names |= {stream.query for stream in query.query.streams if stream.query}
-    return found[::-1]
+def _needed(program: Program, position: int) -> Iterator[tuple[NamedQuery, bool]]:
+    """The query and those that it reads, in the order of the script, each as others read it: as a stream, as
+    rows, or both."""
+    queries = [program.queries[place] for place in program.needed([position])]
+    read = [stream for named in queries for stream in named.query.streams]
+    for named in queries:
+        if named.name is not None and named.name in [stream.query for stream in read]:
+            yield named, True
+        if named is queries[-1] or named.name in [stream.rows_of for stream in read if stream.rows_of]:
+            yield named, False
 
 
 def compile_query(
@@ -196,9 +220,13 @@ def compile_query(
         return compile_program(program, position, options, statistics)
 
 
+IN_PYTHON = "it runs as PySpark source: see `source`"
+
+
 def write_sql(compiled: CompiledScript, program: Program, position: int, source: Source) -> str:
     """A query as one statement of Spark SQL; raises `NeelError` if its plan is not relational."""
-    hint = "the strategy join is relational, where it can be used"
+    is_host = isinstance(program.queries[position].query, HostQuery)
+    hint = IN_PYTHON if is_host else "the strategy join is relational, where it can be used"
     with _reported("not possible", program, position, source, hint):
         return compiled.sql()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TYPE_CHECKING
 
 from neelc.algebra.bind.select import bind_select, query_columns
 from neelc.arguments import UserAgent, UserAggregate
 from neelc.catalog.catalog import Catalog, CatalogEntry, Concept, registered_agents
-from neelc.catalog.streams import checked_stream, declared_stream
+from neelc.catalog.streams import checked_stream, declared_stream, without_times
 from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings
 from neelc.ir.algebra import END, START, Algebra, has_only_points
@@ -27,6 +28,7 @@ from neelc.ir.script import (
     FromMatchmaker,
     FromQuery,
     FromStream,
+    HostSelect,
     PatternQuery,
     RunQuery,
     Script,
@@ -39,6 +41,9 @@ from neelc.pattern.bind.query import bind_query
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.user_aggregates import registered, with_aggregates
 from neelc.source import Source, Span
+
+if TYPE_CHECKING:
+    from neelc.rows.bind.host import Describe
 
 # What the grammar has and the compiler does not run yet.
 
@@ -135,13 +140,16 @@ def bind(
     arguments: Mapping[str, object] | None = None,
     aggregates: Mapping[str, UserAggregate] | None = None,
     agents: Mapping[str, UserAgent] | None = None,
+    describe: Describe | None = None,
+    untrusted: bool = False,
 ) -> Program:
     """The script with every name resolved; raises `NeelError` with all diagnostics found.
 
     `streams` are given from outside, and so are `arguments`, the values of parameters, `aggregates` and
-    `agents`.
+    `agents`. `describe` asks Spark for columns that only it knows, None if there is no Spark to ask.
+    `untrusted`: what is Spark's own SQL may read what it is given, and do nothing else.
     """
-    bound = examine(script, source, streams, arguments, aggregates, agents)
+    bound = examine(script, source, streams, arguments, aggregates, agents, describe, untrusted)
     if bound.program is None:
         raise NeelError(bound.diagnostics, source)
     return bound.program
@@ -154,12 +162,15 @@ def examine(
     arguments: Mapping[str, object] | None = None,
     aggregates: Mapping[str, UserAggregate] | None = None,
     agents: Mapping[str, UserAgent] | None = None,
+    describe: Describe | None = None,
+    untrusted: bool = False,
 ) -> BindingResult:
     """As `bind`, with the diagnostics as a value."""
     known = registered(aggregates or {})
     findings = Findings(source, tuple(name for name, *_ in known.values()))
     catalog = Catalog(agents=registered_agents(agents or {}))
-    state = _State(findings, {stream.name: stream for stream in streams}, script, catalog)
+    given = {stream.name: stream for stream in streams}
+    state = _State(findings, given, script, catalog, arguments or {}, describe, untrusted)
     unread = [s for s in script.statements if isinstance(s, UnreadStatement)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
@@ -169,14 +180,14 @@ def examine(
             state.catalog.later = [
                 s.name for s in rest if isinstance(s, CreateQuery | CreateStream | CreateType)
             ]
-            given = with_arguments(statement, arguments or {}, state.findings)
-            _bind_statement(with_aggregates(given, known), state)
+            complete = with_arguments(statement, arguments or {}, state.findings)
+            _bind_statement(with_aggregates(complete, known), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"
         state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
     if state.findings.diagnostics:
         return BindingResult(None, tuple(state.findings.diagnostics), catalog)
-    declared = (e.stream or e.relation for e in state.catalog.entries.values() if e.kind != "query")
+    declared = (e.stream or e.table for e in state.catalog.entries.values() if e.kind != "query")
     return BindingResult(
         Program(tuple(s for s in declared if s is not None), tuple(state.queries)), (), catalog
     )
@@ -196,14 +207,26 @@ class _State:
     given: dict[str, Stream]
     script: Script
     catalog: Catalog
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    describe: Describe | None = None
+    untrusted: bool = False
     queries: list[NamedQuery] = field(default_factory=list)
+
+    @property
+    def has_hosts(self) -> bool:
+        """Whether queries of the script are Spark's."""
+        statements = (s for s in self.script.statements if isinstance(s, CreateQuery | RunQuery))
+        return any(isinstance(statement.query, HostSelect) for statement in statements)
 
     def __post_init__(self) -> None:
         declared = [s.name for s in self.script.statements if isinstance(s, CreateStream)]
         for name, stream in self.given.items():
             # One that the script declares waits for its statement, which may say more about it.
             if not any(find(other, [name]) for other in declared):
-                self.catalog.entries[name] = checked_stream(stream, None, self.findings)
+                checked = (
+                    checked_stream(stream, None, self.findings) if stream.start else without_times(stream)
+                )
+                self.catalog.entries[name] = checked
 
 
 def _bind_statement(statement: Statement, state: _State) -> None:
@@ -211,18 +234,23 @@ def _bind_statement(statement: Statement, state: _State) -> None:
         case CreateStream(name):
             if _is_new(name, statement, state):
                 given = find(name, state.given)
-                entry = declared_stream(
-                    statement, state.given[given] if given is not None else None, state.findings
-                )
+                outside = state.given[given] if given is not None else None
+                entry = declared_stream(statement, outside, state.findings, state.has_hosts)
                 state.catalog.entries[entry.name] = entry
         case CreateType():
             _declare_type(statement, state)
         case CreateQuery(name, query):
-            entry = _bind_named(name, query, state)
+            if isinstance(query, HostSelect):
+                entry = _bind_host(statement, query, state)
+            else:
+                entry = _bind_named(statement, state)
+            _refuse_times(statement, state)
             if _is_new(name, statement, state):
                 state.catalog.entries[entry.name] = entry
-        case RunQuery(query):
-            _bind_named(None, query, state)
+        case RunQuery(HostSelect() as query):
+            _bind_host(statement, query, state)
+        case RunQuery():
+            _bind_named(statement, state)
         case UnreadStatement(declares=name):
             # Whatever uses the name is not judged.
             if name and state.catalog.kind_of(name) is None:
@@ -256,9 +284,10 @@ def _declare_type(statement: CreateType, state: _State) -> None:
         catalog.concepts[name] = Concept(name, statement.members, broken=True)
 
 
-def _bind_named(name: str | None, query: ScriptQuery, state: _State) -> CatalogEntry:
+def _bind_named(statement: CreateQuery | RunQuery, state: _State) -> CatalogEntry:
     """The query, and the stream it is for the statements after it."""
-    findings = state.findings
+    findings, query = state.findings, statement.query
+    name = statement.name if isinstance(statement, CreateQuery) else None
     called = "" if name is None else bare(name)
     found = unsupported(query)
     if found is not None:
@@ -279,8 +308,35 @@ def _bind_named(name: str | None, query: ScriptQuery, state: _State) -> CatalogE
     if bound is None:  # what reads it is judged by its columns, as far as they are known
         columns = query_columns(query, state.catalog, findings) if isinstance(query, Select) else None
         return CatalogEntry(called, "query", columns=columns)
-    state.queries.append(NamedQuery(None if name is None else called, bound))
+    state.queries.append(NamedQuery(None if name is None else called, bound, span=statement.span))
     return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
+
+
+def _bind_host(statement: CreateQuery | RunQuery, query: HostSelect, state: _State) -> CatalogEntry:
+    """A query of Spark's, and what it is for the statements after it."""
+    # Half of the scalar language and sqlglot: scripts without such a query do without it.
+    from neelc.rows.bind.host import bind_host, host_entry
+
+    name = bare(statement.name) if isinstance(statement, CreateQuery) else None
+    bound = bind_host(
+        query, name, state.catalog, state.arguments, state.describe, state.untrusted, state.findings
+    )
+    if bound is None:
+        return CatalogEntry(name or "", "query", typed=True)
+    state.queries.append(NamedQuery(name, bound[0], span=statement.span))
+    if not isinstance(statement, CreateQuery):
+        return CatalogEntry("", "query")
+    return host_entry(statement, bound[1], state.findings)
+
+
+def _refuse_times(statement: CreateQuery, state: _State) -> None:
+    """Only the rows of a query of Spark's have no times of their own."""
+    if statement.times is None or isinstance(statement.query, HostSelect):
+        return
+    is_select = isinstance(statement.query, Select)
+    names = "a SELECT are ts and te" if is_select else "a PATTERN are match_start and match_end"
+    place = state.findings.at(statement.times)
+    state.findings.report("NEEL2231", f"the times of {names}: none are declared", place, "leave them out")
 
 
 def _as_intervals(name: str, query: Algebra) -> CatalogEntry:
@@ -289,16 +345,18 @@ def _as_intervals(name: str, query: Algebra) -> CatalogEntry:
     unit = query.clock.unit or "MILLISECOND"
     points = has_only_points(query.root)
     stream = Stream(name, columns, START, END, unit=unit, query=name, half_open=True, only_points=points)
-    return CatalogEntry(name, "query", stream, query.clock)
+    rows = Stream(name, query.columns, "", unit=unit, rows_of=name)
+    return CatalogEntry(name, "query", stream, query.clock, rows=rows)
 
 
 def _as_stream(name: str, match: Match) -> CatalogEntry:
     """A query's matches as events, from `match_start` to `match_end`."""
+    unit = match.clock.unit or "MILLISECOND"
+    rows = Stream(name, match.columns, "", unit=unit, rows_of=name)
     if match.aggregated:
         why = "its rows sum up many matches, and have no time of their own"
-        return CatalogEntry(
-            name, "query", refusal=("NEEL2212", why, "leave out the aggregates over all matches")
-        )
+        refusal = ("NEEL2212", why, "leave out the aggregates over all matches")
+        return CatalogEntry(name, "query", refusal=refusal, rows=rows)
     columns = []
     for output in match.outputs:
         if output.name.casefold() not in ("match_start", "match_end"):
@@ -308,10 +366,10 @@ def _as_stream(name: str, match: Match) -> CatalogEntry:
             or output.expression.name != output.name.casefold()
         ):
             why = f"its column `{output.name}` is not the time of the match"
-            return CatalogEntry(name, "query", refusal=("NEEL2213", why, "give that column another name"))
-    unit = match.clock.unit or "MILLISECOND"
+            refusal = ("NEEL2213", why, "give that column another name")
+            return CatalogEntry(name, "query", refusal=refusal, rows=rows)
     stream = Stream(name, tuple(columns), "match_start", "match_end", unit=unit, query=name)
-    return CatalogEntry(name, "query", stream, match.clock)
+    return CatalogEntry(name, "query", stream, match.clock, rows=rows)
 
 
 __all__ = ["BindingResult", "bind", "examine"]

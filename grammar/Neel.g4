@@ -22,15 +22,20 @@ statement
     ;
 
 // A relation is read like a stream, but has no time; compiler/syntax checks that.
-createStream : (STREAM | RELATION) name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)? streamClause* ;
+createStream
+    : (STREAM | RELATION) name (LPAREN columnDefinition (COMMA columnDefinition)* RPAREN)?
+      (timeClause | streamClause)*
+    ;
 columnDefinition : name dataType ;
-streamClause
+timeClause
     : TIMESTAMP BY name (FORMAT STRING)?             # timestampBy
     | TIMESTAMP BETWEEN name AND name                # timestampBetween
     | UNIT name                                      # unitOf
     | END BY name                                    # endBy
     | TYPE BY name                                   # typeBy
-    | FROM STRING                                    # fromPath
+    ;
+streamClause
+    : FROM STRING                                    # fromPath
     | FORMAT name                                    # formatName
     | OPTIONS LPAREN property (COMMA property)* RPAREN   # optionList
     | WITH STATS LPAREN statistic (COMMA statistic)* RPAREN   # withStatistics
@@ -48,7 +53,8 @@ measure
 signedNumber : MINUS? NUMBER ;
 
 createType : TYPE name AS LPAREN name (COMMA name)* RPAREN ;
-createQuery : QUERY name AS query ;
+// The times are for a query around MATCH_RECOGNIZE, whose rows say by themselves when they are.
+createQuery : QUERY name timeClause* AS query ;
 
 query : patternQuery | select | LPAREN query RPAREN ;
 

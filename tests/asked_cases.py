@@ -12,13 +12,18 @@ from typing import Any
 from on_spark import Asking, Question, Refusal, ask, clock
 from repository import ROOT
 
+from neelc.engines.reference import executable
 from neelc.runtime.reference import Result
 from neelc.runtime.values.times import in_zone
 from neelc.tools import cases
 from neelc.tools.cases.run import PreparedCase, compare, prepared
 
 CASES = ROOT / "tests" / "cases"
-PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.case")
+PATHS = sorted(
+    path
+    for path in CASES.rglob("*.case")
+    if path.name != "wanted.case" and path.parent.name != "recognize"  # test_recognize_on_spark asks these
+)
 
 
 @cache
@@ -27,9 +32,10 @@ def question(path: Path) -> Question | None:
     case = cases.load(path)
     with in_zone(case.zone):
         ready = prepared(case)
-    if isinstance(case.expected, str) or not isinstance(ready, PreparedCase):
-        return None
-    return Question(str(path.relative_to(CASES)), ready.program, ready.tables, case.timezone or "UTC")
+        if isinstance(case.expected, str) or not isinstance(ready, PreparedCase):
+            return None
+        program = executable(ready.program, [len(ready.program.queries) - 1], case.query)
+    return Question(str(path.relative_to(CASES)), program, ready.tables, case.timezone or "UTC")
 
 
 @dataclass

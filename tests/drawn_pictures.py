@@ -9,7 +9,7 @@ from neelc.explain.report import written_queries
 from neelc.ir.program import Program
 from neelc.program import bind
 from neelc.source import Source
-from neelc.tools.report.drawing import DrawnQuery, reference_picture
+from neelc.tools.report.drawing import DrawnQuery, drawn_query, reference_picture
 from neelc.tools.report.picture import MOST_EVENTS, Picture, StartNote
 
 Rows = Sequence[Mapping[str, object]]
@@ -54,5 +54,7 @@ def drawn(
     source, program = bound(text, head)
     place = len(program.queries) - 1
     written = written_queries(parse.read(source), program)[place]
-    subject = DrawnQuery("some.neel", written.name, written.text, program.queries[place].query, tuple(key))
+    subject = DrawnQuery(
+        "some.neel", written.name, written.text, drawn_query(program.queries[place], source), tuple(key)
+    )
     return reference_picture(subject, program, place, {"S": events}, compare, notes, most)

@@ -18,6 +18,7 @@ from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare
 from neelc.ir.program import Column, Program, Stream
 from neelc.ir.types import Array, DataType, Map, Struct
@@ -42,7 +43,11 @@ class Question:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return self.program.queries[-1].query.columns
+        query = self.program.queries[-1].query
+        if isinstance(query, HostQuery):
+            assert query.simple is not None
+            return query.simple.columns
+        return query.columns
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from neelc.cli import main
-from neelc.engines.host.inputs import host_inputs
+from neelc.ir.script import CreateQuery, RunQuery
+from neelc.pipeline import compile_program
+from neelc.program import bind
 from neelc.source import Source
-from neelc.syntax.host import host_script
+from neelc.syntax import read
+from neelc.syntax.host import host_statements
 from neelc.syntax.host_tokens import clauses, tokens
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
@@ -55,26 +58,23 @@ def test_definitions_that_a_clause_sees() -> None:
 def test_a_script_in_its_parts() -> None:
     named = f"CREATE QUERY v AS SELECT 1 FROM t {CLAUSE}"
     text = f"PATTERN A a; SELECT 'a;b' FROM t {CLAUSE}; {named}; SELECT * FROM v"
-    script = host_script(Source(text))
-    assert script is not None
-    assert [statement.name for statement in script.statements] == [None, "v", None]
-    assert script.own.text.strip() == "PATTERN A a;"
-    assert script.is_last
+    names = [statement.name for statement in host_statements(text)]
+    assert names == [None, "v", None]
+    statements = [one for one in read(Source(text)).statements if isinstance(one, CreateQuery | RunQuery)]
+    kinds = [type(statement.query).__name__ for statement in statements]
+    assert kinds == ["PatternQuery", "HostSelect", "HostSelect", "HostSelect"]
 
 
 def test_what_is_no_host_query() -> None:
-    assert (
-        host_script(Source("SELECT * FROM s MATCH_RECOGNIZE_SEQUENTIAL (PATTERN a DEFINE a AS x > 1)"))
-        is None
-    )
-    assert host_script(Source("SELECT match_recognize FROM s")) is None
+    assert host_statements("SELECT * FROM s MATCH_RECOGNIZE_SEQUENTIAL (PATTERN a DEFINE a AS x > 1)") == []
+    assert host_statements("SELECT match_recognize FROM s") == []
 
 
 def test_the_text_for_spark() -> None:
     text = STREAM + f"SELECT '{{x}}' FROM ticks {CLAUSE} m JOIN ticks t ON t.ts = m.n WHERE t.ts > :least"
-    script = host_script(Source(text.replace("PATTERN", "MEASURES FIRST(ts) AS n PATTERN")))
-    assert script is not None
-    source = host_inputs(script, [], Path(), {"least": 5}).compiled(0).compiled.source
+    script = Source(text.replace("PATTERN", "MEASURES FIRST(ts) AS n PATTERN"))
+    program = bind(read(script), script, arguments={"least": 5})
+    source = compile_program(program, 0).source
     assert '"WITH ticks AS (SELECT * FROM {ticks})\\n"' in source
     assert "SELECT '{{x}}' FROM {m} m JOIN ticks t ON" in source
     assert 'args={"least": F.expr("5")}' in source
@@ -112,7 +112,7 @@ def test_commands(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["compile", "--emit", "sql"], "MATCH_RECOGNIZE runs in Python"),
         (["compile", "--strategy", "join"], "for PATTERN queries"),
         (["explain", "--mode", "cost"], "for PATTERN queries"),
-        (["explain", "--format", "html"], "there are text and json"),
+        (["explain", "--format", "dot"], "there are text, json and html"),
         (["check", "--arg", "n=1"], "the script has no parameter :n"),
     ],
 )
@@ -138,8 +138,8 @@ def test_formatting(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.endswith(text[len(STREAM) :])
 
 
-def test_a_pattern_cannot_read_a_query_of_sparks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The name would be taken for a type of events, and nothing would ever match."""
+def test_a_pattern_cannot_read_rows_without_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name is not taken for a type of events, of which there would be none."""
     typed = "CREATE STREAM t (ts INT, kind STRING) TIMESTAMP BY ts TYPE BY kind;\n"
     script = tmp_path / "script.neel"
     script.write_text(
@@ -147,4 +147,4 @@ def test_a_pattern_cannot_read_a_query_of_sparks(tmp_path: Path, capsys: pytest.
     )
     assert main(["check", str(script)]) == 1
     said = capsys.readouterr().err
-    assert said.count("is a query of Spark's") == 1 and "script.neel:3:13" in said
+    assert said.count("nothing says when its rows are") == 1 and "script.neel:3:13" in said

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from neelc.engines.host.tables import is_query
 from neelc.findings import Findings
+from neelc.ir.script import HostSelect, RunQuery
+from neelc.rows.bind.host_text import is_query
 from neelc.scalar.spark.trees import read_statement
 from neelc.source import Source
-from neelc.syntax.host import host_script
-from neelc.syntax.host_tokens import clauses
+from neelc.syntax import read
 
 CLAUSE = "t MATCH_RECOGNIZE (PATTERN (A))"
 
@@ -62,10 +62,10 @@ REFRESH TABLE zz, {CLAUSE}
 
 
 def is_accepted(text: str) -> bool:
-    script = host_script(Source(text))
-    assert script is not None
-    (statement,) = script.statements
-    return is_query(statement, clauses(statement.tokens), Findings(script.source))
+    source = Source(text)
+    (statement,) = read(source).statements
+    assert isinstance(statement, RunQuery) and isinstance(statement.query, HostSelect)
+    return is_query(statement.query, Findings(source))
 
 
 @pytest.mark.parametrize("text", QUERIES)

@@ -10,6 +10,7 @@ import pytest
 from drawn_pictures import LASTING, Rows, bound, drawn, rows
 from generate.rewritable import sample
 
+from neelc.engines.reference import executable
 from neelc.files import CallError
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
@@ -42,7 +43,8 @@ def asked(paths: Iterable[Path]) -> list[tuple[Path, Match, list[ReferenceEvent]
         if isinstance(ready, PreparedCase) and isinstance(ready.program.queries[-1].query, Match):
             last = len(ready.program.queries) - 1
             match = ready.program.queries[last].match.whole
-            found.append((path, match, events_read(ready.program, last, ready.tables)))
+            program = executable(ready.program, [last], case.query)
+            found.append((path, match, events_read(program, last, ready.tables)))
     return found
 
 

@@ -7,7 +7,7 @@ from binding import match
 
 from neelc.arguments import ExecutionStrategy, Options
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.engines.spark.compiled import write_script
+from neelc.engines.spark.compiled import WrittenQuery, write_script
 from neelc.engines.spark.relations import Extend, Join
 from neelc.ir.program import NamedQuery, Program
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -37,9 +37,8 @@ PATTERNS = [
 
 def planned(text: str, strategy: str | None = None) -> PlannedQuery:
     named = NamedQuery(None, match(f"PATTERN {text}", STREAM))
-    (found,) = plan_queries(
-        [named], lambda _: False, Options(ExecutionStrategy(strategy) if strategy else None), Statistics()
-    )
+    options = Options(ExecutionStrategy(strategy) if strategy else None)
+    (found,) = plan_queries([(named, False)], options, Statistics())
     return found
 
 
@@ -54,7 +53,8 @@ def test_the_shape_of_a_plan_is_that_of_what_is_written(text: str, strategy: str
     if isinstance(found.plan, UnsupportedQuery):
         return
     assert isinstance(found.plan, StrategyPlan)
-    relations = [let.relation for let in write_script([(found.named, found.plan)]).relations.lets]
+    written = write_script([WrittenQuery(found.named, found.plan, as_stream=False)])
+    relations = [let.relation for let in written.relations.lets]
     texts = [text for one in relations if isinstance(one, Extend) for text, _ in one.items]
     assert found.plan.shape.joins == sum(isinstance(one, Join) for one in relations)
     assert found.plan.shape.functions == sum(" OVER (" in text for text in texts)
@@ -99,7 +99,7 @@ def test_only_the_chosen_plan_is_written(monkeypatch: pytest.MonkeyPatch) -> Non
     assert compile_program(program, options=Options(strategy=ExecutionStrategy.KERNEL)).strategies == (
         ("", "kernel"),
     )
-    (found,) = plan_queries(program.queries, lambda _: False, Options(), Statistics())
+    (found,) = plan_queries([(program.queries[0], False)], Options(), Statistics())
     assert isinstance(found.plan, StrategyPlan)
     assert [price.strategy for price in found.plan.prices] == ["kernel", "window", "join"]
     assert written == []

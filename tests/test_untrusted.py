@@ -8,11 +8,14 @@ import pytest
 from repository import ROOT
 
 from neelc.cli import main
-from neelc.engines.host.inputs import host_inputs
-from neelc.engines.host.untrusted import ALLOWED
 from neelc.errors import NeelError
+from neelc.ir.node import walk
+from neelc.ir.script import HostSelect
+from neelc.pipeline import compile_program
+from neelc.program import bind, examine
+from neelc.rows.bind.untrusted import ALLOWED, refuse_files_and_agents
 from neelc.source import Source
-from neelc.syntax.host import host_script
+from neelc.syntax import read
 from neelc.tools import cases
 from neelc.tools.cases.file import parse
 
@@ -112,13 +115,14 @@ HARMLESS = [
 
 def judged(text: str) -> list[str]:
     """The codes of all that is wrong with a text, as `neelc check --untrusted` tells them."""
-    script = host_script(Source(DECLARED + text))
-    assert script is not None
+    source = Source(DECLARED + text)
+    script = read(source)
+    assert any(isinstance(node, HostSelect) for node in walk(script))
     try:
-        host_inputs(script, [], Path(), {}, untrusted=True).compiled(len(script.statements) - 1)
+        refuse_files_and_agents(script, source)
     except NeelError as error:
         return [one.code for one in error.diagnostics]
-    return []
+    return [one.code for one in examine(script, source, untrusted=True).diagnostics]
 
 
 @pytest.mark.parametrize(("code", "text"), ATTACKS)
@@ -133,9 +137,8 @@ def test_a_harmless_query_is_not(text: str) -> None:
 
 def test_what_spark_is_given_has_no_comments() -> None:
     text = f"SELECT /*+ HINT */ 'a -- b' /* c */ AS y -- d\nFROM {CLAUSE}"
-    script = host_script(Source(DECLARED + text))
-    assert script is not None
-    source = host_inputs(script, [], Path(), {}, untrusted=True).compiled(0).compiled.source
+    script = Source(DECLARED + text)
+    source = compile_program(bind(read(script), script, untrusted=True), 0).source
     given = source[source.index("spark.sql(") :]
     assert "'a -- b'" in given and "HINT" not in given and "/*" not in given and "-- d" not in given
 

@@ -15,22 +15,20 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from neelc.api.errors import run_error, translated
-from neelc.api.host import HostQuery
 from neelc.api.query import DisplayText, Query
 from neelc.api.schemas import clock_of, type_of, value_of
-from neelc.api.session import Session, parameters
+from neelc.api.session import Session
 from neelc.api.streams import Frame
 from neelc.arguments import Options
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned
-from neelc.engines.host.inputs import used_parameters
 from neelc.errors import NeelError, as_html, render_all
 from neelc.explain.html import escape, tag
 from neelc.files import CallError
 from neelc.ir.types import DataType
+from neelc.scalar.parameters import parameters_of
 from neelc.source import Source
 from neelc.syntax import read
-from neelc.syntax.host import host_script
 
 # The Spark session that is there already.
 
@@ -77,11 +75,7 @@ def arguments(text: str, variables: Mapping[str, object]) -> dict[str, object]:
     """
     source = Source(text)
     with translated():
-        script = host_script(source)
-        if script is not None and script.is_last:
-            names = list(used_parameters(script))
-        else:
-            names = parameters(read(script.own if script else source))
+        names = parameters_of(read(source))
     return {name: variables[name] for name in names if name in variables}
 
 
@@ -244,7 +238,7 @@ class NeelMagic:
         session = session_of(variables, options.session)
         # A text that is not trusted could read every variable of the notebook as a parameter.
         visible = {} if session.untrusted else variables
-        query = session._compiled(text, arguments(text, visible), Options(), {})
+        query = session._compiled(Source(text), arguments(text, visible), Options(), {})
         frame = query.to_df()
         if not options.explain:  # an explanation has the warnings itself
             _warn(query)
@@ -270,15 +264,15 @@ def _told() -> Iterator[None]:
         raise UsageError(str(error)) from None
 
 
-def _warn(query: Query | HostQuery) -> None:
+def _warn(query: Query) -> None:
     if query.warnings:
         text = render_all(query.warnings, query.text)
         display({"text/html": as_html(text), "text/plain": text}, raw=True)
 
 
-def _explained(query: Query | HostQuery) -> NotebookExplanation:
+def _explained(query: Query) -> NotebookExplanation:
     text = query.explain()
-    return NotebookExplanation(text, query.explain(format="html") if isinstance(query, Query) else text)
+    return NotebookExplanation(text, query.explain(format="html"))
 
 
 def _ran(frame: Frame, most: int) -> ResultPreview:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from neelc.api.analysis import analysing
 from neelc.api.errors import translated
 from neelc.api.observed import StreamObservations
 from neelc.api.streams import Frame, RegisteredStream, streams_read
@@ -64,14 +65,10 @@ class BoundScript:
 
     def is_given(self, stream: Stream) -> bool:
         """Whether a caller gives its data, not the script; `NeelError` if nobody does."""
-        if find(written(stream.name), self.streams) is not None:
-            return True
-        if stream.path is None:
-            hint = f"give it: {stream.name}=DataFrame, or say FROM 'path' in CREATE STREAM"
-            place = stream.span or Span(0, 1)
-            message = f"stream `{stream.name}` has no data"
-            raise NeelError([Diagnostic("NEEL5005", message, place, hint)], self.text)
-        return False
+        if stream.path is not None and find(written(stream.name), self.streams) is None:
+            return False
+        self.frame(stream)
+        return True
 
     def has_unit(self, stream: Stream) -> bool:
         """Whether somebody says the unit of a stream's times."""
@@ -83,9 +80,17 @@ class BoundScript:
 
     def frame(self, stream: Stream) -> Frame:
         """The DataFrame of a stream that is given."""
-        found = find(written(stream.name), self.streams)
-        assert found is not None
-        return self.streams[found].frame(stream)
+        return frame_of(stream, self.streams, self.text)
+
+
+def frame_of(stream: Stream, streams: Mapping[str, RegisteredStream], text: Source) -> Frame:
+    """The DataFrame of a stream; `NeelError` if nobody gives its data."""
+    found = find(written(stream.name), streams)
+    if found is None:
+        hint = f"give it: {stream.name}=DataFrame, or say FROM 'path' in CREATE STREAM"
+        message = f"stream `{stream.name}` has no data"
+        raise NeelError([Diagnostic("NEEL5005", message, stream.span or Span(0, 1), hint)], text)
+    return streams[found].frame(stream)
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,7 +164,8 @@ class Query:
             observed = StreamObservations(used_types(self.bound.program), everything=True)
             streams = {name: observed.on(frame, read[name]) for name, frame in streams.items()}
             self._observed.append(observed)
-        return run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates)
+        with translated(), analysing(self.bound.program.queries[-1].query, self.text) as bounded:
+            return bounded(run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates))
 
     def notes(self) -> tuple[str, ...]:
         """What the first action on `to_df(observe=True)` has noticed: types that no event has, streams
@@ -213,12 +219,14 @@ def query_html(text: Source, plan: DisplayText, warnings: Iterable[Diagnostic] =
 
 def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
     """Why the last query of a script is executed as it is."""
+    from neelc.explain.host import check_view
     from neelc.explain.report import report
 
     for value, known in ((mode, MODES), (format, tuple(FORMATS))):
         if value not in known:
             raise ValueError(f"explain: no {value!r}; there are {', '.join(known)}")
     found = report(bound.text.name, bound.script, bound.program, Statistics(), [bound.last], bound.text)
+    check_view(found, format, mode)
     return DisplayText(renderer(format)(found, mode))
 
 

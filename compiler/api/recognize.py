@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc import syntax as parse
-from neelc.api.errors import NeelQueryError, translated, warn_of
-from neelc.api.host import HostBinding
+from neelc.api.errors import NeelQueryError, warn_of
+from neelc.api.session import Session
 from neelc.api.streams import Frame, StreamData, is_frame, names_of, no_frame
+from neelc.arguments import Options
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.names import FREE_IN_ROWS, RESERVED, written
 from neelc.ir.row_patterns import ROWS_PER_MATCH
 from neelc.source import Source, Span
-from neelc.syntax.host import HostScript, host_script
+from neelc.syntax.host import host_statements
 from neelc.syntax.host_tokens import CLAUSE
 
 Texts = str | Sequence[str]
@@ -110,29 +111,22 @@ class _Clause:
 
     def run(self, df: Frame, unit: str | None, args: Mapping[str, object]) -> Frame:
         source = Source(f"{self.text}\n)", "match_recognize")
-        script = host_script(source)
-        assert script is not None
-        self._check_end(script, source)
+        self._check_end(source)
         try:
-            with translated():
-                binding = HostBinding(df.sparkSession, script, {"rows": StreamData(df, unit=unit)}, args)
-                query = binding.query()
-                frame = query.to_df()
+            session = Session(df.sparkSession)
+            query = session._compiled(source, args, Options(), {"rows": StreamData(df, unit=unit)})
+            frame = query.to_df()
         except NeelQueryError as error:
             raise self._explained(error, source) from error.__cause__
         warn_of(query.warnings, source)
         return frame
 
-    def _check_end(self, script: HostScript, source: Source) -> None:
+    def _check_end(self, source: Source) -> None:
         """Raises `NeelQueryError` if an argument closes the clause: what follows would be SQL of its own."""
-        tokens = script.statements[0].tokens
+        statements = host_statements(source.text)
+        tokens = statements[0].tokens
         end = tokens[min(4, len(tokens) - 1)].end
-        if (
-            len(script.statements) == 1
-            and len(tokens) == 5
-            and tokens[4].kind == CLAUSE
-            and end == len(source.text)
-        ):
+        if len(statements) == 1 and len(tokens) == 5 and tokens[4].kind == CLAUSE and end == len(source.text):
             return
         message = "this ends the clause, of which it can only be a part"
         error = NeelQueryError([Diagnostic("NEEL1001", message, Span(end - 1, end))], source)

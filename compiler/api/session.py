@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from neelc.api.analysis import check_session, describing
 from neelc.api.errors import translated, warn_of
-from neelc.api.host import HostBinding, HostQuery
-from neelc.api.query import BoundScript, DisplayText, Query, explanation
+from neelc.api.query import BoundScript, DisplayText, Query, explanation, frame_of
 from neelc.api.streams import (
     Frame,
     RegisteredStream,
@@ -33,18 +33,16 @@ from neelc.arguments import (
     aggregate,
 )
 from neelc.catalog.catalog import registered_agents
-from neelc.engines.host.inputs import declarations, used_parameters, used_streams
-from neelc.engines.host.untrusted import refuse_files_and_agents
 from neelc.files import CallError
-from neelc.ir.expressions import Parameter
-from neelc.ir.names import bare, find, written
+from neelc.ir.bound_rows import HostQuery
+from neelc.ir.names import find, written
 from neelc.ir.node import walk
-from neelc.ir.script import CreateStream, Script
+from neelc.ir.script import CreateStream, HostSelect
 from neelc.pipeline import bind, compile_query, parse
+from neelc.rows.bind.untrusted import refuse_files_and_agents
+from neelc.scalar.parameters import parameters_of
 from neelc.scalar.user_aggregates import registered
 from neelc.source import Source
-from neelc.syntax.host import HostScript, host_script, own_part
-from neelc.tools.why.explaining import refusal_of_rows
 from neelc.tools.why.model import Why
 
 
@@ -216,7 +214,7 @@ class Session:
         options: Mapping[str, bool] | None = None,
         untrusted: bool = False,
         **streams: object,
-    ) -> Query | HostQuery:
+    ) -> Query:
         """The script's last query, compiled; warns of what is valid, but probably not intended. `strategy`
         forces one: kernel, join or window."""
         own = own_arguments(
@@ -228,50 +226,24 @@ class Session:
             options=options,
         )
         chosen = _options(own["strategy"], own["most_rows"], own["most_matches"], own["options"] or {})
-        query = self._compiled(text, own["args"], chosen, streams, untrusted)
+        query = self._compiled(Source(text), own["args"], chosen, streams, untrusted)
         warn_of(query.warnings, query.text)
         return query
 
     def _compiled(
         self,
-        text: str,
+        text: Source,
         args: Mapping[str, object] | None,
         options: Options,
         streams: Mapping[str, object],
         untrusted: bool = False,
-    ) -> Query | HostQuery:
+    ) -> Query:
         """The script's last query, without a warning."""
-        source = Source(text)
-        script = host_script(source)
         with translated():
-            if script is not None and script.is_last:
-                return self._host(script, args or {}, options, streams, untrusted)
-            bound = self._bound(own_part(source), args or {}, streams, untrusted)
+            bound = self._bound(text, args or {}, streams, untrusted)
+            _refuse_options(bound, options)
             compiled = compile_query(bound.program, bound.last, bound.text, options)
         return Query(self.spark, bound, compiled)
-
-    def _host(
-        self,
-        script: HostScript,
-        args: Mapping[str, object],
-        options: Options,
-        streams: Mapping[str, object],
-        untrusted: bool = False,
-    ) -> HostQuery:
-        """A query of Spark's around MATCH_RECOGNIZE."""
-        untrusted = untrusted or self.untrusted
-        if untrusted:
-            refuse_files_and_agents(declarations(script), script.source)
-        if options != Options():
-            raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
-        _refuse_parameters(streams, used_parameters(script))
-        here = {name: as_data(value) for name, value in streams.items()}
-        registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
-        binding = HostBinding(self.spark, script, registered | here, args, untrusted)
-        declared = [stream.name for stream in binding.streams]
-        _refuse_unused("stream", here, [*declared, *used_streams(script, [*here, *registered])])
-        _refuse_unused("argument", args, used_parameters(script))
-        return binding.query()
 
     def explain(
         self,
@@ -287,12 +259,8 @@ class Session:
         """Why the script's last query is executed as it is."""
         own = own_arguments(streams, args=args, mode=mode, format=format)
         args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
-        source = Source(text)
-        script = host_script(source)
         with translated():
-            if script is not None and script.is_last:
-                return self._host(script, args, Options(), streams, untrusted).explain(mode, format)
-            return explanation(self._bound(own_part(source), args, streams, untrusted), mode, format)
+            return explanation(self._bound(Source(text), args, streams, untrusted), mode, format)
 
     def why(
         self,
@@ -309,12 +277,8 @@ class Session:
         them, or have none, and what would match instead. Spark reads the events of the key only."""
         own = own_arguments(streams, args=args, key=key, between=between)
         args, key, between = own["args"], own["key"], own["between"]
-        source = Source(text)
-        script = host_script(source)
         with translated():
-            if script is not None and script.is_last:
-                raise refusal_of_rows(script.statements[-1].span, source)
-            bound = self._bound(own_part(source), args or {}, streams, untrusted)
+            bound = self._bound(Source(text), args or {}, streams, untrusted)
             return why_of(self.spark, bound, key, between)
 
     def _bound(
@@ -328,30 +292,38 @@ class Session:
         script = parse(text)
         if untrusted:
             refuse_files_and_agents(script, text)
-        _refuse_parameters(streams, parameters(script))
+        _refuse_parameters(streams, parameters_of(script))
         here = {name: as_data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         given = registered | here
         given |= dict(declared_paths(script, given))
         given |= {} if untrusted else dict(in_catalog(script, given, self.spark))
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
+        hosts = [node for node in walk(script) if isinstance(node, HostSelect)]
         all_streams = {
-            name: RegisteredStream(name, data, self.spark, find(written(name), declared) is not None)
+            name: RegisteredStream(name, data, self.spark, bool(hosts or find(written(name), declared)))
             for name, data in given.items()
         }
-        streams_given = [one.given() for one in all_streams.values()]
-        inputs, program = bind(script, text, streams_given, Path(), args, self._aggregates, self._agents)
+        describe = describing(self.spark, lambda stream: frame_of(stream, all_streams, text))
+        inputs, program = bind(
+            script,
+            text,
+            [one.given() for one in all_streams.values()],
+            Path(),
+            args,
+            self._aggregates,
+            self._agents,
+            describing=lambda _: describe,
+            untrusted=untrusted,
+        )
+        if untrusted:
+            check_session(self.spark, program)
         if not program.queries:
             raise CallError("the script has no query")
         read_by = {stream.name for query in program.queries for stream in query.query.streams}
         _refuse_unused("stream", here, [*declared, *sorted(read_by)])
-        _refuse_unused("argument", args, parameters(script))
+        _refuse_unused("argument", args, parameters_of(script))
         return BoundScript(text, inputs.script, program, all_streams)
-
-
-def parameters(script: Script) -> list[str]:
-    """The names of a script's parameters."""
-    return sorted({bare(node.name) for node in walk(script) if isinstance(node, Parameter)})
 
 
 SWITCHES = ("shortcuts", "chunks")
@@ -374,6 +346,13 @@ def _options(
     rows = MOST_ROWS if most_rows is None else most_rows
     chosen = None if strategy is None else ExecutionStrategy(strategy)
     return Options(chosen, rows, most_matches, **switches)
+
+
+def _refuse_options(bound: BoundScript, options: Options) -> None:
+    """Options are for PATTERN queries: `CallError` if only queries around MATCH_RECOGNIZE are compiled."""
+    queries = [bound.program.queries[place].query for place in bound.program.needed([bound.last])]
+    if options != Options() and all(isinstance(query, HostQuery) for query in queries):
+        raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
 
 
 # Arguments of neelc's own whose value can be a text: a text given for any other one is a table or a path.

@@ -8,8 +8,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.api.errors import NeelQueryError, translated
-from neelc.api.host import HostQuery
+from neelc.api.errors import translated
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.spark_session import counting
@@ -24,6 +23,7 @@ from neelc.explain.report import written_queries
 from neelc.files import write_whole
 from neelc.ir.algebra import START as VALID_FROM
 from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import MatchProperty
 from neelc.ir.names import quote
 from neelc.ir.program import Clock, Column, EventType, Match, OutputColumn, Program, Stream
@@ -34,11 +34,11 @@ from neelc.runtime.reference.model import ReferenceEvent
 from neelc.scalar.spark.trees import alias, identifier
 from neelc.source import Source, Span
 from neelc.tools.report.drawing import (
-    ROWS_WITHOUT_A_TIME,
     DrawnQuery,
     Recovery,
     Row,
     StrategyVariant,
+    drawn_query,
     first_starts,
     panel,
     picture,
@@ -196,7 +196,7 @@ def unfolded(
     program: Program,
     frames: Mapping[str, Frame],
     source: Source,
-    found: Callable[[int, Match], Frame],
+    found: Callable[[int, Match | Algebra | HostQuery], Frame],
 ) -> UnfoldedQuery:
     """The query with the rows of the queries before it as streams. `found` gives the rows of the query at a
     place, with other columns.
@@ -204,10 +204,14 @@ def unfolded(
     A row is an event from `match_start` to `match_end`, which are columns then.
     """
     inner = {stream.name: stream for stream in query.streams if stream.query is not None}
-    if not inner:
+    plain = {stream.name: stream for stream in query.streams if stream.rows_of is not None}
+    if not inner and not plain:
         return UnfoldedQuery(query, frames)
     more = dict(frames)
-    streams = {}
+    streams = {name: replace(stream, rows_of=None) for name, stream in plain.items()}
+    for name, stream in plain.items():
+        place = next(at for at, named in enumerate(program.queries) if named.name == stream.rows_of)
+        more[name] = found(place, program.queries[place].query)
     for name, stream in inner.items():
         place, before = _query_of(stream, program, query, source)
         times = tuple(Column(time, before.clock.type) for time in TIMES)
@@ -278,7 +282,7 @@ class SparkDrawing:
 
     def _select(self, subject: DrawnQuery, query: Algebra, notes: Iterable[StartNote], most: int) -> Picture:
         """The rows of a SELECT, and the events of the streams that it reads itself."""
-        read = [stream for stream in query.streams if not stream.is_relation and stream.query is None]
+        read = [stream for stream in query.streams if not stream.is_relation and stream.producer is None]
         rows, total = self._rows(query, VALID_FROM)
         shown = DrawnEvents(self.spark, read, self.frames, query.clock).shown(subject.keys, {}, most)
         return picture(subject, shown, [rows_panel(query, rows, total)], notes)
@@ -306,7 +310,7 @@ class SparkDrawing:
         rows = counted.orderBy(time).limit(MOST_MATCHES).collect()
         return list(values_of(rows, query.columns)), count()
 
-    def _frame(self, place: int, query: Match | Algebra) -> Frame:
+    def _frame(self, place: int, query: Match | Algebra | HostQuery) -> Frame:
         """The rows of a query that stands in the place of another one."""
         named = replace(self.program.queries[place], query=query)
         queries = tuple(named if at == place else one for at, one in enumerate(self.program.queries))
@@ -399,14 +403,14 @@ def timeline(
     given: dict[str, Any] = {name: data}
     if query is None:
         # Every event is a match of its stream's name, which is a type: that says all there is to know of it.
-        compiled = session._compiled(f"PATTERN {quote(name)} event", args, Options(), given)
+        compiled = session._compiled(Source(f"PATTERN {quote(name)} event"), args, Options(), given)
     else:
         compiled = session.compile(query, args, **given)
     return drawn(compiled, key, compare_strategies, most_events, why, has_matches=query is not None)
 
 
 def drawn(
-    query: Query | HostQuery,
+    query: Query,
     key: Key = None,
     compare_strategies: bool = False,
     most_events: int = MOST_EVENTS,
@@ -414,18 +418,11 @@ def drawn(
     has_matches: bool = True,
 ) -> Timeline:
     """The picture of a compiled query; without its matches, of its events only."""
-    if isinstance(query, HostQuery):
-        span, hint = (
-            query.script.statements[-1].span,
-            "give its result to neelc.timeline, with timestamp=COLUMN",
-        )
-        found = Diagnostic("NEEL4001", f"not supported yet: {ROWS_WITHOUT_A_TIME}", span, hint)
-        raise NeelQueryError([found], query.script.source)
     with translated():
         bound = query.bound
         named, program, place = written_queries(bound.script, bound.program)[-1], bound.program, bound.last
         wanted = (key,) if isinstance(key, str) else tuple(key or ())
-        asked = program.queries[place].query
+        asked = drawn_query(program.queries[place], bound.text)
         subject = DrawnQuery(bound.text.name, named.name, named.text, asked, wanted)
         drawing = SparkDrawing(query.spark, bound.text, program, place, _frames(query.bound))
         notes = why.notes if isinstance(why, Why) else why

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from neelc.api.errors import reading
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.streams import Frame
+from neelc.engines.reference import executable
 from neelc.ir.names import quote
 from neelc.ir.program import Clock, Stream
 from neelc.ir.types import (
@@ -27,7 +28,7 @@ from neelc.runtime.reference.model import moment
 from neelc.scalar.spark.trees import literal, spark_type
 from neelc.scalar.type_of import DATETIMES
 from neelc.source import Source
-from neelc.tools.why.explaining import MAX_EVENTS, refuse, too_many
+from neelc.tools.why.explaining import MAX_EVENTS, ROWS_IT_READS, refuse, too_many
 from neelc.tools.why.explaining import why as explained
 from neelc.tools.why.model import Why
 from neelc.tools.why.reading import WhyRequest, asked, columns, no_such_key, text_of
@@ -64,8 +65,9 @@ def why(
 def why_of(spark: Frame, bound: BoundScript, key: object, between: Sequence[object] | None) -> Why:
     """The explanations of a script's last query."""
     refuse(bound.program.queries[bound.last], bound.text)
+    program = executable(bound.program, [bound.last], bound.text, ROWS_IT_READS)
     with clock_of(spark):
-        wanted = asked(bound.program, bound.last, key_texts(key), between)
+        wanted = asked(program, bound.last, key_texts(key), between)
         for stream, _ in wanted.streams():
             bound.is_given(stream)
         return explained(wanted, rows_on_spark(wanted, bound.frame, bound.text), bound.text)

@@ -74,7 +74,8 @@ class CatalogEntry:
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
     is not checked. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
     those of a SELECT, which other SELECTs can read. `typed` streams have a type column, or try to. `relation`
-    is one, which only a SELECT can read.
+    is one, which only a SELECT can read. `rows` is the result of a query, or a stream without times, as
+    Spark's own SQL reads it, and `others` are its columns of types that neelc does not know.
     """
 
     name: str
@@ -85,6 +86,13 @@ class CatalogEntry:
     columns: tuple[Column, ...] | None = None
     typed: bool = False
     relation: Stream | None = None
+    rows: Stream | None = None
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def table(self) -> Stream | None:
+        """What a query of Spark's own SQL reads by the name; None if its declaration is wrong."""
+        return self.rows or self.stream or self.relation
 
     @property
     def hides_types(self) -> bool:
@@ -268,7 +276,7 @@ class KnownType:
     @property
     def is_query(self) -> bool:
         """Whether its events are matches of named queries: then they have a `match_start`."""
-        return all(entry.kind == "query" for entry in self.entries)
+        return all(entry.stream is not None and entry.stream.query is not None for entry in self.entries)
 
     @property
     def struct(self) -> Struct:
@@ -325,7 +333,8 @@ def report_refusal(entry: CatalogEntry, span: Span, findings: Findings) -> None:
     """Say why a query cannot serve as a stream, unless its declaration has been reported."""
     if entry.refusal is not None:
         code, why, hint = entry.refusal
-        message = f"{entry.kind} `{entry.name}` cannot serve as a stream: {why}"
+        cannot = "" if entry.kind == "stream" else " cannot serve as a stream:"
+        message = f"{entry.kind} `{entry.name}`{cannot} {why}"
         findings.report(code, message, span, hint)
 
 

@@ -16,6 +16,7 @@ from neelc.catalog.readers.table import Row
 from neelc.catalog.statistics.parquet import files_below, is_small, read_footer
 from neelc.errors import NeelError
 from neelc.files import CallError
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, is_quoted, written
 from neelc.ir.program import Program, Stream
 from neelc.ir.types import BIGINT, INT, LENGTHS
@@ -45,9 +46,10 @@ def likely_unit(low: int, high: int) -> str | None:
 def unit_notes(inputs: Inputs, program: Program, tables: Tables | None = None) -> Iterator[str]:
     """What a person should know about the times of streams: as they are in `tables`, or else in files, as far
     as far as it is known without reading them."""
-    used = {stream.name: stream for query in program.queries for stream in query.query.streams}
+    queries = (named.query for named in program.queries if not isinstance(named.query, HostQuery))
+    used = {stream.name: stream for query in queries for stream in query.streams}
     for stream in used.values():
-        is_own = stream.query is None and not stream.is_relation
+        is_own = stream.producer is None and not stream.is_relation
         if is_own and _has_integers(stream) and declared_unit(inputs, stream.name) is None:
             times = _in_files(inputs, stream) if tables is None else _times(tables[stream.name], stream)
             yield from unit_note(stream, times)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from neelc.catalog.catalog import clock_of
 from neelc.catalog.readers.parquet import NoArrow, UnreadableFile, read_parquet
 from neelc.catalog.readers.table import (
     Row,
@@ -28,7 +29,16 @@ from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.findings import Findings
 from neelc.ir.names import Identifier, bare, find, same, written
 from neelc.ir.program import Column, Program, Stream
-from neelc.ir.script import ColumnDefinition, CreateStream, Script, Statement, Timestamp
+from neelc.ir.script import (
+    ColumnDefinition,
+    CreateQuery,
+    CreateStream,
+    HostSelect,
+    RunQuery,
+    Script,
+    Statement,
+    Timestamp,
+)
 from neelc.ir.types import (
     BIGINT,
     DOUBLE,
@@ -264,7 +274,9 @@ def complete(
     """
     found = tuple(_completed(s, source, given, directory) for s in script.statements)
     declared = [s.name for s in found if isinstance(s, CreateStream)]
-    read = tuple(_stream(g) for g in given if find(g.name, declared) is None)
+    # Spark's own SQL needs no times: a stream without them is reported where they are needed.
+    hosts = [s for s in found if isinstance(s, CreateQuery | RunQuery) and isinstance(s.query, HostSelect)]
+    read = tuple(_stream(g, bool(hosts)) for g in given if find(g.name, declared) is None)
     statements = tuple(_guessed_statement(s, guess) if isinstance(s, CreateStream) else s for s in found)
     streams = tuple(_guessed_stream(stream, guess) for stream in read)
     known = replace(script, statements=statements)
@@ -366,7 +378,7 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
     )
 
 
-def _stream(given: GivenStream) -> Stream:
+def _stream(given: GivenStream, may_lack_times: bool = False) -> Stream:
     columns = with_texts(merged(given.open(True)), given.type_by)
     names = [column.name for column in columns]
     listed = f"columns: {', '.join(names)}"
@@ -377,7 +389,9 @@ def _stream(given: GivenStream) -> Stream:
             raise CallError(f"stream {given.name}: no column {name}, given as the {role}; {listed}")
         return found
 
-    start = column(given.timestamp, "timestamp") or likely_timestamp(names)
+    start = column(given.timestamp, "timestamp") or _likely_start(columns, may_lack_times)
+    if start is None and may_lack_times:
+        return Stream(given.name, columns, "", unit=given.unit or "MILLISECOND")
     if start is None:
         raise CallError(f"stream {given.name}: which column is the timestamp? Say timestamp=COLUMN; {listed}")
     end = column(given.end, "end")
@@ -391,6 +405,12 @@ def _stream(given: GivenStream) -> Stream:
         type_column=column(given.type_by, "type"),
         timestamp_format=given.timestamp_format,
     )
+
+
+def _likely_start(columns: Sequence[Column], may_lack_times: bool) -> str | None:
+    """The column that is most likely the time. One that cannot be it is reported, if there must be one."""
+    fitting = (column for column in columns if column.type == VOID or clock_of(column.type, "") is not None)
+    return likely_timestamp(column.name for column in (fitting if may_lack_times else columns))
 
 
 def _read_by(
@@ -428,9 +448,8 @@ def _given(name: str, given: Sequence[GivenStream]) -> GivenStream | None:
 
 def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[NeelError]]:
     """The rows of every stream the queries read, and what went wrong: one error for each file."""
-    used = {
-        stream.name: stream for query in program.queries for stream in query.query.streams if not stream.query
-    }
+    read_by = (stream for query in program.queries for stream in query.query.streams)
+    used = {stream.name: stream for stream in read_by if stream.producer is None}
     tables: dict[str, list[Row]] = {}
     failures: list[NeelError] = []
     for name, stream in used.items():

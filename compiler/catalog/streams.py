@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neelc.catalog.catalog import CatalogEntry, clock_of, is_integer
+from neelc.catalog.catalog import CatalogEntry, clock_of, is_integer, report_refusal
 from neelc.catalog.statistics.declared import with_statistics
 from neelc.errors import Hint
 from neelc.findings import Findings, did_you_mean, in_another_case, listing
@@ -22,8 +22,11 @@ from neelc.source import Span
 _BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
 
 
-def declared_stream(statement: CreateStream, given: Stream | None, findings: Findings) -> CatalogEntry:
-    """The stream a statement declares; what it leaves out is taken from the one given from outside."""
+def declared_stream(
+    statement: CreateStream, given: Stream | None, findings: Findings, may_lack_times: bool = False
+) -> CatalogEntry:
+    """The stream a statement declares; what it leaves out is taken from the one given from outside. If it
+    `may_lack_times`, one without is reported where its times are needed: Spark's own SQL needs none."""
     name = bare(statement.name)
     span = findings.at(statement.name, statement)
     columns = _columns(statement, given, findings)
@@ -33,26 +36,14 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
         return CatalogEntry(name, "stream", typed=typed)
     if statement.is_relation:
         return _relation(statement, columns, findings)
-    if timestamp is None and given is None:
-        fitting = sorted((c for c in columns if clock_of(c.type, "")), key=lambda c: is_integer(c.type))
-        hint = (
-            f"add TIMESTAMP BY {written(fitting[0].name)}"
-            if fitting
-            else "add a column for the time, and TIMESTAMP BY it"
-        )
-        findings.report("NEEL2203", f"stream `{name}` has no timestamp", span, hint)
-        return CatalogEntry(name, "stream", typed=typed)
     base = given or Stream(name, (), "")
-    drafted = replace(
-        base,
-        name=name,
-        columns=columns,
-        path=statement.path if statement.path is not None else base.path,
-        format=bare(statement.format) if statement.format is not None else base.format,
-        options=statement.options or base.options,
-        query=None,
-        span=statement.span,
-    )
+    if timestamp is None and not base.start:
+        entry = without_times(_drafted(base, statement, columns))
+        if may_lack_times and statement.end is None and statement.type_by is None:
+            return entry
+        report_refusal(entry, span, findings)
+        return CatalogEntry(name, "stream", typed=typed)
+    drafted = _drafted(base, statement, columns)
     if timestamp is not None:
         start, latest = timestamp.start, timestamp.latest
         drafted = replace(drafted, start=start, latest=latest, unit=timestamp.unit or "MILLISECOND")
@@ -67,6 +58,33 @@ def declared_stream(statement: CreateStream, given: Stream | None, findings: Fin
     if entry.stream is None or not statement.statistics:
         return entry
     return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
+
+
+def _drafted(base: Stream, statement: CreateStream, columns: tuple[Column, ...]) -> Stream:
+    """The stream with its columns, and where its data are."""
+    return replace(
+        base,
+        name=bare(statement.name),
+        columns=columns,
+        path=statement.path if statement.path is not None else base.path,
+        format=bare(statement.format) if statement.format is not None else base.format,
+        options=statement.options or base.options,
+        query=None,
+        span=statement.span,
+    )
+
+
+def without_times(stream: Stream) -> CatalogEntry:
+    """A stream that only Spark's own SQL can read."""
+    columns = (column for column in stream.columns if clock_of(column.type, ""))
+    fitting = sorted(columns, key=lambda column: is_integer(column.type))
+    hint = (
+        f"add TIMESTAMP BY {written(fitting[0].name)}"
+        if fitting
+        else "add a column for the time, and TIMESTAMP BY it"
+    )
+    why = ("NEEL2203", "has no timestamp", hint)
+    return CatalogEntry(stream.name, "stream", refusal=why, rows=stream)
 
 
 def _with_format(stream: Stream, statement: CreateStream, findings: Findings) -> Stream:

@@ -7,9 +7,8 @@ import json
 import sys
 
 from neelc.cli.options import add_inputs
-from neelc.errors import Diagnostic, NeelError, as_record, render_all
+from neelc.errors import NeelError, as_record, render_all
 from neelc.files import CallError, read_source
-from neelc.source import Source
 
 DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them, and warn of what is right
 but most likely not meant. Nothing is run, and no data are read unless a stream's columns are known from
@@ -53,42 +52,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str, object]]:
     """Say that a script is right, and what might not be meant; gives the warnings as records."""
-    from neelc import syntax as parse
-    from neelc.cli.options import bound
-    from neelc.ir.program import Program
-    from neelc.ir.script import CreateStream
-    from neelc.syntax.host import own_part
+    from neelc.cli.options import bound, refuse_unused
     from neelc.tools.lints import lints
 
     source = read_source(name)
-    hosts = _checked_host(source, options)
-    own = own_part(source)
-    has_queries = any(not isinstance(one, CreateStream) for one in parse.read(own).statements)
-    program = bound(own, options)[1] if has_queries or not hosts else Program((), ())
+    inputs, program = bound(source, options)
+    if len(options.files) == 1:
+        refuse_unused(inputs, program, options)
     warnings = lints(program, source)
-    print(fine(source.name, len(program.queries) + hosts, len(warnings)), file=sys.stderr)
+    print(fine(source.name, len(program.queries), len(warnings)), file=sys.stderr)
     if warnings and options.format == "text":
         print(render_all(warnings, source), end=end, file=sys.stderr)
     return [as_record(warning, source) for warning in warnings]
-
-
-def _checked_host(source: Source, options: argparse.Namespace) -> int:
-    """Check the queries that are Spark's, around MATCH_RECOGNIZE; gives their number."""
-    from neelc.cli.host_queries import asked_of_host
-
-    asked = asked_of_host(source, options, everything=True)
-    if asked is None:
-        return 0
-    host, places = asked
-    problems: dict[Diagnostic, None] = {}
-    for place in places:
-        try:
-            host.compiled(place)
-        except NeelError as error:
-            problems.update(dict.fromkeys(error.diagnostics))
-    if problems:
-        raise NeelError(problems, source)
-    return len(places)
 
 
 def fine(name: str, queries: int, warnings: int) -> str:

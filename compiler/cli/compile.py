@@ -12,6 +12,7 @@ from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript
+    from neelc.ir.program import Program
 
 DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
 function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
@@ -48,22 +49,13 @@ def run(options: argparse.Namespace) -> int:
     check_target("compile -o", options.output, options.file)
     source = read_source(options.file)
 
-    from neelc.cli.host_queries import asked_of_host, with_located_streams
-    from neelc.syntax.host import own_part
-
-    asked = asked_of_host(source, options)
-    if asked is not None:
-        host, (place,) = asked
-        _refuse_settings(options)
-        return _write(_emitted(with_located_streams(host).compiled(place).compiled, options.emit), options)
-    source = own_part(source)
-
     from neelc.cli.options import bound, chosen, located, print_warnings, refuse_unused, statistics_of
     from neelc.pipeline import compile_query, write_sql
 
     inputs, program = bound(source, options)
     (at,) = chosen(program, [options.query] if options.query else [], "compile")
     refuse_unused(inputs, program, options)
+    _refuse_settings(program, at, options)
     found = located(program, inputs.directory)
     statistics = statistics_of(inputs, found, options.stats)
     try:
@@ -75,7 +67,13 @@ def run(options: argparse.Namespace) -> int:
     return _write(text, options)
 
 
-def _refuse_settings(options: argparse.Namespace) -> None:
+def _refuse_settings(program: Program, place: int, options: argparse.Namespace) -> None:
+    """Settings are for PATTERN queries, and MATCH_RECOGNIZE is not SQL for Spark."""
+    from neelc.ir.bound_rows import HostQuery
+
+    queries = [program.queries[at].query for at in program.needed([place])]
+    if not all(isinstance(query, HostQuery) for query in queries):
+        return
     for name in ("strategy", "most-rows", "most-matches", "stats"):
         if getattr(options, name.replace("-", "_")):
             raise CallError(f"compile --{name}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")

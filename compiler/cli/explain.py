@@ -65,18 +65,8 @@ def run(options: argparse.Namespace) -> int:
     kind = options.format or format_of(options.output)
     source = read_source(options.file)
 
-    from neelc.cli.host_queries import asked_of_host
-    from neelc.syntax.host import own_part
-
-    asked = asked_of_host(source, options)
-    if asked is not None:
-        from neelc.explain.host import explained
-
-        host, here = asked
-        return _write(explained([host.compiled(place) for place in here], kind, options.mode), options)
-    source = own_part(source)
-
     from neelc.cli.options import bound, refuse_unused, statistics_of
+    from neelc.explain.host import check_view
     from neelc.explain.report import report
 
     inputs, program = bound(source, options)
@@ -84,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_unused(inputs, program, options)
     statistics = statistics_of(inputs, program, options.stats)
     found = report(source.name, inputs.script, program, statistics, places, source)
+    check_view(found, kind, options.mode)
     return _write(renderer(kind)(found, options.mode), options)
 
 

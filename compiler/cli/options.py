@@ -31,15 +31,16 @@ from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import is_url, refuse_inputs
 from neelc.errors import render_line
 from neelc.files import CallError, decode, read_bytes, special_kind
-from neelc.ir.expressions import Parameter
-from neelc.ir.names import Identifier, bare, find
-from neelc.ir.node import Node, transform, walk
+from neelc.ir.names import Identifier, find, written
+from neelc.ir.node import Node, transform
 from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream
+from neelc.scalar.parameters import parameters_of
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
     from neelc.api.observed import StreamObservations
+    from neelc.rows.bind.host import Describe
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -250,10 +251,13 @@ def defined_by(paths: Sequence[str]) -> tuple[dict[str, UserAggregate], dict[str
     return found, agents
 
 
-def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]:
-    """Parse and bind a script; raises `NeelError` with all that is wrong with it."""
-    from neelc.engines.host.untrusted import refuse_files_and_agents
+def bound(
+    source: Source, options: argparse.Namespace, describing: Callable[[Inputs], Describe] | None = None
+) -> tuple[Inputs, Program]:
+    """Parse and bind a script; raises `NeelError` with all that is wrong with it. `describing` makes what
+    asks Spark for columns that only it knows."""
     from neelc.pipeline import bind, parse
+    from neelc.rows.bind.untrusted import refuse_files_and_agents
 
     given = [given_stream(text) for text in options.stream]
     for place, stream in enumerate(given):
@@ -266,7 +270,18 @@ def bound(source: Source, options: argparse.Namespace) -> tuple[Inputs, Program]
     if options.untrusted:
         refuse_files_and_agents(script, source)
     aggregates, agents = defined_by(options.aggregates)
-    inputs, program = bind(script, source, given, directory, arguments, aggregates, agents, GUESSES)
+    inputs, program = bind(
+        script,
+        source,
+        given,
+        directory,
+        arguments,
+        aggregates,
+        agents,
+        GUESSES,
+        describing,
+        options.untrusted,
+    )
     refuse_inputs(inputs, options)
     return inputs, program
 
@@ -279,10 +294,10 @@ def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace)
         if find(given.name, [*read, *declared]) is None:
             listed = ", ".join(read)
             raise CallError(f"--stream {given.name}=...: no query reads it; streams that are read: {listed}")
-    parameters = {node.name for node in walk(inputs.script) if isinstance(node, Parameter)}
+    parameters = parameters_of(inputs.script)
     for name in arguments_of(options.arg):
-        if find(name, parameters) is None:
-            listed = ", ".join(f":{bare(p)}" for p in sorted(parameters)) or "none"
+        if find(name, map(written, parameters)) is None:
+            listed = ", ".join(f":{p}" for p in parameters) or "none"
             raise CallError(f"--arg {name}=...: the script has no parameter :{name}; parameters: {listed}")
 
 

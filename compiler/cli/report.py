@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.cli.output import check_page
-from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, write_whole
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from neelc.catalog.statistics.numbers import Statistics
     from neelc.ir.program import Program
     from neelc.runtime.reference import Tables
-    from neelc.syntax.host import HostScript
     from neelc.tools.report.drawing import DrawnQuery
     from neelc.tools.report.picture import Picture
 
@@ -56,17 +54,6 @@ def check_report(options: argparse.Namespace) -> None:
     check_page("run --report", options.report, options.file)
 
 
-def refuse_host(script: HostScript, options: argparse.Namespace) -> None:
-    """A query of Spark's has rows, and nothing says when they are."""
-    from neelc.tools.report.drawing import ROWS_WITHOUT_A_TIME
-
-    if options.report is not None:
-        hint = "in Python, give its result to neelc.timeline, with timestamp=COLUMN"
-        message = f"not supported yet: {ROWS_WITHOUT_A_TIME}"
-        span = script.statements[-1].span
-        raise NeelError([Diagnostic("NEEL4001", message, span, hint)], script.source)
-
-
 @dataclass(frozen=True)
 class ReportRequest:
     """The queries that are drawn, and where the page goes."""
@@ -80,12 +67,13 @@ class ReportRequest:
 
     def page(self, draw: Callable[[DrawnQuery, int], Picture]) -> str:
         from neelc.explain.report import written_queries
-        from neelc.tools.report.drawing import DrawnQuery
+        from neelc.tools.report.drawing import DrawnQuery, drawn_query
         from neelc.tools.report.page import report_page
 
         texts = written_queries(self.inputs.script, self.program)
         file = Path(self.inputs.source.name).name
-        asked = [(at, texts[at], self.program.queries[at].query) for at in self.places]
+        source = self.inputs.source
+        asked = [(at, texts[at], drawn_query(self.program.queries[at], source)) for at in self.places]
         subjects = [
             (DrawnQuery(file, text.name, text.text, query, self.keys), at) for at, text, query in asked
         ]
@@ -132,6 +120,10 @@ def wanted_report(
 ) -> ReportRequest | None:
     if options.report is None:
         return None
+    from neelc.tools.report.drawing import drawn_query
+
+    for place in places:
+        drawn_query(program.queries[place], inputs.source)
     keys = tuple(options.report_key)
     return ReportRequest(
         Path(options.report), inputs, program, tuple(places), keys, options.compare_strategies

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from neelc.cli.options import add_inputs, add_spark, add_statistics, add_strategy, add_timezone, refuse_spark
 from neelc.cli.output import check_output, format_of
-from neelc.cli.report import add_report, check_report, refuse_host, wanted_report, write_report
+from neelc.cli.report import add_report, check_report, wanted_report, write_report
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
 
 if TYPE_CHECKING:
     from neelc.ir.algebra import Algebra
+    from neelc.ir.bound_rows import HostQuery
     from neelc.ir.program import Match, Program
     from neelc.runtime.reference import Result
     from neelc.source import Source
@@ -40,13 +41,22 @@ class RowTally:
         return RowTally(self.rows + other.rows, self.complete + other.complete)
 
 
-def unit_of(queries: Iterable[Match | Algebra]) -> str:
+def unit_of(queries: Iterable[Match | Algebra | HostQuery]) -> str:
     """What the rows of these queries are: matches, starts, or just rows."""
-    units = {"row" if query.aggregated else "start" if has_starts(query) else "match" for query in queries}
+    from neelc.ir.bound_rows import HostQuery
+
+    units = {
+        "row"
+        if isinstance(query, HostQuery) or query.aggregated
+        else "start"
+        if has_starts(query)
+        else "match"
+        for query in queries
+    }
     return units.pop() if len(units) == 1 else "row"
 
 
-def has_starts(query: Match | Algebra) -> bool:
+def has_starts(query: Match | Algebra | HostQuery) -> bool:
     """Whether each row is a start, as WITH PARTIAL MATCHES has it; DISTINCT rows may stand for several."""
     from neelc.ir.program import Match
 
@@ -126,30 +136,15 @@ def run(options: argparse.Namespace) -> int:
     try:
         # On Spark it is the session's, once there is one.
         with in_zone(options.timezone or "UTC"):
-            return _run_either(source, kind, options)
+            if options.engine == "reference":
+                return _run(source, kind, options)
+            from neelc.cli.run_on_spark import run_on_spark
+
+            return run_on_spark(source, kind, options)
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.
         return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
-
-
-def _run_either(source: Source, kind: str, options: argparse.Namespace) -> int:
-    """A query of ours, or one of Spark's around MATCH_RECOGNIZE; on Spark, or without it."""
-    from neelc.cli.host_queries import asked_of_host
-    from neelc.syntax.host import own_part
-
-    on_reference = options.engine == "reference"
-    asked = asked_of_host(source, options)
-    if asked is not None:
-        from neelc.cli.run_host import run_host_on_reference, run_host_on_spark
-
-        refuse_host(asked[0].script, options)
-        return (run_host_on_reference if on_reference else run_host_on_spark)(*asked, kind, options)
-    if on_reference:
-        return _run(own_part(source), kind, options)
-    from neelc.cli.run_on_spark import run_on_spark
-
-    return run_on_spark(own_part(source), kind, options)
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
@@ -164,26 +159,26 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.cli.options import bound, chosen, print_warnings, refuse_unused
     from neelc.cli.output import written
     from neelc.cli.progress import Progress
-    from neelc.engines.reference import execute
+    from neelc.engines.reference import executable, execute
 
     inputs, program = bound(source, options)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
+    program = executable(program, positions, source)
+    report = wanted_report(inputs, program, positions, options)
     start = time.perf_counter()
     with Progress(sys.stderr) as progress:
         progress.begin("reading events")
         tables, failures = read(inputs, program)
         if not failures:
             progress.begin(f"finding matches among {sum(map(len, tables.values())):,} events")
-            everything = execute(inputs, program, tables)
+            results = execute(inputs, program, tables, positions)
     if failures:
         print(*failures, sep="\n\n", file=sys.stderr)
         return 3
-    results = [everything[at] for at in positions]
     seconds = time.perf_counter() - start
     text = written(results, kind)
-    report = wanted_report(inputs, program, positions, options)
     page = None if report is None else report.on_reference(tables)
     if options.output:
         write_whole(Path(options.output), text)

@@ -6,16 +6,17 @@ import argparse
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from neelc.api.analysis import analysing, check_session, describing
 from neelc.api.errors import run_error
 from neelc.api.observed import StreamObservations
 from neelc.api.query import run_source
-from neelc.api.schemas import clock_of, values_of
+from neelc.api.schemas import clock_of, columns_of, values_of
 from neelc.api.shipping import shipped
 from neelc.api.spark_session import NoSpark, counting, session
 from neelc.api.streams import streams_read
@@ -40,12 +41,14 @@ from neelc.cli.report import SparkReport, wanted_report, write_report
 from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
-from neelc.ir.program import Column, Program, Stream
+from neelc.ir.bound_rows import HostQuery
+from neelc.ir.program import Column, NamedQuery, Program, Stream
 from neelc.pipeline import compile_query
 from neelc.runtime.reference import Result
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript
+    from neelc.rows.bind.host import Describe
     from neelc.source import Source
 
 
@@ -102,12 +105,10 @@ def write_parquet(frame: Any, path: str, overwrite: bool, has_starts: bool = Fal
 
 @dataclass(frozen=True)
 class RequestedQuery:
-    """A query whose rows are wanted: its name and its columns, compiled. `has_starts`: each row is one."""
+    """A query whose rows are wanted, compiled."""
 
-    name: str | None
-    columns: tuple[Column, ...]
+    named: NamedQuery
     compiled: CompiledScript
-    has_starts: bool
 
 
 @dataclass(frozen=True)
@@ -132,25 +133,64 @@ class Job:
     kind: str
     output: str | None
     overwrite: bool
+    program: Program
     report: SparkReport | None = None
-    program: Program | None = None
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[QueryRows]:
         """The rows of each query that is wanted."""
-        return [
-            QueryRows(
-                one.name,
-                one.columns,
-                run_source(one.compiled.source, spark, frames, one.compiled.aggregates),
-                has_starts=one.has_starts,
-            )
-            for one in self.wanted
-        ]
+        return [self._rows(one, spark, frames) for one in self.wanted]
+
+    def _rows(self, one: RequestedQuery, spark: Any, frames: Mapping[str, Any]) -> QueryRows:
+        query = one.named.query
+        with analysing(query, self.inputs.source) as bounded:
+            frame = bounded(run_source(one.compiled.source, spark, frames, one.compiled.aggregates))
+        if not isinstance(query, HostQuery):
+            return QueryRows(one.named.name, query.columns, frame, has_starts=has_starts(query))
+        frame = _with_texts(frame)
+        return QueryRows(one.named.name, columns_of(frame.schema), frame, query.is_ordered)
+
+    @property
+    def unit(self) -> str:
+        """What a row is."""
+        return unit_of(one.named.query for one in self.wanted)
+
+    @property
+    def strategies(self) -> str:
+        return ", ".join(dict.fromkeys(name for one in self.wanted for _, name in one.compiled.strategies))
+
+
+def _with_texts(frame: Any) -> Any:
+    """The rows of Spark's own SQL: what has no form here is told as text."""
+    names = {column.name for column in columns_of(frame.schema)}
+    if len(names) == len(frame.columns):
+        return frame
+    return frame.selectExpr(
+        *(f"`{name}`" if name in names else f"CAST(`{name}` AS STRING) AS `{name}`" for name in frame.columns)
+    )
 
 
 def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     settings = with_timezone(settings_of(options.conf), options.timezone)
-    inputs, program = bound(source, options)
+    job: Job | None = None
+    try:
+        job = _job(source, kind, options)
+    except NeelError as error:
+        if any(one.code != KNOWN_TO_SPARK for one in error.diagnostics):
+            raise
+    return run_job(lambda spark: job or _job(source, kind, options, spark), kind, options, settings)
+
+
+KNOWN_TO_SPARK = "NEEL2220"
+"""Columns that are not known here: Spark is started to ask it."""
+
+
+def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = None) -> Job:
+    """The script, bound and compiled; `spark` tells what is not known without it."""
+
+    def describe(inputs: Inputs) -> Describe:
+        return describing(spark, lambda stream: frames_of(spark, inputs, {stream.name: stream})[stream.name])
+
+    inputs, program = bound(source, options, None if spark is None else describe)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
@@ -163,23 +203,20 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     check_data(inputs, streams)
     drawn = wanted_report(inputs, program, positions, options)
     report = None if drawn is None else SparkReport(drawn, options_in(options), statistics)
-    job = Job(inputs, wanted, streams, kind, options.output, options.overwrite, report, program)
-    unit = unit_of(program.queries[at].query for at in positions)
-    how = ", ".join(dict.fromkeys(strategy for one in wanted for _, strategy in one.compiled.strategies))
-    return run_job(job, options, settings, how, unit)
+    return Job(inputs, wanted, streams, kind, options.output, options.overwrite, program, report)
 
 
 def run_job(
-    job: Job, options: argparse.Namespace, settings: Mapping[str, str], how: str, unit: str = "row"
+    prepare: Callable[[Any], Job], kind: str, options: argparse.Namespace, settings: Mapping[str, str]
 ) -> int:
-    """Run a job in a session of its own; gives the exit code. `how` tells the strategies, `unit` what a row
-    is."""
+    """Run a job, which `prepare` makes, in a session of its own; gives the exit code."""
     start = time.perf_counter()
     try:
         with _stoppable(), Progress(sys.stderr) as progress:
             progress.begin("starting Spark")
             starting = session(options.master, options.remote, settings)
-            tally, seconds, notes = _run(job, progress, shipped(starting) if options.ship else starting)
+            starting = shipped(starting) if options.ship else starting
+            job, tally, seconds, notes = _run(prepare, kind, options, progress, starting)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
@@ -190,7 +227,7 @@ def run_job(
     beside = time.perf_counter() - start - seconds
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    said = f"{counted(tally, unit)} in {seconds:.2f} s"
+    said, how = f"{counted(tally, job.unit)} in {seconds:.2f} s", job.strategies
     print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
     return 0
 
@@ -235,20 +272,29 @@ def _wanted(
     for at in positions:
         query = program.queries[at]
         compiled = compile_query(program, at, inputs.source, options_in(options), statistics, WAY_OUT)
-        found.append(RequestedQuery(query.name, query.query.columns, compiled, has_starts(query.query)))
+        found.append(RequestedQuery(query, compiled))
     return tuple(found)
 
 
-def _run(job: Job, progress: Progress, starting: Any) -> tuple[RowTally, float, tuple[str, ...]]:
-    """How many rows were found and written, in how many seconds, and what was noticed on the way.
+def _run(
+    prepare: Callable[[Any], Job],
+    kind: str,
+    options: argparse.Namespace,
+    progress: Progress,
+    starting: Any,
+) -> tuple[Job, RowTally, float, tuple[str, ...]]:
+    """What was run, how many rows were found and written, in how many seconds, and what was noticed.
 
     The session ends before the output: what is removed after a failure must not be written to any more.
     """
-    with _target(job) as target, starting as spark, clock_of(spark):
+    with _target(options.output, kind) as target, starting as spark, clock_of(spark):
         start = time.perf_counter()
         progress.begin("finding matches", Stages(spark))
-        observed = StreamObservations({} if job.program is None else used_types(job.program))
         try:
+            job = prepare(spark)
+            if options.untrusted:
+                check_session(spark, job.program)
+            observed = StreamObservations(used_types(job.program))
             frames = frames_of(spark, job.inputs, job.streams, observed)
             tally = _written(job, spark, frames, target, progress)
             notes = tuple(_notes(job, observed))
@@ -263,13 +309,11 @@ def _run(job: Job, progress: Progress, starting: Any) -> tuple[RowTally, float, 
             progress.begin("stopping Spark")
     if job.report is not None:
         write_report(job.report.wanted.path, page)
-    return tally, seconds, notes
+    return job, tally, seconds, notes
 
 
 def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:
     """What the events that were read tell: observed in texts, looked up in Parquet files."""
-    if job.program is None:
-        return
     seen = observed.types()
     for name, stream in job.streams.items():
         location = location_of(job.inputs, name)
@@ -292,17 +336,17 @@ def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -
 
 
 @contextmanager
-def _target(job: Job) -> Iterator[TextIO | str]:
+def _target(output: str | None, kind: str) -> Iterator[TextIO | str]:
     """What the rows are written to: a text, or the path of a directory that Spark writes."""
-    if job.output is None:
+    if output is None:
         yield sys.stdout
-    elif is_url(job.output):
-        yield job.output
-    elif job.kind == "parquet":
-        with whole_directory(Path(job.output)) as directory:
+    elif is_url(output):
+        yield output
+    elif kind == "parquet":
+        with whole_directory(Path(output)) as directory:
             yield str(directory)
     else:
-        with whole_file(Path(job.output)) as file:
+        with whole_file(Path(output)) as file:
             yield file
 
 

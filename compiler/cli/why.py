@@ -24,7 +24,7 @@ from neelc.tools.why.reading import WhyRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from neelc.engines.host.inputs import HostInputs
+    from neelc.catalog.readers.table import Row
     from neelc.ir.program import Program
     from neelc.source import Source
 
@@ -96,19 +96,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(source: Source, options: argparse.Namespace) -> int:
-    from neelc.cli.host_queries import asked_of_host
     from neelc.cli.options import bound, chosen, refuse_unused
-    from neelc.syntax.host import own_part
-    from neelc.tools.why.explaining import refuse, why
+    from neelc.engines.reference import executable
+    from neelc.ir.bound_rows import HostQuery
+    from neelc.tools.why.explaining import ROWS_IT_READS, refuse, why
     from neelc.tools.why.reading import asked
 
-    host = asked_of_host(source, options)
-    if host is not None:
-        return _explain_rows(*host, options)
-    inputs, program = bound(own_part(source), options)
+    inputs, program = bound(source, options)
     place = chosen(program, [options.query] if options.query else [], "why")[0]
     refuse_unused(inputs, program, options)
+    if isinstance(program.queries[place].query, HostQuery):
+        return _explain_rows(inputs, program, place, options)
     refuse(program.queries[place], source)
+    program = executable(program, [place], source, ROWS_IT_READS)
     wanted = asked(program, place, options.key, options.between)
     tables = _tables(wanted, inputs, program, options)
     if tables is None:
@@ -122,24 +122,33 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     return 0
 
 
-def _explain_rows(host: HostInputs, places: list[int], options: argparse.Namespace) -> int:
-    """A query of Spark's around MATCH_RECOGNIZE: only what the reference engine reads is explained."""
-    from neelc.engines.host.simple import rows_read
-    from neelc.tools.why.explaining import refusal_of_rows
+def _explain_rows(inputs: Inputs, program: Program, place: int, options: argparse.Namespace) -> int:
+    """A query around MATCH_RECOGNIZE: only what the reference engine reads is explained."""
+    from neelc.engines.reference import executable
+    from neelc.ir.bound_rows import HostQuery
+    from neelc.runtime.reference import rows_read_by
+    from neelc.runtime.reference.rows import rows_read
+    from neelc.tools.why.explaining import refuse
     from neelc.tools.why.rows import why_rows
 
-    span = host.script.statements[places[0]].span
     if options.engine != "reference":
-        raise refusal_of_rows(span, host.source)
+        refuse(program.queries[place], inputs.source)
     if options.report is not None:
         raise CallError("why --report: rows of MATCH_RECOGNIZE are not drawn")
-    query = host.simple(places[0])
+    program = executable(program, [place], inputs.source)
+    host = program.queries[place].query
+    assert isinstance(host, HostQuery) and host.simple is not None
+    query = host.simple
     while query.recognize is None and not isinstance(query.reads, str):
         query = query.reads
     if query.recognize is None:
         raise CallError("why: the query has no MATCH_RECOGNIZE")
-    rows = rows_read(query, host.rows(query))
-    _write(why_rows(query.recognize, rows, options.key, options.between, host.source, span), options)
+    tables = _read(inputs, program)
+    if tables is None:
+        return 3
+    rows = rows_read(query, rows_read_by(program, place, tables))
+    found = why_rows(query.recognize, rows, options.key, options.between, inputs.source, host.place)
+    _write(found, options)
     return 0
 
 
@@ -147,6 +156,11 @@ def _tables(asked: WhyRequest, inputs: Inputs, program: Program, options: argpar
     """The rows of the streams; None if they cannot be read, which has been said then."""
     if options.engine != "reference":
         return _read_by_spark(asked, inputs, program, options)
+    return _read(inputs, program)
+
+
+def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
+    """The rows of all streams; None if they cannot be read, which has been said then."""
     from neelc.catalog.inputs import read
 
     tables, failures = read(inputs, program)

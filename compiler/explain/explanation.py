@@ -19,6 +19,7 @@ from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.estimate import Estimate
 
 if TYPE_CHECKING:
+    from neelc.explain.host import HostExplanation
     from neelc.explain.network import NetworkExplanation
 
 
@@ -303,8 +304,9 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Report:
-    """All PATTERNs and all SELECTs of a script in order, what they share, and what there is to know about the
-    statistics. `order` are the names of all of them as they are written, one after the other."""
+    """All PATTERNs, all SELECTs and all queries around MATCH_RECOGNIZE of a script in order, what they share,
+    and what there is to know about the statistics. `order` are the names of all of them as they are written,
+    one after the other."""
 
     file: str
     queries: tuple[Explanation, ...]
@@ -312,10 +314,12 @@ class Report:
     sharing: tuple[SharedGroup, ...] = ()
     notes: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    hosts: tuple[HostExplanation, ...] = ()
 
     @property
-    def explained(self) -> tuple[Explanation | NetworkExplanation, ...]:
-        """PATTERNs and SELECTs together, in the order of the script."""
-        both: tuple[Explanation | NetworkExplanation, ...] = (*self.queries, *self.networks)
+    def explained(self) -> tuple[Explanation | NetworkExplanation | HostExplanation, ...]:
+        """All of them together, in the order of the script."""
+        found: list[Explanation | NetworkExplanation | HostExplanation]
+        found = [*self.queries, *self.networks, *self.hosts]
         places = {name: place for place, name in enumerate(self.order)}
-        return tuple(sorted(both, key=lambda one: places.get(one.name, len(places))))
+        return tuple(sorted(found, key=lambda one: places.get(one.name, len(places))))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from neelc.engines.host.compiling import CompiledHostQuery, RecognizedClause
+from neelc.engines.spark.host import host_relations
+from neelc.engines.spark.scans import variable_name
 from neelc.explain.execution import memory_sentence
-from neelc.explain.text import folded
 from neelc.files import CallError
-from neelc.ir.bound_rows import Recognize
+from neelc.ir.bound_rows import BoundClause, HostQuery, Recognize
 from neelc.ir.expressions import ROW
 from neelc.ir.names import bare
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.rows.bind.host_text import SparkQuery
+from neelc.rows.plan.plan import ClausePlan, HostPlan
 from neelc.runtime.kernels.rows.program import depends_on_start_only
 from neelc.syntax.printer import show
+
+if TYPE_CHECKING:
+    from neelc.explain.explanation import Report
 
 LINEAR = "linear: no condition depends on which rows a match has taken, so each row is looked at a few times"
 FIRST_ROW = (
@@ -24,42 +30,61 @@ QUADRATIC = ", at worst quadratic in the rows of a partition"
 EXPONENTIAL = ", at worst exponential in the rows of a partition"
 
 
-def explained(queries: Sequence[CompiledHostQuery], format: str = "text", mode: str = "simple") -> str:
-    """The explanation of queries as text or as JSON; `CallError` for what there is not."""
-    if mode != "simple":
+@dataclass(frozen=True)
+class HostExplanation:
+    """How a query around MATCH_RECOGNIZE is executed. `clauses` tell what each reads and how it runs, by the
+    names of what is told; `spark` is the text that Spark is given. `refusal`: why it cannot be executed."""
+
+    name: str
+    text: str
+    clauses: tuple[tuple[str, dict[str, object]], ...] = ()
+    spark: str = ""
+    refusal: str | None = None
+
+
+def explained_host(
+    name: str, text: str, query: HostQuery, plan: HostPlan | UnsupportedQuery
+) -> HostExplanation:
+    """The explanation of a query; `text` is the statement as it was written."""
+    if isinstance(plan, UnsupportedQuery):
+        refusal = f"not yet: {plan.what} is not supported. The reference interpreter runs it."
+        return HostExplanation(name, text, refusal=refusal)
+    clauses = tuple((_reads(one.bound, query), _record(one)) for one in plan.clauses)
+    names = {stream.name: variable_name(stream.name) for stream in query.streams}
+    *_, last = host_relations(plan, names, set(names.values()), "result")
+    assert isinstance(last.relation, SparkQuery)
+    return HostExplanation(name, text, clauses, last.relation.text)
+
+
+def _reads(bound: BoundClause, query: HostQuery) -> str:
+    source = bound.clause.source
+    assert source is not None
+    return " ".join(query.text[source.start : source.end].split())
+
+
+def check_view(report: Report, format: str, mode: str) -> None:
+    """Raises `CallError` for what there is not, where only queries around MATCH_RECOGNIZE are explained."""
+    if len(report.hosts) < len(report.explained):
+        return
+    if mode not in ("simple", "all"):
         raise CallError(f"explain --mode {mode}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")
-    if format == "json":
-        records = [[_record(one) for one in query.recognized] for query in queries]
-        return json.dumps({"queries": [{"match_recognize": one} for one in records]}, indent=2) + "\n"
-    if format != "text":
-        raise CallError(f"explain --format {format}: for PATTERN queries; here there are text and json")
-    return "\n".join("\n".join(_query(query)) for query in queries) + "\n"
+    if format in ("dot", "mermaid"):
+        raise CallError(f"explain --format {format}: for PATTERN queries; here there are text, json and html")
 
 
-def _query(query: CompiledHostQuery) -> list[str]:
-    lines: list[str] = []
-    for one in query.recognized:
-        reads = " ".join(one.reads.split())
-        lines += [*folded(f"MATCH_RECOGNIZE over {reads}"), *_lines(_record(one)), ""]
-    lines.append("The query around it is Spark's own; its clauses are relations in it:")
-    last = query.compiled.relations.lets[-1].relation
-    text = getattr(last, "text", "")
-    return [*lines, *(f"  {line}" for line in text.splitlines())]
+def host_record(found: HostExplanation) -> dict[str, object]:
+    """The explanation as it stands in JSON."""
+    clauses = [{"reads": reads, **record} for reads, record in found.clauses]
+    return {
+        "name": found.name,
+        "text": found.text,
+        "match_recognize": clauses,
+        "spark": found.spark,
+        "refusal": found.refusal,
+    }
 
 
-def _lines(record: dict[str, object]) -> list[str]:
-    lines: list[str] = []
-    for key, value in record.items():
-        if isinstance(value, dict):
-            texts = [f"{name}: {text}" for name, text in value.items()]
-        else:
-            texts = [str(value)]
-        for place, text in enumerate(texts):
-            lines += folded(text, f"  {key if place == 0 else '':<12}", " " * 14)
-    return lines
-
-
-def _record(one: RecognizedClause) -> dict[str, object]:
+def _record(one: ClausePlan) -> dict[str, object]:
     """What is told about a clause, by its names."""
     query, plan = one.plan.query, one.plan
     conditions = {found.variable: show(found.condition) for found in query.definitions}
@@ -90,7 +115,7 @@ def _rows(query: Recognize) -> str:
     return f"{rows}, AFTER MATCH SKIP {query.skip.kind}{variables}{within}"
 
 
-def _how(one: RecognizedClause) -> str:
+def _how(one: ClausePlan) -> str:
     program = one.plan.program
     if one.strategy == "linear":
         names = " and ".join(

@@ -20,6 +20,7 @@ from neelc.explain.explanation import (
     ShownStep,
     defaults,
 )
+from neelc.explain.host import HostExplanation, host_record
 from neelc.explain.html import document, escape, page_header, tag
 from neelc.explain.network import NetworkExplanation, ShownOrder
 from neelc.explain.steps import Run, changes
@@ -384,6 +385,7 @@ def report_record(report: Report, mode: str) -> Record:
         "file": report.file,
         "queries": [_query(explanation, mode) for explanation in report.queries],
         "networks": [_network(network) for network in report.networks],
+        "rows": [host_record(host) for host in report.hosts],
         "sharing": [asdict(group) for group in report.sharing],
         "notes": list(report.notes),
     }
@@ -499,13 +501,17 @@ def _header(report: Report) -> str:
     return page_header(report.file, nav)
 
 
-def _anchor(query: Explanation | NetworkExplanation) -> str:
+def _anchor(query: Explanation | NetworkExplanation | HostExplanation) -> str:
     return "".join(c if c.isalnum() else "-" for c in query.name)
 
 
-def _article(query: Explanation | NetworkExplanation, anchor: str, mode: str) -> str:
+def _article(query: Explanation | NetworkExplanation | HostExplanation, anchor: str, mode: str) -> str:
     """A query with its tabs; a SELECT has a network where a PATTERN has a plan, and no automaton."""
-    if isinstance(query, NetworkExplanation):
+    counts: Mapping[str, int]
+    if isinstance(query, HostExplanation):
+        tabs, panels, counts = HOST_TABS, _host_panels(query), {"simple": len(query.clauses)}
+        summary = tag("section", tag("div", tag("pre", escape(query.text)), class_="panel"), class_="summary")
+    elif isinstance(query, NetworkExplanation):
         tabs, panels, counts = NETWORK_TABS, network_panels(query, anchor), network_counts(query)
         summary = network_summary(query)
     else:
@@ -527,6 +533,36 @@ def _article(query: Explanation | NetworkExplanation, anchor: str, mode: str) ->
         ),
         id=anchor,
         data_first=mode if mode in tabs else "simple",
+    )
+
+
+# The explanation of a query around MATCH_RECOGNIZE on the page: its clauses, and the text for Spark.
+
+HOST_TABS = {"simple": "MATCH_RECOGNIZE", "spark": "Spark"}
+
+
+def _host_panels(query: HostExplanation) -> Mapping[str, str]:
+    help = "The query around it is Spark's own; its clauses are relations in it."
+    clauses = "".join(
+        tag("div", tag("h3", escape(f"over {reads}")), _terms(record), class_="panel")
+        for reads, record in query.clauses
+    )
+    help = query.refusal or help
+    text = tag("p", escape(help), class_="hint") + tag(
+        "div", tag("pre", escape(query.spark)), class_="panel scroll"
+    )
+    return {"simple": clauses, "spark": text}
+
+
+def _terms(record: Mapping[str, object]) -> str:
+    """A list of terms; a value of several has a line for each."""
+    pairs = [
+        (term, f"{name}: {text}")
+        for term, value in record.items()
+        for name, text in (value.items() if isinstance(value, dict) else [("", value)])
+    ]
+    return tag(
+        "dl", *(tag("dt", escape(term)) + tag("dd", escape(text.removeprefix(": "))) for term, text in pairs)
     )
 
 

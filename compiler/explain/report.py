@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.optimise import OptimisedNetwork
@@ -25,11 +24,13 @@ from neelc.explain.explanation import (
     bounds,
     counted,
 )
+from neelc.explain.host import HostExplanation, explained_host
 from neelc.explain.network import NetworkExplanation, explained_network
 from neelc.explain.scans import Scan, scans
 from neelc.explain.steps import shown_refusal, shown_steps
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, written
 from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
@@ -43,6 +44,7 @@ from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
 from neelc.pipeline import plan_queries
 from neelc.program import with_named_patterns
+from neelc.rows.plan.plan import HostPlan
 from neelc.sharing.sharing import share_queries
 from neelc.source import Source
 from neelc.syntax.printer import format_script
@@ -68,7 +70,8 @@ def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
 
 def _node(scan: Scan, data: KernelInput) -> PlanNode:
     name = written(scan.stream.name)
-    title = f"read {name} once" if scan.stream.query is None else f"take the matches of {name}"
+    what = "matches" if scan.stream.query else "rows"
+    title = f"read {name} once" if scan.stream.producer is None else f"take the {what} of {name}"
     rows = data.setting.ledger.stream_events(scan.stream)
     details = (("rows", _counted(rows, scan.stream, data)), *_details(scan))
     return PlanNode("scan", title, details, rows if scan.everything else min(rows, _kept(scan.stream, data)))
@@ -79,7 +82,7 @@ def _counted(rows: float, stream: Stream, data: KernelInput) -> str:
     origin = data.setting.ledger.origin_of_events(stream)
     if origin == "counted":
         return f"{rows:,.0f}, counted"
-    if origin == "assumed" and stream.query is None:
+    if origin == "assumed" and stream.producer is None:
         return f"about {numbers.amount(rows)}, a default"
     return f"about {numbers.amount(rows)}"
 
@@ -325,26 +328,34 @@ def report(
     choices: list[FormChoice] = []
     networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
+    hosts: list[HostExplanation] = []
     planned = plan_queries(
-        program.queries, partial(has_readers, program=program), Options(), statistics, compare=True
+        [(named, has_readers(named, program)) for named in program.queries],
+        Options(),
+        statistics,
+        compare=True,
     )
     for place, (one, text) in enumerate(zip(planned, texts, strict=True)):
         statistics = one.statistics
         if place not in places:
             continue
         query, choice, plan = one.named.query, one.choice, one.plan
+        if isinstance(query, HostQuery):
+            assert isinstance(plan, HostPlan | UnsupportedQuery)
+            hosts.append(explained_host(text.name, text.text, query, plan))
+            continue
         if isinstance(query, Algebra):
-            assert isinstance(choice, OptimisedNetwork) and not isinstance(plan, StrategyPlan)
+            assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)
             networks.append(explained_network(text.name, text.text, query, choice, plan, statistics))
             continue
-        assert isinstance(choice, FormChoice) and not isinstance(plan, NetworkPlan)
+        assert isinstance(choice, FormChoice) and isinstance(plan, StrategyPlan | UnsupportedQuery)
         lints = query_lints(query, source) if source else ()
         found.append(explained(text.name, text.text, choice, plan, statistics, lints))
         choices.append(choice)
     names = [explanation.name for explanation in found]
     sharing = tuple(_shared(choices, names, statistics))
     order = tuple(text.name for place, text in enumerate(texts) if place in places)
-    return Report(file, tuple(found), tuple(networks), sharing, statistics.notes, order)
+    return Report(file, tuple(found), tuple(networks), sharing, statistics.notes, order, tuple(hosts))
 
 
 def _shared(

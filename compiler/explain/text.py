@@ -17,6 +17,7 @@ from neelc.explain.explanation import (
     ShownStep,
     defaults,
 )
+from neelc.explain.host import HostExplanation
 from neelc.explain.network import NetworkExplanation, ShownOrder
 from neelc.pattern.cost.estimate import Estimate
 
@@ -308,17 +309,51 @@ MOST_STEPS = 60
 """Longer rewritings are cut in the middle: nobody reads on, and JSON has all of it."""
 
 
+# The explanation of a query around MATCH_RECOGNIZE as lines of text.
+
+
+def host_lines(found: HostExplanation, mode: str) -> list[str]:
+    """The explanation as lines of text."""
+    lines = [*title(found.name), *folded(found.text, "  "), ""]
+    if mode not in ("simple", "all"):
+        return [*lines, f"MATCH_RECOGNIZE has one way to run: there is nothing to tell of its {mode}."]
+    if found.refusal is not None:
+        return [*lines, *folded(found.refusal, "Spark  ", "       ")]
+    for reads, record in found.clauses:
+        lines += [*folded(f"MATCH_RECOGNIZE over {reads}"), *_clause_lines(record), ""]
+    lines.append("The query around it is Spark's own; its clauses are relations in it:")
+    return [*lines, *(f"  {line}" for line in found.spark.splitlines())]
+
+
+def _clause_lines(record: dict[str, object]) -> list[str]:
+    lines: list[str] = []
+    for key, value in record.items():
+        if isinstance(value, dict):
+            texts = [f"{name}: {text}" for name, text in value.items()]
+        else:
+            texts = [str(value)]
+        for place, text in enumerate(texts):
+            lines += folded(text, f"  {key if place == 0 else '':<12}", " " * 14)
+    return lines
+
+
 def as_text(report: Report, mode: str) -> str:
     """The report in one of the modes."""
-    blocks = [
-        network_lines(one, mode) if isinstance(one, NetworkExplanation) else _query(one, mode)
-        for one in report.explained
-    ]
+    blocks = [_block(one, mode) for one in report.explained]
     if report.sharing and mode in ("cost", "all"):
         blocks.append(list(_sharing(report.sharing))[:-1])
     if report.notes:
         blocks.append([line for note in report.notes for line in folded(note, "note: ", "      ")])
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n"
+
+
+def _block(found: Explanation | NetworkExplanation | HostExplanation, mode: str) -> list[str]:
+    match found:
+        case NetworkExplanation():
+            return network_lines(found, mode)
+        case HostExplanation():
+            return host_lines(found, mode)
+    return _query(found, mode)
 
 
 def _query(explanation: Explanation, mode: str) -> list[str]:

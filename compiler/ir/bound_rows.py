@@ -1,18 +1,21 @@
-"""MATCH_RECOGNIZE after binding: every name resolved, every default said.
+"""MATCH_RECOGNIZE after binding: every name resolved, every default said; and the query of Spark's around it.
 
 The names of variables are those that CLASSIFIER() shows: upper case, or as they are between backticks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from neelc.ir.expressions import Attribute, Expr
+from neelc.ir.expressions import Aggregate, Attribute, Expr
 from neelc.ir.names import bare
-from neelc.ir.node import Node
+from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Window
-from neelc.ir.program import Column, OutputColumn
+from neelc.ir.program import Column, OutputColumn, Stream
 from neelc.ir.row_patterns import RowPattern, SortItem
+from neelc.ir.script import HostClause
+from neelc.source import Span
 
 SHOW, OMIT, UNMATCHED = "SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", "WITH UNMATCHED ROWS"
 
@@ -79,6 +82,66 @@ class Recognize(Node):
         """The columns that stand alone in ORDER BY."""
         found = (item.expression for item in self.order)
         return tuple(bare(one.name) for one in found if isinstance(one, Attribute))
+
+
+# A query of Spark's own SQL around clauses: Spark reads its text, and we know what the clauses in it mean.
+
+
+@dataclass(frozen=True)
+class BoundClause(Node):
+    """A clause of a query of Spark's, bound. `reads` is the bare name of the stream or query it reads, None
+    if it reads what else stands before it."""
+
+    clause: HostClause
+    recognize: Recognize
+    reads: str | None = None
+
+
+@dataclass(frozen=True)
+class SimpleQuery:
+    """A query of Spark's that is understood without Spark: `SELECT outputs FROM reads MATCH_RECOGNIZE (...)
+    WHERE where`. `reads` is a stream, an earlier query, or another query of this kind; `name` is that of the
+    rows, after `recognize`, that `where` and `outputs` speak of. `nested` are the columns that queries inside
+    of `recognize` give its rows."""
+
+    reads: str | SimpleQuery
+    recognize: Recognize | None
+    name: str
+    where: Expr | None
+    outputs: tuple[OutputColumn, ...]
+    distinct: bool = False
+    nested: tuple[tuple[OutputColumn, SimpleQuery], ...] = ()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(output.name, output.type) for output in self.outputs)
+
+    @property
+    def is_aggregate(self) -> bool:
+        """Whether the result is one row, of aggregates over all rows."""
+        return any(isinstance(node, Aggregate) for one in self.outputs for node in walk(one.expression))
+
+
+@dataclass(frozen=True)
+class HostQuery(Node):
+    """A query of Spark's own SQL, which stands at `place` in `text`, the whole script. `streams` are the
+    streams and earlier queries that it may read by name; other names are tables of Spark's. `columns` is None
+    where only Spark knows them. `arguments` are the values of its parameters. `simple` is what the reference
+    interpreter executes, None as long as that is not needed."""
+
+    text: str
+    place: Span
+    clauses: tuple[BoundClause, ...]
+    streams: tuple[Stream, ...]
+    columns: tuple[Column, ...] | None = None
+    arguments: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+    is_ordered: bool = False
+    simple: SimpleQuery | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """The query as it is written."""
+        return self.text[self.place.start : self.place.end]
 
 
 # MATCH_RECOGNIZE_SEQUENTIAL after binding: JEPC's pattern matcher, with every name resolved.

@@ -424,6 +424,9 @@ class Aggregate(Expr):
 ROW = "row"
 """The variable that stands for the row an argument is evaluated at: `Attribute(Variable(ROW), name)`."""
 
+QUERY = "query"
+"""The variable that stands for a row of a query inside the clause."""
+
 BY_VALUE, BY_ORDER = "value", "by"
 """The argument of max_by and min_by is a struct: the value, and what it is chosen by."""
 

@@ -9,6 +9,7 @@ A bound pattern is made of the same nodes as a parsed one, with these promises (
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from neelc.ir.types import DataType
 
 if TYPE_CHECKING:
     from neelc.ir.algebra import Algebra
+    from neelc.ir.bound_rows import HostQuery
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Stream(Node):
     is the first instant at which an event is no longer valid (NULL: it has no end), else the last at which
     it is. `only_points` is that of the query: see `has_only_points`.
 
+    `rows_of` names the query whose result is read like a table, with all its columns: by MATCH_RECOGNIZE, or
+    by others where the query declares its times.
+
     With `timestamp_format`, the data hold `start` and `end` as texts of this pattern; for queries they are
     TIMESTAMPs.
     """
@@ -70,6 +75,12 @@ class Stream(Node):
     half_open: bool = False
     timestamp_format: str | None = None
     only_points: bool = False
+    rows_of: str | None = None
+
+    @property
+    def producer(self) -> str | None:
+        """The query that it comes from; None for data from outside."""
+        return self.query or self.rows_of
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -180,7 +191,7 @@ class NamedQuery(Node):
     """A query of a script; `name` is bare, None when it has none."""
 
     name: str | None
-    query: Match | Algebra
+    query: Match | Algebra | HostQuery
 
     @property
     def match(self) -> Match:
@@ -195,6 +206,16 @@ class Program(Node):
 
     streams: tuple[Stream, ...]
     queries: tuple[NamedQuery, ...]
+
+    def needed(self, places: Iterable[int]) -> list[int]:
+        """The places of these queries and of those that they read, in order."""
+        required, names = set(places), set[str | None]()
+        for place in range(len(self.queries) - 1, -1, -1):
+            named = self.queries[place]
+            if place in required or (named.name is not None and named.name in names):
+                required.add(place)
+                names |= {stream.producer for stream in named.query.streams}
+        return sorted(required)
 
     @property
     def pattern_queries(self) -> tuple[NamedQuery, ...]:

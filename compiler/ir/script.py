@@ -128,11 +128,23 @@ class ScriptQuery(Node):
 
 
 @dataclass(frozen=True)
+class RowTimes(Node):
+    """`TIMESTAMP BY start END BY end TYPE BY column`, of a query whose rows are events: the clauses of CREATE
+    STREAM that say what columns mean."""
+
+    timestamp: Timestamp | None = None
+    end: str | None = None
+    type_by: str | None = None
+
+
+@dataclass(frozen=True)
 class CreateQuery(Statement):
-    """`CREATE QUERY name AS query`, also written `PATTERN ... AS name` and `( SELECT ... ) AS name`."""
+    """`CREATE QUERY name [times] AS query`, also written `PATTERN ... AS name` and `( SELECT ... ) AS name`.
+    Only a query around MATCH_RECOGNIZE declares `times`: the others have them."""
 
     name: str
     query: ScriptQuery
+    times: RowTimes | None = None
 
 
 @dataclass(frozen=True)
@@ -283,3 +295,67 @@ class Select(ScriptQuery):
     order_by: tuple[SortItem, ...] = ()
     limit: int | None = None
     limit_keyword: Span | None = field(default=None, compare=False, repr=False)
+
+
+# Spark's own SQL around MATCH_RECOGNIZE: where its clauses stand in the script, what they read, and which
+# names they see.
+
+
+@dataclass(frozen=True)
+class WithDefinition:
+    """`name AS (...)` after WITH; `name` is bare."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class WithClause:
+    """The definitions of one WITH that a clause sees."""
+
+    definitions: tuple[WithDefinition, ...]
+    recursive: bool = False
+
+
+@dataclass(frozen=True)
+class HostClause:
+    """A clause: `span` is from MATCH_RECOGNIZE to its parenthesis, `source` the relation before it, None if
+    there is none. `table` are the parts of its name, if it is a name, and `alias` the name it has for the
+    clause. `result` is the name that follows the clause, if one does. `is_inside`: it stands in a query
+    inside another."""
+
+    span: Span
+    source: Span | None
+    table: tuple[str, ...] = ()
+    alias: str | None = None
+    result: str | None = None
+    visible: tuple[WithClause, ...] = ()
+    is_inside: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """What the rows of the source, and of the result, may be called."""
+        return self.alias or (self.table[-1] if self.table else None)
+
+    @property
+    def whole(self) -> Span:
+        return self.span if self.source is None else self.source | self.span
+
+    @property
+    def defined(self) -> tuple[str, ...]:
+        return tuple(one.name for group in self.visible for one in group.definitions)
+
+    def holds(self, other: HostClause) -> bool:
+        """Whether the other clause stands in what this one reads, or in a definition that it sees."""
+        parts = [one.span for group in self.visible for one in group.definitions]
+        parts += [] if self.source is None else [self.source]
+        return any(part.start <= other.span.start and other.span.end <= part.end for part in parts)
+
+
+@dataclass(frozen=True)
+class HostSelect(ScriptQuery):
+    """A query of Spark's own SQL around MATCH_RECOGNIZE, or over such a query: its text as it is written.
+    Places in `clauses` are those in the script."""
+
+    text: str
+    clauses: tuple[HostClause, ...] = field(default=(), compare=False, repr=False)

@@ -13,12 +13,22 @@ from neelc.findings import Findings, did_you_mean
 from neelc.ir import types
 from neelc.ir.expressions import Expr, Interval, IntervalPart, Literal, Parameter
 from neelc.ir.names import bare
-from neelc.ir.node import Node, map_children
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
+from neelc.ir.script import HostSelect, Script
 from neelc.source import Span
 from neelc.syntax import window
+from neelc.syntax.host import parameters_in
 
 T = TypeVar("T", bound=Node)
+
+
+def parameters_of(script: Script) -> list[str]:
+    """The bare names of a script's parameters. In Spark's own SQL, what looks like one is taken for one."""
+    nodes = list(walk(script))
+    own = {bare(node.name) for node in nodes if isinstance(node, Parameter)}
+    hosts = (node for node in nodes if isinstance(node, HostSelect))
+    return sorted(own | {name for query in hosts for name in parameters_in(query)})
 
 
 def with_arguments(statement: T, arguments: Mapping[str, object], findings: Findings) -> T:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import Pattern, Window
-from neelc.ir.script import Matcher, Script, Statement, UnreadStatement
+from neelc.ir.script import CreateQuery, Matcher, RowTimes, RunQuery, Script, Statement, UnreadStatement
 from neelc.source import Source, Span
 from neelc.syntax import expressions, patterns, statements
 from neelc.syntax import row_patterns as rows
+from neelc.syntax.host import HostStatement, host_statements, without_statements
 from neelc.syntax.mistakes import SyntaxProblem
 from neelc.syntax.parser import (
     declared_name,
@@ -31,17 +32,32 @@ T = TypeVar("T")
 
 
 def script(source: Source | str) -> Script:
-    """All statements of a script; raises `NeelError` with the errors of all statements that have one."""
+    """All statements of a script, by our own grammar alone; raises `NeelError` with the errors of all
+    statements that have one."""
     source = Source(source) if isinstance(source, str) else source
-    found = read(source)
-    problems = [p for s in found.statements if isinstance(s, UnreadStatement) for p in s.problems]
+    found = _own_statements(source)
+    problems = [p for s in found if isinstance(s, UnreadStatement) for p in s.problems]
     if problems:
         raise NeelError(problems, source)
-    return found
+    return Script(tuple(found), span=Span(0, len(source.text)))
 
 
 def read(source: Source) -> Script:
-    """As `script`, but what cannot be read is an `UnreadStatement`: the others can still be checked."""
+    """All statements of a script. What is Spark's own SQL, around MATCH_RECOGNIZE, is a `HostSelect`; what
+    cannot be read is an `UnreadStatement`: the others can still be checked.
+
+    >>> text = "PATTERN A a; CREATE QUERY v AS SELECT x FROM t MATCH_RECOGNIZE (PATTERN (A)); PATTERN B b"
+    >>> [type(statement.query).__name__ for statement in read(Source(text)).statements]
+    ['PatternQuery', 'HostSelect', 'PatternQuery']
+    """
+    hosts = host_statements(source.text)
+    own = _own_statements(without_statements(source, hosts) if hosts else source)
+    found = [*own, *(_host_statement(one, source) for one in hosts)]
+    found.sort(key=lambda statement: statement.span or Span(0, 0))
+    return Script(tuple(found), span=Span(0, len(source.text)))
+
+
+def _own_statements(source: Source) -> list[Statement]:
     found: list[Statement] = []
     for tokens in statements_of(tokens_of(source.text)):
         problems = stray_tokens(tokens)
@@ -57,7 +73,28 @@ def read(source: Source) -> Script:
             found.append(
                 UnreadStatement(tuple(problems), declared_name(tokens), has_type_clause(tokens), span=span)
             )
-    return Script(tuple(found), span=Span(0, len(source.text)))
+    return found
+
+
+def _host_statement(host: HostStatement, source: Source) -> Statement:
+    if host.name is None:
+        return RunQuery(host.select(source), span=host.span)
+    try:
+        times = _times(host, source)
+    except NeelError as error:
+        return UnreadStatement(error.diagnostics, host.name, typed=True, span=host.span)
+    return CreateQuery(host.name, host.select(source), times, span=host.span)
+
+
+def _times(host: HostStatement, source: Source) -> RowTimes | None:
+    """The clauses between the name of a query and AS; raises `NeelError`."""
+    if not host.has_times:
+        return None
+    start, end = host.header[0].start, host.header[-1].end
+    # A pattern stands in for the query: the clauses are read by the grammar, at their places.
+    found = script(Source(f"{' ' * start}{source.text[start:end]} AS PATTERN A", source.name)).statements[0]
+    assert isinstance(found, CreateQuery)
+    return found.times
 
 
 def pattern(text: str) -> Pattern:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from neelc import syntax as parse
+from neelc.errors import NeelError
 from neelc.ir.script import Script, Statement
 from neelc.source import Source, Span
-from neelc.syntax.host import without_hosts
+from neelc.syntax.host import host_statements
 from neelc.syntax.parser import tokens_of
 from neelc.syntax.printer import format_script
 
@@ -34,12 +35,42 @@ def canonical(source: Source) -> FormattedText:
     PATTERN SEQ(A a, B b);  -- two
     """
     whole = Source(source.text.replace("\r\n", "\n"), source.name)
-    source, hosts = without_hosts(whole)
+    source, hosts = _with_stand_ins(whole)
     found = _canonical(source)
     text = found.text
     for stand_in, written in hosts.items():
         text = text.replace(f"{stand_in};", written if written.endswith(";") else f"{written};", 1)
     return FormattedText(text, found.untouched)
+
+
+def _with_stand_ins(source: Source) -> tuple[Source, dict[str, str]]:
+    """The script with statements that stand in for queries of Spark's, which stay as they are written, and
+    what they stand for. Queries that our own grammar reads are formatted like all others.
+
+    >>> text = "SELECT a.*, 1::INT FROM t MATCH_RECOGNIZE (PATTERN (A)) AS a;"
+    >>> found, hosts = _with_stand_ins(Source(text))
+    >>> found.text.rstrip(), list(hosts.values()) == [text]
+    ('PATTERN spark_query_1 spark;', True)
+    """
+    text, hosts = source.text, {}
+    for number, statement in reversed(list(enumerate(host_statements(source.text), 1))):
+        start, end = statement.whole.start, statement.whole.end
+        written = text[start:end]
+        if _is_ours(written):
+            continue
+        stand_in = f"PATTERN spark_query_{number} spark"
+        hosts[stand_in] = written
+        # As many lines as before: errors in other statements have their places.
+        text = text[:start] + f"{stand_in};" + "\n" * written.count("\n") + text[end:]
+    return Source(text, source.name), hosts
+
+
+def _is_ours(text: str) -> bool:
+    try:
+        parse.script(text)
+    except NeelError:
+        return False
+    return True
 
 
 def _canonical(source: Source) -> FormattedText:

@@ -1,84 +1,113 @@
-"""A script in two parts: its queries for Spark that hold MATCH_RECOGNIZE, and the rest, which is ours."""
+"""The statements of a script that are Spark's: queries of its own SQL around MATCH_RECOGNIZE.
+
+A SELECT is Spark's if it has a MATCH_RECOGNIZE clause, or if it names a query of Spark's that declares no
+times: without times its rows are no events, and only Spark's SQL can read them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
-from neelc import syntax as parse
-from neelc.errors import Diagnostic, NeelError
-from neelc.ir.names import bare, find, same, written
-from neelc.ir.node import walk
-from neelc.ir.patterns import Event
-from neelc.ir.script import UnreadStatement
+from neelc.ir.names import Identifier, bare
+from neelc.ir.script import HostSelect
 from neelc.source import Source, Span
-from neelc.syntax.host_tokens import CLAUSE, OURS, SPARK, Token, nested_tokens, tokens
+from neelc.syntax.host_tokens import (
+    CLAUSE,
+    OURS,
+    SPARK,
+    Token,
+    begins_statement,
+    clauses,
+    nested_tokens,
+    tokens,
+)
 
 
 @dataclass(frozen=True)
 class HostStatement:
-    """A query of Spark's around MATCH_RECOGNIZE; `name` is bare. Its tokens are those of the query alone, and
-    so is `span`; `whole` is the statement."""
+    """A query of Spark's: `name` is in source form, `tokens` are those of the query. `header` are the tokens
+    from CREATE to before AS, if it has them; `whole` is the statement, with its semicolon."""
 
     name: str | None
     tokens: tuple[Token, ...]
+    header: tuple[Token, ...]
+    span: Span
     whole: Span
 
     @property
-    def span(self) -> Span:
-        return self.tokens[0].span | self.tokens[-1].span
+    def has_times(self) -> bool:
+        """Whether clauses stand between the name and AS."""
+        return len(self.header) > 3
 
-    def mentions(self, name: str) -> bool:
-        """Whether a token could be this bare name."""
-        return self.place_of(name) is not None
-
-    def place_of(self, name: str, within: Span | None = None) -> Span | None:
-        """Where the first token stands, in the statement or in a part of it, that could be this bare name."""
-        part = within or self.span
-        inside = (one for token in self.tokens if token.kind == CLAUSE for one in nested_tokens(token))
-        found = (token for token in (*self.tokens, *inside) if token.is_name)
-        places = (token.span for token in found if same(token.text, written(name)))
-        return next((one for one in places if part.start <= one.start and one.end <= part.end), None)
+    def select(self, source: Source) -> HostSelect:
+        """The query as a node."""
+        span = self.tokens[0].span | self.tokens[-1].span
+        text = source.text[span.start : span.end]
+        return HostSelect(text, tuple(clauses(self.tokens)), span=span)
 
 
-@dataclass(frozen=True)
-class HostScript:
-    """A script: `source` is all of it, `own` has blanks where the queries for Spark stand. `is_last`: the
-    last statement is one of them."""
+def host_statements(text: str) -> list[HostStatement]:
+    """The statements of a script that are Spark's.
 
-    source: Source
-    own: Source
-    statements: tuple[HostStatement, ...]
-    is_last: bool
-
-
-def host_script(source: Source) -> HostScript | None:
-    """The script in its parts; None if there is no MATCH_RECOGNIZE for Spark in it.
-
-    >>> script = host_script(Source("PATTERN A a; CREATE QUERY v AS SELECT * FROM t MATCH_RECOGNIZE ()"))
-    >>> script.statements[0].name, script.own.text.rstrip(), script.is_last
-    ('v', 'PATTERN A a;', True)
-    >>> host_script(Source("PATTERN SEQ(A a, B b)")) is None
-    True
+    >>> text = "CREATE QUERY v TIMESTAMP BY x AS SELECT * FROM t MATCH_RECOGNIZE (); SELECT y FROM v"
+    >>> [(one.name, one.has_times) for one in host_statements(text)]
+    [('v', True)]
+    >>> [one.name for one in host_statements(text.replace(" TIMESTAMP BY x", ""))]
+    ['v', None]
     """
-    if not re.search(r"match_recognize\b", source.text, re.IGNORECASE):
-        return None
     found: list[HostStatement] = []
-    is_last = False
-    for several in _statements(source.text):
-        statement = _host_statement(several, found)
-        is_last = statement is not None
-        if statement is not None:
-            found.append(statement)
-    if not found:
-        return None
+    if re.search(r"match_recognize\b", text, re.IGNORECASE):
+        for several in _statements(text):
+            statement = _host_statement(
+                several, [one.name for one in found if one.name and not one.has_times]
+            )
+            found += [] if statement is None else [statement]
+    return found
+
+
+def without_statements(source: Source, statements: Sequence[HostStatement]) -> Source:
+    """The script with blanks where these statements stand."""
     text = source.text
-    for statement in found:
+    for statement in statements:
         blank = re.sub(r"[^\r\n]", " ", text[statement.whole.start : statement.whole.end])
         text = text[: statement.whole.start] + blank + text[statement.whole.end :]
-    return HostScript(source, Source(text, source.name), tuple(found), is_last)
+    return Source(text, source.name)
+
+
+def mentions(query: HostSelect, name: str) -> bool:
+    """Whether a token of a query could be this bare name.
+
+    >>> query = HostSelect("SELECT 'a' FROM b MATCH_RECOGNIZE (DEFINE C AS x IN (SELECT y FROM d))")
+    >>> [mentions(query, name) for name in "abcdx"]
+    [False, True, False, True, False]
+    """
+    return name.casefold() in _names(query.text)
+
+
+@lru_cache(maxsize=256)
+def _names(text: str) -> frozenset[str]:
+    outer = list(tokens(text))
+    inside = (one for token in outer if token.kind == CLAUSE for one in nested_tokens(token))
+    return frozenset(bare(token.text).casefold() for token in (*outer, *inside) if token.is_name)
+
+
+def parameters_in(query: HostSelect) -> list[str]:
+    """The names that stand behind a colon, wherever."""
+    return re.findall(r":\s*(\w+)", query.text)
+
+
+def is_ordered(query: HostSelect) -> bool:
+    """Whether the rows of a query have an order: ORDER BY outside of all parentheses."""
+    depth = 0
+    for token in tokens(query.text):
+        depth += token.says("(") - token.says(")")
+        if depth == 0 and token.says("ORDER", "SORT"):
+            return True
+    return False
 
 
 def _statements(text: str) -> Iterator[list[Token]]:
@@ -90,108 +119,68 @@ def _statements(text: str) -> Iterator[list[Token]]:
         for token in tokens(text, at, _rules(text, at)):
             found.append(token)
             depth += token.says("(") - token.says(")")
-            if token.says(";") and (depth <= 0 or _begins(text, token.end)):
+            if token.says(";") and (depth <= 0 or begins_statement(text, token.end)):
                 break
         at = found[-1].end if found else len(text)
         if found and not found[0].says(";"):
             yield found
 
 
+MOST_HEADER = 60
+"""Tokens from CREATE to AS: a name, and clauses of times."""
+
+
 def _rules(text: str, at: int) -> re.Pattern[str]:
     """Those of our own statements, or Spark's."""
-    words = [token.text.upper() for token, _ in zip(tokens(text, at, OURS), range(5), strict=False)]
-    if words[:2] == ["CREATE", "QUERY"]:
-        words = words[4:]
-    return OURS if words[:1] in (["CREATE"], ["PATTERN"]) else SPARK
+    found = [token for token, _ in zip(tokens(text, at, OURS), range(MOST_HEADER), strict=False)]
+    first = found[_header(found) :][:1]
+    return OURS if first and first[0].says("CREATE", "PATTERN") else SPARK
 
 
-def _begins(text: str, at: int) -> bool:
-    first = next(tokens(text, at), None)
-    return first is None or first.says("CREATE", "PATTERN", "SELECT", "WITH")
+def _header(several: Sequence[Token]) -> int:
+    """The number of tokens of `CREATE QUERY name [times] AS`; 0 if the statement does not begin so."""
+    if len(several) > 4 and several[0].says("CREATE") and several[1].says("QUERY"):
+        for at in range(3, min(len(several), MOST_HEADER)):
+            if several[at].says("AS"):
+                return at + 1
+            if several[at].says("PATTERN", "SELECT", "WITH", ";"):
+                return 0
+    return 0
 
 
-def _host_statement(several: Sequence[Token], before: Sequence[HostStatement]) -> HostStatement | None:
-    whole = several[0].span | several[-1].span
+def _host_statement(several: Sequence[Token], before: Sequence[str]) -> HostStatement | None:
+    """A statement that is Spark's; `before` are the names of queries that only Spark's can read."""
     inner = list(several)
     while inner and inner[-1].says(";"):
         inner.pop()
-    name, query = _named(inner)
+    if not inner:
+        return None
+    name, header, query = _named(inner)
     if not query or query[0].says("CREATE", "PATTERN"):
         return None
-    statement = HostStatement(name, tuple(query), whole)
-    known = [one.name for one in before if one.name is not None]
-    if any(token.kind == CLAUSE for token in query) or any(map(statement.mentions, known)):
+    whole, span = several[0].span | several[-1].span, inner[0].span | inner[-1].span
+    statement = HostStatement(name, tuple(query), tuple(header), span, whole)
+    names = {bare(token.text).casefold() for token in query if token.is_name}
+    if any(token.kind == CLAUSE for token in query) or any(bare(one).casefold() in names for one in before):
         return statement
     return None
 
 
-def _named(several: list[Token]) -> tuple[str | None, list[Token]]:
-    """The name of a statement, and its query: `CREATE QUERY name AS ...`, or `(...) AS name`."""
-    if len(several) > 4 and several[0].says("CREATE") and several[1].says("QUERY"):
-        return bare(several[2].text), several[4:]
+def _named(several: list[Token]) -> tuple[str | None, list[Token], list[Token]]:
+    """The name of a statement, its header and its query: `CREATE QUERY name AS ...`, or `(...) AS name`."""
+    header = _header(several)
+    if header:
+        return _identifier(several[2]), several[: header - 1], several[header:]
     if len(several) > 3 and several[-2].says("AS") and _is_group(several[:-2]):
-        return bare(several[-1].text), several[1:-3]
-    return None, several
+        return _identifier(several[-1]), [], several[1:-3]
+    return None, [], several
+
+
+def _identifier(token: Token) -> Identifier:
+    return Identifier(token.text, token.span)
 
 
 def _is_group(several: list[Token]) -> bool:
     """Whether the first of the tokens is a parenthesis that the last one closes."""
     depths = list(accumulate(token.says("(") - token.says(")") for token in several))
     return depths[-1] == 0 and all(depth > 0 for depth in depths[:-1])
-
-
-# The part of a script that is ours, beside queries of Spark's, which it cannot read.
-
-HINT = "give the query another name if a type is meant; else run it first, and give its DataFrame as a stream"
-
-
-def own_part(source: Source) -> Source:
-    """The script with blanks where the queries for Spark are; raises `NeelError` if a PATTERN reads one."""
-    script = host_script(source)
-    if script is None:
-        return source
-    found = list(_read_by_patterns(script))
-    if found:
-        raise NeelError(found, source)
-    return script.own
-
-
-def _read_by_patterns(script: HostScript) -> Iterator[Diagnostic]:
-    """Without a report, the name would be taken for a type of events, of which there are none."""
-    names = [written(one.name) for one in script.statements if one.name is not None]
-    for statement in parse.read(script.own).statements if names else ():
-        for node in walk(statement):
-            if isinstance(node, Event) and find(node.type, names) is not None:
-                message = f"{node.type} is a query of Spark's around MATCH_RECOGNIZE: no PATTERN can read it"
-                yield Diagnostic("NEEL4001", message, node.span or Span(0, 0), HINT)
-
-
-# Queries of Spark's in a script that is formatted: they are left as they are written.
-#
-# Those that our own grammar reads are formatted like all others. For each other one a statement stands in.
-
-
-def without_hosts(source: Source) -> tuple[Source, dict[str, str]]:
-    """The script with statements that stand in, and what they stand for.
-
-    >>> text = "SELECT a.*, 1::INT FROM t MATCH_RECOGNIZE (PATTERN (A)) AS a;"
-    >>> found, hosts = without_hosts(Source(text))
-    >>> found.text.rstrip(), list(hosts.values()) == [text]
-    ('PATTERN spark_query_1 spark;', True)
-    """
-    script = host_script(source)
-    text, hosts = source.text, {}
-    for number, statement in reversed(list(enumerate(script.statements if script else (), 1))):
-        start, end = statement.whole.start, statement.whole.end
-        written = text[start:end]
-        if _is_ours(written):
-            continue
-        stand_in = f"PATTERN spark_query_{number} spark"
-        hosts[stand_in] = written
-        # As many lines as before: errors in other statements have their places.
-        text = text[:start] + f"{stand_in};" + "\n" * written.count("\n") + text[end:]
-    return Source(text, source.name), hosts
-
-
-def _is_ours(text: str) -> bool:
-    return not any(isinstance(one, UnreadStatement) for one in parse.read(Source(text)).statements)

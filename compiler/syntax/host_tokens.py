@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.names import bare
+from neelc.ir.script import HostClause, WithClause, WithDefinition
 from neelc.source import Span
 
 WORD, QUOTED, STRING, MARK, CLAUSE = "word", "quoted", "string", "mark", "clause"
@@ -110,12 +111,13 @@ def _after_comment(text: str, at: int) -> int:
 
 
 def _after_clause(text: str, at: int) -> int:
-    """Where the parenthesis that follows is closed; `at` if none does. A semicolon ends an open one."""
+    """Where the parenthesis that follows is closed; `at` if none does. A semicolon ends an open one, if a
+    statement can begin behind it."""
     depth, end = 0, at
     for token in tokens(text, at, OURS):
         if depth == 0 and not token.says("("):
             break
-        if token.says(";"):
+        if token.says(";") and begins_statement(text, token.end):
             break
         depth += token.says("(") - token.says(")")
         end = token.end
@@ -124,9 +126,18 @@ def _after_clause(text: str, at: int) -> int:
     return end
 
 
+def begins_statement(text: str, at: int) -> bool:
+    """Whether a statement can begin there: by its first word, or because nothing follows."""
+    first = next(tokens(text, at, OURS), None)
+    return first is None or first.says("CREATE", "PATTERN", "SELECT", "WITH")
+
+
 # Where the MATCH_RECOGNIZE clauses of a query stand, what they read, and which names they see.
 
 BEFORE_SOURCE = ("FROM", "JOIN", "LATERAL")
+
+OPENING = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+"""What a query of Spark's can begin with."""
 
 # What may follow a table and is no name for it.
 BEHIND = frozenset(
@@ -136,58 +147,14 @@ BEHIND = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class WithDefinition:
-    """`name AS (...)` after WITH; `name` is bare."""
-
-    name: str
-    span: Span
-
-
-@dataclass(frozen=True)
-class WithClause:
-    """The definitions of one WITH that a clause sees."""
-
-    definitions: tuple[WithDefinition, ...]
-    recursive: bool = False
-
-
-@dataclass(frozen=True)
-class HostClause:
-    """A clause: `span` is from MATCH_RECOGNIZE to its parenthesis, `source` the relation before it, None if
-    there is none. `table` are the parts of its name, if it is a name, and `alias` the name it has for the
-    clause. `is_named`: a name for the result follows. `is_inside`: it stands in a query inside another."""
-
-    span: Span
-    source: Span | None
-    table: tuple[str, ...] = ()
-    alias: str | None = None
-    is_named: bool = False
-    visible: tuple[WithClause, ...] = ()
-    is_inside: bool = False
-
-    @property
-    def name(self) -> str | None:
-        """What the rows of the source, and of the result, may be called."""
-        return self.alias or (self.table[-1] if self.table else None)
-
-    @property
-    def whole(self) -> Span:
-        return self.span if self.source is None else self.source | self.span
-
-    @property
-    def defined(self) -> tuple[str, ...]:
-        return tuple(one.name for group in self.visible for one in group.definitions)
-
-
 def clauses(query: Sequence[Token]) -> list[HostClause]:
     """The clauses of a query, those in the source of another before it.
 
     >>> from neelc.syntax.host_tokens import tokens
     >>> text = "WITH c AS (VALUES (1)) SELECT * FROM c, db.t x MATCH_RECOGNIZE () AS m"
     >>> found = clauses(list(tokens(text)))
-    >>> found[0].table, found[0].alias, found[0].is_named, found[0].defined
-    (('db', 't'), 'x', True, ('c',))
+    >>> found[0].table, found[0].alias, found[0].result, found[0].defined
+    (('db', 't'), 'x', 'm', ('c',))
     """
     return [_clause(query, at) for at, token in enumerate(query) if token.kind == CLAUSE]
 
@@ -199,12 +166,17 @@ def _clause(query: Sequence[Token], at: int) -> HostClause:
     if not source:
         return HostClause(token.span, None, visible=visible)
     table, alias = _table(source)
-    after = query[at + 1] if at + 1 < len(query) else None
-    is_named = after is not None and not after.says(*BEHIND)
     is_inside = end_of_group(query, at) < len(query)
-    return HostClause(
-        token.span, source[0].span | source[-1].span, table, alias, is_named, visible, is_inside
-    )
+    place = source[0].span | source[-1].span
+    return HostClause(token.span, place, table, alias, _name_behind(query, at), visible, is_inside)
+
+
+def _name_behind(query: Sequence[Token], at: int) -> str | None:
+    """The name that a query gives the result of a clause; "" for names of its columns alone."""
+    after = [token for token in query[at + 1 : at + 3] if not token.says("AS")][:1]
+    if not query[at + 1 : at + 2] or query[at + 1].says(*BEHIND):
+        return None
+    return bare(after[0].text) if after and after[0].is_name else ""
 
 
 def _source_start(query: Sequence[Token], at: int) -> int:
@@ -286,13 +258,22 @@ def end_of_group(query: Sequence[Token], place: int) -> int:
 
 
 def _definitions(query: Sequence[Token], place: int) -> Iterator[WithDefinition]:
+    """
+    >>> found = list(tokens("WITH c (SELECT 1), d(x, y) AS (SELECT 2) SELECT * FROM c"))
+    >>> [(one.name, one.span.end) for one in _definitions(found, 1)]
+    [('c', 17), ('d', 40)]
+    """
     while place < len(query):
         first = query[place]
-        while place < len(query) and not query[place].says("AS"):
+        place += 1
+        if place < len(query) and query[place].says("(") and not _begins_query(query, place + 1):
+            place = end_of_group(query, place + 1) + 1  # behind the names of columns
+        while place < len(query) and not query[place].says("AS", "("):
             place += 1
-        if place + 1 >= len(query) or not query[place + 1].says("("):
+        place += place < len(query) and query[place].says("AS")
+        if place >= len(query) or not query[place].says("("):
             return
-        end = end_of_group(query, place + 2)
+        end = end_of_group(query, place + 1)
         if end == len(query):
             return
         yield WithDefinition(bare(first.text), first.span | query[end].span)
@@ -300,3 +281,8 @@ def _definitions(query: Sequence[Token], place: int) -> Iterator[WithDefinition]
         if place >= len(query) or not query[place].says(","):
             return
         place += 1
+
+
+def _begins_query(query: Sequence[Token], place: int) -> bool:
+    """Whether a query stands there, and no list of names. AS may be left out before it."""
+    return place < len(query) and query[place].says(*OPENING)

@@ -125,8 +125,11 @@ def statement_doc(node: s.Statement) -> Doc:
             return TextBlock(wrap("", head, " "), clauses, always=True) if clauses else head
         case s.CreateType(name, members):
             return TextBlock(f"CREATE TYPE {name} AS (", commas(members), ")")
-        case s.CreateQuery(name, query):
-            return wrap(f"CREATE QUERY {name} AS ", query_doc(query))
+        case s.CreateQuery(name, query, times):
+            declared = "" if times is None else " ".join(("", *time_clauses(times)))
+            if isinstance(query, s.HostSelect):  # Spark's own SQL stands as it is written
+                return f"CREATE QUERY {name}{declared} AS\n{query.text}"
+            return wrap(f"CREATE QUERY {name}{declared} AS ", query_doc(query))
         case s.RunQuery(query):
             return query_doc(query)
     raise AssertionError(f"{type(node).__name__} has no text")
@@ -150,13 +153,19 @@ def stream_clauses(node: s.CreateStream) -> tuple[Doc, ...]:
     statistics = commas(list(map(show_statistic, node.statistics)))
     options = ", ".join(map(show_property, node.options))
     return (
-        *([show_timestamp(node.timestamp)] if node.timestamp else []),
-        *([f"END BY {node.end}"] if node.end else []),
-        *([f"TYPE BY {node.type_by}"] if node.type_by else []),
+        *time_clauses(node),
         *([f"FROM {quoted(node.path)}"] if node.path is not None else []),
         *([f"FORMAT {node.format}"] if node.format else []),
         *([f"OPTIONS ({options})"] if options else []),
         *([TextBlock("WITH STATS (", statistics, ")")] if statistics else []),
+    )
+
+
+def time_clauses(node: s.CreateStream | s.RowTimes) -> tuple[str, ...]:
+    return (
+        *([show_timestamp(node.timestamp)] if node.timestamp else []),
+        *([f"END BY {node.end}"] if node.end else []),
+        *([f"TYPE BY {node.type_by}"] if node.type_by else []),
     )
 
 
@@ -171,6 +180,8 @@ def query_doc(node: s.ScriptQuery) -> Doc:
             return TextBlock("", tuple(_pattern_clauses(node)), always=True)
         case s.Select():
             return TextBlock("", tuple(_select_clauses(node)), always=True)
+        case s.HostSelect(text):
+            return text
     raise AssertionError(f"{type(node).__name__} has no text")
 
 

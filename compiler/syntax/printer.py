@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from neelc.ir import algebra, script, types
+from neelc.ir import algebra, bound_rows, script, types
 from neelc.ir import expressions as expr
 from neelc.ir import patterns as pattern
 from neelc.ir import program as logical
@@ -38,6 +38,7 @@ from neelc.ir import row_patterns as rows
 from neelc.ir import row_patterns as temporal
 from neelc.ir import script as statistics
 from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import written
 from neelc.ir.node import Node
 from neelc.ir.script import CreateStream, Timestamp
@@ -86,12 +87,13 @@ from neelc.syntax.print_statements import (
     show_timestamp,
     statement_doc,
     stream_clauses,
+    time_clauses,
 )
 
 # The logical plan as an indented text.
 
 
-def plan_doc(node: p.Program | p.NamedQuery | p.Match | p.Stream | Algebra) -> Doc:
+def plan_doc(node: p.Program | p.NamedQuery | p.Match | p.Stream | Algebra | HostQuery) -> Doc:
     match node:
         case p.Program(streams, queries):
             return TextBlock("", (*map(plan_doc, streams), *map(plan_doc, queries)), always=True)
@@ -99,6 +101,9 @@ def plan_doc(node: p.Program | p.NamedQuery | p.Match | p.Stream | Algebra) -> D
             return TextBlock(f"QUERY {written(name)} " if name else "QUERY ", (plan_doc(query),), always=True)
         case Algebra():
             return algebra_doc(node)
+        case HostQuery():
+            reads = clause("FROM", [written(stream.name) for stream in node.streams])
+            return TextBlock("SPARK ", (node.title, *([reads] if node.streams else [])), always=True)
         case p.Match(pattern):
             return TextBlock(
                 wrap("MATCH ", pattern_doc(pattern), " "), tuple(_match_clauses(node)), always=True
@@ -142,7 +147,7 @@ def _stream_doc(node: p.Stream) -> Doc:
         options=node.options,
         statistics=tuple(replace(s, column=written(s.column) if s.column else None) for s in node.statistics),
     )
-    query = [f"OF QUERY {written(node.query)}"] if node.query else []
+    query = [f"OF QUERY {written(node.producer)}"] if node.producer else []
     return TextBlock(columns, (*stream_clauses(declared), *query))
 
 
@@ -206,6 +211,7 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     script.ColumnDefinition: show_column,
     script.Property: show_property,
     script.Timestamp: show_timestamp,
+    script.RowTimes: lambda node: " ".join(time_clauses(node)),
     statistics.Statistic: show_statistic,
     script.ScriptQuery: lambda node: flat(query_doc(node)),
     script.Confidence: show_confidence,
@@ -221,6 +227,7 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     logical.OutputColumn: show_output_column,
     algebra.Algebra: lambda node: render(plan_doc(node)),
     algebra.Operator: lambda node: render(operator_doc(node)),
+    bound_rows.HostQuery: lambda node: render(plan_doc(node)),
     logical.Match: lambda node: render(plan_doc(node)),
     logical.NamedQuery: lambda node: render(plan_doc(node)),
     logical.Program: lambda node: render(plan_doc(node)),

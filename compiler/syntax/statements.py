@@ -64,7 +64,8 @@ def statement(context: Any) -> s.Statement:
         return s.CreateType(name, tuple(members), span=span)
     if context.createQuery():
         create = context.createQuery()
-        return s.CreateQuery(identifier(create.name()), query(create.query()), span=span)
+        name, times = identifier(create.name()), _row_times(create)
+        return s.CreateQuery(name, query(create.query()), times, span=span)
     found = query(context.query())
     if context.name():
         return s.CreateQuery(identifier(context.name()), found, span=span)
@@ -91,13 +92,24 @@ def _once(clauses: Iterable[Any]) -> dict[type[Any], Any]:
     return found
 
 
+def _row_times(context: Any) -> s.RowTimes | None:
+    found = _once(context.timeClause())
+    if not found:
+        return None
+    end, type_by = _name(found, NeelParser.EndByContext), _name(found, NeelParser.TypeByContext)
+    first, last = context.timeClause()[0], context.timeClause()[-1]
+    return s.RowTimes(_timestamp(found), end, type_by, span=span_of(first) | span_of(last))
+
+
+def _name(found: dict[type[Any], Any], kind: Any) -> str | None:
+    """The name in a clause, if it is there."""
+    return identifier(found[kind].name()) if kind in found else None
+
+
 def _create_stream(context: Any) -> s.CreateStream:
-    found = _once(context.streamClause())
+    found = _once((*context.timeClause(), *context.streamClause()))
     if context.RELATION():
         _refuse_times(found)
-
-    def text(kind: Any) -> str | None:
-        return identifier(found[kind].name()) if kind in found else None
 
     path = found.get(NeelParser.FromPathContext)
     options = found.get(NeelParser.OptionListContext)
@@ -109,10 +121,10 @@ def _create_stream(context: Any) -> s.CreateStream:
             for c in context.columnDefinition()
         ),
         _timestamp(found),
-        text(NeelParser.EndByContext),
-        text(NeelParser.TypeByContext),
+        _name(found, NeelParser.EndByContext),
+        _name(found, NeelParser.TypeByContext),
         literals.unquoted(path.STRING().getText()) if path else None,
-        text(NeelParser.FormatNameContext),
+        _name(found, NeelParser.FormatNameContext),
         tuple(
             s.Property(identifier(o.name()), literals.unquoted(o.STRING().getText()), span=span_of(o))
             for o in (options.property_() if options else ())

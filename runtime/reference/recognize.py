@@ -257,7 +257,12 @@ MAX_JUDGED = 1_000_000
 
 
 class CannotSkip(Exception):
-    """AFTER MATCH SKIP leads nowhere: to a row that is not there, or to where the match began."""
+    """AFTER MATCH SKIP leads nowhere: to a row that is not there, or to where the match began.
+
+    `query` is the query's place in its program, from 0.
+    """
+
+    query: int | None = None
 
     def __init__(self, skip: RowSkip, why: str) -> None:
         super().__init__(f"AFTER MATCH SKIP {skip.kind} {' or '.join(skip.variables)}: {why}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir import algebra as a
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, is_many
 from neelc.ir.names import bare
 from neelc.ir.node import Node, children
@@ -133,16 +134,20 @@ ENDLESS = 10**30
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query has found: rows of matches, or payloads with their valid times."""
+    """What a query has found: rows of matches, payloads with their valid times, or plain rows."""
 
-    query: Match | a.Algebra
+    query: Match | a.Algebra | HostQuery
     rows: Sequence[ResultRow] = ()
     valid: Sequence[ValidPayload] = ()
+    selected: Result | None = None
 
     @property
     def result(self) -> Result:
         if isinstance(self.query, Match):
             return result(self.query, self.rows)
+        if isinstance(self.query, HostQuery):
+            assert self.selected is not None
+            return self.selected
         return Result(self.query.columns, [_row(one, self.query) for one in self.valid], has_valid_time=True)
 
 
@@ -160,12 +165,13 @@ def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> I
     """The events of a stream with the last instants at which they are valid, as a query of that clock counts
     them."""
     if stream.query is None:
-        yield from read_events(stream, rows_of_stream(stream, tables), clock)
+        yield from read_events(stream, rows_of_stream(stream, tables, known), clock)
         return
     answer = known[stream.query]
     if isinstance(answer.query, Match):
         yield from as_events(stream, answer.query, answer.rows, clock)
         return
+    assert isinstance(answer.query, a.Algebra)
     for number, one in enumerate(answer.valid):
         (of,) = one.binding.values()
         start, own = int(one.start), answer.query.clock
@@ -182,7 +188,7 @@ def valid_of(
     """The events of a source: "every external event (p, t) is mapped to the internal event (p, t, t + 1)"."""
     stream = source.stream
     if isinstance(source, a.RelationSource):
-        rows = rows_of_stream(stream, tables)
+        rows = rows_of_stream(stream, tables, known)
         return [ValidPayload(named(source.variable, row), 0, 1) for row in rows]
     length = a.instant(source.clock)
     return [
@@ -193,8 +199,17 @@ def valid_of(
     ]
 
 
-def rows_of_stream(stream: Stream, tables: Tables) -> Sequence[Mapping[str, object]]:
+def rows_of_stream(stream: Stream, tables: Tables, known: Answers) -> Sequence[Mapping[str, object]]:
+    """The rows of a stream: given from outside, or the result of a query before."""
+    if stream.rows_of is not None:
+        return named_rows(known[stream.rows_of].result)
     if stream.name not in tables:
         given = ", ".join(sorted(tables)) or "none"
         raise KeyError(f"no rows are given for stream {stream.name}; given: {given}")
     return tables[stream.name]
+
+
+def named_rows(result: Result) -> list[dict[str, object]]:
+    """The rows with the names of their columns."""
+    names = [column.name for column in result.columns]
+    return [dict(zip(names, row, strict=True)) for row in result.rows]

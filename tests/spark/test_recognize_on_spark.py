@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from on_spark import answered, clock, frame_of
+from asked_cases import ask_cases
+from on_spark import Asking
 from repository import ROOT
 
 import neelc
 from neelc.api.query import run_source
-from neelc.ir.program import Column, NamedQuery, Program, Stream
-from neelc.runtime.reference import Result
 from neelc.tools import cases
-from neelc.tools.cases.run import compare, host_prepared
 
 CASES = ROOT / "tests" / "cases" / "recognize"
 PATHS = sorted(CASES.glob("*.case"))
@@ -25,79 +21,17 @@ SHARE = 3
 """One of how many cases is asked here. The reference and the kernel, in process, answer all of them."""
 
 
-NO_PROGRAM = Program((), (NamedQuery(None, None),))  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A case: its name, and the columns of its result. It is no query of a program, as others are."""
-
-    name: str
-    columns: tuple[Column, ...]
-    program: Any = NO_PROGRAM
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 def test_cases(spark: Any, part: int) -> None:
-    with configured(spark):
-        some = PATHS[::SHARE][part::PARTS]
-        zones = dict.fromkeys(cases.load(path).timezone or "UTC" for path in some)
-        assert [problem for zone in zones for problem in problems_in(spark, zone, some)] == []
+    asked = ask_cases(spark, PATHS[::SHARE][part::PARTS], Asking(shuffled=1))
+    assert asked.problems == []
+    assert asked.answered > 20 and not asked.refused
 
 
 def test_cases_in_time_zones(spark: Any) -> None:
     some = [path for path in PATHS if cases.load(path).timezone]
     assert some
-    with configured(spark):
-        zones = dict.fromkeys(cases.load(path).timezone or "" for path in some)
-        assert [problem for zone in zones for problem in problems_in(spark, zone, some)] == []
-
-
-def problems_in(spark: Any, zone: str, paths: list[Path]) -> list[str]:
-    """What is wrong with those of the cases that are in this time zone."""
-    with clock(spark, zone):
-        asked = [built(spark, path) for path in paths if (cases.load(path).timezone or "UTC") == zone]
-        return [
-            problem
-            for one, result in answered(asked)  # type: ignore[arg-type]
-            for problem in differences(one, result)  # type: ignore[arg-type]
-        ]
-
-
-def built(spark: Any, path: Path) -> tuple[Asked, Any]:
-    """The DataFrame of a case; nothing runs."""
-    host = host_prepared(cases.load(path))
-    assert host is not None
-    place = len(host.script.statements) - 1
-    query = host.simple(place)
-    frames = {
-        name: frame_of(spark, Stream(name, host.tables[name].columns, ""), rows).coalesce(1)
-        for name, rows in host.rows(query).items()
-    }
-    return Asked(path.name, query.columns), run_source(host.compiled(place).compiled.source, spark, frames)
-
-
-def differences(asked: Asked, result: Result | str) -> Iterator[str]:
-    if isinstance(result, str):
-        yield f"{asked.name}\n{result}"
-        return
-    outcome = compare(cases.load(CASES / asked.name).expected, result)
-    if not outcome.passed:
-        yield f"{asked.name}\n{outcome.diff}"
-
-
-class configured:
-    """Small data: one partition."""
-
-    def __init__(self, spark: Any) -> None:
-        self.spark = spark
-
-    def __enter__(self) -> None:
-        self.before = self.spark.conf.get("spark.sql.shuffle.partitions")
-        self.spark.conf.set("spark.sql.shuffle.partitions", "1")
-
-    def __exit__(self, *_: object) -> None:
-        self.spark.conf.set("spark.sql.shuffle.partitions", self.before)
+    assert ask_cases(spark, some, Asking(shuffled=1)).problems == []
 
 
 V = """MATCH_RECOGNIZE (
@@ -280,7 +214,7 @@ def test_spark_itself_takes_a_host_statement_for_nothing_but_a_query(
     spark: Any, trades: Any, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the guard of neelc it is refused all the same, by Spark's parser."""
-    monkeypatch.setattr("neelc.engines.host.compiling.is_query", lambda *_: True)
+    monkeypatch.setattr("neelc.rows.bind.host.is_query", lambda *_: True)
     with pytest.raises(neelc.NeelQueryError, match="PARSE_SYNTAX_ERROR"):
         neelc.sql(spark, text)
 
@@ -327,7 +261,7 @@ def test_untrusted_text_requires_names_in_any_case(spark: Any, trades: Any) -> N
 
 
 def test_the_list_of_functions_has_those_of_spark(spark: Any) -> None:
-    from neelc.engines.host.untrusted import ALLOWED
+    from neelc.rows.bind.untrusted import ALLOWED
 
     known = {function.name for function in spark.catalog.listFunctions()}
     assert sorted(ALLOWED - known - {"cast", "try_cast", "extract", "timestampadd", "timestampdiff"}) == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from neelc.algebra.bind.sequential import bind_sequential
-from neelc.catalog.catalog import Catalog, CatalogEntry, joined
+from neelc.catalog.catalog import Catalog, joined, report_refusal
 from neelc.catalog.streams import ColumnSource, SelectNames
 from neelc.findings import Findings, did_you_mean
 from neelc.ir import algebra as a
@@ -478,7 +478,7 @@ def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -
         relation = a.RelationSource(written(name), entry.relation, span=item.span)
         return BoundFromItem(ColumnSource(name, entry.relation.columns), relation)
     if entry.stream is None or entry.clock is None:
-        _report_refusal(entry, item, findings)
+        report_refusal(entry, findings.at(item.name, item), findings)
         return BoundFromItem(ColumnSource(name, entry.columns))
     if entry.stream.latest is not None:
         message = f"the times of `{entry.name}` are imprecise, and a SELECT must know what is valid when"
@@ -491,13 +491,6 @@ def _stream(item: FromStream, name: str, catalog: Catalog, findings: Findings) -
 def _times(stream: Stream) -> tuple[str, ...]:
     """The columns of a declared stream that say when an event is: `*` leaves them to `ts` and `te`."""
     return () if stream.query else tuple(name for name in (stream.start, stream.end) if name)
-
-
-def _report_refusal(entry: CatalogEntry, item: FromStream, findings: Findings) -> None:
-    if entry.refusal is not None:
-        code, why, hint = entry.refusal
-        message = f"query `{entry.name}` cannot serve as a stream: {why}"
-        findings.report(code, message, findings.at(item.name, item), hint)
 
 
 def _agent(item: FromAgent, name: str, catalog: Catalog, findings: Findings, select: Select) -> BoundFromItem:

@@ -14,6 +14,7 @@ from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternM
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit
 from neelc.pattern.plan.strategies import PlanningContext, StrategyPlan
+from neelc.rows.plan.plan import HostPlan
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class NetworkPlan:
             yield f"events near one that emits {one.pivot.symbol}"
 
 
-QueryPlan = StrategyPlan | NetworkPlan
+QueryPlan = StrategyPlan | NetworkPlan | HostPlan
 """The plan of a query, whatever language it is in."""
 
 

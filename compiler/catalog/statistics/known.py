@@ -299,13 +299,13 @@ def rate(stream: Stream) -> float:
     >>> round(day, 6)
     10.0
     """
-    share = 1.0 if stream.query is None else QUERY_SHARE
+    share = 1.0 if stream.producer is None else QUERY_SHARE
     return share * EVENTS_PER_TICK * LENGTHS["SECOND"] / _tick(stream)
 
 
 def events(stream: Stream) -> float:
     """Events of a stream."""
-    return EVENTS if stream.query is None else EVENTS * QUERY_SHARE
+    return EVENTS if stream.producer is None else EVENTS * QUERY_SHARE
 
 
 def distinct(kind: DataType, total: float) -> float:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 
 from neelc.algebra.plan.network import NetworkPlan, QueryPlan
 from neelc.engines.spark.algebra import algebra_relations
+from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
-from neelc.engines.spark.scans import StreamRelations, free
+from neelc.engines.spark.scans import StreamRelations, free, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
 from neelc.ir.algebra import Agent, Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
@@ -24,6 +26,7 @@ from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.join_plan import JoinPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.plan.window_plan import WindowPlan
+from neelc.rows.plan.plan import HostPlan
 from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import identifier, spark_type
 
@@ -56,34 +59,49 @@ class CompiledScript:
         return sql_text(self.relations)
 
 
-def write_script(queries: Sequence[tuple[NamedQuery, QueryPlan]]) -> CompiledScript:
+@dataclass(frozen=True)
+class WrittenQuery:
+    """A query of a script and its plan: `as_stream` for queries that read its matches as events, else as the
+    result that a person sees."""
+
+    named: NamedQuery
+    plan: QueryPlan
+    as_stream: bool
+
+
+def write_script(queries: Sequence[WrittenQuery]) -> CompiledScript:
     """Source for the last of the queries, which reads those before it, as the plan of each says."""
     writer = _ScriptWriter()
-    for named, plan in queries:
-        writer.add(named.name, plan, is_last=named is queries[-1][0])
-    last = queries[-1][0].query
+    for one in queries:
+        writer.add(one, is_last=one is queries[-1])
+    last = queries[-1].named.query
     relations = Relations(tuple(writer.lets))
     return CompiledScript(
         relations,
-        last.title if isinstance(last, Match) else str(last),
-        last.columns,
-        tuple((named.name or "", _strategy(plan)) for named, plan in queries),
+        str(last) if isinstance(last, Algebra) else last.title,
+        last.columns or (),
+        tuple((one.named.name or "", name) for one in queries for name in _strategies(one.plan)),
         {
             name: function
-            for name, function in _functions(named for named, _ in queries)
+            for name, function in _functions(one.named for one in queries)
             if name in (*relations.functions, *relations.agents)
         },
     )
 
 
-def _strategy(plan: QueryPlan) -> str:
-    return plan.strategy if isinstance(plan, StrategyPlan) else "algebra"
+def _strategies(plan: QueryPlan) -> tuple[str, ...]:
+    match plan:
+        case StrategyPlan():
+            return (plan.strategy,)
+        case HostPlan():
+            return plan.strategies
+    return ("algebra",)
 
 
 def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
     """The functions of users that the queries call, by name."""
     for query in (named.query for named in queries):
-        roots = (query,) if isinstance(query, Algebra) else (query.pattern, *query.outputs)
+        roots = (query.pattern, *query.outputs) if isinstance(query, Match) else (query,)
         for node in (node for root in roots for node in walk(root)):
             if isinstance(node, Agent | Aggregate) and node.function is not None:
                 yield node.name, node.function
@@ -91,11 +109,12 @@ def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
 
 @dataclass
 class _ScriptWriter:
-    """The relations of one query after the other. Of streams and of earlier queries there are the names of
-    their relations; of earlier queries, the unit and the clock of their times."""
+    """The relations of one query after the other. `names` are those of streams, and of earlier queries as
+    streams, with the unit and the clock of their times; `rows` are those of earlier queries' results."""
 
     lets: list[Let] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     clocks: dict[str, Clock] = field(default_factory=dict)
     taken: set[str] = field(
@@ -108,24 +127,43 @@ class _ScriptWriter:
             "kernel",
             "query",
             "F",
+            "recognizer",
+            "args",
+            "sqlQuery",
+            "self",
         }
     )
 
-    def add(self, query: str | None, plan: QueryPlan, is_last: bool) -> None:
+    def add(self, one: WrittenQuery, is_last: bool) -> None:
         """Add the relations of one query."""
+        query, plan = one.named.name, one.plan
         self.lets += self._reads(plan.query.streams)
-        unnamed = "matches" if isinstance(plan, StrategyPlan) else "events"
-        name = free("result" if is_last else variable_name(query or unnamed), self.taken)
-        sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-        self.lets += _relations(plan, sources, self.taken, name, as_stream=not is_last)
-        if query is not None:
-            self.names[query] = name
+        name = free("result" if is_last else variable_name(query or "matches"), self.taken)
+        if isinstance(plan, HostPlan):
+            self.lets += host_relations(plan, self._read_by(plan.query), self.taken, name)
+        else:
+            sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
+            self.lets += _relations(plan, sources, self.taken, name, one.as_stream)
+        if query is None:
+            return
+        if not one.as_stream:
+            self.rows[query] = name
+        if not isinstance(plan, HostPlan) and one.as_stream:
             self.units[query] = plan.unit
             self.clocks[query] = plan.query.clock
+        if isinstance(plan, HostPlan) or one.as_stream:
+            self.names[query] = name
+
+    def _read_by(self, query: HostQuery) -> dict[str, str]:
+        """The relations of what a query of Spark's reads, by the bare names: of queries, their results."""
+        return {
+            stream.name: self.names[stream.name] if stream.rows_of is None else self.rows[stream.rows_of]
+            for stream in query.streams
+        }
 
     def _reads(self, streams: Iterable[Stream]) -> Iterator[Let]:
         for stream in streams:
-            if stream.name not in self.names:
+            if stream.producer is None and stream.name not in self.names:
                 name = free(variable_name(stream.name), self.taken)
                 self.names[stream.name] = name
                 yield Let(name, stream_read(stream), f"The stream {stream.name}.")
@@ -138,7 +176,7 @@ class _ScriptWriter:
 
 
 def _relations(
-    plan: QueryPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
+    plan: StrategyPlan | NetworkPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
 ) -> Iterable[Let]:
     """The relations of a query, by the kind of its plan."""
     if isinstance(plan, NetworkPlan):
@@ -191,17 +229,3 @@ def kind_of(path: str, format: str | None) -> str:
     """The format that is said, or else what the ending of the path tells."""
     endings = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
     return bare(format).lower() if format else endings.get(path.rpartition(".")[2].lower(), "parquet")
-
-
-def variable_name(name: str) -> str:
-    """A name for a Python variable.
-
-    >>> variable_name("Trades"), variable_name("2 fast"), variable_name("class")
-    ('trades', 'stream_2_fast', 'stream_class')
-    """
-    import keyword
-    import re
-
-    plain = re.sub(r"\W", "_", name.lower(), flags=re.ASCII)
-    safe = plain.isidentifier() and not keyword.iskeyword(plain) and not plain.startswith("__")
-    return plain if safe else f"stream_{plain}"

@@ -23,11 +23,11 @@ from neelc.engines.spark.relations import (
     Relations,
     SelectColumns,
     Sorted,
-    SparkQuery,
     Union,
     Where,
     functions_of,
 )
+from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram

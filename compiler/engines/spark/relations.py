@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
@@ -133,16 +134,6 @@ class AgentCall:
 
     agent: str
     sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SparkQuery:
-    """A query of Spark's own SQL. `{name}` in its text stands for the relation of that name, if `names` has
-    any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL."""
-
-    text: str
-    names: tuple[str, ...] = ()
-    arguments: Items = ()
 
 
 Relation = (

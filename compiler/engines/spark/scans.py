@@ -3,6 +3,8 @@ used."""
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -88,6 +90,17 @@ def free(name: str, taken: set[str]) -> str:
         found = f"{name}_{number}"
     taken.add(found)
     return found
+
+
+def variable_name(name: str) -> str:
+    """A name for a Python variable.
+
+    >>> variable_name("Trades"), variable_name("2 fast"), variable_name("class")
+    ('trades', 'stream_2_fast', 'stream_class')
+    """
+    plain = re.sub(r"\W", "_", name.lower(), flags=re.ASCII)
+    safe = plain.isidentifier() and not keyword.iskeyword(plain) and not plain.startswith("__")
+    return plain if safe else f"stream_{plain}"
 
 
 def _members(wanted: ScanRequest, stream: Stream) -> list[Member]:

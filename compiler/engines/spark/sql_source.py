@@ -23,11 +23,11 @@ from neelc.engines.spark.relations import (
     Relations,
     SelectColumns,
     Sorted,
-    SparkQuery,
     Union,
     Where,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.rows.bind.host_text import SparkQuery
 from neelc.scalar.spark.trees import Sql, alias, raw, with_alias
 
 _KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI ", "LEFT OUTER": "LEFT "}

@@ -79,9 +79,6 @@ class InputColumns:
 
 # Queries inside MATCH_RECOGNIZE, `(SELECT ...)`: columns that every row has before a match is looked for.
 
-QUERY = "query"
-"""The variable that stands for a row of such a query."""
-
 
 @dataclass
 class RowQueries:
@@ -112,7 +109,7 @@ class RowQueries:
         column = self._only_column(node.query)
         if column is None:
             return None
-        item = e.Attribute(e.Variable(QUERY), written(column.name), column.type)
+        item = e.Attribute(e.Variable(e.QUERY), written(column.name), column.type)
         compared, _ = typed(e.InList(operand, (item,), span=node.span), self.findings.report)
         if not isinstance(compared, e.InList):
             return None

@@ -16,7 +16,7 @@ from neelc.ir.names import bare, find, find_variable, meant, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, OutputColumn
 from neelc.ir.row_patterns import AbsentSymbol, Instants, MatchRecognize, MatchTemporal
-from neelc.ir.script import Matcher
+from neelc.ir.script import HostClause, Matcher
 from neelc.ir.types import TIMESTAMP, DataType
 from neelc.pattern.bind.outputs import output_name
 from neelc.pattern.bind.windows import bind_window
@@ -27,7 +27,6 @@ from neelc.scalar.parameters import with_arguments
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span
 from neelc.syntax import row_match
-from neelc.syntax.host_tokens import HostClause
 
 Variables = Mapping[str, tuple[str, ...]]
 

@@ -8,7 +8,7 @@ from itertools import permutations
 
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
-from neelc.ir.bound_rows import UNMATCHED, Recognize
+from neelc.ir.bound_rows import UNMATCHED, BoundClause, HostQuery, Recognize
 from neelc.ir.expressions import ROW
 from neelc.ir.names import written
 from neelc.ir.node import walk
@@ -464,3 +464,37 @@ def _key(column: e.Expr) -> e.Expr:
     if type_of(column) in (FLOAT, DOUBLE):
         return e.Cast(column, DOUBLE)
     return column
+
+
+# The query around the clauses: Spark plans it, and each clause is a relation in it.
+
+
+@dataclass(frozen=True)
+class ClausePlan:
+    """A clause of a query of Spark's, planned."""
+
+    bound: BoundClause
+    plan: RowPlan
+
+    @property
+    def strategy(self) -> str:
+        is_linear = not self.plan.program.conditions and self.plan.query.within is None
+        return "linear" if is_linear else "backtracking"
+
+
+@dataclass(frozen=True)
+class HostPlan:
+    """A query of Spark's own SQL with the plans of its clauses: one that stands in what another reads comes
+    before it."""
+
+    query: HostQuery
+    clauses: tuple[ClausePlan, ...]
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(clause.strategy for clause in self.clauses)) or ("rows",)
+
+
+def host_plan(query: HostQuery) -> HostPlan:
+    """The plan of a query of Spark's; raises `UnsupportedQuery`."""
+    return HostPlan(query, tuple(ClausePlan(clause, row_plan(clause.recognize)) for clause in query.clauses))

@@ -42,10 +42,11 @@ from neelc.errors import NeelError
 from neelc.files import decode, read_bytes
 from neelc.ir.expressions import Cast
 from neelc.ir.names import find, written
-from neelc.ir.script import CreateStream, Script
+from neelc.ir.script import CreateQuery, CreateStream, HostSelect, RunQuery, Script
 from neelc.ir.types import DataType
 from neelc.runtime.values.times import session_zone, zone_of
 from neelc.source import Source
+from neelc.syntax.host import mentions
 
 # What is wrong with a case file itself, not with what it tests.
 
@@ -79,7 +80,11 @@ class CaseStream:
     def given(self, script: Script, backwards: bool = False) -> GivenStream:
         """The stream as the binder is given it; the order of its rows must not matter."""
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
-        options = self.options if find(written(self.name), declared) else self._with_defaults()
+        is_declared = find(written(self.name), declared) is not None
+        # Spark's own SQL needs no times: no column is taken for one unless somebody says so.
+        hosts = (s.query for s in script.statements if isinstance(s, CreateQuery | RunQuery))
+        is_plain = any(isinstance(query, HostSelect) and mentions(query, self.name) for query in hosts)
+        options = self.options if is_declared or is_plain else self._with_defaults()
         kind = options.get("type")
         return GivenStream(
             self.name,

@@ -15,8 +15,6 @@ from neelc.catalog import inputs
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned, in_order
 from neelc.catalog.readers.table import TypeMismatch
-from neelc.engines.host.inputs import HostInputs, declarations, host_inputs
-from neelc.engines.host.untrusted import refuse_files_and_agents
 from neelc.engines.reference import Tables, execute
 from neelc.errors import NeelError, render_all
 from neelc.files import CallError, write_whole
@@ -28,10 +26,10 @@ from neelc.pattern.rules.batches import SIMPLIFY, UNUSED
 from neelc.pattern.rules.driver import FORMS, forms, has_readers, rewrite
 from neelc.pattern.rules.rule import Rewriting
 from neelc.program import bind
+from neelc.rows.bind.untrusted import refuse_files_and_agents
 from neelc.runtime.reference import Result
 from neelc.runtime.reference.snapshots import differences, snapshots_equal
 from neelc.runtime.values.times import in_zone
-from neelc.syntax.host import host_script
 from neelc.tools.cases.file import CaseError, CaseFile, ExpectedRows, load
 from neelc.tools.cases.file import parse as parse_case
 from neelc.tools.lints import lints
@@ -153,19 +151,6 @@ def _row_diff(names: Sequence[str], expected: Sequence[Cells], actual: Sequence[
     lines = aligned([names, *(row for _, row in rows)])
     marks = [" ", *(mark for mark, _ in rows)]
     return "\n".join(f"{mark} {line}" for mark, line in zip(marks, lines, strict=True))
-
-
-# Cases whose query is Spark's, around MATCH_RECOGNIZE: the reference interpreter runs the simple ones.
-
-
-def host_prepared(case: CaseFile, backwards: bool = False) -> HostInputs | None:
-    """What is run; None if the query is ours. Raises `NeelError` if a declaration is wrong."""
-    script = host_script(case.query)
-    if script is None or not script.is_last:
-        return None
-    own = declarations(script)
-    given = [events.given(own, backwards) for events in case.events]
-    return host_inputs(script, given, case.path.parent, case.arguments, case.untrusted)
 
 
 # The script of a case, rewritten: in every form it finds the same, by the rules that the case names.
@@ -321,7 +306,7 @@ def _run(case: CaseFile) -> CaseOutcome:
 
 
 def _other_ways(
-    case: CaseFile, ready: PreparedCase | HostInputs | str, forms: Forms
+    case: CaseFile, ready: PreparedCase | str, forms: Forms
 ) -> Iterator[tuple[str, Result | str]]:
     """How else a case is run, and the result."""
     yield "with the events in reverse order", _actual(prepared(case, backwards=True))
@@ -331,18 +316,23 @@ def _other_ways(
             yield f"rewritten ({name}) to\n{patterns}\n", _actual(replace(ready, program=program))
 
 
-def prepared(case: CaseFile, backwards: bool = False) -> PreparedCase | HostInputs | str:
+def prepared(case: CaseFile, backwards: bool = False) -> PreparedCase | str:
     """What is run, or the text of all diagnostics."""
     try:
-        hosted = host_prepared(case, backwards)
-        if hosted is not None:
-            return hosted
         script = parse.read(case.query)
         if case.untrusted:
             refuse_files_and_agents(script, case.query)
         given = [events.given(script, backwards) for events in case.events]
         found = inputs.complete(script, case.query, given, case.path.parent)
-        program = bind(found.script, case.query, found.streams, case.arguments, case.aggregates, case.agents)
+        program = bind(
+            found.script,
+            case.query,
+            found.streams,
+            case.arguments,
+            case.aggregates,
+            case.agents,
+            untrusted=case.untrusted,
+        )
         if not program.queries:
             raise CaseError(case.path, case.line_of("query"), "the script has no query to run")
         tables, failures = inputs.read(found, program)
@@ -353,14 +343,13 @@ def prepared(case: CaseFile, backwards: bool = False) -> PreparedCase | HostInpu
         raise CaseError(case.path, case.line_of("query"), str(error)) from None
 
 
-def _actual(ready: PreparedCase | HostInputs | str) -> Result | str:
+def _actual(ready: PreparedCase | str) -> Result | str:
     """The rows of the last query, or the text of all diagnostics."""
     if isinstance(ready, str):
         return ready
     try:
-        if isinstance(ready, HostInputs):
-            return ready.answer(len(ready.script.statements) - 1)
-        *_, (_, result) = execute(ready.found, ready.program, ready.tables)
+        last = len(ready.program.queries) - 1
+        [(_, result)] = execute(ready.found, ready.program, ready.tables, [last])
         return result
     except NeelError as error:
         return _error_text(error)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from neelc.algebra.bind.select import query_columns
+from neelc.findings import Findings
 from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column
-from neelc.ir.script import CreateStream, PatternQuery, SelectionStrategy
+from neelc.ir.script import CreateStream, PatternQuery, Select, SelectionStrategy
 from neelc.rows.bind.expressions import FORMS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.syntax.following import Continuations, following
@@ -145,6 +147,10 @@ def own_columns(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[Completi
         if isinstance(statement, CreateStream) and statement.span and statement.span.start == spot.start:
             yield from columns(Column(column.name, column.type) for column in statement.columns)
             return
+    if isinstance(spot.query, Select):  # CREATE QUERY ... TIMESTAMP BY
+        silent = Findings(spot.document.source)
+        yield from columns(query_columns(spot.query, spot.catalog, silent) or ())
+        return
     inside = before[: next((at for at, one in enumerate(before) if one.says(")")), 0)]
     for name, kind in pairwise(inside):
         if name.is_name and kind.text.upper() in TYPES:
@@ -176,6 +182,7 @@ OFFERS: dict[str, Offers] = {
     "step": attributes,
     "patternClause": in_clause,
     "patternPart": variables,
+    "timeClause": in_stream,
     "streamClause": in_stream,
     "measure": own_columns,
     "statistic": own_columns,

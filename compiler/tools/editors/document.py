@@ -28,7 +28,6 @@ from neelc.ir.script import (
 from neelc.program import BindingResult, examine
 from neelc.source import Source
 from neelc.syntax.following import statement_or_none
-from neelc.syntax.host import HostScript, host_script
 from neelc.syntax.parser import COMMENT, Lexeme, closing, lexemes, statement_lexemes
 
 # Places as editors count them: lines from 0, and in a line units of an encoding from 0.
@@ -105,12 +104,20 @@ class CallInputs:
     def bound(self, script: Script, source: Source, directory: Path) -> BindingResult:
         """The script with its names resolved; raises `NeelError` if a file that is needed cannot be read."""
         if self.untrusted:
-            from neelc.engines.host.untrusted import refuse_files_and_agents
+            from neelc.rows.bind.untrusted import refuse_files_and_agents
 
             refuse_files_and_agents(script, source)
         statements = tuple(self._completed(s, source, directory) for s in script.statements)
         inputs = complete(replace(script, statements=statements), source, self.given, directory)
-        return examine(inputs.script, source, inputs.streams, self.arguments, self.aggregates, self.agents)
+        return examine(
+            inputs.script,
+            source,
+            inputs.streams,
+            self.arguments,
+            self.aggregates,
+            self.agents,
+            untrusted=self.untrusted,
+        )
 
     def _completed(self, statement: Statement, source: Source, directory: Path) -> Statement:
         if not isinstance(statement, CreateStream) or statement.columns or statement.path is None:
@@ -157,18 +164,8 @@ class Document:
         return TextPositions(self.text, self.units)
 
     @cached_property
-    def hosts(self) -> HostScript | None:
-        """The queries that are Spark's own around MATCH_RECOGNIZE, if there are some."""
-        return host_script(self.source)
-
-    @cached_property
-    def own(self) -> Source:
-        """The text with blanks where those stand."""
-        return self.source if self.hosts is None else self.hosts.own
-
-    @cached_property
     def script(self) -> Script:
-        return parse.read(self.own)
+        return parse.read(self.source)
 
     @cached_property
     def lexemes(self) -> tuple[Lexeme, ...]:
@@ -207,7 +204,7 @@ class Document:
 
     def _bound(self, statements: tuple[Statement, ...]) -> Catalog:
         script = replace(self.script, statements=statements)
-        return self.outside.bound(script, self.own, self.directory).catalog
+        return self.outside.bound(script, self.source, self.directory).catalog
 
 
 # A statement out of what has been written of it so far.

@@ -260,7 +260,7 @@ def entry_columns(entry: CatalogEntry | None) -> tuple[Column, ...]:
     """The columns of a stream, a relation or a query, with the times of its events."""
     if entry is None:
         return ()
-    stream = entry.stream or entry.relation
+    stream = entry.stream or entry.table
     if stream is None:
         return entry.columns or ()
     ends = (stream.start, stream.end) if stream.query is not None else ()

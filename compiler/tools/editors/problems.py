@@ -41,7 +41,7 @@ def problems(document: Document) -> tuple[EditorProblem, ...]:
     ['information']
     """
     try:
-        found = dict.fromkeys([*_of_hosts(document), *_of_own(document)])
+        found = dict.fromkeys(_found(document))
     except Exception as error:  # an editor goes on after a bug of ours
         logging.getLogger("neelc").exception("a bug in neelc")
         found = {Diagnostic("NEEL9001", f"a bug in neelc: {type(error).__name__}: {error}", Span(0, 1)): None}
@@ -58,13 +58,11 @@ def _severity(diagnostic: Diagnostic, document: Document) -> str:
     return diagnostic.severity
 
 
-def _of_own(document: Document) -> Iterator[Diagnostic]:
-    """The problems of all that is not Spark's; warnings, if there is no other problem."""
+def _found(document: Document) -> Iterator[Diagnostic]:
+    """The problems of all statements; warnings, if there is no other problem."""
     script = document.script
-    if document.hosts is not None and all(isinstance(s, CreateStream) for s in script.statements):
-        return  # what the queries for Spark need of them has been checked
     try:
-        bound = document.outside.bound(script, document.own, document.directory)
+        bound = document.outside.bound(script, document.source, document.directory)
     except NeelError as error:
         yield from error.diagnostics
         yield from (
@@ -77,28 +75,6 @@ def _of_own(document: Document) -> Iterator[Diagnostic]:
     yield from bound.diagnostics
     if bound.program is not None:
         yield from lints(bound.program, document.source)
-
-
-def _of_hosts(document: Document) -> Iterator[Diagnostic]:
-    """The problems of queries that are Spark's, around MATCH_RECOGNIZE."""
-    if document.hosts is None:
-        return
-    # Half of the compiler: a server that meets no such query starts without it.
-    from neelc.engines.host.inputs import host_inputs
-
-    outside = document.outside
-    try:
-        inputs = host_inputs(
-            document.hosts, outside.given, document.directory, outside.arguments, outside.untrusted
-        )
-    except NeelError as error:
-        yield from error.diagnostics
-        return
-    for place in range(len(document.hosts.statements)):
-        try:
-            inputs.compiled(place)
-        except NeelError as error:
-            yield from error.diagnostics
 
 
 # Quick fixes. A fix is a guess: it is offered only if the text has fewer errors with it.
@@ -154,12 +130,8 @@ def symbols(document: Document) -> tuple[StatementSymbol, ...]:
     >>> [(one.kind, one.name) for one in symbols(Document(text))]
     [('type', 'T'), ('query', 'PATTERN SEQ(T a, B b)'), ('query', 'Q')]
     """
-    own = [_symbol(s, document) for s in document.script.statements]
-    hosts = [
-        StatementSymbol(one.name or _beginning(document.text, one.span), "query", one.whole, one.span)
-        for one in (document.hosts.statements if document.hosts is not None else ())
-    ]
-    return tuple(sorted((one for one in (*own, *hosts) if one is not None), key=lambda one: one.whole))
+    found = (_symbol(statement, document) for statement in document.script.statements)
+    return tuple(one for one in found if one is not None)
 
 
 def _symbol(statement: Statement, document: Document) -> StatementSymbol | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neelc.errors import Diagnostic
 from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, Program
 from neelc.source import Source
 from neelc.tools.lints.closure_of_every_event import closure_of_every_event
@@ -34,10 +35,12 @@ def lints(program: Program, source: Source) -> list[Diagnostic]:
     return [warning for named in program.queries for warning in query_lints(named.query, source)]
 
 
-def query_lints(query: Match | Algebra, source: Source) -> tuple[Diagnostic, ...]:
+def query_lints(query: Match | Algebra | HostQuery, source: Source) -> tuple[Diagnostic, ...]:
     """All warnings about one query, in the order of the text."""
     if isinstance(query, Algebra):
         return tuple(nothing_lasts(query))  # NEEL6006
+    if isinstance(query, HostQuery):
+        return ()
     linted = LintedQuery(query.whole, source)
     found = dict.fromkeys(warning for lint in LINTS for warning in lint(linted))
     return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

@@ -90,7 +90,7 @@ def _is_any_event(part: Component, linted: LintedQuery) -> bool:
         return False
     members = linted.facts.type(event.type).members
     whole = {member.stream for member in members if member.value is None}
-    if not all(stream.name in whole and stream.query is None for stream in linted.match.streams):
+    if not all(stream.name in whole and stream.producer is None for stream in linted.match.streams):
         return False
     about = [(conjunct, at) for conjunct, at in linted.conditions if part.variable in names_in(conjunct)]
     return all(_is_key(conjunct) or linted.is_always_true(conjunct, at) for conjunct, at in about)

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings
 from neelc.ir import patterns as p
 from neelc.ir.algebra import Aggregator, Algebra, CountWindow
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, find
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event as EventPart
 from neelc.ir.patterns import all_parts
-from neelc.ir.program import EventType, Match, Program
+from neelc.ir.program import EventType, Match, NamedQuery, Program
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.bind.windows import check_strategy
@@ -241,7 +243,8 @@ def _panel(way: StrategyVariant, found: list[DrawnMatch] | str, shown: ShownEven
 
 def _rows(query: Algebra, program: Program, place: int, tables: Tables) -> Panel:
     """The rows of a SELECT with the time at which they are valid."""
-    _, result = run(program, tables)[place]
+    needed = tuple(program.queries[at] for at in program.needed([place]))
+    _, result = run(replace(program, queries=needed), tables)[-1]
     return rows_panel(query, result.rows)
 
 
@@ -361,4 +364,11 @@ class Recovery:
 
 # Of what no picture can be drawn, and why.
 
-ROWS_WITHOUT_A_TIME = "a picture of MATCH_RECOGNIZE, whose rows have no time that is known"
+
+def drawn_query(named: NamedQuery, source: Source) -> Match | Algebra:
+    """The query, if a picture of it can be drawn; raises `NeelError` if not."""
+    if isinstance(named.query, HostQuery):
+        message = "not supported yet: a picture of MATCH_RECOGNIZE, whose rows have no time that is known"
+        hint = "in Python, give its result to neelc.timeline, with timestamp=COLUMN"
+        raise NeelError([Diagnostic("NEEL4001", message, named.query.place, hint)], source)
+    return named.query

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.errors import Diagnostic, NeelError
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare
 from neelc.ir.program import Match, NamedQuery
 from neelc.runtime.reference import Tables, events_read
@@ -210,10 +211,15 @@ def span_of(named: NamedQuery) -> Span:
 
 def refuse(named: NamedQuery, source: Source) -> None:
     """Raise `NeelError` for a query without start events and steps."""
+    if isinstance(named.query, HostQuery):
+        raise refusal_of_rows(named.query.place, source)
     if not isinstance(named.query, Match):
         hint = "make a PATTERN of what it looks for, or ask why of the queries that it reads"
         message = "not possible: why for a SELECT; it has no matches that start with an event"
         raise NeelError([Diagnostic("NEEL4001", message, span_of(named), hint)], source)
+
+
+ROWS_IT_READS = "why executes what a PATTERN reads by itself, which requires a simple query"
 
 
 def refusal_of_rows(span: Span, source: Source) -> NeelError:

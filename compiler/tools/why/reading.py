@@ -418,14 +418,7 @@ class WhyRequest:
 
     def before(self) -> list[int]:
         """The places of the queries that this one reads, directly or not."""
-        needed = {stream.query for stream in self.match.streams}
-        found: list[int] = []
-        for place in range(self.place - 1, -1, -1):
-            named = self.program.queries[place]
-            if named.name is not None and named.name in needed:
-                needed |= {stream.query for stream in named.query.streams}
-                found.append(place)
-        return found[::-1]
+        return [place for place in self.program.needed([self.place]) if place != self.place]
 
     def needed(self) -> Program:
         """The script with the queries that are needed: this one is the last."""
@@ -439,11 +432,11 @@ class WhyRequest:
             stream.name: stream
             for place in self.before()
             for stream in self.program.queries[place].query.streams
-            if stream.query is None
+            if stream.producer is None
         }
         yield from ((stream, False) for stream in inner.values())
         for stream in self.match.streams:
-            if stream.query is None and stream.name not in inner:
+            if stream.producer is None and stream.name not in inner:
                 yield stream, True
 
     def types(self, stream: Stream) -> list[str] | None:

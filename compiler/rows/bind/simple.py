@@ -2,63 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from neelc import syntax as parse
 from neelc.catalog.streams import ColumnSource, SelectNames
-from neelc.engines.host.tables import Tables, known
-from neelc.errors import NeelError
+from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings
 from neelc.ir import expressions as e
-from neelc.ir.bound_rows import Recognize
-from neelc.ir.names import bare, same, written
-from neelc.ir.node import Node, children, map_children, walk
-from neelc.ir.program import Column, OutputColumn
+from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
+from neelc.ir.names import bare, find, same, written
+from neelc.ir.node import Node, children, walk
+from neelc.ir.program import Column, OutputColumn, Stream
 from neelc.ir.row_patterns import MatchRecognize, Output
 from neelc.ir.script import FromItem, FromQuery, FromStream, RunQuery, ScriptQuery, Select
 from neelc.pattern.bind.outputs import output_name
-from neelc.rows.bind.expressions import QUERY
 from neelc.rows.bind.recognize import bound_clause, check_row_pattern
-from neelc.runtime.reference.aggregates import aggregate
-from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
-from neelc.runtime.reference.recognize import recognized, value_of_row
-from neelc.runtime.reference.results import Result
-from neelc.runtime.values.order import comparable
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span
 from neelc.syntax.host_tokens import CLAUSE, tokens
 
-
-@dataclass(frozen=True)
-class SimpleQuery:
-    """`reads` is a stream or another query; `name` is that of the rows, after `recognize`, that `where`
-    and `outputs` speak of. `nested` are the columns that queries inside of `recognize` give its rows."""
-
-    reads: str | SimpleQuery
-    recognize: Recognize | None
-    name: str
-    where: e.Expr | None
-    outputs: tuple[OutputColumn, ...]
-    distinct: bool = False
-    nested: tuple[tuple[OutputColumn, SimpleQuery], ...] = ()
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return tuple(Column(output.name, output.type) for output in self.outputs)
-
-    @property
-    def is_aggregate(self) -> bool:
-        """Whether the result is one row, of aggregates over all rows."""
-        return any(isinstance(node, e.Aggregate) for one in self.outputs for node in walk(one.expression))
-
-
-Read = tuple[str | SimpleQuery, Recognize | None, ColumnSource, tuple[tuple[OutputColumn, SimpleQuery], ...]]
+ReadRows = tuple[
+    str | SimpleQuery, Recognize | None, ColumnSource, tuple[tuple[OutputColumn, SimpleQuery], ...]
+]
 """What is read, the clause over it, the rows that come out, and what queries inside the clause give."""
 
 SEES_ITS_OWN = "a subquery in MATCH_RECOGNIZE can name its own tables only, not the rows of the pattern"
+
+
+SPARK_RUNS_IT = "without --engine reference, Spark runs it"
 
 
 class NotSimple(Exception):
@@ -67,10 +40,10 @@ class NotSimple(Exception):
 
 @dataclass(frozen=True)
 class SimpleQueryReader:
-    """What queries are understood with: the streams, and the values of parameters."""
+    """What queries are understood with: what they may read by name, and the values of parameters."""
 
     source: Source
-    tables: Tables
+    tables: Mapping[str, Stream]
     arguments: Mapping[str, object]
     findings: Findings
 
@@ -115,7 +88,7 @@ class SimpleQueryReader:
             self.findings.report(one.code, one.message, one.span, hint)
         return found
 
-    def _source(self, item: FromItem) -> Read | None:
+    def _source(self, item: FromItem) -> ReadRows | None:
         reads, columns, unit = self._read(item)
         if reads is None:
             return None
@@ -151,8 +124,8 @@ class SimpleQueryReader:
     def _read(self, item: FromItem) -> tuple[str | SimpleQuery | None, tuple[Column, ...], str]:
         match item:
             case FromStream(name=name):
-                table = known(bare(name), self.tables)
-                if table is None:
+                table = table_of(bare(name), self.tables)
+                if table is None or not table.columns:
                     raise NotSimple(f"a query of `{bare(name)}`, whose columns are not known here")
                 return table.name, table.columns, table.unit
             case FromQuery(query=ScriptQuery() as inner):
@@ -174,6 +147,34 @@ class SimpleQueryReader:
         plain = item.expression.parts[-1] if isinstance(item.expression, e.Name) else None
         name = item.alias or plain or written(output_name(item.expression))
         return OutputColumn(bare(name), value, kind, span=item.span)
+
+
+def table_of(name: str, tables: Mapping[str, Stream]) -> Stream | None:
+    """The table of a bare name.
+
+    >>> table = Stream("Trades", (), "")
+    >>> table_of("trades", {"Trades": table}) is table, table_of("quotes", {"Trades": table})
+    (True, None)
+    """
+    found = find(written(name), map(written, tables))
+    return next((table for key, table in tables.items() if written(key) == found), None)
+
+
+def understood(query: HostQuery, source: Source, hint: str | None = None) -> SimpleQuery:
+    """The query as the reference interpreter executes it; raises `NeelError`, with that `hint`, if only Spark
+    does."""
+    findings = Findings(source)
+    tables = {stream.name: stream for stream in query.streams}
+    try:
+        found = SimpleQueryReader(source, tables, query.arguments, findings).query(query.place)
+    except NotSimple as reason:
+        message = f"the reference engine does not run {reason}"
+        raise NeelError(
+            [Diagnostic("NEEL4001", message, query.place, hint or SPARK_RUNS_IT)], source
+        ) from None
+    if found is None or findings.diagnostics:
+        raise NeelError(findings.diagnostics, source)
+    return found
 
 
 def _check(query: Select) -> None:
@@ -234,15 +235,12 @@ def can_be_computed(query: e.NestedQuery, findings: Findings) -> bool:
 
 
 def understood_columns(
-    source: Source, span: Span, tables: Tables, arguments: Mapping[str, object]
+    source: Source, span: Span | None, tables: Mapping[str, Stream], arguments: Mapping[str, object]
 ) -> tuple[Column, ...] | None:
-    """The columns of a subquery, between its parentheses, if it is simple and right."""
-    inner = between_parentheses(source, span)
-    if inner is None:
-        return None
+    """The columns of the query at a place, if it is simple and right."""
     findings = Findings(source)
     try:
-        found = SimpleQueryReader(source, tables, arguments, findings).query(inner)
+        found = None if span is None else SimpleQueryReader(source, tables, arguments, findings).query(span)
     except NotSimple:
         return None
     return None if found is None or findings.diagnostics else found.columns
@@ -259,106 +257,3 @@ def between_parentheses(source: Source, span: Span) -> Span | None:
             plain = len(rest) <= 2 and all(one.is_name for one in rest)
             return Span(found[0].end, token.start) if plain else None
     return None
-
-
-# Simple queries around MATCH_RECOGNIZE, by the reference interpreter.
-
-Rows = Sequence[Mapping[str, object]]
-
-
-def answer(query: SimpleQuery, tables: Mapping[str, Rows]) -> Result:
-    """The rows of a query; `tables` are those of the streams."""
-    contexts = [
-        EvaluationContext({written(query.name): ReferenceEvent("", 0, None, 0, 0, row, (None, None))})
-        for row in _rows(query, tables)
-    ]
-    if query.where is not None:
-        contexts = [one for one in contexts if evaluate(query.where, one) is True]
-    if query.is_aggregate:
-        values = tuple(_aggregated(output.expression, contexts) for output in query.outputs)
-        return Result(query.columns, [values])
-    found = [tuple(evaluate(output.expression, one) for output in query.outputs) for one in contexts]
-    if query.distinct:
-        found = list({tuple(map(comparable, row)): row for row in found}.values())
-    return Result(query.columns, found)
-
-
-def _rows(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
-    rows = rows_read(query, tables)
-    return rows if query.recognize is None else _named(recognized(query.recognize, rows))
-
-
-def rows_read(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
-    """The rows that a query, or its MATCH_RECOGNIZE, reads."""
-    rows = tables[query.reads] if isinstance(query.reads, str) else _named(answer(query.reads, tables))
-    for column, nested in query.nested:
-        given = _given(column.expression, [row[0] for row in answer(nested, tables).rows])
-        rows = [{**row, column.name: given(row)} for row in rows]
-    return rows
-
-
-class MultipleRows(Exception):
-    """A query inside a clause has several rows, where one value is expected."""
-
-    def __init__(self, query: e.NestedQuery, rows: int) -> None:
-        super().__init__(f"a subquery that is a value must have one row at most, and this one has {rows:,}")
-        self.query = query
-
-
-def _given(expression: e.Expr, values: Sequence[object]) -> Callable[[Mapping[str, object]], object]:
-    """What a query inside a clause gives each row; `values` are those of its column."""
-    match expression:
-        case e.InQuery(operand, item=item):
-            assert item is not None
-            known = [_evaluated(item, QUERY, value) for value in values]
-            among = {comparable(value) for value in known if value is not None}
-            return lambda row: _is_among(value_of_row(operand, row), among, bool(known), None in known)
-        case e.NestedQuery(exists=True):
-            return lambda row: bool(values)
-        case e.NestedQuery() if len(values) > 1:
-            raise MultipleRows(expression, len(values))
-    return lambda row: values[0] if values else None
-
-
-def _is_among(value: object, among: set[object], has_rows: bool, has_null: bool) -> bool | None:
-    """`value IN (...)`.
-
-    >>> [_is_among(value, {1}, True, True) for value in (1, 2, None)], _is_among(None, set(), False, False)
-    ([True, None, None], False)
-    """
-    if not has_rows:
-        return False
-    if value is None:
-        return None
-    return True if comparable(value) in among else None if has_null else False
-
-
-def _evaluated(item: e.Expr, variable: str, value: object) -> object:
-    """What a value of the query is compared as."""
-    (column,) = {node.name for node in walk(item) if isinstance(node, e.Attribute)}
-    row = {bare(column): value}
-    return evaluate(item, EvaluationContext({variable: ReferenceEvent("", 0, None, 0, 0, row, (None, None))}))
-
-
-def _aggregated(expression: e.Expr, contexts: Sequence[EvaluationContext]) -> object:
-    """An expression of aggregates over all rows."""
-
-    def change(node: Node) -> Node:
-        match node:
-            case e.Aggregate(_, None, type):
-                return e.Literal(len(contexts), type)
-            case e.Aggregate(name, argument, type, distinct):
-                assert argument is not None
-                values = [evaluate(argument, one) for one in contexts]
-                known = [value for value in values if value is not None]
-                return e.Literal(aggregate(name, known, type, distinct), type)  # type: ignore[arg-type]
-        return map_children(node, change)
-
-    changed = change(expression)
-    assert isinstance(changed, e.Expr)
-    return evaluate(changed, EvaluationContext({}))
-
-
-def _named(result: Result) -> Rows:
-    names = [column.name for column in result.columns]
-    return [dict(zip(names, row, strict=True)) for row in result.rows]

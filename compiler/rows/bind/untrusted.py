@@ -10,20 +10,22 @@ one of the three takes for one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
-from neelc.engines.host.tables import STAND_IN, Tables, stand_in_text
+from neelc.catalog.catalog import Catalog
 from neelc.errors import Diagnostic, Hint, NeelError
 from neelc.findings import Findings, closest
 from neelc.ir.names import bare, written
 from neelc.ir.node import walk
-from neelc.ir.script import CreateStream, FromAgent, Script
+from neelc.ir.script import CreateStream, FromAgent, HostClause, HostSelect, Script
+from neelc.rows.bind.host_text import STAND_IN, stand_in_text, tokens_of
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.spark.trees import read_statement, same_name
 from neelc.source import Source, Span
-from neelc.syntax.host import HostStatement
-from neelc.syntax.host_tokens import CLAUSE, MARK, QUOTED, STRING, WORD, HostClause, Token, end_of_group
+from neelc.syntax.host_tokens import CLAUSE, MARK, QUOTED, STRING, WORD, Token, end_of_group
 
 # What a query around MATCH_RECOGNIZE may call if its text is not trusted.
 #
@@ -128,38 +130,41 @@ def refuse_files_and_agents(script: Script, source: Source) -> None:
         raise NeelError(found, source)
 
 
-def without_comments(source: Source, statements: Iterable[HostStatement]) -> Source:
-    """The text with blanks where queries of Spark's have comments, hints and unusual spaces.
+def without_comments(source: Source, tokens: Sequence[Token]) -> Source:
+    """The text with blanks between tokens, where a query of Spark's has comments, hints and unusual spaces.
 
-    >>> from neelc.syntax.host import host_script
+    >>> from neelc.syntax.host_tokens import tokens
     >>> text = "SELECT /*+ x */ 1 --a\\nFROM t MATCH_RECOGNIZE (PATTERN (A /* our own */))"
-    >>> script = host_script(Source(text))
-    >>> without_comments(script.source, script.statements).text
+    >>> without_comments(Source(text), list(tokens(text))).text
     'SELECT          1    \\nFROM t MATCH_RECOGNIZE (PATTERN (A /* our own */))'
     """
     text = source.text
-    for statement in statements:
-        for left, right in zip(statement.tokens, statement.tokens[1:], strict=False):
-            gap = re.sub(r"[^\r\n]", " ", text[left.end : right.start])
-            text = text[: left.end] + gap + text[right.start :]
+    for left, right in pairwise(tokens):
+        gap = re.sub(r"[^\r\n]", " ", text[left.end : right.start])
+        text = text[: left.end] + gap + text[right.start :]
     return Source(text, source.name)
 
 
 @dataclass(frozen=True)
 class TrustCheck:
-    """Judges a query. `text` is what Spark is given, `tables` are those that it may read, and the `queries`
-    before it."""
+    """Judges a query. `text` is what Spark is given; what the catalog has may be read."""
 
     text: str
-    statement: HostStatement
-    clauses: Sequence[HostClause]
-    tables: Tables
-    queries: Sequence[str]
+    query: HostSelect
+    catalog: Catalog
     findings: Findings
 
-    @property
+    @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        return self.statement.tokens
+        return tokens_of(self.query, self.text)
+
+    @property
+    def clauses(self) -> tuple[HostClause, ...]:
+        return self.query.clauses
+
+    @property
+    def _given(self) -> list[str]:
+        return list(self.catalog.entries)
 
     def is_harmless(self) -> bool:
         """Whether the query reads what was given and does nothing else; reports if not."""
@@ -184,7 +189,8 @@ class TrustCheck:
                 self._refuse(token, f"TRANSFORM ... USING starts a program, {UNTRUSTED}")
 
     def _calls(self) -> None:
-        columns = {column.name.casefold() for table in self.tables.values() for column in table.columns}
+        tables = (entry.table for entry in self.catalog.entries.values())
+        columns = {column.name.casefold() for table in tables if table for column in table.columns}
         for place, token in enumerate(self.tokens):
             before = self.tokens[place - 1] if place else None
             is_part = before is not None and before.says(".")
@@ -247,9 +253,8 @@ class TrustCheck:
 
     def _trees(self) -> None:
         """What sqlglot makes of the query, and of what its clauses read."""
-        self._tree(
-            stand_in_text(self.text, self.clauses, self.statement.span), self._given, self.statement.span
-        )
+        place = self.findings.at(self.query)
+        self._tree(stand_in_text(self.text, self.clauses, place), self._given, place)
         for clause in self.clauses:
             if clause.source is not None:
                 source = f"SELECT * FROM {stand_in_text(self.text, self.clauses, clause.source)}"
@@ -263,13 +268,15 @@ class TrustCheck:
         for table in read.tables:
             is_known = len(table) == 1 and any(same_name(table[0], name) for name in known)
             if not is_known and not (len(table) == 1 and table[0].startswith(STAND_IN)):
-                place = self.statement.place_of(table[-1], span) or span
+                place = self._place_of(table[-1], span)
                 message = f"`{'.'.join(table)}` is not among the tables that were given"
                 self.findings.report("NEEL4062", message, place, f"given: {', '.join(self._given) or 'none'}")
 
-    @property
-    def _given(self) -> list[str]:
-        return [*self.tables, *self.queries]
+    def _place_of(self, name: str, within: Span) -> Span:
+        """Where a bare name stands first in a part of the query."""
+        named = (one.span for one in self.tokens if one.is_name and same_name(bare(one.text), name))
+        inside = (one for one in named if within.start <= one.start and one.end <= within.end)
+        return next(inside, within)
 
     def _refuse(self, token: Token, message: str) -> None:
         self.findings.report("NEEL4064", message, token.span, None)

@@ -1,80 +1,34 @@
-"""What the names of tables stand for, and how Spark is asked for what only it knows."""
+"""The text of a query around MATCH_RECOGNIZE as Spark is given it, and whether it is a query at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from neelc.engines.spark.compiled import stream_read
-from neelc.engines.spark.relations import Read, Relations, SparkQuery
 from neelc.findings import Findings
 from neelc.ir import expressions as e
-from neelc.ir.expressions import NestedQuery
-from neelc.ir.names import bare, find, written
-from neelc.ir.program import Column, OutputColumn, Stream
-from neelc.rows.bind.expressions import QUERY
+from neelc.ir.expressions import QUERY
+from neelc.ir.names import bare
+from neelc.ir.program import OutputColumn
+from neelc.ir.script import HostClause, HostSelect, WithClause
 from neelc.scalar.spark.expressions import sql
 from neelc.scalar.spark.trees import QUERY as QUERY_KIND
 from neelc.scalar.spark.trees import alias, identifier, read_statement
 from neelc.source import Span
-from neelc.syntax.host import HostStatement
-from neelc.syntax.host_tokens import HostClause, Token, WithClause, end_of_group, tokens
-
-
-@dataclass(frozen=True)
-class HostTable:
-    """A stream that a query may read by its bare name; `unit` is that of integer times."""
-
-    name: str
-    columns: tuple[Column, ...]
-    read: Read
-    unit: str = "MILLISECOND"
-
-
-@dataclass(frozen=True)
-class DescribedColumns:
-    """The columns of a relation, and those of types that neelc does not know: their names and types."""
-
-    columns: tuple[Column, ...]
-    others: tuple[tuple[str, str], ...] = ()
-
-
-class SparkRejection(Exception):
-    """Spark does not understand a query; `fragment` is the part of its text that it points at."""
-
-    def __init__(self, message: str, fragment: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.fragment = fragment
-
-
-Describe = Callable[[Relations], DescribedColumns]
-"""Asks Spark for the columns of the last of some relations, or raises `SparkRejection`. Nothing is run."""
-
-Tables = Mapping[str, HostTable]
-
-
-def declared_tables(streams: Iterable[Stream]) -> dict[str, HostTable]:
-    """The streams that a script declares."""
-    return {
-        stream.name: HostTable(stream.name, stream.columns, stream_read(stream), stream.unit)
-        for stream in streams
-    }
-
-
-def known(name: str, tables: Tables) -> HostTable | None:
-    """The table of a bare name.
-
-    >>> table = HostTable("Trades", (), Read("Trades"))
-    >>> known("trades", {"Trades": table}) is table, known("quotes", {"Trades": table})
-    (True, None)
-    """
-    found = find(written(name), map(written, tables))
-    return next((table for key, table in tables.items() if written(key) == found), None)
-
+from neelc.syntax.host_tokens import OPENING, Token, end_of_group, tokens
 
 # The text that Spark is given: with the names of relations in place of clauses and of streams.
+
+
+@dataclass(frozen=True)
+class SparkQuery:
+    """A query of Spark's own SQL. `{name}` in its text stands for the relation of that name, if `names` has
+    any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    arguments: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -162,7 +116,11 @@ class SparkTextWriter:
         """Without a name of its own, the result is called like what the clause reads."""
         self.used.append(self.relations[clause.span])
         name = "{" + self.relations[clause.span] + "}"
-        return name if clause.is_named or clause.name is None else f"{name} AS {_escaped(alias(clause.name))}"
+        return (
+            name
+            if clause.result is not None or clause.name is None
+            else f"{name} AS {_escaped(alias(clause.name))}"
+        )
 
     def _finished(self, text: str, arguments: Mapping[str, str]) -> SparkQuery:
         found = list(tokens(text))
@@ -233,10 +191,7 @@ def _is_parameter(name: str, found: Sequence[Token]) -> bool:
     return any(mark.says(":") and word.text == name for mark, word in pairwise(found))
 
 
-# What is said when Spark knows more than is known here, or does not understand a query.
-
-OPENING = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
-"""What a query of Spark's can begin with."""
+# Whether a text is a query, and nothing else.
 
 ONE_STATEMENT = "MATCH_RECOGNIZE can only be used in a query, which is one statement"
 MAX_NESTING = 100
@@ -244,36 +199,28 @@ MAX_NESTING = 100
 NAME = "MATCH_RECOGNIZE can only be used in a query; if this is a name, put backticks around it"
 
 
-def unknown_columns(clause: HostClause, text: str, findings: Findings) -> None:
-    """Report that the columns of a source are not known without Spark."""
-    assert clause.source is not None
-    if len(clause.table) == 1 and clause.table[0] not in clause.defined:
-        name = clause.table[0]
-        message = f"the columns of `{name}` are not known here"
-        hint = f"declare it with CREATE STREAM {name} (...), or give its data with --stream {name}=path"
-    else:
-        short = " ".join(text.split())
-        message = (
-            f"the columns of `{short if len(short) < 40 else short[:37] + '...'}` are known to Spark only"
-        )
-        hint = "`neelc run` and neelc.sql ask Spark; here, MATCH_RECOGNIZE must read a declared stream"
-    findings.report("NEEL2220", message, clause.source, hint)
-
-
-def is_query(statement: HostStatement, found: Sequence[HostClause], findings: Findings) -> bool:
+def is_query(query: HostSelect, findings: Findings) -> bool:
     """Whether a statement asks for rows and does nothing else; a report if not. Spark executes others as it
     reads them: a DataFrame of an INSERT is one that has been executed."""
-    deep = _too_deep(statement.tokens)
+    found = tokens_of(query, findings.source.text)
+    deep = _too_deep(found)
     if deep is not None:
         message = f"nested too deeply: more than {MAX_NESTING} levels"
         findings.report("NEEL1003", message, deep.span, "name inner parts with WITH, and use those names")
         return False
-    refused = _not_a_query(statement, stand_in_text(findings.source.text, found, statement.span))
+    place = findings.at(query)
+    refused = _not_a_query(found, stand_in_text(findings.source.text, query.clauses, place))
     if refused is None:
         return True
     token, message, hint = refused
     findings.report("NEEL4060", message, token.span, hint)
     return False
+
+
+def tokens_of(query: HostSelect, text: str) -> tuple[Token, ...]:
+    """The tokens of a query, with their places in the script."""
+    assert query.span is not None
+    return tuple(tokens(text[: query.span.end], query.span.start))
 
 
 def _too_deep(tokens: Sequence[Token]) -> Token | None:
@@ -289,22 +236,22 @@ def _too_deep(tokens: Sequence[Token]) -> Token | None:
     return None
 
 
-def _not_a_query(statement: HostStatement, text: str) -> tuple[Token, str, str] | None:
+def _not_a_query(found: Sequence[Token], text: str) -> tuple[Token, str, str] | None:
     """The token that a refusal is about, and what is said."""
-    first = statement.tokens[0]
-    semicolon = next((token for token in statement.tokens if token.says(";")), None)
+    first = found[0]
+    semicolon = next((token for token in found if token.says(";")), None)
     if semicolon is not None:
         return semicolon, "a semicolon inside a query", ONE_STATEMENT
     if not first.says(*OPENING):
         return _other(first, first.text.upper())
     read = read_statement(text)
     if read is None:
-        doubted = _doubted(statement.tokens)
+        doubted = _doubted(found)
         return None if doubted is None else (doubted, f"{doubted.text} might not be part of a query", NAME)
     kind = read.does_more if read.is_query and read.does_more == "INTO" else read.kind
     if kind == QUERY_KIND:
         return None
-    return _other(next((token for token in statement.tokens if token.says(kind)), first), kind)
+    return _other(next((token for token in found if token.says(kind)), first), kind)
 
 
 def _other(token: Token, kind: str) -> tuple[Token, str, str]:
@@ -318,7 +265,6 @@ def _doubted(tokens: Sequence[Token]) -> Token | None:
     """The token that makes a statement doubtful, of one that sqlglot does not understand; None if Spark can
     take the statement for nothing but a query: that is decided by how it begins.
 
-    >>> from neelc.syntax.host_tokens import tokens
     >>> _doubted(list(tokens("SELECT insert FROM t"))), _doubted(list(tokens("FROM t INSERT INTO u"))).text
     (None, 'INSERT')
     """
@@ -347,36 +293,3 @@ def _after_definitions(tokens: Sequence[Token]) -> int:
         if place >= len(tokens) or not tokens[place].says(","):
             return place
     return place
-
-
-def unknown_query(query: NestedQuery, findings: Findings) -> None:
-    """Report that the columns of a query inside a clause are not known without Spark."""
-    message = "the columns of this subquery are known to Spark only"
-    hint = "`neelc run` and neelc.sql ask Spark; here, it may choose from a declared stream"
-    findings.report("NEEL2220", message, query.span, hint)
-
-
-def refused_at(
-    refusal: SparkRejection, span: Span, findings: Findings, unresolved: str | None = None
-) -> None:
-    """Report what Spark says, at the part of the text that it points at; with a hint for names that it does
-    not know."""
-    is_missing = "TABLE_OR_VIEW_NOT_FOUND" in refusal.message
-    hint = (
-        "declare it with CREATE STREAM, or give it: name=DataFrame, --stream name=path"
-        if is_missing
-        else unresolved
-        if "cannot be resolved" in refusal.message
-        else None
-    )
-    place = place_of(refusal.fragment, span, findings)
-    findings.report("NEEL2221", f"Spark refuses it: {refusal.message}", place, hint)
-
-
-def place_of(fragment: str, span: Span, findings: Findings) -> Span:
-    """Where a fragment stands in a part of the text, if it stands there once; else the whole part."""
-    text = findings.source.text[span.start : span.end]
-    if fragment and text.count(fragment) == 1:
-        at = span.start + text.index(fragment)
-        return Span(at, at + len(fragment))
-    return span

@@ -1,1 +1,0 @@
-"""Queries of Spark's own SQL around MATCH_RECOGNIZE. Read `compiling.py` first."""
