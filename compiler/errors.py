@@ -150,7 +150,6 @@ CATALOGUE: dict[str, str] = {
     "NEEL4062": "a table that was not given, in untrusted text",
     "NEEL4063": "a function that untrusted text may not call",
     "NEEL4064": "what untrusted text may not do",
-    "NEEL4070": "a FORMAT of times, where Spark's own SQL reads them",
     "NEEL4130": "a stream without end",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",

@@ -122,7 +122,7 @@ def built(spark: Any, question: Question, found: CompiledScript, asking: Asking)
 
 def frames(spark: Any, question: Question, asking: Asking) -> dict[str, Any]:
     """The streams of the script as DataFrames, by name."""
-    streams = {s.name: s for q in question.program.queries for s in q.query.streams if s.query is None}
+    streams = {s.name: s for q in question.program.queries for s in q.query.streams if not s.producer}
     found = {}
     for name, stream in streams.items():
         rows = list(question.tables[name])

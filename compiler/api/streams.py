@@ -494,12 +494,6 @@ def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[
 
 def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
     """The streams that these queries read, and those of the queries that they read, by name."""
-    wanted = set(places)
-    names: set[str | None] = set()
-    found: dict[str, Stream] = {}
-    for place in range(len(program.queries) - 1, -1, -1):
-        query = program.queries[place]
-        if place in wanted or (query.name is not None and query.name in names):
-            names |= {stream.query for stream in query.query.streams}
-            found |= {stream.name: stream for stream in query.query.streams if stream.query is None}
-    return found
+    queries = (program.queries[place].query for place in program.needed(places))
+    read = (stream for query in queries for stream in query.streams)
+    return {stream.name: stream for stream in read if stream.producer is None}
