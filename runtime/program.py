@@ -766,19 +766,7 @@ class ImpreciseProgram(PatternProgram):
         return self.keys[-1:] == (CHUNK,)
 
 
-# The operations that kernels can compute, by name. The compiler asks here: it does not load NumPy.
-
-NAMES = frozenset(
-    """
-    = <> < <= > >= <=> agrees
-    and or not isnull isnotnull istrue isfalse
-    + - * / % DIV neg abs
-    coalesce case if greatest least cast
-    """.split()
-)
-
-TYPES = frozenset("boolean tinyint smallint int bigint float double".split())
-"""The types of what they compute, and what `cast` makes."""
+# The aggregates over lists that kernels can compute. The compiler asks here: it does not load NumPy.
 
 FOLDS = frozenset(
     """
@@ -786,4 +774,3 @@ FOLDS = frozenset(
     stddev stddev_pop stddev_samp var_pop var_samp variance
     """.split()
 )
-"""The aggregates over lists."""

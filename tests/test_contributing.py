@@ -48,7 +48,6 @@ def test_targets_are_those_of_make() -> None:
         ("SCALARS", "compiler/scalar/signatures.py"),
         ("ABOUT_NULL", "runtime/values/functions.py"),
         ("OPERATIONS", "runtime/values/operations.py"),
-        ("NAMES", "runtime/program.py"),
         ("_CALLS", "compiler/scalar/type_of.py"),
         ("COMMANDS", "compiler/cli/__init__.py"),
         ("STAGES", "tests/test_architecture.py"),
