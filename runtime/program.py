@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -117,8 +118,17 @@ def base_of(name: EventName) -> EventName:
 LAST = "#last"
 """The event that a run took last. No name of a pattern is like it."""
 
-FIRST, NEXT, SAME = "FIRST", "NEXT", "SAME"
-"""Which iteration of a list an event belongs to: the first one, a new one, or that of the event before it."""
+
+class Iteration(StrEnum):
+    """Which iteration of a list an event belongs to: the first one, a new one, or that of the event before
+    it."""
+
+    FIRST = "FIRST"
+    NEXT = "NEXT"
+    SAME = "SAME"
+
+
+FIRST, NEXT, SAME = Iteration
 
 
 @dataclass(frozen=True)
@@ -154,7 +164,7 @@ class Move(Generic[Condition]):
     take: Take[Condition]
     least: int = 0
     most: int | None = None
-    iteration: str = FIRST
+    iteration: Iteration = FIRST
     renames: tuple[tuple[EventName, EventName], ...] = ()
     judged: tuple[MoveCondition[Condition], ...] = ()
     checks: tuple[Step[Condition], ...] = ()
@@ -282,7 +292,16 @@ class Weigh(Generic[Condition]):
     when: When = ()
 
 
-ALL, EARLIEST, LATEST, ANY = "ALL", "EARLIEST", "LATEST", "ANY"
+class EventPick(StrEnum):
+    """Which of the events that fit are taken."""
+
+    ALL = "ALL"
+    EARLIEST = "EARLIEST"
+    LATEST = "LATEST"
+    ANY = "ANY"
+
+
+ALL, EARLIEST, LATEST, ANY = EventPick
 
 When = tuple[tuple[str, int], ...]
 """Marks of `Choose` and the choices that a step is for."""
@@ -389,7 +408,7 @@ class Take(Generic[Condition]):
     bounds: Bounds = EVERYWHERE
     differs: tuple[EventName, ...] = ()
     where: tuple[Condition, ...] = ()
-    pick: str = ALL
+    pick: EventPick = ALL
     when: When = ()
     until: tuple[tuple[Take[Condition], ...], ...] = ()
 

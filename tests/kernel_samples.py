@@ -21,6 +21,7 @@ from neelc.runtime.program import (
     Choose,
     ColumnValue,
     Constant,
+    EventPick,
     FilterStep,
     KernelStep,
     PatternProgram,
@@ -127,7 +128,7 @@ class Sampler:
         self.count += 1
         return self.count
 
-    def pick(self) -> str:
+    def pick(self) -> EventPick:
         return self.random.choice((ALL, ALL, EARLIEST, LATEST))
 
     def when(self) -> When:
@@ -136,7 +137,7 @@ class Sampler:
         mark, count = self.random.choice(self.marks)
         return ((mark, self.random.randrange(count)),)
 
-    def take(self, variable: str, known: list[str], when: When, pick: str) -> Take[Value]:
+    def take(self, variable: str, known: list[str], when: When, pick: EventPick) -> Take[Value]:
         differs = self.some(known, 0.3) if self.random.random() < 0.4 else ()
         where = (self.condition([*known, variable]),) if self.random.random() < 0.3 else ()
         until = (self.chain(known),) if known and not when and self.random.random() < 0.15 else ()

@@ -19,6 +19,7 @@ from neelc.runtime.kernels.events import KernelEvents, NullableArray
 from neelc.runtime.kernels.frontier import EventLists, distinct
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.program import (
+    ALL,
     EARLIEST,
     LATEST,
     Absent,
@@ -28,6 +29,7 @@ from neelc.runtime.program import (
     Choose,
     ColumnValue,
     Constant,
+    EventPick,
     FilterStep,
     KernelStep,
     PatternProgram,
@@ -92,7 +94,7 @@ def match(steps: tuple[KernelStep, ...], text: str | KernelEvents, outputs: str,
 
 
 def take(
-    variable: str, after: str = "", before: str = "", width: int | None = None, pick: str = "ALL"
+    variable: str, after: str = "", before: str = "", width: int | None = None, pick: EventPick = ALL
 ) -> Take[Value]:
     """Of the role that the variable is called after."""
     within = () if width is None else (Within(tuple(after + before), width, member=True),)
@@ -171,7 +173,7 @@ def test_duplicates_of_two_ways_are_dropped_if_asked() -> None:
 
 @pytest.mark.parametrize("pick", (EARLIEST, LATEST))
 @pytest.mark.parametrize("filtered", (False, True))
-def test_picks_of_lasting_events(pick: str, filtered: bool) -> None:
+def test_picks_of_lasting_events(pick: EventPick, filtered: bool) -> None:
     """Of many candidates, so that they are not all tried at once."""
     odd = (Apply("<>", (ColumnValue("x", "n"), ColumnValue("a", "n"))),) if filtered else ()
     step = replace(take("x", after="a", before="c", pick=pick), where=odd)

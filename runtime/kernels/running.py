@@ -89,7 +89,7 @@ def _one_by_one(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: F
 def settled(steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
     """Where no later step asks which event was taken, any will do.
 
-    >>> [step.pick for step in settled((Take("x", "A"), Take("y", "B", differs=("x",))))]
+    >>> [str(step.pick) for step in settled((Take("x", "A"), Take("y", "B", differs=("x",))))]
     ['ALL', 'ANY']
     """
     return tuple(

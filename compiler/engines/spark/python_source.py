@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from neelc.engines.spark.relations import (
@@ -63,9 +64,11 @@ def classes_in_source(value: object) -> set[tuple[str, str]]:
     """
     if isinstance(value, tuple):
         return {found for item in value for found in classes_in_source(item)}
+    own = (type(value).__module__, type(value).__name__)
+    if isinstance(value, Enum):
+        return {own}
     if not is_dataclass(value):
         return set()
-    own = (type(value).__module__, type(value).__name__)
     return {own} | {found for _, part in _parts(value) for found in classes_in_source(part)}
 
 
@@ -79,6 +82,8 @@ def _flat(value: object) -> str:
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if is_dataclass(value):
         return f"{type(value).__name__}({', '.join(name + _flat(part) for name, part in _parts(value))})"
+    if isinstance(value, Enum):
+        return str(f"{type(value).__name__}.{value.name}")
     if isinstance(value, float):
         return repr(value) if value - value == 0 else f'float("{value}")'
     if isinstance(value, str) and '"' not in value and "'" not in value:

@@ -557,7 +557,7 @@ def with_picks(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
 
     >>> from neelc.runtime.program import Bounds
     >>> chain = (Take("b", "B"), Take("c", "C", Bounds(after=("b",))))
-    >>> [step.pick for step in with_picks(chain)]
+    >>> [str(step.pick) for step in with_picks(chain)]
     ['EARLIEST', 'ANY']
     """
     return tuple(

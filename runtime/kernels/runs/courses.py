@@ -21,6 +21,7 @@ from neelc.runtime.program import (
     ElementName,
     EventName,
     Follow,
+    Iteration,
     ListName,
     Value,
     is_composite,
@@ -49,7 +50,7 @@ class Courses:
     complete: list[Numbers] = field(default_factory=list)
     waiting: int = 0
 
-    def add(self, event: Numbers, parent: Numbers | None, state: int, iteration: str) -> Numbers:
+    def add(self, event: Numbers, parent: Numbers | None, state: int, iteration: Iteration) -> Numbers:
         """New nodes; returns their numbers."""
         begin, end = self.size, self.size + len(event)
         if end > len(self.event):

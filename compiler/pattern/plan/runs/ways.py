@@ -17,6 +17,7 @@ from neelc.runtime.program import (
     SAME,
     ElementName,
     EventName,
+    Iteration,
     IterationName,
     State,
     When,
@@ -323,7 +324,7 @@ class RunTransition:
 
     source: RunPosition | None
     target: RunPosition
-    iteration: str
+    iteration: Iteration
     least: int = 0
     most: int | None = None
     left_out: frozenset[str] = frozenset()
