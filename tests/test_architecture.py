@@ -59,6 +59,19 @@ DOORS = {
     "railroad": ("neelc.grammar.page",),
 }
 
+# What rewrites, chooses, plans and writes a query.
+STAGE_FUNCTIONS = (
+    "neelc.pattern.rules.driver.forms",
+    "neelc.algebra.rules.optimise.rewritten_network",
+    "neelc.pattern.cost.choose.choose",
+    "neelc.algebra.cost.network.chosen_network",
+    "neelc.pattern.plan.strategies.planned_match",
+    "neelc.algebra.plan.network.network_plan",
+    "neelc.engines.spark.compiled.write_script",
+)
+COMPARING = ("neelc.tools.cases.run",)
+"""Case files run in every form of a query, not in the chosen one."""
+
 HEAVY = ("pyspark", "pandas", "numpy", "numba", "pyarrow", "sqlglot", "networkx")
 
 MODULES = {name: path for name, path in modules().items() if not is_generated(name)}
@@ -155,6 +168,18 @@ def test_modules_are_imported_by_their_installed_name() -> None:
         if name.split(".")[0] in ("compiler", "grammar", "runtime")
     ]
     assert wrong == []
+
+
+def test_stages_are_called_by_the_pipeline() -> None:
+    """No stage calls a later one, and nothing but `neelc.pipeline` calls them in order."""
+    callers: dict[str, set[str]] = {function: set() for function in STAGE_FUNCTIONS}
+    for module, path in MODULES.items():
+        for _, name in imports(module, path):
+            if name in callers:
+                callers[name].add(module)
+    others = {name: found - {"neelc.pipeline"} - set(COMPARING) for name, found in callers.items()}
+    assert {name: sorted(found) for name, found in others.items() if found} == {}
+    assert all("neelc.pipeline" in found for found in callers.values())
 
 
 @pytest.mark.parametrize("package", DOORS)

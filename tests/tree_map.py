@@ -30,7 +30,7 @@ SHARED = (
     *("syntax.printer", "syntax.print_expressions", "syntax.print_patterns", "syntax.print_statements"),
     *("pattern.analysis", "runtime.program"),
 )
-STAGES = {"catalog": "bind", "program": "bind", "sharing": "cost"}
+STAGES = {"catalog": "bind", "program": "bind", "rewriting": "rules", "sharing": "cost"}
 """Packages that serve a stage of another name."""
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import indent
 
-from neelc import syntax as parse
 from neelc.algebra.rules.optimise import FILTERS, optimise
 from neelc.catalog import inputs
 from neelc.catalog import inputs as cells
@@ -25,7 +24,7 @@ from neelc.ir.types import DataType
 from neelc.pattern.rules.batches import SIMPLIFY, UNUSED
 from neelc.pattern.rules.driver import FORMS, forms, has_readers, rewrite
 from neelc.pattern.rules.rule import Rewriting
-from neelc.program import bind
+from neelc.pipeline import bind, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
 from neelc.runtime.reference import Result
 from neelc.runtime.reference.snapshots import differences, snapshots_equal
@@ -319,15 +318,15 @@ def _other_ways(
 def prepared(case: CaseFile, backwards: bool = False) -> PreparedCase | str:
     """What is run, or the text of all diagnostics."""
     try:
-        script = parse.read(case.query)
+        script = parse(case.query)
         if case.untrusted:
             refuse_files_and_agents(script, case.query)
         given = [events.given(script, backwards) for events in case.events]
-        found = inputs.complete(script, case.query, given, case.path.parent)
-        program = bind(
-            found.script,
+        found, program = bind(
+            script,
             case.query,
-            found.streams,
+            given,
+            case.path.parent,
             case.arguments,
             case.aggregates,
             case.agents,
