@@ -38,8 +38,7 @@ from neelc.ir.script import (
     UnreadStatement,
 )
 from neelc.pattern.bind.query import bind_query
-from neelc.scalar.parameters import with_arguments
-from neelc.scalar.user_aggregates import registered, with_aggregates
+from neelc.scalar.parameters import registered, with_aggregates, with_arguments
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from neelc.ir.conditions import names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import declared
 from neelc.ir.program import Match
+from neelc.pattern.analysis.equalities import Shortcut, shortcuts
 from neelc.pattern.analysis.regions import QueryRoles
-from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members, read_events
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent

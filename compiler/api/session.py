@@ -40,8 +40,7 @@ from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, HostSelect
 from neelc.pipeline import bind, compile_query, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
-from neelc.scalar.parameters import parameters_of
-from neelc.scalar.user_aggregates import registered
+from neelc.scalar.parameters import parameters_of, registered
 from neelc.source import Source
 from neelc.tools.why.model import Why
 

@@ -1,23 +1,27 @@
-"""`:name` and what the caller gave for it."""
+"""What a caller gives to a script: values for `:name`, and aggregates of its own."""
 
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal as Number
 from typing import TypeVar
 
+from neelc.arguments import UserAggregate
 from neelc.errors import NeelError
+from neelc.files import CallError
 from neelc.findings import Findings, did_you_mean
 from neelc.ir import types
-from neelc.ir.expressions import Expr, Interval, IntervalPart, Literal, Parameter
-from neelc.ir.names import bare
+from neelc.ir.expressions import Call, Cast, Expr, Interval, IntervalPart, Literal, Parameter
+from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
-from neelc.ir.script import HostSelect, Script
+from neelc.ir.script import HostSelect, Script, Statement
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.source import Span
-from neelc.syntax import window
+from neelc.syntax import expression, window
 from neelc.syntax.host import parameters_in
 
 T = TypeVar("T", bound=Node)
@@ -162,3 +166,73 @@ def _timestamp(value: datetime.datetime, span: Span | None) -> Expr:
         return Literal(value.isoformat(" "), types.TIMESTAMP_NTZ, span=span)
     in_utc = value.astimezone(datetime.UTC)
     return Literal(in_utc.replace(tzinfo=None).isoformat(" ") + "Z", types.TIMESTAMP, span=span)
+
+
+# Aggregates that users register: calls of them get their function and type before anything is bound.
+
+
+RETURNED = (
+    types.BOOLEAN, types.TINYINT, types.SMALLINT, types.INT, types.BIGINT, types.FLOAT, types.DOUBLE, types.STRING, types.BINARY, types.DATE,
+    types.TIMESTAMP, types.TIMESTAMP_NTZ,
+)  # fmt: skip
+"""What a function can return; also DECIMALs, and arrays of all these."""
+
+Registered = Mapping[str, tuple[str, UserAggregate, types.DataType]]
+"""By its name in small letters: the name of an aggregate, the aggregate and its type."""
+
+
+def registered(aggregates: Mapping[str, UserAggregate]) -> Registered:
+    """The aggregates with their types; `CallError` if one cannot be used.
+
+    >>> registered({"Spread": UserAggregate(len, "decimal(10, 2)")})["spread"][2]
+    Decimal(precision=10, scale=2)
+    >>> registered({"max": UserAggregate(len, "INT")})
+    Traceback (most recent call last):
+    neelc.files.CallError: aggregate max: neelc has a function of this name; give it another one
+    """
+    found: dict[str, tuple[str, UserAggregate, types.DataType]] = {}
+    for name, aggregate in aggregates.items():
+        key = name.lower()
+        if not isinstance(aggregate, UserAggregate):
+            raise CallError(f"aggregate {name}: not made by neelc.aggregate(function, returns=...)")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name.upper() in RESERVED:
+            raise CallError(f"aggregate {name}: not a name that a query can call")
+        if key in AGGREGATE_SIGNATURES or key in SCALAR_SIGNATURES:
+            raise CallError(f"aggregate {name}: neelc has a function of this name; give it another one")
+        if key in found:
+            raise CallError(f"aggregate {name}: given twice, as {found[key][0]} too; case does not matter")
+        found[key] = (name, aggregate, _type(name, aggregate.returns))
+    return found
+
+
+def _type(name: str, text: str) -> types.DataType:
+    try:
+        parsed = expression(f"CAST(NULL AS {text})")
+    except NeelError:
+        parsed = None
+    match parsed:
+        case Cast(Literal(None), type) if _can_be_returned(type):
+            return type
+    some = "BOOLEAN, a number, DECIMAL(p, s), STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, ARRAY of those"
+    raise CallError(f"aggregate {name}: it cannot return {text!r}; types: {some}")
+
+
+def _can_be_returned(type: types.DataType) -> bool:
+    if isinstance(type, types.Array):
+        return _can_be_returned(type.element)
+    return type in RETURNED or isinstance(type, types.Decimal)
+
+
+def with_aggregates(statement: Statement, known: Registered) -> Statement:
+    """The statement with their functions in the calls of aggregates."""
+
+    def change(node: Node) -> Node:
+        node = map_children(node, change)
+        if isinstance(node, Call) and node.name.lower() in known:
+            name, aggregate, type = known[node.name.lower()]
+            return replace(node, name=name, type=type, function=aggregate.function)
+        return node
+
+    found = change(statement) if known else statement
+    assert isinstance(found, Statement)
+    return found

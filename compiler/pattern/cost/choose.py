@@ -15,8 +15,8 @@ from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Pattern, inner_parts
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
+from neelc.pattern.analysis.equalities import Shortcut, shortcuts
 from neelc.pattern.analysis.keys import Key, partition_keys
-from neelc.pattern.analysis.shortcuts import Shortcut, shortcuts
 from neelc.pattern.cost import ledger as w
 from neelc.pattern.cost.estimate import Estimate, assembled, estimate, limited
 from neelc.pattern.cost.growth import EXTEND, CostRegion, Growth, GrowthStep, PartPosition, closure

@@ -14,8 +14,8 @@ from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
 from neelc.ir.program import Match, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
+from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.analysis.shortcuts import Shortcut
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
 from neelc.pattern.plan.lists import renamed, variable_of

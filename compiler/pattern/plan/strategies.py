@@ -25,8 +25,8 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, children, walk
 from neelc.ir.program import Match
 from neelc.ir.types import Array, DataType, Decimal, Map, Struct
+from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key, partition_keys
-from neelc.pattern.analysis.shortcuts import Shortcut
 from neelc.pattern.cost.choose import FormChoice, PlanShape, StrategyPrice, pays_to_count, priced_strategies
 from neelc.pattern.cost.estimate import Estimate, is_skewed
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery

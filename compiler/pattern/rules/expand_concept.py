@@ -11,7 +11,7 @@ from neelc.ir.node import Node, transform
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import EventType, Match, Member
 from neelc.ir.script import SelectionStrategy
-from neelc.pattern.analysis.branches import branches, too_many
+from neelc.pattern.rules.rebuilding import branches, too_many
 from neelc.pattern.rules.rule import RefusalReason
 
 

@@ -12,8 +12,8 @@ from neelc.ir import patterns as p
 from neelc.ir.conditions import conjuncts, has_same, names_in
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import all_parts, declared, may_be_empty, satisfiable_by_nothing
-from neelc.pattern.analysis.branches import branches, region, too_many
 from neelc.pattern.analysis.regions import QueryFacts
+from neelc.pattern.rules.rebuilding import branches, region, too_many
 
 # Parts that do not care how far their scope reaches beyond their own events.
 

@@ -9,8 +9,8 @@ from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import Binary, Disjunction, EventTime, Expr, Variable
 from neelc.ir.patterns import And, Event, Or, Pattern, Seq
 from neelc.ir.program import Clock
-from neelc.pattern.analysis.branches import branches, put, region, too_many
 from neelc.pattern.analysis.regions import QueryFacts
+from neelc.pattern.rules.rebuilding import branches, put, region, too_many
 from neelc.pattern.rules.rule import RefusalReason
 
 
