@@ -172,8 +172,8 @@ def _timestamp(value: datetime.datetime, span: Span | None) -> Expr:
 
 
 RETURNED = (
-    types.BOOLEAN, types.TINYINT, types.SMALLINT, types.INT, types.BIGINT, types.FLOAT, types.DOUBLE, types.STRING, types.BINARY, types.DATE,
-    types.TIMESTAMP, types.TIMESTAMP_NTZ,
+    types.BOOLEAN, types.TINYINT, types.SMALLINT, types.INT, types.BIGINT, types.FLOAT, types.DOUBLE,
+    types.STRING, types.BINARY, types.DATE, types.TIMESTAMP, types.TIMESTAMP_NTZ,
 )  # fmt: skip
 """What a function can return; also DECIMALs, and arrays of all these."""
 
