@@ -52,7 +52,7 @@ def asked(strategy: str) -> Iterator[Combined]:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "asking"), list(zip(SelectionStrategy, ASKINGS, strict=True)), ids=SelectionStrategy
+    ("strategy", "asking"), list(zip(SelectionStrategy, ASKINGS, strict=True)), ids=list(SelectionStrategy)
 )
 def test_pairs(spark: Any, strategy: str, asking: Asking) -> None:
     seen = Seen()

@@ -28,6 +28,9 @@ from neelc.runtime.program import EventName
 #
 # Matches are told apart by their symbols, so every sequence of symbols must take one way: with a
 # nondeterministic automaton `(A | A) B` would match twice.
+#
+# Sets of places are enough for that. The automaton of MATCH_RECOGNIZE (`rows/plan/plan.py`) is another one:
+# it keeps the order in which ways are preferred, and tells a part that took no row from one that did.
 
 MOST_PLACES = 2_000
 MOST_STATES = 2_000
