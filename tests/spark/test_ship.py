@@ -5,7 +5,8 @@ Workers that get what they need: those of Spark Connect in test_connect.py, of a
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import neelc
 from neelc.cli import main
 from neelc.cli.run import RowTally
+from neelc.cli.run_on_spark import Job
 
 MISMATCH = (
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, "
@@ -85,11 +87,11 @@ def test_neelc_run_ships(
 
 
 def started(
-    job: object, progress: object, starting: AbstractContextManager[Any]
-) -> tuple[RowTally, float, list[str]]:
+    prepare: Callable[[Any], Job], kind: str, options: object, progress: object, starting: Any
+) -> tuple[Job, RowTally, float, tuple[str, ...]]:
     """A run that starts its session, and finds nothing."""
-    with starting:
-        return RowTally(0), 0.0, []
+    with starting as spark:
+        return prepare(spark), RowTally(0), 0.0, ()
 
 
 def test_any_other_failure_is_left_as_it_is() -> None:
