@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
+from itertools import product
 
 import pytest
+from generate.rewritable import sample
 from pattern_examples import query
 
-from neelc.ir.patterns import And, Event, Or, Pattern, Seq
+from neelc.ir.patterns import And, Event, Or, Pattern, Seq, all_parts
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.driver import rewrite
+from neelc.pattern.rules.batches import OPERATORS_IN
+from neelc.pattern.rules.driver import forms, operators_in, rewrite
 from neelc.pattern.rules.rule import PatternBatch, RefusalReason, Rewriting
 from neelc.rewriting import RuleLoop
 
@@ -156,3 +161,16 @@ def test_a_rule_that_grows_without_end_is_an_error() -> None:
 
     with pytest.raises(RuleLoop):
         done("SEQ(A a, B b)", PatternBatch("x", "y", parts=(grow, grow_more), most=20))
+
+
+def test_rules_that_are_not_tried_would_not_fire() -> None:
+    skipped: Counter[str] = Counter()
+    for match in (sample(number).match for number in range(150)):
+        seen = (match, *(step.query for form in forms(match) for step in form.rewriting.steps))
+        for one in seen:
+            facts = QueryFacts(partial(replace, one))
+            for part, (rule, operators) in product(all_parts(one.pattern), OPERATORS_IN.items()):
+                if not operators_in(part).issuperset(operators):
+                    skipped[rule.__name__] += 1
+                    assert rule(part, facts) is None, f"{rule.__name__} on {part}"
+    assert set(skipped) == {rule.__name__ for rule in OPERATORS_IN}

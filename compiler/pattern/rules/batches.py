@@ -7,6 +7,7 @@ of several forms (`driver.py`), and cost decides. Within a batch the rules run u
 
 from __future__ import annotations
 
+from neelc.ir.patterns import And, Exists, Not, Optional, Or, Pattern, Repeat, Seq
 from neelc.pattern.rules.close_equalities import close_equalities
 from neelc.pattern.rules.decorrelate_negation import decorrelate_negation
 from neelc.pattern.rules.distribute_conjunction import distribute_conjunction
@@ -37,7 +38,7 @@ from neelc.pattern.rules.push_negation_into_conjunction import push_negation_int
 from neelc.pattern.rules.push_negation_into_sequence import push_negation_into_sequence
 from neelc.pattern.rules.remove_double_negation import remove_double_negation
 from neelc.pattern.rules.require_optional_part import require_optional_part
-from neelc.pattern.rules.rule import PatternBatch
+from neelc.pattern.rules.rule import PartRule, PatternBatch
 from neelc.pattern.rules.simplify_condition import simplify_condition
 from neelc.pattern.rules.split_negated_disjunction import split_negated_disjunction
 from neelc.pattern.rules.tighten_window import tighten_window
@@ -151,3 +152,27 @@ MEMBERS: tuple[PatternBatch, ...] = (
     ),
     *NORMALISE,
 )
+
+OPERATORS_IN: dict[PartRule, tuple[type[Pattern], ...]] = {
+    flatten_sequence: (Seq,),
+    flatten_conjunction: (And,),
+    flatten_disjunction: (Or,),
+    merge_exists: (Exists,),
+    drop_duplicate_branch: (Or,),
+    remove_double_negation: (Not,),
+    unwrap_negated_optional: (Not, Optional),
+    unwrap_negated_exists: (Not, Exists),
+    negated_closure_to_event: (Not, Repeat),
+    split_negated_disjunction: (Not, Or),
+    decorrelate_negation: (Not,),
+    prune_disjunction: (Or,),
+    require_optional_part: (Optional,),
+    push_negation_into_sequence: (Not, Seq),
+    push_negation_into_conjunction: (Not, And),
+    distribute_sequence: (Seq, Or),
+    distribute_conjunction: (Or,),
+    distribute_exists: (Exists, Or),
+    lift_exists: (Seq, Exists),
+    order_conjunction: (And,),
+}
+"""What a part must have in it for a rule to fire. The driver does not try the rule on other parts."""

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from neelc.ir.node import remembered
 from neelc.ir.patterns import Pattern, inner_parts
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.batches import MEMBERS, NORMALISE, ORDER, SIMPLIFY, UNUSED
+from neelc.pattern.rules.batches import MEMBERS, NORMALISE, OPERATORS_IN, ORDER, SIMPLIFY, UNUSED
 from neelc.pattern.rules.rule import (
     PartRule,
     PatternBatch,
@@ -69,7 +70,10 @@ def _apply(
 ) -> Pattern | None:
     """What the first rule that fires makes of the part."""
     facts = QueryFacts(partial(rebuild, part))
+    there = operators_in(part)
     for rule in rules:
+        if not there.issuperset(OPERATORS_IN.get(rule, ())):
+            continue
         found = rule(part, facts)
         if isinstance(found, RefusalReason):
             log.refused(rule, replace(found, part=found.part or part))
@@ -77,6 +81,12 @@ def _apply(
             log.fired(rule, rebuild(found), part, found)
             return found
     return None
+
+
+@remembered
+def operators_in(part: Pattern) -> frozenset[type[Pattern]]:
+    """The operators of a part and of all that is in it."""
+    return frozenset((type(part), *(kind for inner in inner_parts(part) for kind in operators_in(inner))))
 
 
 def _apply_to_query(rule: QueryRule, query: Match, log: RuleLog) -> Match:
