@@ -46,6 +46,29 @@ def test_the_time_zone_of_the_session(tmp_path: Path) -> None:
         assert done.out == reference.out
 
 
+MIXED = """CREATE STREAM ticks (ts INT, price INT) TIMESTAMP BY ts UNIT SECONDS FROM 'ticks.csv';
+CREATE QUERY Falls TIMESTAMP BY at UNIT SECONDS AS
+SELECT m.* FROM (SELECT * FROM ticks, range(1)) MATCH_RECOGNIZE (
+  ORDER BY ts MEASURES D.ts AS at, D.price AS price PATTERN (D) DEFINE D AS price < PREV(price)) AS m;
+CREATE QUERY Pairs AS PATTERN SEQ(Falls a, Falls b) WITHIN 9 SECONDS RETURN a.price AS a, b.price AS b;
+SELECT a + b AS total, map(1, a) AS other FROM Pairs MATCH_RECOGNIZE (
+  ORDER BY a MEASURES A.a AS a, A.b AS b PATTERN (A)) ORDER BY total DESC"""
+
+
+def test_what_only_spark_knows_is_asked_when_it_has_started(tmp_path: Path) -> None:
+    """The columns of a subquery, of which a PATTERN needs the times."""
+    (tmp_path / "script.neel").write_text(MIXED)
+    (tmp_path / "ticks.csv").write_text("ts,price\n1,10\n2,8\n3,9\n4,7\n5,6\n")
+    run = ("run", "script.neel", "--master", "local[1]", "--format", "csv")
+    done = process(*run, "--query", "Pairs", directory=tmp_path)
+    assert (done.status, done.out) == (0, "a,b\n7,6\n8,6\n8,7\n"), done.err
+    done = process(*run, directory=tmp_path)
+    assert (done.status, done.out.splitlines()[0]) == (0, "total,other"), done.err
+    assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == ["15", "14", "13"]
+    wrong = process("check", "script.neel", directory=tmp_path)
+    assert wrong.status == 1 and "are known to Spark only" in wrong.err
+
+
 def heard(terminal: int) -> Iterator[str]:
     """What is written to a terminal, until nobody is left to write."""
     with suppress(OSError):

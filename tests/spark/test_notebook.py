@@ -108,7 +108,7 @@ def test_explanations(ticks: None, cells: Cells) -> None:
     assert "warning[NEEL6001]</b>" in warned and warned.count("NEEL6001") == 1
     rows = "SELECT * FROM Ticks MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
     shown, _ = cells(f"%%neel --explain\n{rows}")
-    assert "MATCH_RECOGNIZE over Ticks" in repr(shown) and shown._repr_html_().startswith("<pre")
+    assert "MATCH_RECOGNIZE over Ticks" in repr(shown) and shown._repr_html_().startswith("<iframe sandbox=")
 
 
 def test_an_error_is_shown_where_it_is(ticks: None, cells: Cells) -> None:
