@@ -25,6 +25,13 @@ CLAUSE = "t MATCH_RECOGNIZE (ORDER BY ts PATTERN (A)) m"
 # The code of the refusal, and the text.
 ATTACKS = [
     # Programs, Java, and code that was registered in the session.
+    ("NEEL4062", f"CREATE QUERY v AS PATTERN t a; SELECT * FROM {CLAUSE}, secret, v"),
+    ("NEEL4062", f"SELECT * FROM {CLAUSE}, v; CREATE QUERY v AS PATTERN t a"),
+    (
+        "NEEL4062",
+        f"CREATE QUERY v AS SELECT * FROM {CLAUSE}; CREATE QUERY w AS SELECT * FROM v, secret; PATTERN t a",
+    ),
+    ("NEEL4063", f"CREATE QUERY reflect AS PATTERN t a; SELECT reflect('a', 'b') FROM {CLAUSE}, reflect"),
     ("NEEL4064", f"SELECT TRANSFORM(x) USING 'cat /etc/passwd' AS (y) FROM {CLAUSE}"),
     ("NEEL4064", f"SELECT * FROM (SELECT TRANSFORM(x) USING 'sh' FROM t) s, {CLAUSE}"),
     ("NEEL4064", f"SELECT * FROM (MAP x USING 'sh' FROM t) s, {CLAUSE}"),
@@ -109,6 +116,9 @@ HARMLESS = [
     f"SELECT transform(xs, y -> y + 1), x::STRING /* reflect('a') */ FROM {CLAUSE} -- FROM secret",
     f"SELECT /*+ BROADCAST(secret) */ x FROM {CLAUSE} WHERE user = 'FROM secret'",
     f"CREATE QUERY v AS SELECT * FROM {CLAUSE}; SELECT count(*) FROM v",
+    f"CREATE QUERY v AS PATTERN t a RETURN a.x AS x; SELECT v.x FROM v, {CLAUSE}",
+    "CREATE QUERY v TIMESTAMP BY y AS SELECT y FROM t MATCH_RECOGNIZE (MEASURES ts AS y PATTERN (A));"
+    "PATTERN v a",
     f"SELECT * FROM {CLAUSE} UNION ALL SELECT * FROM {CLAUSE} ORDER BY 1 LIMIT 3",
 ]
 

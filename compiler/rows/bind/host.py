@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from neelc.catalog.catalog import Catalog, CatalogEntry
+from neelc.catalog.catalog import Catalog, CatalogEntry, report_refusal
 from neelc.catalog.streams import declared_stream
 from neelc.findings import Findings
 from neelc.ir.bound_rows import BoundClause, HostQuery
@@ -17,7 +17,16 @@ from neelc.ir.expressions import NestedQuery
 from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column, Stream
 from neelc.ir.row_patterns import MatchRecognize
-from neelc.ir.script import ColumnDefinition, CreateQuery, CreateStream, HostClause, HostSelect
+from neelc.ir.script import (
+    ColumnDefinition,
+    CreateQuery,
+    CreateStream,
+    FromStream,
+    HostClause,
+    HostSelect,
+    RunQuery,
+    Select,
+)
 from neelc.rows.bind.host_text import SparkQuery, SparkTextWriter, is_query, tokens_of
 from neelc.rows.bind.recognize import bound_clause, read_clause
 from neelc.rows.bind.simple import (
@@ -34,6 +43,7 @@ from neelc.rows.bind.untrusted import TrustCheck, without_comments
 from neelc.scalar.parameters import to_constant
 from neelc.scalar.spark.expressions import sql
 from neelc.source import Source, Span
+from neelc.syntax.following import statement_or_none
 from neelc.syntax.host import is_ordered, mentions
 
 ALONE = (
@@ -219,7 +229,7 @@ def bind_host(
     assert query.span is not None
     before = len(findings.diagnostics)
     entries = {one.name: one for one in catalog.entries.values() if mentions(query, one.name)}
-    if not is_query(query, findings):
+    if not is_query(query, findings) or _requires_times(query, catalog, findings):
         return None
     source = findings.source
     if untrusted:
@@ -243,6 +253,20 @@ def bind_host(
         HostQuery(source.text, query.span, bound, streams, columns, arguments, ordered, span=query.span),
         described,
     )
+
+
+def _requires_times(query: HostSelect, catalog: Catalog, findings: Findings) -> bool:
+    """Whether a SELECT of JEPC-QL, with a window or a pattern of events, reads rows without times; reports if
+    so. Without a clause of its own it would be taken for Spark's SQL."""
+    statement = None if query.clauses else statement_or_none(query.text)
+    if not isinstance(statement, RunQuery) or not isinstance(statement.query, Select):
+        return False
+    for item in statement.query.sources:
+        entry = catalog.entry(item.name) if isinstance(item, FromStream) else None
+        if entry is not None and (item.window is not None or item.matcher is not None):
+            report_refusal(entry, findings.at(query), findings)
+            return entry.refusal is not None
+    return False
 
 
 # What a named query is for the statements after it: rows, and events if it declares its times.
