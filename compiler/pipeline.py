@@ -30,12 +30,7 @@ from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
-from neelc.pattern.plan.strategies import (
-    PlanningContext,
-    planned_match,
-    planning_task,
-    refuse_too_many_rows,
-)
+from neelc.pattern.plan.strategies import PlanningContext, planned_match, planning_task, refuse_too_many_rows
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan

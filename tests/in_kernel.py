@@ -13,9 +13,9 @@ from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.blocks import renamed
 from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, EventColumn, unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pattern.plan.lists import renamed
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, matches

@@ -8,8 +8,7 @@ from neelc.ir import algebra as a
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir.algebra import Agent, Aggregator, Coalesced, Operator, PatternMatcher, inputs_of, is_pointwise
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Aggregate, Attribute, Expr
+from neelc.ir.expressions import Aggregate, Attribute, Expr, names_in
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import inner_parts, targets
 from neelc.ir.program import Match

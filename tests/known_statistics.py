@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from neelc.catalog.statistics.known import KnownStatistic
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import KnownStatistic, Statistics
 
 
 def known(*facts: tuple[str, float] | tuple[str, float, str] | tuple[str, float, str, str]) -> Statistics:

@@ -12,8 +12,7 @@ from answers import answer
 from generate.witnesses import Tables
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import Expr, SameAttributes, conjoin
 from neelc.ir.patterns import renamed, targets
 from neelc.ir.program import Match
 from neelc.runtime.reference import read, worlds

@@ -12,7 +12,7 @@ from rewriting import Broken, Tally, check_sample
 
 from neelc.errors import NeelError
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 from neelc.ir.patterns import inner_parts, targets
 from neelc.ir.script import PatternQuery
 from neelc.pattern.rules.rebuilding import replaced

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from neelc import syntax as parse
 from neelc.ir import expressions as e
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 from neelc.ir.patterns import Pattern
 from neelc.pattern.plan.consistency import Claim, Consistency, ListPlaces, shapes
 from neelc.program import bind

@@ -23,18 +23,18 @@ from pattern_examples import query as asked
 from neelc.errors import NeelError
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.program import Match
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import DOUBLE
-from neelc.pattern.analysis import contradictions as contradiction
-from neelc.pattern.analysis import contradictions as order_of_values
 from neelc.pattern.analysis import regions as judging
 from neelc.pattern.analysis import truth
 from neelc.pattern.analysis import truth as claims
-from neelc.pattern.analysis.contradictions import always, contradict
+from neelc.pattern.analysis import truth as contradiction
+from neelc.pattern.analysis import truth as order_of_values
 from neelc.pattern.analysis.regions import QueryFacts
+from neelc.pattern.analysis.truth import always, contradict
 from neelc.pattern.rules import find_contradiction, simplify_condition
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.fold_constants import fold_constants

@@ -12,7 +12,7 @@ from pattern_examples import query
 from sublists import bindings, conditions, filtered, pattern, violations
 
 from neelc.errors import NeelError
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 from neelc.pattern.plan.consistency import Consistency, ConsistencyKind, ListPlaces, consistency, knowledge
 
 # A condition on SEQ(A a, B+ b[], C* c[], D d), its class where nothing is NULL, then what must not be NULL:

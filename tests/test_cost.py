@@ -8,9 +8,8 @@ import pytest
 from known_statistics import known
 from pattern_examples import query
 
-from neelc.catalog.statistics.known import KnownStatistic
-from neelc.catalog.statistics.numbers import Statistics
-from neelc.ir.conditions import conjuncts
+from neelc.catalog.statistics.numbers import KnownStatistic, Statistics
+from neelc.ir.expressions import conjuncts
 from neelc.pattern.cost import choose as compute
 from neelc.pattern.cost.choose import choose, nested_estimate, order_conditions, rank
 from neelc.pattern.cost.estimate import estimate

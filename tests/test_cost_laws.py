@@ -14,8 +14,7 @@ from pattern_examples import query
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import Attribute, Binary, Expr, Literal, Variable
+from neelc.ir.expressions import Attribute, Binary, Expr, Literal, Variable, conjoin
 from neelc.ir.node import walk
 from neelc.ir.patterns import may_be_empty, targets
 from neelc.ir.program import Match

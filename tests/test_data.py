@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from neelc.catalog import inputs as cells
 from neelc.catalog import inputs as layout
 from neelc.catalog.inputs import Location, merged
-from neelc.catalog.readers.table import TypeMismatch, from_text
-from neelc.catalog.readers.text import read_csv, read_json
+from neelc.catalog.readers.text import TypeMismatch, from_text, read_csv, read_json
 from neelc.errors import NeelError
 from neelc.ir.program import Column
 from neelc.ir.types import (

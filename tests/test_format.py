@@ -9,7 +9,7 @@ from neelc import syntax as parse
 from neelc.ir.expressions import Expr
 from neelc.ir.patterns import Pattern
 from neelc.ir.script import PatternQuery, Script
-from neelc.syntax.print_expressions import WIDTH
+from neelc.syntax.print_patterns import WIDTH
 from neelc.syntax.printer import format_script, show
 
 

@@ -20,7 +20,7 @@ import neelc.tools.lints
 from neelc import syntax as parse
 from neelc.catalog.inputs import complete
 from neelc.errors import CATALOGUE
-from neelc.ir.conditions import conjoin, conjuncts
+from neelc.ir.expressions import conjoin, conjuncts
 from neelc.ir.node import map_children
 from neelc.ir.patterns import Listing, Not, Pattern, all_parts
 from neelc.ir.program import Match

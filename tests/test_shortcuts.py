@@ -12,8 +12,7 @@ from pattern_examples import query
 from test_keys import matches
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, names_in
 from neelc.ir.patterns import declared
 from neelc.ir.program import Match
 from neelc.pattern.analysis.equalities import Shortcut, shortcuts

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from invariants import check
 
-from neelc.catalog.statistics import known as defaults
-from neelc.catalog.statistics.known import ORIGINS, Fact, KnownStatistic
-from neelc.catalog.statistics.numbers import Statistics
-from neelc.ir.conditions import conjuncts
+from neelc.catalog.statistics import numbers as defaults
+from neelc.catalog.statistics.numbers import ORIGINS, Fact, KnownStatistic, Statistics
+from neelc.ir.expressions import conjuncts
 from neelc.ir.program import Match
 from neelc.program import bind
 from neelc.source import Source

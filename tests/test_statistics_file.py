@@ -10,8 +10,7 @@ from repository import ROOT
 from statistics_sources import asked
 
 from neelc.catalog.statistics.file import statistics_in
-from neelc.catalog.statistics.known import known
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import Statistics, known
 from neelc.files import CallError
 from neelc.ir.program import Match
 from neelc.program import bind

@@ -11,8 +11,8 @@ from neelc.engines.spark.compiled import WrittenQuery, write_script
 from neelc.engines.spark.relations import Extend, Join
 from neelc.ir.program import NamedQuery, Program
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.relational_plan import MOST_CHAINED
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pattern.plan.window_plan import MOST_CHAINED
 from neelc.pipeline import PlannedQuery, compile_program, plan_queries
 
 STREAM = "CREATE STREAM S (ts BIGINT, kind STRING, id INT, x INT) TIMESTAMP BY ts TYPE BY kind;"

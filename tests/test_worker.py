@@ -38,19 +38,9 @@ from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.pattern_kernel import kernel as pattern
 from neelc.runtime.kernels.pattern_kernel import pattern_kernel
 from neelc.runtime.kernels.snapshots.kernel import coalescing, snapshots
-from neelc.runtime.kernels.snapshots.program import (
-    CoalesceProgram,
-    SnapshotAggregate,
-    SnapshotProgram,
-)
+from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotAggregate, SnapshotProgram
 from neelc.runtime.reference import LimitReached
-from neelc.runtime.worker import (
-    WorkerLimits,
-    WorkerState,
-    initial_state,
-    state_from_bytes,
-    state_to_bytes,
-)
+from neelc.runtime.worker import WorkerLimits, WorkerState, initial_state, state_from_bytes, state_to_bytes
 
 RUNS = 30
 """Of each kind."""

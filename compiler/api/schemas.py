@@ -136,7 +136,7 @@ def clock_of(spark: Any) -> Iterator[None]:
 
 
 def values_of(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> Iterator[tuple[object, ...]]:
-    """The rows with values as `neelc.catalog.readers.table` describes them."""
+    """The rows with values as `neelc.catalog.readers.text` describes them."""
     types = [column.type for column in columns]
     for row in rows:
         yield tuple(value_of(value, type) for value, type in zip(row, types, strict=True))

@@ -12,9 +12,9 @@ from typing import Any
 from neelc.api.errors import NeelQueryError, reading
 from neelc.api.schemas import columns_of, ddl
 from neelc.catalog.inputs import UNITS, GivenStream, unit_of
-from neelc.catalog.readers.table import Table, likely_timestamp
-from neelc.catalog.readers.text import CellTable
+from neelc.catalog.readers.text import CellTable, Table, likely_timestamp
 from neelc.catalog.statistics.parquet import files_below
+from neelc.engines.spark.scans import by_format, csv_options, value_of
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.ir.names import bare, find, quote, written
@@ -24,7 +24,6 @@ from neelc.ir.program import Column, Program, Stream
 from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
 from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, SimpleType
 from neelc.scalar.operators import is_number
-from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 from neelc.source import Source, Span
 

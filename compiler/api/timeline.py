@@ -66,7 +66,6 @@ from neelc.tools.why.model import Why
 if TYPE_CHECKING:
     from neelc.api.query import BoundScript, Query
 
-
 # The events of a picture, from Spark: all of them, or as many as a picture shows.
 
 COUNT = Column("count", BIGINT)

@@ -12,7 +12,7 @@ from typing import Any
 
 from neelc.catalog.inputs import Inputs, Location, declared_unit, kind_of, location_of, rows_of
 from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
-from neelc.catalog.readers.table import Row
+from neelc.catalog.readers.text import Row
 from neelc.catalog.statistics.parquet import files_below, is_small, read_footer
 from neelc.errors import NeelError
 from neelc.files import CallError

@@ -14,16 +14,19 @@ from typing import NamedTuple, NoReturn
 
 from neelc.catalog.catalog import clock_of
 from neelc.catalog.readers.parquet import NoArrow, UnreadableFile, read_parquet
-from neelc.catalog.readers.table import (
+from neelc.catalog.readers.text import (
+    CSV_OPTIONS,
+    JSON_OPTIONS,
     Row,
     Table,
     TypeMismatch,
     common_type,
     from_text,
     likely_timestamp,
+    read_csv,
+    read_json,
     settled,
 )
-from neelc.catalog.readers.text import CSV_OPTIONS, JSON_OPTIONS, read_csv, read_json
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.findings import Findings

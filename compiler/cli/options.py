@@ -25,8 +25,7 @@ from neelc.catalog.inputs import (
 )
 from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in
-from neelc.catalog.statistics.known import KnownStatistic, known, texts_of
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known, texts_of
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import is_url, refuse_inputs
 from neelc.errors import render_line

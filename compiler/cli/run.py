@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from neelc.runtime.reference import Result
     from neelc.source import Source
 
-
 # How much a run has found, in words.
 
 IS_COMPLETE = "stopped = 'complete'"

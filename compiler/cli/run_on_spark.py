@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from neelc.rows.bind.host import Describe
     from neelc.source import Source
 
-
 # The rows of a DataFrame as text, or as Parquet files.
 
 # Up to so many rows are put in order, as the reference interpreter prints them; more are written as they

@@ -24,7 +24,7 @@ from neelc.tools.why.reading import WhyRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from neelc.catalog.readers.table import Row
+    from neelc.catalog.readers.text import Row
     from neelc.ir.program import Program
     from neelc.source import Source
 

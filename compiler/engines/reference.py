@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from neelc.catalog.inputs import Inputs
-from neelc.catalog.readers.table import Row
+from neelc.catalog.readers.text import Row
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Call

@@ -30,7 +30,7 @@ from math import prod
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import declared, inner_parts, may_be_empty, targets
 from neelc.ir.program import Match

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from neelc.arguments import ExecutionStrategy
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Recognize
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Literal, SameAttributes
+from neelc.ir.expressions import Literal, SameAttributes, conjuncts
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match

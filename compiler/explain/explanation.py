@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from neelc.catalog.statistics.known import Fact
+from neelc.catalog.statistics.numbers import Fact
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
 from neelc.explain.automaton import Automaton
@@ -21,7 +21,6 @@ from neelc.pattern.cost.estimate import Estimate
 if TYPE_CHECKING:
     from neelc.explain.host import HostExplanation
     from neelc.explain.network import NetworkExplanation
-
 
 # How much a query can hold and do at worst: what bounds its state, and its complexity class.
 #

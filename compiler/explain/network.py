@@ -9,14 +9,12 @@ from neelc.algebra.cost.order import JoinOrder, join_order, network_price, writt
 from neelc.algebra.cost.sizes import told, valid_events
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.optimise import OptimisedNetwork
-from neelc.catalog.statistics.known import Fact
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import Fact, Statistics
 from neelc.engines.spark.algebra import relations_alone
 from neelc.explain.explanation import PlanNode, ShownStep
 from neelc.explain.steps import law
 from neelc.ir import algebra as a
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, conjuncts
 from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.program import OutputColumn

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from neelc.catalog.statistics.known import Fact
+from neelc.catalog.statistics.numbers import Fact
 from neelc.explain import words as numbers
 from neelc.explain.explanation import (
     NOT_SHARED,

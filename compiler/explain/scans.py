@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, children, remembered, walk
 from neelc.ir.patterns import inner_parts

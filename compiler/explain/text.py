@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from neelc.catalog.statistics.known import Fact
+from neelc.catalog.statistics.numbers import Fact
 from neelc.explain import words as numbers
 from neelc.explain.explanation import (
     NOT_SHARED,

@@ -6,8 +6,7 @@ import math
 
 from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
-from neelc.syntax.print_expressions import render, wrap
-from neelc.syntax.print_patterns import as_written, pattern_doc
+from neelc.syntax.print_patterns import as_written, pattern_doc, render, wrap
 from neelc.syntax.printer import show_event_type, show_output_column
 
 UNITS = ("B", "KB", "MB", "GB", "TB", "PB")

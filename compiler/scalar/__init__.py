@@ -3,3 +3,5 @@ first.
 
 May import the IR only; every language and every engine uses it.
 """
+
+from __future__ import annotations

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Binary, Expr, SameAttributes
+from neelc.ir.expressions import Binary, Expr, SameAttributes, conjoin, conjuncts, names_in
 from neelc.ir.node import Node, remembered, transform, walk
 from neelc.ir.patterns import (
     Pattern,

@@ -15,7 +15,7 @@ from neelc.ir.patterns import Pattern, Window
 from neelc.ir.script import CreateQuery, Matcher, RowTimes, RunQuery, Script, Statement, UnreadStatement
 from neelc.source import Source, Span
 from neelc.syntax import expressions, patterns, statements
-from neelc.syntax import row_patterns as rows
+from neelc.syntax import patterns as rows
 from neelc.syntax.host import HostStatement, host_statements, without_statements
 from neelc.syntax.mistakes import SyntaxProblem
 from neelc.syntax.parser import (

@@ -1,4 +1,4 @@
-"""The text of event patterns and windows.
+r"""The text of event patterns and windows.
 
 >>> from neelc.ir.expressions import Literal
 >>> from neelc.ir.patterns import Event, Not, Repeat, Seq, Window
@@ -19,20 +19,469 @@ A (A | B)+? B
 >>> met = TemporalRelation((Instants(("A",)), Instants(("A", "B")), Instants(("B",))))
 >>> print(TemporalPattern((TemporalRelations((met, met)), AbsentSymbol("C"))))
 (AA.BB;AA.BB), !C
+
+The text of types and of scalar expressions, with no more parentheses than it needs to be read back.
+
+>>> from neelc.ir.expressions import Binary, Literal, Name
+>>> from neelc.ir.types import INT
+>>> a, one = Name(("a",)), Literal(1, INT)
+>>> print(Binary("*", Binary("+", a, one), a), Binary("-", a, Binary("-", a, one)), sep=";  ")
+(a + 1) * a;  a - (a - 1)
+
+The text of constants.
+
+>>> import decimal
+>>> from neelc.ir import types as t
+>>> print(Literal(5, t.BIGINT), Literal(1.5, t.DOUBLE), Literal(decimal.Decimal("1.50"), t.Decimal(3, 2)))
+5L 1.5D 1.50
+>>> print(Literal("it's", t.STRING), Literal(b"\x1f", t.BINARY), Literal("2020-01-01", t.DATE))
+'it''s' X'1F' DATE '2020-01-01'
+
+The text of what MEASURES and DEFINE say about rows, as they could be written.
+
+>>> from neelc.ir.expressions import AtRow, Attribute, OverRows, Variable
+>>> from neelc.ir.types import BIGINT, INT
+>>> price = Attribute(Variable("row"), "price", INT)
+>>> print(AtRow(INT, price), AtRow(INT, price, ("A",), "FIRST", 2, -1, final=True), sep="; ")
+price; PREV(FINAL FIRST(A.price, 2), 1)
+>>> print(OverRows(BIGINT, "count", None, ("A",)), OverRows(INT, "sum", price), sep="; ")
+count(A.*); sum(price)
 """
 
 from __future__ import annotations
 
+import decimal
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
-from neelc.ir import row_patterns as t
-from neelc.ir.expressions import Literal
+from neelc.ir import row_patterns as temporal
+from neelc.ir import types as t
+from neelc.ir.expressions import (
+    ROW,
+    AtRow,
+    Attribute,
+    Classifier,
+    ConstantRowValue,
+    Expr,
+    Literal,
+    MatchNumber,
+    Name,
+    OverRows,
+    RowValue,
+    Variable,
+)
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Window
-from neelc.syntax.print_expressions import Doc, TextBlock, clause, commas, flat, show_expr, wrap
+from neelc.ir.types import SimpleType
+
+# The text of types and of scalar expressions, with no more parentheses than it needs to be read back.
+
+# The text of constants.
+
+_INTEGER_SUFFIX = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L"}
+
+
+def quoted(text: str) -> str:
+    """A string literal. Backslashes stand for themselves.
+
+    >>> quoted("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def show_literal(node: Literal) -> str:
+    name = node.type.name if isinstance(node.type, SimpleType) else ""
+    match node.value:
+        case None:
+            return "NULL"
+        case bool(value):
+            return "TRUE" if value else "FALSE"
+        case int(value):
+            return f"{value}{_INTEGER_SUFFIX.get(name, '')}"
+        case float(value):
+            return _show_float(value, name)
+        case decimal.Decimal() as value:
+            text = format(value, "f")
+            return text if "." in text else f"{text}BD"
+        case bytes(value):
+            return f"X'{value.hex().upper()}'"
+        case str(value):
+            return quoted(value) if name == "STRING" else f"{name} {quoted(value)}"
+
+
+def _show_float(value: float, name: str) -> str:
+    if not math.isfinite(value):  # there is no literal for these; the binder may have folded one
+        word = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return f"CAST('{word}' AS {name})"
+    mantissa, mark, exponent = repr(value).partition("e")
+    text = f"{mantissa}E{int(exponent)}" if mark else mantissa
+    if name == "FLOAT":
+        return f"{text}F"
+    return text if mark else f"{text}D"
+
+
+# The text of what MEASURES and DEFINE say about rows, as they could be written.
+
+
+def show_row_value(node: RowValue) -> str:
+    match node:
+        case AtRow():
+            return _at_row(node)
+        case ConstantRowValue(_, argument):
+            return _argument(argument, ())
+        case OverRows(_, name, argument, variables, final, distinct):
+            every = f"{'|'.join(variables)}.*" if variables else "*"
+            inside = every if argument is None else _argument(argument, variables)
+            return f"{'FINAL ' if final else ''}{name}({'DISTINCT ' if distinct else ''}{inside})"
+        case Classifier():
+            return "CLASSIFIER()"
+        case MatchNumber():
+            return "MATCH_NUMBER()"
+    raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def _at_row(node: AtRow) -> str:
+    text = _argument(node.argument, node.variables)
+    if node.anchor == "FIRST" or node.place or node.final:
+        distance = f", {node.place}" if node.place else ""
+        text = f"{'FINAL ' if node.final else ''}{node.anchor}({text}{distance})"
+    if node.shift:
+        text = f"{'PREV' if node.shift < 0 else 'NEXT'}({text}, {abs(node.shift)})"
+    return text
+
+
+def _argument(argument: Expr, variables: tuple[str, ...]) -> str:
+    qualifier = ("|".join(variables),) if variables else ()
+
+    def change(node: Node) -> Node | None:
+        match node:
+            case Attribute(Variable(name), column) if name == ROW:
+                return Name((*qualifier, column))
+        return None
+
+    return str(transform(argument, change))
+
+
+# How tightly each form binds; an operand that binds less tightly than its place asks for gets parentheses.
+ANY, OR, AND, NOT, PREDICATE, BIT_OR, BIT_XOR, BIT_AND, ADD, MULTIPLY, UNARY, ATOM, POSTFIX = range(13)
+
+_OPERATORS = {
+    **dict.fromkeys(e.COMPARISONS, PREDICATE),
+    "|": BIT_OR,
+    "^": BIT_XOR,
+    "&": BIT_AND,
+    **dict.fromkeys(("+", "-", "||"), ADD),
+    **dict.fromkeys(("*", "/", "%", "DIV"), MULTIPLY),
+}
+_BINDING: dict[type[e.Expr], int] = {
+    e.Disjunction: OR,
+    e.Conjunction: AND,
+    e.Negation: NOT,
+    **dict.fromkeys((e.Between, e.InList, e.InQuery, e.Like, e.IsNull, e.IsTruth, e.IsDistinct), PREDICATE),
+    e.Unary: UNARY,
+    # These stand on their own, but `5.x` or `INTERVAL '1' DAY[0]` would be read as something else.
+    **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.FilteredCall, e.NestedQuery), ATOM),
+    **dict.fromkeys((e.SameAttributes, e.Star, e.Parameter), ATOM),
+}
+
+
+def binding(node: e.Expr) -> int:
+    """How tightly the text of `node` holds together."""
+    match node:
+        case e.Binary(op):
+            return _OPERATORS[op]
+        case e.Cast(operand, implicit=True):
+            return binding(operand)
+        case e.Literal() if show_literal(node).startswith("-"):
+            return UNARY  # only the binder makes these: in a text, -5 is the negation of 5
+        case _:
+            return _BINDING.get(type(node), POSTFIX)
+
+
+def show_expr(node: e.Expr, place: int = ANY) -> str:
+    """The text of `node`, in parentheses if it binds less tightly than `place`."""
+    text = _show(node)
+    return f"({text})" if binding(node) < place else text
+
+
+def _show(node: e.Expr) -> str:
+    match node:
+        case e.Literal():
+            return show_literal(node)
+        case e.Interval(parts):
+            return "INTERVAL " + " ".join(map(show_interval_part, parts))
+        case e.Parameter(name):
+            return f":{name}"
+        case e.Star(qualifier):
+            return f"{qualifier}.*" if qualifier else "*"
+        case e.SameAttributes(attributes):
+            return f"[{', '.join(attributes)}]"
+        case e.Unary(op, operand):
+            text = show_expr(operand, UNARY)
+            # Two minus signs would begin a comment.
+            return f"{op}({text})" if op == "-" and text.startswith("-") else op + text
+        case e.Binary(op, left, right):
+            return _binary(op, left, right)
+        case e.Conjunction(operands):
+            return " AND ".join(show_expr(o, NOT) for o in operands)
+        case e.Disjunction(operands):
+            return " OR ".join(show_expr(o, AND) for o in operands)
+        case e.Negation(operand):
+            return f"NOT {show_expr(operand, NOT)}"
+        case e.Between() | e.InList() | e.InQuery() | e.Like() | e.IsNull() | e.IsTruth() | e.IsDistinct():
+            return _predicate(node)
+        case (
+            e.Case() | e.Cast() | e.Extract() | e.Call() | e.RunningFinal() | e.FilteredCall() | e.Aggregate()
+        ):
+            return _function(node)
+        case e.NestedQuery(text, exists):
+            return f"{'EXISTS ' if exists else ''}({text})"
+        case _:
+            return _reference(node)
+
+
+def _binary(op: str, left: e.Expr, right: e.Expr) -> str:
+    place = _OPERATORS[op]
+    # Comparisons do not associate; everything else does, to the left.
+    return f"{show_expr(left, place + (place == PREDICATE))} {op} {show_expr(right, place + 1)}"
+
+
+def _predicate(node: e.Expr) -> str:
+    match node:
+        case e.Between(operand, low, high, negated):
+            test = f"BETWEEN {show_expr(low, BIT_OR)} AND {show_expr(high, BIT_OR)}"
+        case e.InList(operand, items, negated):
+            test = f"IN ({', '.join(map(show_expr, items))})"
+        case e.InQuery(operand, query, negated):
+            test = f"IN ({query.text})"
+        case e.Like(operand, pattern, kind, escape, negated):
+            ending = "" if escape is None else f" ESCAPE {quoted(escape)}"
+            test = f"{kind} {show_expr(pattern, BIT_OR)}{ending}"
+        case e.IsNull(operand, negated):
+            test = "NULL"
+        case e.IsTruth(operand, value, negated):
+            test = {True: "TRUE", False: "FALSE", None: "UNKNOWN"}[value]
+        case e.IsDistinct(operand, right, negated):
+            test = f"DISTINCT FROM {show_expr(right, BIT_OR)}"
+        case _:
+            raise AssertionError(f"{type(node).__name__} is not a predicate")
+    verb = "IS " if isinstance(node, e.IsNull | e.IsTruth | e.IsDistinct) else ""
+    return f"{show_expr(operand, BIT_OR)} {verb}{'NOT ' if negated else ''}{test}"
+
+
+def _function(node: e.Expr) -> str:
+    match node:
+        case e.Case(subject, whens, otherwise):
+            words = ["CASE", *([show_expr(subject)] if subject else []), *map(show_when, whens)]
+            return " ".join([*words, *([f"ELSE {show_expr(otherwise)}"] if otherwise else []), "END"])
+        case e.Cast(operand, implicit=True):
+            return _show(operand)
+        case e.Cast(operand, target, safe):
+            return f"{'TRY_CAST' if safe else 'CAST'}({show_expr(operand)} AS {show_type(target)})"
+        case e.Extract(field, operand):
+            return f"EXTRACT({field} FROM {show_expr(operand)})"
+        case e.Call(name, arguments, distinct):
+            return f"{name}({'DISTINCT ' if distinct else ''}{', '.join(map(show_expr, arguments))})"
+        case e.RunningFinal(kind, operand):
+            return f"{kind} {_show(operand)}"
+        case e.FilteredCall(call, condition):
+            return f"{_show(call)} FILTER (WHERE {show_expr(condition)})"
+        case e.Aggregate(name, argument, distinct=distinct):
+            return f"{name}({'DISTINCT ' if distinct else ''}{show_expr(argument) if argument else '*'})"
+        case _:
+            raise AssertionError(f"{type(node).__name__} is not written like a function")
+
+
+def _reference(node: e.Expr) -> str:
+    match node:
+        case e.Name(parts):
+            return ".".join(parts)
+        case e.MemberAccess(base, name) | e.Field(base, name):
+            return f"{show_expr(base, POSTFIX)}.{name}"
+        case e.Subscript(base, index) | e.ElementAccess(base, index):
+            return f"{show_expr(base, POSTFIX)}[{_show_subscript(index)}]"
+        case e.Slice(base, upper):
+            return f"{show_expr(base, POSTFIX)}[{f'..{_show_subscript(upper)}' if upper else ''}]"
+        case e.Attribute(event, name) | e.EventTime(event, name):
+            return f"{show_event(event)}.{name}"
+        case e.WholeEvent(event):
+            return show_event(event)
+        case e.MatchProperty(name):
+            return name
+        case e.RowValue():
+            return show_row_value(node)
+        case _:
+            raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def _show_subscript(index: e.Expr) -> str:
+    """Places in a list are written tight, as the papers do: `b[i-1]`."""
+    match index:
+        case e.Binary("+" | "-" as op, e.Name((name,)), e.Literal() as offset) if binding(offset) == ATOM:
+            return f"{name}{op}{show_expr(offset)}"
+    return show_expr(index)
+
+
+def show_event(ref: e.EventRef) -> str:
+    """
+    >>> before = e.ListElement(e.Variable("k"), e.Index("CURRENT", -1))
+    >>> print(e.InnerVariable(before, "a"), e.EveryElement(e.Variable("b")))
+    k[i-1].a b[]
+    """
+    match ref:
+        case e.Variable(name):
+            return name
+        case e.ListElement(base, index):
+            return f"{show_event(base)}[{show_index(index)}]"
+        case e.EveryElement(base, upper):
+            return f"{show_event(base)}[{f'..{show_index(upper)}' if upper else ''}]"
+        case e.InnerVariable(base, name):
+            return f"{show_event(base)}.{name}"
+    raise AssertionError(f"{type(ref).__name__} has no text")
+
+
+def show_index(index: e.Index) -> str:
+    """
+    >>> print(e.Index("FIRST"), e.Index("LAST", -1), e.Index("CURRENT"))
+    1 last-1 i
+    """
+    if index.anchor == "FIRST":
+        return str(index.offset + 1)
+    return {"LAST": "last", "CURRENT": "i"}[index.anchor] + (f"{index.offset:+d}" if index.offset else "")
+
+
+def show_when(when: e.CaseBranch) -> str:
+    return f"WHEN {show_expr(when.condition)} THEN {show_expr(when.result)}"
+
+
+def show_interval_part(part: e.IntervalPart) -> str:
+    return f"{quoted(part.quantity)} {part.unit}" + (f" TO {part.to}" if part.to else "")
+
+
+def show_type(node: t.DataType | t.StructField) -> str:
+    """
+    >>> print(t.Map(t.STRING, t.Array(t.Decimal(5, 2))))
+    MAP<STRING, ARRAY<DECIMAL(5, 2)>>
+    """
+    match node:
+        case t.SimpleType(name):
+            return name
+        case t.FormattedTimestamp():
+            return "TIMESTAMP"
+        case t.Decimal(precision, scale):
+            return f"DECIMAL({precision}, {scale})"
+        case t.Array(element):
+            return f"ARRAY<{show_type(element)}>"
+        case t.Map(key, value):
+            return f"MAP<{show_type(key)}, {show_type(value)}>"
+        case t.Struct(fields):
+            return f"STRUCT<{', '.join(map(show_type, fields))}>"
+        case t.StructField(name, inner):
+            return f"{name}: {show_type(inner)}"
+    raise AssertionError(f"{type(node).__name__} has no text")
+
+
+# Text that is written on one line where it fits, and broken at its joints where it does not.
+#
+# Lines are made here and never cut again: a string literal may hold a newline of its own.
+
+WIDTH = 100
+INDENT = "  "
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """`head`, the parts with a space between them, `tail`; broken, each part stands on its own line.
+
+    Parts are indented under the head, if there is one. A tail that begins with `)` gets its own line when
+    the block is broken. `always` blocks are broken even where they fit.
+    """
+
+    head: Doc
+    parts: tuple[Doc, ...]
+    tail: str = ""
+    always: bool = False
+
+
+Doc = str | TextBlock
+
+
+def wrap(before: str, doc: Doc, after: str = "") -> Doc:
+    """The same joints, with more text around them.
+
+    >>> print(flat(wrap("!", TextBlock("SEQ(", ("A a,", "B b"), ")"), "+")))
+    !SEQ(A a, B b)+
+    """
+    if isinstance(doc, str):
+        return before + doc + after
+    return replace(doc, head=wrap(before, doc.head), tail=doc.tail + after)
+
+
+def commas(docs: Sequence[Doc]) -> tuple[Doc, ...]:
+    """
+    >>> commas(["a", "b", "c"])
+    ('a,', 'b,', 'c')
+    """
+    return (*(wrap("", doc, ",") for doc in docs[:-1]), *docs[-1:])
+
+
+def clause(keyword: str, docs: Sequence[Doc]) -> Doc:
+    """`keyword a, b, c`.
+
+    >>> print(flat(clause("RETURN", ["a.x", "b.y"])))
+    RETURN a.x, b.y
+    """
+    if len(docs) == 1:
+        return wrap(f"{keyword} ", docs[0])
+    return TextBlock(f"{keyword} ", commas(docs))
+
+
+def flat(doc: Doc) -> str:
+    """The text on one line."""
+    if isinstance(doc, str):
+        return doc
+    return flat(doc.head) + " ".join(map(flat, doc.parts)) + doc.tail
+
+
+def render(doc: Doc, indent: str = "") -> str:
+    """The text, broken where it must be or would be wider than `WIDTH`; the first line is not indented.
+
+    >>> inner = TextBlock("SEQ(", ("B b,", "C c" * 40), ")+ k[],")
+    >>> print(render(TextBlock("PATTERN SEQ(", ("A a,", inner, "D d"), ")")))  # doctest: +ELLIPSIS
+    PATTERN SEQ(
+      A a,
+      SEQ(
+        B b,
+        C cC c...
+      )+ k[],
+      D d
+    )
+    """
+    if isinstance(doc, str):
+        return doc
+    if not _must_break(doc) and len(indent) + len(line := flat(doc)) <= WIDTH:
+        return line
+    inner = indent + INDENT if doc.head else indent
+    lines = [inner + render(part, inner) for part in doc.parts]
+    if doc.head:
+        lines.insert(0, render(doc.head, indent).rstrip())
+    else:
+        lines[0] = lines[0][len(inner) :]
+    if doc.tail.startswith(")"):
+        lines.append(indent + doc.tail)
+    else:
+        lines[-1] += doc.tail
+    return "\n".join(lines)
+
+
+def _must_break(doc: Doc) -> bool:
+    return isinstance(doc, TextBlock) and (doc.always or any(map(_must_break, doc.parts)))
+
 
 _SIGNS: dict[tuple[int, int | None], str] = {(1, None): "+", (0, None): "*"}
 
@@ -171,24 +620,28 @@ def show_row_pattern(node: r.RowPattern, place: int = 0) -> str:
 
 
 def show_temporal(
-    node: t.TemporalPattern | t.TemporalRelations | t.AbsentSymbol | t.TemporalRelation | t.Instants,
+    node: temporal.TemporalPattern
+    | temporal.TemporalRelations
+    | temporal.AbsentSymbol
+    | temporal.TemporalRelation
+    | temporal.Instants,
 ) -> str:
     match node:
-        case t.Instants(symbols):
+        case temporal.Instants(symbols):
             return ".".join(symbols)
-        case t.TemporalRelation(steps):
+        case temporal.TemporalRelation(steps):
             return "".join(map(show_temporal, steps))
-        case t.TemporalRelations((choice,)):
+        case temporal.TemporalRelations((choice,)):
             return show_temporal(choice)
-        case t.TemporalRelations(choices):
+        case temporal.TemporalRelations(choices):
             return f"({';'.join(map(show_temporal, choices))})"
-        case t.AbsentSymbol(symbol):
+        case temporal.AbsentSymbol(symbol):
             return f"!{symbol}"
-        case t.TemporalPattern(parts):
+        case temporal.TemporalPattern(parts):
             return ", ".join(map(show_temporal, parts))
 
 
-def show_temporal_patterns(patterns: Sequence[t.TemporalPattern]) -> str:
+def show_temporal_patterns(patterns: Sequence[temporal.TemporalPattern]) -> str:
     """A TPL: several patterns stand in parentheses, one alone does not."""
     texts = list(map(show_temporal, patterns))
     return texts[0] if len(texts) == 1 else "; ".join(f"({text})" for text in texts)
@@ -215,7 +668,7 @@ def show_skip(skip: r.Skip) -> str:
     return f"AFTER MATCH SKIP {skip.kind}" + (f" {skip.variable}" if skip.variable else "")
 
 
-def matcher_doc(node: r.MatchRecognize | r.MatchSequential | t.MatchTemporal) -> Doc:
+def matcher_doc(node: r.MatchRecognize | r.MatchSequential | temporal.MatchTemporal) -> Doc:
     """`MATCH_RECOGNIZE (...)` and JEPC's two kinds of it."""
     partition = _clauses("PARTITION BY", list(map(show_expr, node.partition_by)))
     measures = _clauses("MEASURES", list(map(show_output, node.measures)))
@@ -232,7 +685,7 @@ def matcher_doc(node: r.MatchRecognize | r.MatchSequential | t.MatchTemporal) ->
         case r.MatchSequential():
             text = show_row_pattern(node.pattern)
             keyword, pattern = "MATCH_RECOGNIZE_SEQUENTIAL", [f"PATTERN {text}", *within]
-        case t.MatchTemporal(patterns):
+        case temporal.MatchTemporal(patterns):
             text = show_temporal_patterns(patterns)
             keyword, pattern = "MATCH_RECOGNIZE_TEMPORAL", [f"PATTERN {text}", *within]
     return TextBlock(f"{keyword} (", (*partition, *measures, *pattern, *define), ")", always=True)

@@ -52,20 +52,24 @@ from neelc.ir.names import written
 from neelc.ir.patterns import Window
 from neelc.ir.program import Column, OutputColumn
 from neelc.ir.script import Statistic
-from neelc.syntax.print_expressions import (
+from neelc.syntax.print_patterns import (
     NOT,
     Doc,
     TextBlock,
     clause,
     commas,
     flat,
+    matcher_doc,
     quoted,
     render,
+    root_doc,
     show_expr,
+    show_output,
+    show_sort_item,
     show_type,
+    show_window,
     wrap,
 )
-from neelc.syntax.print_patterns import matcher_doc, root_doc, show_output, show_sort_item, show_window
 
 # The text of statistics, as they stand in WITH STATS.
 

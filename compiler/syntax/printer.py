@@ -42,25 +42,20 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import written
 from neelc.ir.node import Node
 from neelc.ir.script import CreateStream, Timestamp
-from neelc.syntax.print_expressions import (
+from neelc.syntax.print_patterns import (
     Doc,
     TextBlock,
     clause,
     commas,
     flat,
+    matcher_doc,
+    pattern_doc,
     render,
+    show_definition,
     show_event,
     show_expr,
     show_index,
     show_interval_part,
-    show_type,
-    show_when,
-    wrap,
-)
-from neelc.syntax.print_patterns import (
-    matcher_doc,
-    pattern_doc,
-    show_definition,
     show_output,
     show_pattern,
     show_row_pattern,
@@ -68,7 +63,10 @@ from neelc.syntax.print_patterns import (
     show_sort_item,
     show_subset,
     show_temporal,
+    show_type,
+    show_when,
     show_window,
+    wrap,
 )
 from neelc.syntax.print_statements import (
     algebra_doc,

@@ -14,8 +14,7 @@ from neelc.ir.script import Statistic
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, unit
 from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
-from neelc.syntax.patterns import pattern_expression, window
-from neelc.syntax.row_patterns import matcher, output, sort_item
+from neelc.syntax.patterns import matcher, output, pattern_expression, sort_item, window
 
 # Parse tree to statistics: what stands in WITH STATS.
 

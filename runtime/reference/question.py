@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import pairwise
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
 from neelc.ir.expressions import (
     EventRef,
     EveryElement,
@@ -22,6 +21,7 @@ from neelc.ir.expressions import (
     Literal,
     SameAttributes,
     Variable,
+    conjuncts,
 )
 from neelc.ir.node import walk
 from neelc.ir.patterns import Window

@@ -1,1 +1,3 @@
 """Operations on values: on columns with NumPy, and on single values."""
+
+from __future__ import annotations

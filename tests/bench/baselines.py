@@ -12,9 +12,8 @@ from neelc.ir.program import Match, NamedQuery
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.cost.choose import FormChoice
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import UnsupportedQuery, event_names, renamed
 from neelc.pattern.plan.kernel_plan import KernelPlan, plan_to_kernel
-from neelc.pattern.plan.lists import event_names, renamed
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.plan import Plan, PlanStep, Role
 from neelc.pattern.plan.strategies import PlanningContext, in_kernel, planning_task

@@ -9,7 +9,7 @@ from invariants import check
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import names_in
+from neelc.ir.expressions import names_in
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts, renamed, targets
 from neelc.ir.program import Match

@@ -10,8 +10,7 @@ from binding import match
 from like_spark import like_ours, same, spark_type, widest
 from list_matches import HEAD, PATTERN, TYPES, contexts, frame, matches
 
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, conjuncts
 from neelc.ir.patterns import all_parts
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import UnsupportedQuery

@@ -2,3 +2,5 @@
 
 Read `sizes.py` first.
 """
+
+from __future__ import annotations

@@ -10,8 +10,7 @@ from neelc.algebra.rules.optimise import FILTERS, OptimisedNetwork, optimise
 from neelc.algebra.rules.rule import NetworkRule
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Filter, Operator
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Call, Conjunction, Expr, Like
+from neelc.ir.expressions import Call, Conjunction, Expr, Like, conjuncts
 from neelc.ir.node import walk
 
 # The rule `order_predicates`, which needs statistics.

@@ -15,7 +15,7 @@ from neelc.algebra.cost.sizes import share, valid_events
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import algebra as a
 from neelc.ir.algebra import Correlator, RelationSource, inputs_of
-from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.node import walk
 
 MOST_INPUTS = 12

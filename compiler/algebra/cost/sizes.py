@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from math import prod
 
-from neelc.catalog.statistics import known as defaults
-from neelc.catalog.statistics.known import Fact, plain_text_of, text_of, weakest
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics import numbers as defaults
+from neelc.catalog.statistics.numbers import Fact, Statistics, plain_text_of, text_of, weakest
 from neelc.ir import algebra as a
 from neelc.ir.expressions import (
     Attribute,

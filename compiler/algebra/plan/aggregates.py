@@ -11,8 +11,7 @@ from neelc.algebra.plan.sequential import sequential_plan
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import row_patterns as r
 from neelc.ir.algebra import Aggregator, PatternMatcher
-from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import ROW, Aggregate, Expr
+from neelc.ir.expressions import ROW, Aggregate, Expr, conjoin
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.types import (
@@ -32,9 +31,8 @@ from neelc.ir.types import (
     DataType,
     Decimal,
 )
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import width_of
-from neelc.pattern.plan.lists import renamed
 from neelc.runtime.kernels.snapshots.program import DISTINCT, LIST, SnapshotAggregate
 from neelc.scalar.type_of import type_of
 

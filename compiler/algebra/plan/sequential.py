@@ -10,16 +10,14 @@ from dataclasses import dataclass, field, replace
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Sequential
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import ROW
+from neelc.ir.expressions import ROW, conjuncts
 from neelc.ir.names import written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import RowVariable
 from neelc.ir.types import DOUBLE, FLOAT
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, width_of
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
-from neelc.pattern.plan.lists import renamed
 from neelc.runtime.kernels.sequential import program as p
 from neelc.runtime.kernels.sequential.program import SymbolAutomaton
 from neelc.runtime.program import EventName

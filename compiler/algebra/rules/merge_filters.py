@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neelc.algebra.rules.rule import filtered
 from neelc.ir.algebra import Filter, Operator
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 
 
 def merge_filters(operator: Operator) -> Operator | None:

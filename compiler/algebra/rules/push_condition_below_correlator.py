@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from neelc.algebra.rules.rule import filtered, place_of, places_in
 from neelc.ir.algebra import Correlator, Operator, RelationSource
-from neelc.ir.conditions import conjoin, conjuncts
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, conjoin, conjuncts
 
 
 def push_condition_below_correlator(operator: Operator) -> Operator | None:

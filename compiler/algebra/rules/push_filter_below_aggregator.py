@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from neelc.algebra.rules.rule import are_told_apart, filtered, place_of, places_in, substituted
 from neelc.ir.algebra import Aggregator, Filter, Operator
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 
 
 def push_filter_below_aggregator(operator: Operator) -> Operator | None:

@@ -14,8 +14,7 @@ from neelc.algebra.rules.rule import (
     substituted,
 )
 from neelc.ir.algebra import Filter, Operator, PatternMatcher
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import AtRow, Attribute, Expr
+from neelc.ir.expressions import AtRow, Attribute, Expr, conjuncts
 from neelc.ir.names import bare
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from neelc.algebra.rules.rule import are_told_apart, filtered, place_of, places_in
 from neelc.ir.algebra import Coalesced, CountWindow, Filter, Operator, TimeWindow
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 
 
 def push_filter_below_window(operator: Operator) -> Operator | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir.algebra import Correlator, Filter, Operator
-from neelc.ir.conditions import conjoin
+from neelc.ir.expressions import conjoin
 
 
 def push_filter_into_correlator(operator: Operator) -> Operator | None:

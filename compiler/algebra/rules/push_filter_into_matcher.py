@@ -8,8 +8,7 @@ from dataclasses import replace
 from neelc.algebra.rules.rule import filtered, occurrences, place_of, substituted
 from neelc.ir.algebra import Filter, Operator, PatternMatcher
 from neelc.ir.bound_rows import RowDefinition
-from neelc.ir.conditions import conjoin, conjuncts
-from neelc.ir.expressions import AtRow, Expr, RowValue
+from neelc.ir.expressions import AtRow, Expr, RowValue, conjoin, conjuncts
 from neelc.ir.node import walk
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from neelc.ir import row_patterns as r
 from neelc.ir.algebra import Filter, Operator
-from neelc.ir.conditions import conjoin
-from neelc.ir.expressions import Attribute, Expr, Variable
+from neelc.ir.expressions import Attribute, Expr, Variable, conjoin
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import DOUBLE, FLOAT, DataType, SimpleType

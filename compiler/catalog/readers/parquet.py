@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neelc.catalog.readers.table import MismatchedCell, Table, from_value, shortened
+from neelc.catalog.readers.text import MismatchedCell, Table, from_value, shortened
 from neelc.ir.names import written
 from neelc.ir.types import (
     BIGINT,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import NoReturn
 
 from neelc.catalog.statistics.declared import misfits, resolved
-from neelc.catalog.statistics.known import KnownStatistic, known
+from neelc.catalog.statistics.numbers import KnownStatistic, known
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import find

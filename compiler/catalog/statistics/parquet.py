@@ -14,7 +14,7 @@ from typing import Any
 
 from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, raw_columns, rows_of
 from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
-from neelc.catalog.readers.table import Row
+from neelc.catalog.readers.text import Row
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import find, written

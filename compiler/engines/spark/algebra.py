@@ -36,8 +36,7 @@ from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.spark.sequential import emit_extended_filter, emit_pattern_matcher
 from neelc.ir import algebra as a
 from neelc.ir.algebra import END, START, Agent, Aggregator, Coalesced
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Aggregate, Attribute, Expr
+from neelc.ir.expressions import Aggregate, Attribute, Expr, conjuncts
 from neelc.ir.names import bare
 from neelc.ir.program import OutputColumn
 from neelc.ir.types import DOUBLE, FLOAT, STRING, DataType

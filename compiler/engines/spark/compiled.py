@@ -12,7 +12,7 @@ from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
-from neelc.engines.spark.scans import StreamRelations, free, variable_name
+from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
 from neelc.ir.algebra import Agent, Algebra
@@ -23,11 +23,9 @@ from neelc.ir.node import walk
 from neelc.ir.program import Clock, Column, Match, NamedQuery, Stream
 from neelc.ir.types import STRING
 from neelc.pattern.plan.counting.plan import AggregatePlan
-from neelc.pattern.plan.join_plan import JoinPlan
+from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pattern.plan.window_plan import WindowPlan
 from neelc.rows.plan.plan import HostPlan
-from neelc.scalar.spark.file_values import by_format, csv_options, value_of
 from neelc.scalar.spark.trees import identifier, spark_type
 
 

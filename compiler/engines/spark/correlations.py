@@ -28,8 +28,7 @@ from neelc.engines.spark.scans import StreamRelations, free, number_of
 from neelc.ir import algebra as a
 from neelc.ir.algebra import Correlator, StreamSource, instant
 from neelc.ir.algebra import RelationSource as CatalogRelation
-from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Attribute, Expr, Variable
+from neelc.ir.expressions import Attribute, Expr, Variable, conjuncts, names_in
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.program import Clock, Stream

@@ -15,7 +15,7 @@ from neelc.engines.spark.results import MatchRelation, results
 from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_role, scans
 from neelc.ir.expressions import Attribute, EventTime, Expr, Variable
 from neelc.ir.program import Match
-from neelc.pattern.plan.join_plan import JoinCheck, JoinPlan, JoinStep
+from neelc.pattern.plan.relational_plan import JoinCheck, JoinPlan, JoinStep
 from neelc.runtime.program import (
     Absent,
     BetweenGroups,

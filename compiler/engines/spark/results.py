@@ -17,7 +17,6 @@ from neelc.engines.spark.relations import (
     Where,
 )
 from neelc.engines.spark.scans import free
-from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import (
     BY_ORDER,
     BY_VALUE,
@@ -34,9 +33,11 @@ from neelc.ir.expressions import (
     MatchProperty,
     Variable,
     WholeEvent,
+    conjuncts,
     is_array_of_path,
     is_many,
     lists,
+    names_in,
 )
 from neelc.ir.expressions import Aggregate as AggregateOfList
 from neelc.ir.expressions import Field as FieldReference
@@ -44,7 +45,7 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, transform, walk
 from neelc.ir.program import Clock, Match
 from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, DataType, Decimal, Struct
-from neelc.pattern.plan import lists as list_names
+from neelc.pattern.plan import blocks as list_names
 from neelc.pattern.plan.kernel_plan import START, closures_of
 from neelc.pattern.plan.strategies import NARROW
 from neelc.runtime.program import EventName

@@ -19,7 +19,7 @@ from neelc.engines.spark.relations import AggregateRows, Extend, Items, Let, Sel
 from neelc.engines.spark.scans import StreamRelations, has_role
 from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
-from neelc.pattern.plan.window_plan import EventChain, FramedEvent, NearbyCount, WindowPlan
+from neelc.pattern.plan.relational_plan import EventChain, FramedEvent, NearbyCount, WindowPlan
 from neelc.runtime.program import Bounds, EventName, Take
 
 

@@ -2,3 +2,5 @@
 
 Pure questions that rules, lints and costs ask. Read `facts.py` and `regions.py` first.
 """
+
+from __future__ import annotations

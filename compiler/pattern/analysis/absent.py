@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import (
     Attribute,
     EventTime,
@@ -16,8 +15,11 @@ from neelc.ir.expressions import (
     ListElement,
     Literal,
     WholeEvent,
+    conjoin,
+    conjuncts,
     is_array_of_path,
     lists,
+    names_in,
 )
 from neelc.ir.node import Node, map_children, transform, walk
 from neelc.ir.patterns import Pattern

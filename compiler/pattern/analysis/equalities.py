@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
 from neelc.ir.expressions import (
     Attribute,
     Binary,
@@ -23,6 +22,8 @@ from neelc.ir.expressions import (
     ListElement,
     SameAttributes,
     Variable,
+    conjuncts,
+    names_in,
 )
 from neelc.ir.names import same
 from neelc.ir.node import Node, transform, walk
@@ -80,7 +81,7 @@ def equalities(conditions: Iterable[Expr]) -> Iterator[Equality]:
 def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
     """The terms that equalities make equal, class by class, in the order they are first named.
 
-    >>> from neelc.ir.conditions import conjuncts
+    >>> from neelc.ir.expressions import conjuncts
     >>> from pattern_examples import query
     >>> where = query("SEQ(A a, B b, C c) WHERE a.x = b.x AND a.id = 5 AND c.x = b.x").pattern.where
     >>> for terms in classes(equalities(conjuncts(where))):

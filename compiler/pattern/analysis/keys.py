@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Attribute, Expr, Index, InnerVariable, ListElement, SameAttributes, Variable
+from neelc.ir.expressions import (
+    Attribute,
+    Expr,
+    Index,
+    InnerVariable,
+    ListElement,
+    SameAttributes,
+    Variable,
+    conjuncts,
+    names_in,
+)
 from neelc.ir.names import bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import Equality, RegionEqualities, alike_in, same_at
-from neelc.pattern.analysis.regions import (
-    CURRENT,
-    QueryFacts,
-    QueryRoles,
-    VariableRole,
-    plain,
-    spots,
-)
+from neelc.pattern.analysis.regions import CURRENT, QueryFacts, QueryRoles, VariableRole, plain, spots
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 

@@ -16,7 +16,6 @@ from itertools import count, product
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
 from neelc.ir.expressions import (
     Attribute,
     Binary,
@@ -27,6 +26,9 @@ from neelc.ir.expressions import (
     ListElement,
     SameAttributes,
     Variable,
+    conjoin,
+    conjuncts,
+    names_in,
 )
 from neelc.ir.names import bare, is_quoted, same, written
 from neelc.ir.node import Node, map_children, remembered, walk

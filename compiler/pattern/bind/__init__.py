@@ -2,3 +2,5 @@
 
 May import the catalog, the scalar language and the IR; knows nothing of rules, costs and plans.
 """
+
+from __future__ import annotations

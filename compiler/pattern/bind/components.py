@@ -8,9 +8,9 @@ from functools import reduce
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, joined, report_refusal, resolve_type
 from neelc.findings import Findings, did_you_mean
-from neelc.ir.conditions import all_of as conjoin
-from neelc.ir.conditions import flat_conjuncts as conjuncts
 from neelc.ir.expressions import Disjunction, Expr, IsNull, MemberAccess, Name, Subscript
+from neelc.ir.expressions import all_of as conjoin
+from neelc.ir.expressions import flat_conjuncts as conjuncts
 from neelc.ir.names import NameSet, bare, same, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Event, Exists, Listing, Not, Optional, Pattern, Repeat, inner_parts

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from neelc.catalog.catalog import KnownType, why_no_attribute
 from neelc.findings import Findings
 from neelc.ir import expressions as e
-from neelc.ir.conditions import all_of as conjoin
-from neelc.ir.conditions import flat_conjuncts as conjuncts
 from neelc.ir.expressions import EventRef, EveryElement, Expr, ListElement, SameAttributes
+from neelc.ir.expressions import all_of as conjoin
+from neelc.ir.expressions import flat_conjuncts as conjuncts
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.patterns import Event, Exists, Pattern, inner_parts

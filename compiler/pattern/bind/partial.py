@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from neelc.findings import Findings
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
+from neelc.ir.expressions import conjoin, conjuncts, names_in
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Listing, all_parts, declared, inner_parts, may_be_empty, renamed, targets

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from neelc.catalog.catalog import Catalog
 from neelc.findings import Findings, did_you_mean
-from neelc.ir.conditions import flat_conjuncts as conjuncts
 from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import flat_conjuncts as conjuncts
 from neelc.ir.names import bare, find
 from neelc.ir.patterns import (
     KEYWORD_OF,

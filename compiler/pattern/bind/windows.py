@@ -11,18 +11,7 @@ from neelc.catalog.catalog import is_integer
 from neelc.findings import Findings
 from neelc.ir import types
 from neelc.ir.expressions import Expr, Interval, Literal
-from neelc.ir.patterns import (
-    KEYWORD_OF,
-    Event,
-    Exists,
-    Not,
-    Optional,
-    Or,
-    Pattern,
-    Repeat,
-    Seq,
-    Window,
-)
+from neelc.ir.patterns import KEYWORD_OF, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq, Window
 from neelc.ir.program import Clock
 from neelc.ir.script import Confidence, SelectionStrategy
 from neelc.ir.types import DOUBLE, LENGTHS

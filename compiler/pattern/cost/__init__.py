@@ -2,3 +2,5 @@
 
 May import rules and the statistics of the catalog; plans are priced from these estimates.
 """
+
+from __future__ import annotations

@@ -9,8 +9,7 @@ from math import inf, log2, prod
 from neelc.arguments import ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Attribute, Expr, SameAttributes
+from neelc.ir.expressions import Attribute, Expr, SameAttributes, conjoin, conjuncts, names_in
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Pattern, inner_parts
 from neelc.ir.program import Match
@@ -24,7 +23,7 @@ from neelc.pattern.cost.ledger import COMPARISON, HOLD, TRY, CostItem, Ledger, e
 from neelc.pattern.cost.selectivity import truth, without_casts
 from neelc.pattern.cost.setting import BindingCount, CostSetting, ShortcutEffect, events, logarithm, room
 from neelc.pattern.rules.driver import QueryForm
-from neelc.pattern.rules.rule import RuleStep as RuleStep
+from neelc.pattern.rules.rule import RuleStep
 
 # Why a form was chosen: one plain sentence.
 
@@ -182,7 +181,7 @@ def shortened(
 ) -> ShortcutEstimate:
     """The cost of a query, with each shortcut taken that makes it cheaper, in the order they are found.
 
-    >>> from neelc.catalog.statistics.known import KnownStatistic
+    >>> from neelc.catalog.statistics.numbers import KnownStatistic
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, AND(B b, C c WHERE c.id = a.id), D d) WITHIN 1 MINUTE RETURN a.x")
     >>> def decided(values):

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log2, prod
 
-from neelc.catalog.statistics.known import Fact
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import Fact, Statistics
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Attribute, Expr
+from neelc.ir.expressions import Attribute, Expr, conjuncts
 from neelc.ir.names import bare, same
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, may_be_empty, targets
@@ -238,7 +236,7 @@ MOST_SHARE = 0.2
 def is_skewed(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> bool:
     """Whether, by what somebody said about the data, one key has too large a share of the events.
 
-    >>> from neelc.catalog.statistics.known import KnownStatistic
+    >>> from neelc.catalog.statistics.numbers import KnownStatistic
     >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> match = query("SEQ(A a, B b) WHERE [id] WITHIN 9")

@@ -14,8 +14,7 @@ from math import exp, lgamma, log
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, conjoin, conjuncts, names_in
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.patterns import declared, renamed, targets

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from neelc.catalog.statistics.known import Fact
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import Fact, Statistics
 from neelc.ir import expressions as e
 from neelc.ir.expressions import Attribute, EventRef, EveryElement, Expr, InnerVariable, ListElement, Variable
 from neelc.ir.names import quote

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
 
-from neelc.catalog.statistics.known import Fact
-from neelc.catalog.statistics.numbers import Statistics
+from neelc.catalog.statistics.numbers import Fact, Statistics
 from neelc.ir import expressions as e
 from neelc.ir.expressions import Attribute, Binary, Cast, EventTime, Expr, Literal
 from neelc.ir.program import Match

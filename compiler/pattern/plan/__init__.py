@@ -3,3 +3,5 @@
 
 `runs/` plans SKIP TILL NEXT MATCH and the contiguities, `counting/` aggregates that need no matches.
 """
+
+from __future__ import annotations

@@ -17,13 +17,15 @@ from neelc.pattern.plan.blocks import (
     PlacedVariable,
     implies,
     in_bound,
+    looks_back,
     marks_of,
     own_choices,
+    ranges,
+    renamed,
     see_each_other,
 )
 from neelc.pattern.plan.columns import EventRoles, attribute
 from neelc.pattern.plan.consistency import ConsistencyKind, consistency
-from neelc.pattern.plan.lists import looks_back, ranges, renamed
 from neelc.pattern.plan.order import (
     StepOrder,
     bounds_of,

@@ -18,8 +18,15 @@ from neelc.ir.program import EventType, Match, Stream
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import plain
-from neelc.pattern.plan.blocks import Block, BlockCondition, PlacedVariable, implies
-from neelc.pattern.plan.lists import event_names, reference_to, renamed
+from neelc.pattern.plan.blocks import (
+    Block,
+    BlockCondition,
+    PlacedVariable,
+    event_names,
+    implies,
+    reference_to,
+    renamed,
+)
 from neelc.pattern.plan.plan import Role
 from neelc.runtime.program import EventName, base_of, inner_of
 from neelc.scalar.type_of import type_of

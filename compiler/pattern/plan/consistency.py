@@ -23,7 +23,7 @@ from enum import Enum, Flag, auto
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import inner_parts
 from neelc.ir.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType, Decimal

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Variable, WholeEvent
+from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Variable, WholeEvent, names_in
 from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, children, remembered
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
@@ -16,9 +15,8 @@ from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
 from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
 from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
-from neelc.pattern.plan.lists import renamed, variable_of
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.pattern_to_blocks import with_later_uses
 from neelc.pattern.plan.plan import Plan, types_of_variables

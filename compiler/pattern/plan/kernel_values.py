@@ -40,8 +40,8 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.analysis.absent import value_without as without
+from neelc.pattern.plan.blocks import event_names, name_of, reference_to, references_in, renamed
 from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, PLAIN, EventColumns
-from neelc.pattern.plan.lists import event_names, name_of, reference_to, references_in, renamed
 from neelc.runtime.program import (
     FOLDS,
     Apply,

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import EventTime, Expr, Literal
+from neelc.ir.expressions import EventTime, Expr, Literal, conjuncts
 from neelc.ir.node import remembered, walk
 from neelc.ir.patterns import all_parts, may_be_empty, targets
 from neelc.ir.program import Match, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.plan.blocks import Block, UnsupportedQuery, keyed_attributes, known
+from neelc.pattern.plan.blocks import Block, UnsupportedQuery, event_names, keyed_attributes, known
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
-from neelc.pattern.plan.lists import event_names
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.plan import Plan, PlanStep
 from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time

@@ -14,13 +14,16 @@ from neelc.pattern.plan.blocks import (
     BlockVariables,
     BranchChoice,
     PlacedVariable,
+    ends,
+    event_names,
     exclude_each_other,
     in_bound,
+    lag,
     marks_of,
     own_choices,
+    ranges,
 )
 from neelc.pattern.plan.columns import EventRoles
-from neelc.pattern.plan.lists import ends, event_names, lag, ranges
 from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import (
     Bounds,

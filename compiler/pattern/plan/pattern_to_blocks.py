@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import Expr, SameAttributes, conjuncts
 from neelc.ir.patterns import all_parts, may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import (
@@ -24,11 +23,15 @@ from neelc.pattern.plan.blocks import (
     PlacedVariable,
     SomeBound,
     UnsupportedQuery,
+    event_names,
     exclude_each_other,
     implies,
+    ranges,
+    renamed,
+    with_lists,
+    with_other_names,
 )
 from neelc.pattern.plan.columns import width_of
-from neelc.pattern.plan.lists import event_names, ranges, renamed, with_lists, with_other_names
 from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import (
     ALL,

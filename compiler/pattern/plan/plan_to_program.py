@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Expr
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.ir.expressions import Expr, conjuncts
+from neelc.pattern.plan.blocks import UnsupportedQuery, ranges, renamed
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
-from neelc.pattern.plan.lists import ranges, renamed
 from neelc.pattern.plan.plan import Plan, PlanStep, other_elements
 from neelc.runtime.program import (
     Absent,

@@ -29,14 +29,18 @@ from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.cost.choose import FormChoice, PlanShape, StrategyPrice, pays_to_count, priced_strategies
 from neelc.pattern.cost.estimate import Estimate, is_skewed
-from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
+from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery, variable_of
 from neelc.pattern.plan.columns import LONGEST, unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
 from neelc.pattern.plan.imprecise import imprecise_plan
-from neelc.pattern.plan.join_plan import JoinPlan, join_plan, refuse_too_many_roles
 from neelc.pattern.plan.kernel_plan import KernelPlan, closures_of, kernel_plan
-from neelc.pattern.plan.lists import variable_of
-from neelc.pattern.plan.window_plan import WindowPlan, window_plan
+from neelc.pattern.plan.relational_plan import (
+    JoinPlan,
+    WindowPlan,
+    join_plan,
+    refuse_too_many_roles,
+    window_plan,
+)
 from neelc.runtime.program import CHUNK as CHUNK_NUMBER
 from neelc.runtime.program import CHUNK_WIDTH, ImpreciseProgram, PatternProgram
 from neelc.runtime.reference.results import is_over_matches

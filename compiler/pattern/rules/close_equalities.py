@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
+from neelc.ir.expressions import conjuncts
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, names_in
 from neelc.ir.patterns import targets
 from neelc.pattern.analysis.equalities import Equality, classes, equalities, equality
 from neelc.pattern.analysis.regions import QueryFacts, RegionPart, filtered, region_conjuncts, with_condition

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Aggregate, Expr, MatchProperty, is_many
+from neelc.ir.expressions import Aggregate, Expr, MatchProperty, is_many, names_in
 from neelc.ir.node import walk
 from neelc.ir.patterns import And, Event, Exists, Pattern, Seq, may_be_empty, targets
 from neelc.ir.program import Match

@@ -9,8 +9,8 @@ from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr, Variable
 from neelc.ir.node import Node, map_children
 from neelc.pattern.analysis.absent import impossible, is_impossible
-from neelc.pattern.analysis.contradictions import contradict, times_in_order
 from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
+from neelc.pattern.analysis.truth import contradict, times_in_order
 from neelc.scalar.evaluate_constants import FALSE
 
 

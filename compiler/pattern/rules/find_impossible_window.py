@@ -7,8 +7,8 @@ from neelc.ir.patterns import Pattern, Window
 from neelc.ir.program import Match, Stream
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.absent import impossible
-from neelc.pattern.analysis.contradictions import least_events, least_sequence
 from neelc.pattern.analysis.regions import QueryFacts
+from neelc.pattern.analysis.truth import least_events, least_sequence
 
 TICKS: dict[DataType, str] = {DATE: "DAY", TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from neelc.ir.conditions import conjoin, has_same
+from neelc.ir.expressions import conjoin, has_same
 from neelc.ir.patterns import Pattern, Seq
 from neelc.pattern.analysis.regions import QueryFacts
 

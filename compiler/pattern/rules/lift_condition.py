@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import Expr, SameAttributes, names_in
 from neelc.ir.patterns import Joint, Pattern, targets
-from neelc.pattern.analysis.regions import (
-    QueryFacts,
-    RegionPart,
-    filtered,
-    is_timed,
-    with_condition,
-)
+from neelc.pattern.analysis.regions import QueryFacts, RegionPart, filtered, is_timed, with_condition
 
 
 def lift_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:

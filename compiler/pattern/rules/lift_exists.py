@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from neelc.ir.patterns import Exists, Pattern, Seq, targets
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.negations import is_closed
-from neelc.pattern.rules.rebuilding import constrained
+from neelc.pattern.rules.rebuilding import constrained, is_closed
 from neelc.pattern.rules.rule import RefusalReason
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.ir.conditions import conjoin, conjuncts
-from neelc.ir.expressions import EveryElement, Expr, Index, ListElement, Variable
+from neelc.ir.expressions import EveryElement, Expr, Index, ListElement, Variable, conjoin, conjuncts
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Event, Not, Pattern, Repeat, Window, all_parts, renamed
 from neelc.pattern.analysis.regions import QueryFacts

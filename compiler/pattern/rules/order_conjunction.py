@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import combinations, permutations
 from math import factorial
 
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Binary, Disjunction, EventTime, Expr, Variable
+from neelc.ir.expressions import Binary, Disjunction, EventTime, Expr, Variable, conjuncts
 from neelc.ir.patterns import And, Event, Or, Pattern, Seq
 from neelc.ir.program import Clock
 from neelc.pattern.analysis.regions import QueryFacts

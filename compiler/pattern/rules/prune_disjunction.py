@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, conjoin, conjuncts, names_in
 from neelc.ir.patterns import targets
 from neelc.pattern.analysis.absent import conjunct_without
 from neelc.pattern.analysis.regions import QueryFacts

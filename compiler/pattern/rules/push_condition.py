@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import Expr, SameAttributes, conjoin, conjuncts, names_in
 from neelc.ir.node import remembered
 from neelc.ir.patterns import inner_parts, targets
 from neelc.pattern.analysis.regions import QueryFacts, is_member, with_condition

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neelc.ir.conditions import conjoin
+from neelc.ir.expressions import conjoin
 from neelc.ir.patterns import And, Listing, Not, Or, Pattern
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.negations import loose_same, obstacle_to_conjunction, own_conditions, too_many_cases
-from neelc.pattern.rules.rebuilding import constrained, each_choice
+from neelc.pattern.rules.rebuilding import (
+    constrained,
+    each_choice,
+    loose_same,
+    obstacle_to_conjunction,
+    own_conditions,
+    too_many_cases,
+)
 from neelc.pattern.rules.rule import RefusalReason
 
 

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjoin
+from neelc.ir.expressions import conjoin
 from neelc.ir.patterns import renamed
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.rules.negations import loose_same, obstacle_to_sequence, own_conditions, too_many_cases
-from neelc.pattern.rules.rebuilding import constrained, each_choice
+from neelc.pattern.rules.rebuilding import (
+    constrained,
+    each_choice,
+    loose_same,
+    obstacle_to_sequence,
+    own_conditions,
+    too_many_cases,
+)
 from neelc.pattern.rules.rule import RefusalReason
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import Expr, SameAttributes, conjuncts, names_in
 from neelc.ir.patterns import may_be_empty, targets
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.absent import conjunct_without

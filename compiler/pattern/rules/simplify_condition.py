@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.ir.conditions import conjoin, conjuncts
-from neelc.ir.expressions import Expr, SameAttributes
+from neelc.ir.expressions import Expr, SameAttributes, conjoin, conjuncts
 from neelc.ir.patterns import Pattern
 from neelc.pattern.analysis.regions import QueryFacts, is_avoidable, is_judged_alike, is_timed, range_of
 from neelc.pattern.analysis.truth import as_condition, simpler

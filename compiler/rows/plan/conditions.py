@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from neelc.ir import expressions as e
-from neelc.ir.conditions import conjoin, conjuncts, names_in
-from neelc.ir.expressions import ROW
+from neelc.ir.expressions import ROW, conjoin, conjuncts, names_in
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import BOOLEAN

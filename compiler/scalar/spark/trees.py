@@ -28,7 +28,7 @@ from neelc.runtime.values.times import (
     timestamp_text,
 )
 from neelc.scalar import decimals
-from neelc.syntax.print_expressions import show_literal
+from neelc.syntax.print_patterns import show_literal
 
 Sql = exp.Expression
 

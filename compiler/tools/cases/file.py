@@ -36,8 +36,7 @@ from neelc import syntax
 from neelc.arguments import UserAgent, UserAggregate, argument, defined_in, line_of_source
 from neelc.catalog.inputs import UNITS, GivenStream, is_quoted, split, unit_of
 from neelc.catalog.inputs import parse as parse_cell
-from neelc.catalog.readers.table import Table, position
-from neelc.catalog.readers.text import Cell, CellTable
+from neelc.catalog.readers.text import Cell, CellTable, Table, position
 from neelc.errors import NeelError
 from neelc.files import decode, read_bytes
 from neelc.ir.expressions import Cast

@@ -13,7 +13,7 @@ from neelc.algebra.rules.optimise import FILTERS, optimise
 from neelc.catalog import inputs
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned, in_order
-from neelc.catalog.readers.table import TypeMismatch
+from neelc.catalog.readers.text import TypeMismatch
 from neelc.engines.reference import Tables, execute
 from neelc.errors import NeelError, render_all
 from neelc.files import CallError, write_whole

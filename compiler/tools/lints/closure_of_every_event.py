@@ -8,7 +8,7 @@ from neelc.errors import Diagnostic
 from neelc.findings import Findings
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.node import walk
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.script import SelectionStrategy

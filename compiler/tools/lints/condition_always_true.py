@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir.node import walk
-from neelc.pattern.analysis.contradictions import contradict, untrue
-from neelc.pattern.analysis.truth import NotNull, simpler
+from neelc.pattern.analysis.truth import NotNull, contradict, simpler, untrue
 from neelc.scalar.evaluate_constants import TRUE, folded
 from neelc.tools.lints.lint import LintedQuery, times_in
 

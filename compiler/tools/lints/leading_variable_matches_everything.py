@@ -8,7 +8,7 @@ from dataclasses import replace
 from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import has_same, names_in
+from neelc.ir.expressions import has_same, names_in
 from neelc.ir.patterns import all_parts, inner_parts, may_be_empty
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.rules.close_equalities import close_equalities

@@ -14,15 +14,13 @@ from typing import TypeVar
 from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Expr, Variable
+from neelc.ir.expressions import Expr, Variable, conjuncts
 from neelc.ir.names import same
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match, Stream
-from neelc.pattern.analysis.contradictions import always, contradict, times_in_order
 from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
-from neelc.pattern.analysis.truth import AtMost, simpler
+from neelc.pattern.analysis.truth import AtMost, always, contradict, simpler, times_in_order
 from neelc.scalar.evaluate_constants import folded
 from neelc.source import Source, Span
 

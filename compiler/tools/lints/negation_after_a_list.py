@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neelc.errors import Diagnostic
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
+from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.script import SelectionStrategy
 from neelc.tools.lints.lint import MAX_TEXT, LintedQuery

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neelc.errors import Diagnostic
 from neelc.ir.patterns import Pattern, Window, all_parts
-from neelc.pattern.analysis.contradictions import least_events, least_sequence
+from neelc.pattern.analysis.truth import least_events, least_sequence
 from neelc.pattern.rules.find_impossible_window import finest_unit, is_too_small
 from neelc.tools.lints.lint import LintedQuery, consequence
 

@@ -12,8 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts, names_in
-from neelc.ir.expressions import Aggregate, Attribute, ElementAccess, EventTime, Expr, Field, SameAttributes
+from neelc.ir.expressions import (
+    Aggregate,
+    Attribute,
+    ElementAccess,
+    EventTime,
+    Expr,
+    Field,
+    SameAttributes,
+    conjuncts,
+    names_in,
+)
 from neelc.ir.node import Node, children, transform
 from neelc.ir.patterns import declared, inner_parts, may_be_empty
 from neelc.ir.program import Match

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from neelc.catalog.readers.table import TypeMismatch, from_text
+from neelc.catalog.readers.text import TypeMismatch, from_text
 from neelc.files import CallError
 from neelc.ir import patterns as p
-from neelc.ir.conditions import names_in
-from neelc.ir.expressions import Attribute, Cast, Expr
+from neelc.ir.expressions import Attribute, Cast, Expr, names_in
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Event as EventPart
@@ -36,13 +35,7 @@ from neelc.runtime.values.order import comparable
 from neelc.tools.why.courses import size
 from neelc.tools.why.model import shown, window_of, window_size
 from neelc.tools.why.questions import AnswerCache, StepLimit
-from neelc.tools.why.requirements import (
-    Requirement,
-    RequirementChange,
-    changed,
-    requirements,
-    without,
-)
+from neelc.tools.why.requirements import Requirement, RequirementChange, changed, requirements, without
 
 # The keys of a query: whose events are asked for, and which events belong together.
 #

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import Conjunction, Expr, SameAttributes
+from neelc.ir.expressions import Conjunction, Expr, SameAttributes, conjuncts
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Listing, inner_parts
 from neelc.ir.program import Match

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.catalog.readers.table import TypeMismatch, from_text
+from neelc.catalog.readers.text import TypeMismatch, from_text
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.ir.bound_rows import Recognize
-from neelc.ir.conditions import conjuncts
-from neelc.ir.expressions import ROW, Expr, RowValue
+from neelc.ir.expressions import ROW, Expr, RowValue, conjuncts
 from neelc.ir.node import children
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from neelc.ir.conditions import names_in
 from neelc.ir.expressions import (
     Aggregate,
     Binary,
@@ -18,6 +17,7 @@ from neelc.ir.expressions import (
     MatchProperty,
     Variable,
     is_many,
+    names_in,
 )
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.patterns import targets
@@ -36,7 +36,7 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.analysis.keys import Key
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import UnsupportedQuery, event_names, reference_to
 from neelc.pattern.plan.blocks_to_steps import check_step
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.counting.stages import (
@@ -65,7 +65,6 @@ from neelc.pattern.plan.kernel_values import (
     is_null_without,
     list_fold,
 )
-from neelc.pattern.plan.lists import event_names, reference_to
 from neelc.pattern.plan.order import StepOrder
 from neelc.pattern.plan.plan import Plan, PlanStep, other_elements, types_of_variables
 from neelc.pattern.plan.plan_to_program import plan_to_steps

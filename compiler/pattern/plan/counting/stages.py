@@ -12,10 +12,9 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.plan.blocks import Block, BlockVariables, PlacedVariable, keyed_attributes, known
+from neelc.pattern.plan.blocks import Block, BlockVariables, PlacedVariable, keyed_attributes, known, ranges
 from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
 from neelc.pattern.plan.kernel_values import has_lists
-from neelc.pattern.plan.lists import ranges
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.runtime.program import ElementName, EventName, base_of
 

@@ -15,10 +15,10 @@ from neelc.pattern.plan.blocks import (
     UnsupportedQuery,
     marks_of,
     own_choices,
+    renamed,
 )
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import EventRoles, attribute
-from neelc.pattern.plan.lists import renamed
 from neelc.pattern.plan.plan import PlanStep
 from neelc.pattern.plan.runs.ways import (
     RUNNING,

@@ -9,8 +9,15 @@ from functools import cached_property
 
 from neelc.ir.expressions import EveryElement, Expr, Index, InnerVariable, ListElement, Variable
 from neelc.ir.node import Node, children, remembered
-from neelc.pattern.plan.blocks import Block, BlockCondition, PlacedVariable, UnsupportedQuery
-from neelc.pattern.plan.lists import lag, name_of, ranges
+from neelc.pattern.plan.blocks import (
+    Block,
+    BlockCondition,
+    PlacedVariable,
+    UnsupportedQuery,
+    lag,
+    name_of,
+    ranges,
+)
 from neelc.runtime.program import (
     FIRST,
     NEXT,
