@@ -16,7 +16,7 @@ from neelc.tools.why import explaining as whole
 from neelc.tools.why import questions as asking
 from neelc.tools.why import reading as smallest
 from neelc.tools.why import stopping as other_runs
-from neelc.tools.why.reading import asked
+from neelc.tools.why.reading import why_request
 
 RANDOM = 30
 
@@ -94,7 +94,7 @@ def test_starts_between_two_times() -> None:
 def test_only_events_of_the_pattern_need_be_read() -> None:
     def types(query: str) -> list[str] | None:
         bound, _ = program(query)
-        return asked(bound, 0).types(bound.streams[0])
+        return why_request(bound, 0).types(bound.streams[0])
 
     assert types("SEQ(A a, !`b` b, c+ d[])") == ["a", "b", "c"]
     assert types("SEQ(A a, S s)") is None  # every event is an S

@@ -11,7 +11,7 @@ from neelc.program import bind
 from neelc.source import Source
 from neelc.tools.why.explaining import why
 from neelc.tools.why.model import Why
-from neelc.tools.why.reading import asked
+from neelc.tools.why.reading import why_request
 
 STREAM = """CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, user STRING, x DOUBLE)
   TIMESTAMP BY ts UNIT SECONDS TYPE BY kind;
@@ -52,8 +52,8 @@ def program(query: str) -> tuple[Program, Source]:
 def whys(query: str, stream: str, key: Sequence[str] = (), between: Sequence[object] | None = None) -> Why:
     """What is told of the start events of a query over a stream."""
     bound, source = program(query)
-    wanted = asked(bound, len(bound.queries) - 1, key, between)
-    return why(wanted, {"S": rows(stream)}, source)
+    request = why_request(bound, len(bound.queries) - 1, key, between)
+    return why(request, {"S": rows(stream)}, source)
 
 
 def told(query: str, stream: str) -> list[str]:

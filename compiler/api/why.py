@@ -31,13 +31,13 @@ from neelc.source import Source
 from neelc.tools.why.explaining import MAX_EVENTS, ROWS_IT_READS, refuse, too_many
 from neelc.tools.why.explaining import why as explained
 from neelc.tools.why.model import Why
-from neelc.tools.why.reading import WhyRequest, asked, columns, no_such_key, text_of
+from neelc.tools.why.reading import WhyRequest, columns, no_such_key, text_of, why_request
 
 if TYPE_CHECKING:
     from neelc.api.query import BoundScript
 
 KEYS_LOOKED_AT = 1_000
-"""Among so many keys that are there one is looked for that may be meant."""
+"""How many of the existing keys are searched for one that may be meant."""
 
 COMPARED = frozenset({STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DATE})
 """Types of keys whose texts Spark reads as we write them. Rows are not chosen by other keys while reading."""
@@ -67,10 +67,10 @@ def why_of(spark: Frame, bound: BoundScript, key: object, between: Sequence[obje
     refuse(bound.program.queries[bound.last], bound.text)
     program = executable(bound.program, [bound.last], bound.text, ROWS_IT_READS)
     with clock_of(spark):
-        wanted = asked(program, bound.last, key_texts(key), between)
-        for stream, _ in wanted.streams():
+        request = why_request(program, bound.last, key_texts(key), between)
+        for stream, _ in request.streams():
             bound.is_given(stream)
-        return explained(wanted, rows_on_spark(wanted, bound.frame, bound.text), bound.text)
+        return explained(request, rows_on_spark(request, bound.frame, bound.text), bound.text)
 
 
 def key_texts(key: object) -> list[str]:
@@ -89,48 +89,48 @@ def key_texts(key: object) -> list[str]:
     return [text_of(key)]
 
 
-def rows_on_spark(asked: WhyRequest, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
-    """The rows of the keys and times that are asked for."""
+def rows_on_spark(request: WhyRequest, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
+    """The rows of the requested keys and times."""
     tables: dict[str, Rows] = {}
-    for stream, is_filtered in asked.streams():
+    for stream, is_filtered in request.streams():
         with reading(stream.name):
-            chosen = _chosen(frame(stream), asked, stream) if is_filtered else frame(stream)
+            chosen = _chosen(frame(stream), request, stream) if is_filtered else frame(stream)
             names = [quote(column.name) for column in stream.columns]
             found = chosen.select(*names).limit(MAX_EVENTS + 1).collect()
         if len(found) > MAX_EVENTS:
-            raise too_many(asked, source)
+            raise too_many(request, source)
         plain = [column.name for column in stream.columns]
         rows = values_of(found, stream.columns)
         tables[stream.name] = [dict(zip(plain, row, strict=True)) for row in rows]
-    if asked.keys and not any(tables.values()):
-        raise no_such_key(asked.keys, list(_keys_there(asked, frame)))
+    if request.keys and not any(tables.values()):
+        raise no_such_key(request.keys, list(_keys_there(request, frame)))
     return tables
 
 
-def _chosen(frame: Frame, asked: WhyRequest, stream: Stream) -> Frame:
-    """The rows of a stream that can matter: more than these are no mistake, as they are looked at again."""
+def _chosen(frame: Frame, request: WhyRequest, stream: Stream) -> Frame:
+    """The rows of a stream that can matter. More than these do no harm: they are filtered again."""
     from pyspark.sql import functions as F
 
-    for name, texts in asked.keys.items():
-        held = columns(asked.match, stream, name)
+    for name, texts in request.keys.items():
+        held = columns(request.match, stream, name)
         types_held = {column.name: column.type for column in stream.columns if column.name in (held or ())}
         if held is not None and set(types_held.values()) <= COMPARED:
-            is_wanted = [_is_one_of(column, type, texts) for column, type in types_held.items()]
-            frame = frame.filter(_any(is_wanted) if is_wanted else F.lit(False))
-    types = asked.types(stream)
+            is_requested = [_is_one_of(column, type, texts) for column, type in types_held.items()]
+            frame = frame.filter(_any(is_requested) if is_requested else F.lit(False))
+    types = request.types(stream)
     if types is not None:
         frame = frame.filter(F.lower(F.col(quote(stream.type_column or ""))).isin(types))
-    bounds = _bounds(asked, stream)
+    bounds = _bounds(request, stream)
     if bounds is not None:
         frame = frame.filter(F.col(quote(stream.start)).between(*map(F.expr, bounds)))
     return frame
 
 
-def _bounds(asked: WhyRequest, stream: Stream) -> list[str] | None:
-    """From when to when, as constants; None where nothing is known, or no time is so late."""
-    span = asked.range()
+def _bounds(request: WhyRequest, stream: Stream) -> list[str] | None:
+    """From when to when, as constants; None where they are unknown, or too late for a constant."""
+    span = request.range()
     try:
-        return None if span is None else [time_literal(time, stream, asked.match.clock) for time in span]
+        return None if span is None else [time_literal(time, stream, request.match.clock) for time in span]
     except OverflowError:
         return None
 
@@ -172,10 +172,10 @@ def _any(conditions: Sequence[Frame]) -> Frame:
     return found
 
 
-def _keys_there(asked: WhyRequest, frame: Callable[[Stream], Frame]) -> Iterator[dict[str, str]]:
+def _keys_there(request: WhyRequest, frame: Callable[[Stream], Frame]) -> Iterator[dict[str, str]]:
     """Some of the keys that there are."""
-    for stream, is_filtered in asked.streams():
-        for name in asked.keys if is_filtered else ():
-            for column in columns(asked.match, stream, name) or ():
+    for stream, is_filtered in request.streams():
+        for name in request.keys if is_filtered else ():
+            for column in columns(request.match, stream, name) or ():
                 texts = frame(stream).select(_text(column).alias("key")).distinct().limit(KEYS_LOOKED_AT)
                 yield from ({name: row["key"]} for row in texts.collect())

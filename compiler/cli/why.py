@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from neelc.ir.program import Program
     from neelc.source import Source
 
-DESCRIPTION = """Tell of each event that a match of a PATTERN could start with how far it came, which
-condition, window or negation stopped it there, and which least change of the query would match; or, if it
-has a match, which one, and what was judged. Everything is judged by the definition of the language."""
+DESCRIPTION = """For each event that could start a match of a PATTERN, show how far it came, which
+condition, window or negation stopped it, and the smallest change to the query that would match; or, if it
+has a match, show the match and what was checked. The definition of the language decides."""
 
 EXAMPLES = """examples:
   neelc why hospital.neel --key scalpel-1
@@ -57,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="only start events in this time, both ends included",
     )
     parser.add_argument("--query", metavar="NAME", help="this query (the last one)")
-    parser.add_argument("--format", choices=("text", "json"), help="how it is told (text)")
+    parser.add_argument("--format", choices=("text", "json"), help="output format (text)")
     parser.add_argument(
         "-o",
         "--out",
@@ -67,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="write to this file, .json as JSON; - is standard output",
     )
     parser.add_argument(
-        "--report", metavar="FILE", help="also write a page that shows the events, with what is told of them"
+        "--report", metavar="FILE", help="also write a page that shows the events and their explanations"
     )
     parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
     add_inputs(parser)
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     from neelc.cli.run_on_spark import settings_of
     from neelc.runtime.values.times import in_zone
 
-    # Times that are asked for are read before there is a session.
+    # The requested times are read before there is a session.
     zone = options.timezone or settings_of(options.conf).get(TIME_ZONE) or "UTC"
     try:
         with in_zone(zone):
@@ -100,7 +100,7 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     from neelc.engines.reference import executable
     from neelc.ir.bound_rows import HostQuery
     from neelc.tools.why.explaining import ROWS_IT_READS, refuse, why
-    from neelc.tools.why.reading import asked
+    from neelc.tools.why.reading import why_request
 
     inputs, program = bound(source, options)
     place = chosen(program, [options.query] if options.query else [], "why")[0]
@@ -109,16 +109,16 @@ def _run(source: Source, options: argparse.Namespace) -> int:
         return _explain_rows(inputs, program, place, options)
     refuse(program.queries[place], source)
     program = executable(program, [place], source, ROWS_IT_READS)
-    wanted = asked(program, place, options.key, options.between)
-    tables = _tables(wanted, inputs, program, options)
+    request = why_request(program, place, options.key, options.between)
+    tables = _tables(request, inputs, program, options)
     if tables is None:
         return 3
-    found = why(wanted, tables, source)
+    found = why(request, tables, source)
     _write(found, options)
     if options.report is not None:
         from neelc.cli.report import write_report
 
-        write_report(options.report, why_page(wanted, inputs, tables, found))
+        write_report(options.report, why_page(request, inputs, tables, found))
     return 0
 
 
@@ -152,15 +152,15 @@ def _explain_rows(inputs: Inputs, program: Program, place: int, options: argpars
     return 0
 
 
-def _tables(asked: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
-    """The rows of the streams; None if they cannot be read, which has been said then."""
+def _tables(request: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+    """The rows of the streams; None if they cannot be read, which has been reported then."""
     if options.engine != "reference":
-        return _read_by_spark(asked, inputs, program, options)
+        return _read_by_spark(request, inputs, program, options)
     return _read(inputs, program)
 
 
 def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
-    """The rows of all streams; None if they cannot be read, which has been said then."""
+    """The rows of all streams; None if they cannot be read, which has been reported then."""
     from neelc.catalog.inputs import read
 
     tables, failures = read(inputs, program)
@@ -170,7 +170,7 @@ def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
     return tables
 
 
-def _read_by_spark(asked: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+def _read_by_spark(request: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
     from neelc.api.spark_session import NoSpark, session
     from neelc.api.why import rows_on_spark
     from neelc.cli.options import check_data, frames_of, with_timezone
@@ -178,7 +178,7 @@ def _read_by_spark(asked: WhyRequest, inputs: Inputs, program: Program, options:
     from neelc.cli.run_on_spark import settings_of
 
     settings = with_timezone(settings_of(options.conf), options.timezone)
-    streams: Mapping[str, Any] = {stream.name: stream for stream, _ in asked.streams()}
+    streams: Mapping[str, Any] = {stream.name: stream for stream, _ in request.streams()}
     check_data(inputs, streams)
     try:
         with Progress(sys.stderr) as progress:
@@ -186,7 +186,7 @@ def _read_by_spark(asked: WhyRequest, inputs: Inputs, program: Program, options:
             with session(options.master, options.remote, settings) as spark:
                 progress.begin("looking for the events")
                 frames = frames_of(spark, inputs, streams)
-                return rows_on_spark(asked, lambda stream: frames[stream.name], inputs.source)
+                return rows_on_spark(request, lambda stream: frames[stream.name], inputs.source)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
@@ -204,7 +204,7 @@ def _write(found: Why, options: argparse.Namespace) -> None:
 
 
 def format_of(output: str | None) -> str:
-    """The format that the ending of a file tells."""
+    """The format of a file, by its suffix."""
     return "json" if Path(output or "").suffix.lower() == ".json" else "text"
 
 
@@ -218,15 +218,15 @@ def coloured(found: Why) -> str:
     )
 
 
-# `neelc why --report`: the events that were looked at, their matches, and what is told of each start.
+# `neelc why --report`: the events that were looked at, their matches, and the explanation of each start.
 
 
-def why_page(asked: WhyRequest, inputs: Inputs, tables: Tables, found: Why) -> str:
-    """A page with a picture of the events that were looked at; notes tell of the starts."""
-    text = written_queries(inputs.script, asked.program)[asked.place]
+def why_page(request: WhyRequest, inputs: Inputs, tables: Tables, found: Why) -> str:
+    """A page with a picture of the events that were looked at; notes explain the starts."""
+    text = written_queries(inputs.script, request.program)[request.place]
     file = Path(inputs.source.name).name
-    subject = DrawnQuery(file, text.name, text.text, asked.match, ())
-    program = asked.needed()
-    rows = rows_looked_at(asked, tables)
+    subject = DrawnQuery(file, text.name, text.text, request.match, ())
+    program = request.needed()
+    rows = rows_looked_at(request, tables)
     picture = reference_picture(subject, program, len(program.queries) - 1, rows, notes=found.notes)
     return report_page([picture])

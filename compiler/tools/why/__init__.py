@@ -1,9 +1,9 @@
 """Why a start event has a match, or has none.
 
-Read `explaining.py` first. Everything is judged by the reference interpreter: `asking.py` asks it for the
-matches of one start, `courses.py` cuts queries to their first steps, `requirements.py` and `relaxing.py` take
-single requirements away, `smallest.py` looks for the fewest that must go, `hits.py` for the events that hit
-a negation.
+Read `explaining.py` first. The reference interpreter decides everything: `questions.py` runs it for the
+matches of one start, `courses.py` cuts queries to their first steps, `requirements.py` drops single
+requirements, `reading.py` selects the events and looks for the smallest relaxation, `stopping.py` finds what
+stopped a start, such as the events that hit a negation. `rows.py` does all this for MATCH_RECOGNIZE.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Course:
         """The query of the first `count` steps, without negations.
 
         >>> from pattern_examples import query
-        >>> asked = query("SEQ(A a, !B b, C c, D d) WHERE a.x = c.x AND c.x < d.x WITHIN 9 SECONDS")
-        >>> course, = courses(asked)
+        >>> example = query("SEQ(A a, !B b, C c, D d) WHERE a.x = c.x AND c.x < d.x WITHIN 9 SECONDS")
+        >>> course, = courses(example)
         >>> print(course.prefix(2).pattern)
         SEQ(A a, C c WHERE a.x = c.x)
         """
@@ -122,7 +122,7 @@ def courses(match: Match) -> tuple[Course, ...]:
 
 
 def _branches(pattern: p.Pattern) -> Iterator[p.Pattern]:
-    """The pattern, or the branches of an OR, each with what is said of the whole."""
+    """The pattern, or the branches of an OR, each with the conditions and window of the whole."""
     parts = pattern.parts if isinstance(pattern, p.Or | p.And) else ()
     if not isinstance(pattern, p.Or) and len(parts) != 1:
         yield pattern
@@ -188,7 +188,7 @@ def starters(pattern: p.Pattern, dropped: frozenset[str] = frozenset()) -> Itera
                 yield from starters(part, dropped)
 
 
-# What a requirement is judged with in a binding: which part, in which iteration, with which values.
+# What a requirement is checked with in a binding: which part, in which iteration, with which values.
 
 Values = tuple[tuple[str, str], ...]
 """Names and the texts of what they stand for."""
@@ -202,7 +202,7 @@ def part_at(pattern: p.Pattern, path: Path) -> p.Pattern:
 
 
 def views(pattern: p.Pattern, path: Path, binding: Binding) -> Iterator[Binding]:
-    """What the part at a path is judged with: the binding, once for each iteration of the closures around."""
+    """What the part at a path is checked with: the binding, once per iteration of the closures around it."""
     if not path:
         yield binding
         return
@@ -216,15 +216,15 @@ def views(pattern: p.Pattern, path: Path, binding: Binding) -> Iterator[Binding]
 
 
 def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
-    """The values that a condition is judged with: where it fails, else where it says something, `b[i-1]`
+    """The values that a condition is checked with: where it fails, else where it applies, `b[i-1]`
     not before the second element.
 
     >>> from pattern_examples import query
     >>> from neelc.tools.why.requirements import requirements
-    >>> asked = query("SEQ(A a, B+ b[]) WHERE b[i].x > a.x")
+    >>> example = query("SEQ(A a, B+ b[]) WHERE b[i].x > a.x")
     >>> numbers = enumerate([5.0, 6.0, 3.0])
     >>> a, b, c = (ReferenceEvent("S", n, "A", n, n, {"x": x}, (n, n)) for n, x in numbers)
-    >>> values(asked, requirements(asked)[0], {"a": a, "b": (b, c)})
+    >>> values(example, requirements(example)[0], {"a": a, "b": (b, c)})
     (('i', '2'), ('b[i].x', '3.0'), ('a.x', '5.0'))
     """
     pattern, path = match.pattern, requirement.path or ()
@@ -235,11 +235,11 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
         events = [event for view in views(pattern, path, binding) for event in bound_events(view)]
         return _values_of_attributes(names or match.partition, events)
     assert requirement.expression is not None, "a condition has an expression"
-    judged = condition(requirement.expression)
-    found = [(view, place) for view in views(pattern, path, binding) for place in places_of(judged, view)]
-    failing = [(view, place) for view, place in found if not holds_at(judged, view, place)]
-    telling = [(view, place) for view, place in found if place is None or place >= judged.lag]
-    for view, place in (failing or telling or found)[:1]:
+    analyzed = condition(requirement.expression)
+    found = [(view, place) for view in views(pattern, path, binding) for place in places_of(analyzed, view)]
+    failing = [(view, place) for view, place in found if not holds_at(analyzed, view, place)]
+    applicable = [(view, place) for view, place in found if place is None or place >= analyzed.lag]
+    for view, place in (failing or applicable or found)[:1]:
         index = () if place is None else (("i", str(place + 1)),)
         return (*index, *dict.fromkeys(_values_in(requirement.expression, EvaluationContext(view, place))))
     return ()
@@ -259,23 +259,23 @@ def _values_in(expression: Expr, context: EvaluationContext) -> Iterator[tuple[s
             yield from _values_in(child, context)
 
 
-def size(asked: ReferenceQuery, requirement: Requirement, binding: Binding) -> int:
+def size(query: ReferenceQuery, requirement: Requirement, binding: Binding) -> int:
     """How large the window of a requirement would have to be: nanoseconds, or a number of events."""
     assert requirement.window is not None, "a window"
     if requirement.path is None:
         parts = [tuple(bound_events(binding))]
     else:
-        part = part_at(asked.match.pattern, requirement.path)
+        part = part_at(query.match.pattern, requirement.path)
         parts = [
-            asked.events_in(part, view) for view in views(asked.match.pattern, requirement.path, binding)
+            query.events_in(part, view) for view in views(query.match.pattern, requirement.path, binding)
         ]
-    return max((_size(asked, requirement.window, events) for events in parts if events), default=0)
+    return max((_size(query, requirement.window, events) for events in parts if events), default=0)
 
 
-def _size(asked: ReferenceQuery, window: p.Window, events: Sequence[ReferenceEvent]) -> int:
+def _size(query: ReferenceQuery, window: p.Window, events: Sequence[ReferenceEvent]) -> int:
     bounds = extent(events)
     assert bounds is not None, "a part that is not absent"
     if window.unit != "EVENT":
         return bounds.end - bounds.start
-    starts = asked.starts(events[0])
+    starts = query.starts(events[0])
     return bisect_right(starts, bounds.end) - bisect_left(starts, bounds.start)

@@ -23,32 +23,32 @@ from neelc.tools.why.stopping import (
     held,
     other_runs,
     proposals,
+    reported_binding,
+    reported_event,
     stops,
-    told,
-    told_binding,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class StartExplainer:
-    """A query and the events it is asked of: those of one key, where there are keys."""
+    """A query and the events it is evaluated on: those of one key, where there are keys."""
 
     match: Match
-    asker: AnswerCache
+    cache: AnswerCache
 
     def starts(self) -> list[ReferenceEvent]:
         """The events that a match could start with, by their types."""
-        asked = self.asker.question(self.match)
+        query = self.cache.question(self.match)
         types = {type for type, _ in starters(self.match.pattern)}
-        return [event for event in asked.events if any(asked.is_of_type(event, type) for type in types)]
+        return [event for event in query.events if any(query.is_of_type(event, type) for type in types)]
 
     def explanation(self, start: ReferenceEvent, key: Mapping[str, str]) -> StartExplanation:
         """Why there are matches that start with an event, or why there are none."""
         concerned = [course for course in courses(self.match) if self.variable(course, start)]
-        known = StartExplanation(key, told(start, self.variable(concerned[0], start) or ""), None)
+        known = StartExplanation(key, reported_event(start, self.variable(concerned[0], start) or ""), None)
         try:
             for course in concerned:
-                found = self.asker.first(course.match, start, course.first())
+                found = self.cache.first(course.match, start, course.first())
                 if found is not None:
                     return self.matching(course, found, concerned, start, known)
             return self.missing(concerned, start, known)
@@ -58,8 +58,8 @@ class StartExplainer:
     def variable(self, course: Course, start: ReferenceEvent) -> str | None:
         """The variable that the event is bound to if a match of the course starts with it; None if none
         does, by its type."""
-        asked = self.asker.question(self.match)
-        return next((bare(name) for type, name in course.starters() if asked.is_of_type(start, type)), None)
+        query = self.cache.question(self.match)
+        return next((bare(name) for type, name in course.starters() if query.is_of_type(start, type)), None)
 
     def matching(
         self,
@@ -73,14 +73,14 @@ class StartExplainer:
         count, notes = self.counted(concerned, start)
         return replace(
             known,
-            start=told(start, self.variable(course, start) or ""),
+            start=reported_event(start, self.variable(course, start) or ""),
             matches=True,
             steps=len(course.steps),
             reached=len(course.steps),
             count=count,
             branch=course.branch,
-            events=told_binding(found, start),
-            held=held(self.asker, course.match, found),
+            events=reported_binding(found, start),
+            held=held(self.cache, course.match, found),
             notes=notes,
         )
 
@@ -89,7 +89,7 @@ class StartExplainer:
         seen = set()
         try:
             for course in concerned:
-                for binding in self.asker.matches(course.match, start, course.first()):
+                for binding in self.cache.matches(course.match, start, course.first()):
                     seen.add(
                         binding_key({name: bound for name, bound in binding.items() if bound is not None})
                     )
@@ -101,83 +101,83 @@ class StartExplainer:
         self, concerned: Sequence[Course], start: ReferenceEvent, known: StartExplanation
     ) -> StartExplanation:
         """A start without a match: the furthest run, what stopped it, and what would match."""
-        runs = [furthest(self.asker, course, start) for course in concerned]
+        runs = [furthest(self.cache, course, start) for course in concerned]
         best = max(runs, key=lambda run: run.share)
-        found, notes = proposals(self.asker, concerned, start)
+        found, notes = proposals(self.cache, concerned, start)
         others = (
             f"{run.course.branch}: {run.reached} of {len(run.course.steps)} steps"
             for run in runs
             if run.course.branch not in (None, best.course.branch)
         )
-        stopped = stops(self.asker, best, start)
-        runs_beside, said = other_runs(self.asker, best, start)
+        stopped = stops(self.cache, best, start)
+        runs_beside, notes_on_runs = other_runs(self.cache, best, start)
         if any(stop.is_missing for stop in stopped):
             notes = tuple(note for note in notes if note != NO_EVENT)
         return replace(
             known,
-            start=told(start, self.variable(best.course, start) or ""),
+            start=reported_event(start, self.variable(best.course, start) or ""),
             matches=False,
             steps=len(best.course.steps),
             reached=best.reached,
             branch=best.course.branch,
-            events=told_binding(best.binding, start),
+            events=reported_binding(best.binding, start),
             stopped=stopped,
             proposals=found,
-            notes=(*notes, *dict.fromkeys(others), *said),
+            notes=(*notes, *dict.fromkeys(others), *notes_on_runs),
             others=runs_beside,
         )
 
 
-# Why: from the rows of streams to the explanations of all start events that are asked for.
+# Why: from the rows of streams to the explanations of all requested start events.
 
 MAX_EVENTS = 20_000
-"""How many events of the keys and times that are asked for may be looked at."""
+"""How many events of the requested keys and times may be examined."""
 MAX_STARTS = 1_000
 """How many start events are explained at once."""
 FEWER = "ask for one key, or for less time: --key and --between"
 
 
-def why(asked: WhyRequest, tables: Tables, source: Source) -> Why:
+def why(request: WhyRequest, tables: Tables, source: Source) -> Why:
     """The explanations of a query's start events; `NeelError` if there is more to look at than is allowed."""
     try:
-        events = _events(asked, tables)
+        events = _events(request, tables)
     except LimitReached as limit:
-        raise limited(asked, source, str(limit)) from None
-    found = groups(asked.match, events, asked.keys)
+        raise limited(request, source, str(limit)) from None
+    found = groups(request.match, events, request.keys)
     count = sum(len(group.events) for group in found)
     if count > MAX_EVENTS:
-        raise too_many(asked, source, count)
-    starts = [(group, _starts(asked, group)) for group in found]
+        raise too_many(request, source, count)
+    starts = [(group, _starts(request, group)) for group in found]
     count = sum(len(of_group) for _, of_group in starts)
     if count > MAX_STARTS:
-        raise limited(asked, source, f"{count:,} start events: the limit MAX_STARTS is {MAX_STARTS:,}")
+        raise limited(request, source, f"{count:,} start events: the limit MAX_STARTS is {MAX_STARTS:,}")
     return Why(
-        str(asked.match.pattern),
-        tuple(one for group, of_group in starts for one in _explained(asked.match, group, of_group)),
+        str(request.match.pattern),
+        tuple(one for group, of_group in starts for one in _explained(request.match, group, of_group)),
     )
 
 
-def _events(asked: WhyRequest, tables: Tables) -> list[ReferenceEvent]:
+def _events(request: WhyRequest, tables: Tables) -> list[ReferenceEvent]:
     """The events of the query's streams that can matter."""
-    needed, span = asked.needed(), asked.range()
+    needed, span = request.needed(), request.range()
     events = events_read(needed, len(needed.queries) - 1, tables)
     return [event for event in events if span is None or span[0] <= event.start <= span[1]]
 
 
-def rows_looked_at(asked: WhyRequest, tables: Tables) -> Tables:
+def rows_looked_at(request: WhyRequest, tables: Tables) -> Tables:
     """The rows of the streams without those of other keys and times."""
-    found = groups(asked.match, _events(asked, tables), asked.keys)
+    found = groups(request.match, _events(request, tables), request.keys)
     kept = {(event.stream, event.row) for group in found for event in group.events}
-    direct = {stream.name for stream, is_filtered in asked.streams() if is_filtered}
+    direct = {stream.name for stream, is_filtered in request.streams() if is_filtered}
     return {
         name: [row for place, row in enumerate(rows) if name not in direct or (name, place) in kept]
         for name, rows in tables.items()
     }
 
 
-def _starts(asked: WhyRequest, group: KeyEvents) -> list[ReferenceEvent]:
-    explaining = StartExplainer(asked.match, AnswerCache(group.events))
-    return [event for event in explaining.starts() if asked.starts(event)]
+def _starts(request: WhyRequest, group: KeyEvents) -> list[ReferenceEvent]:
+    explaining = StartExplainer(request.match, AnswerCache(group.events))
+    return [event for event in explaining.starts() if request.starts(event)]
 
 
 def _explained(match: Match, group: KeyEvents, starts: list[ReferenceEvent]) -> list[StartExplanation]:
@@ -191,15 +191,15 @@ def _explained(match: Match, group: KeyEvents, starts: list[ReferenceEvent]) -> 
     ]
 
 
-def too_many(asked: WhyRequest, source: Source, count: int | None = None) -> NeelError:
+def too_many(request: WhyRequest, source: Source, count: int | None = None) -> NeelError:
     """More events than may be looked at."""
     there = "too many events" if count is None else f"{count:,} events"
-    return limited(asked, source, f"{there} to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}")
+    return limited(request, source, f"{there} to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}")
 
 
-def limited(asked: WhyRequest, source: Source, message: str) -> NeelError:
+def limited(request: WhyRequest, source: Source, message: str) -> NeelError:
     """A limit is reached."""
-    place = span_of(asked.program.queries[asked.place])
+    place = span_of(request.program.queries[request.place])
     return NeelError([Diagnostic("NEEL5007", message, place, FEWER)], source)
 
 

@@ -1,4 +1,4 @@
-"""What is told of a start event: plain values, for texts, for JSON and for pages."""
+"""What is reported for a start event: plain values, for texts, for JSON and for pages."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ReportedEvent:
 
 @dataclass(frozen=True)
 class CheckedRequirement:
-    """A requirement of the query, and what it was judged with.
+    """A requirement of the query, and the values or events it was checked with.
 
-    `kind` is condition, same, partition, window, negation, strategy or confidence. `detail` says in words
-    what was found: the values, by how much a window was missed, which events hit the negation.
+    `kind` is condition, same, partition, window, negation, strategy or confidence. `detail` is
+    the result as text: the values, by how much a window was missed, which events hit the negation.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class StopReason:
 
 @dataclass(frozen=True)
 class OtherRun:
-    """A run that did not come further than the one that is told in full: the steps reached, the events."""
+    """A run that came no further than the one reported in full: the steps reached, the events."""
 
     reached: int
     events: tuple[ReportedEvent, ...]
@@ -157,7 +157,7 @@ class StartExplanation:
 
 @dataclass(frozen=True)
 class Why:
-    """The explanations of all start events that were asked for, in order of key and time."""
+    """The explanations of all requested start events, in order of key and time."""
 
     query: str
     explanations: tuple[StartExplanation, ...]
@@ -195,7 +195,7 @@ class Why:
 # Explanations as text: a headline for each start, the events, what stopped it, what would match.
 
 MAX_EVENTS_SHOWN = 12
-"""Of how many events a text shows a row each: lists can be long. JSON has all of them."""
+"""How many events a text shows, a row each: lists can be long. JSON has all of them."""
 
 
 MAX_RUNS_SHOWN = 5
@@ -245,7 +245,7 @@ def lines(explanation: StartExplanation) -> Iterator[str]:
 
 
 def lines_of(one: StartExplanation) -> Iterator[ReportLine]:
-    """What is told of one start."""
+    """The report on one start."""
     named = one.start.variable not in ("", one.start.type)
     start = f"{one.start.type} {one.start.variable}" if named else one.start.type
     verdict, kind = _verdict(one)
@@ -253,7 +253,7 @@ def lines_of(one: StartExplanation) -> Iterator[ReportLine]:
     if one.branch is not None:
         yield ReportLine(f"  in {one.branch}")
     yield from _indented(_events(one.events))
-    yield from _indented(_judged(one.held, "holds"))
+    yield from _indented(_checked(one.held, "holds"))
     for place, stop in enumerate(one.stopped):
         yield from _stop(stop, one, is_first=place == 0 or not one.stopped[0].step)
     yield from _indented(_others(one))
@@ -295,8 +295,8 @@ def _others(one: StartExplanation) -> Iterator[str]:
         yield f"  and {len(one.others) - MAX_RUNS_SHOWN:,} more"
 
 
-def _judged(judged: Iterable[CheckedRequirement], word: str) -> Iterator[str]:
-    rows = [[word, one.text, one.detail] for one in judged]
+def _checked(requirements: Iterable[CheckedRequirement], word: str) -> Iterator[str]:
+    rows = [[word, one.text, one.detail] for one in requirements]
     yield from (line.rstrip() for line in aligned(rows))
 
 
@@ -304,10 +304,10 @@ def _stop(stop: StopReason, one: StartExplanation, is_first: bool) -> Iterator[R
     if stop.is_missing:
         yield ReportLine(f"  stopped at {stop.step}: {_nothing(one)}")
     elif stop.step:
-        what = "" if stop.failed else " what fails there cannot be told in detail"
+        what = "" if stop.failed else " no details on what fails there"
         yield ReportLine(f"  {'stopped at' if is_first else 'or at'} {stop.step}:{what}")
         yield from _indented(_events(stop.events), 4)
-        yield from _indented(_judged(stop.failed, "fails"), 4)
+        yield from _indented(_checked(stop.failed, "fails"), 4)
     for negation in () if stop.step else stop.failed:
         yield ReportLine(f"  stopped by {negation.text}{', which is hit by:' if negation.events else ''}")
         rows = [[event.type, event.clock, event.after] for event in negation.events]
@@ -320,10 +320,10 @@ def _nothing(one: StartExplanation) -> str:
 
 
 def _proposal(proposal: Proposal, stops: Sequence[StopReason]) -> Iterator[ReportLine]:
-    """A change in each line, and what it is made for, where that was not said before."""
-    said = {(one.text, one.detail) for stop in stops for one in stop.failed}
+    """A change in each line, and its reason, unless the report already has it."""
+    reported = {(one.text, one.detail) for stop in stops for one in stop.failed}
     for place, (change, one) in enumerate(zip(proposal.texts, proposal.changes, strict=True)):
-        reason = f"  ({one.detail})" if one.detail and (one.text, one.detail) not in said else ""
+        reason = f"  ({one.detail})" if one.detail and (one.text, one.detail) not in reported else ""
         yield ReportLine(f"  {'and' if place else 'would match':>11} {change}{reason}", "proposal")
 
 
@@ -334,7 +334,7 @@ def _indented(lines: Iterable[str], by: int = 2) -> Iterator[ReportLine]:
 # Values, times and lengths of time as people read them.
 
 FEW = 100
-"""Lengths of fewer units than these are told in that unit."""
+"""Lengths of fewer units than this are shown in that unit."""
 
 
 def shown(value: object, type: DataType = VOID) -> str:

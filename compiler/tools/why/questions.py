@@ -1,6 +1,6 @@
 """Questions to the reference interpreter: the matches of a query that start with a given event.
 
-Nothing here decides what a match is: the reference proposes bindings and judges them. A search for the
+Nothing here decides what a match is: the reference proposes bindings and checks them. A search for the
 matches of one start looks only at events from that start on, which changes no match of it.
 """
 
@@ -28,7 +28,7 @@ MAX_CANDIDATES_PER_START = 20_000
 
 @dataclass(frozen=True, eq=False)
 class AnswerCache:
-    """The events of a key, and what was asked of them before."""
+    """The events of a key, and the results of earlier queries on them."""
 
     events: tuple[ReferenceEvent, ...]
     questions: dict[Match, ReferenceQuery] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class AnswerCache:
     def question(self, match: Match) -> ReferenceQuery:
         if match not in self.questions:
             known = next(iter(self.questions.values()), None)
-            # Which events are of which type is the same for all forms of a query: it is looked at once.
+            # Which events are of which type is the same for all forms of a query: computed once.
             if known is None or known.match.types != match.types:
                 self.questions[match] = question(match, self.events)
             else:
@@ -58,13 +58,13 @@ class AnswerCache:
             names = {name for _, name in starters(match.pattern)}
             yield from (one.binding for one in self.found(match) if leads(one.binding, start, names))
             return
-        asked = self.question(match)
+        query = self.question(match)
         seen = set()
-        for binding in offered(asked, start, first, steps or StepLimit(MAX_CANDIDATES_PER_START)):
+        for binding in offered(query, start, first, steps or StepLimit(MAX_CANDIDATES_PER_START)):
             key = binding_key(binding)
             if key not in seen and begins(binding, start):
                 seen.add(key)
-                if is_match(asked, binding):
+                if is_match(query, binding):
                     yield binding
 
     def first(
@@ -89,15 +89,15 @@ class AnswerCache:
 
 
 def offered(
-    asked: ReferenceQuery, start: ReferenceEvent, first: str | None, steps: Iterator[int]
+    query: ReferenceQuery, start: ReferenceEvent, first: str | None, steps: Iterator[int]
 ) -> Iterator[Binding]:
     """What the reference's search proposes from `start` on."""
-    search = BindingSearch(asked, steps=steps)
-    if asked.match.strategy != SelectionStrategy.ANY_MATCH:
-        yield from runs(asked, [start], search)
+    search = BindingSearch(query, steps=steps)
+    if query.match.strategy != SelectionStrategy.ANY_MATCH:
+        yield from runs(query, [start], search)
         return
     bound: Mapping[str, object] = {first: start} if first is not None else {}
-    for partial in extend(search, asked.whole, PartialMatch(bound), Scope(start.start, math.inf)):
+    for partial in extend(search, query.whole, PartialMatch(bound), Scope(start.start, math.inf)):
         yield partial.binding
 
 

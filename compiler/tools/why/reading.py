@@ -37,14 +37,14 @@ from neelc.tools.why.model import shown, window_of, window_size
 from neelc.tools.why.questions import AnswerCache, StepLimit
 from neelc.tools.why.requirements import Requirement, RequirementChange, changed, requirements, without
 
-# The keys of a query: whose events are asked for, and which events belong together.
+# The keys of a query: which of them are requested, and which events belong together.
 #
 # Events of different keys are in no match together, nor in what its negations look for
 # (`neelc.pattern.analysis.keys` proves that), so each key is explained alone.
 
 KEYS_SHOWN = 5
-Wanted = Mapping[str, Sequence[str]]
-"""Names of keys, and the texts of the values that are asked for."""
+KeyFilter = Mapping[str, Sequence[str]]
+"""The requested values, as texts, by the name of their key. Empty if all keys are requested."""
 
 
 @dataclass(frozen=True)
@@ -66,40 +66,40 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def wanted(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
-    """What `--key VALUE` and `--key NAME=VALUE` ask for.
+def key_filter(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
+    """The keys that `--key VALUE` and `--key NAME=VALUE` request.
 
     >>> from pattern_examples import query
-    >>> asked = query("SEQ(A a, B b) WHERE [id] AND a.user = b.user")
-    >>> wanted(asked, ["id=7", "id=8", "user=Ann"])
+    >>> two_keys = query("SEQ(A a, B b) WHERE [id] AND a.user = b.user")
+    >>> key_filter(two_keys, ["id=7", "id=8", "user=Ann"])
     {'id': ['7', '8'], 'user': ['Ann']}
-    >>> wanted(asked, ["7"])
+    >>> key_filter(two_keys, ["7"])
     Traceback (most recent call last):
     neelc.files.CallError: key 7: the query has several keys, say which one: id=7 or user=7
     """
-    return wanted_of([key.name for key in partition_keys(match)], texts)
+    return key_filter_of([key.name for key in partition_keys(match)], texts)
 
 
-def wanted_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]]:
-    """What is asked for of the keys with these names."""
-    found: dict[str, list[str]] = {}
+def key_filter_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]]:
+    """The requested values of the keys with these names."""
+    requested: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        known = find(written(name), names) if equals else None
-        if known is None and not names:
+        key = find(written(name), names) if equals else None
+        if key is None and not names:
             raise CallError(
                 f"key {text}: the query has no key, as no value is equal in all its events; "
                 "ask without a key, and between two times if there are too many events"
             )
-        if known is None and len(names) > 1:
+        if key is None and len(names) > 1:
             ways = " or ".join(f"{one}={text}" for one in names)
             raise CallError(f"key {text}: the query has several keys, say which one: {ways}")
-        found.setdefault(known or names[0], []).append(value if known else text)
-    return found
+        requested.setdefault(key or names[0], []).append(value if key else text)
+    return requested
 
 
-def groups(match: Match, events: Sequence[ReferenceEvent], asked: Wanted) -> list[KeyEvents]:
-    """The events that can matter, by their keys; of the keys that are asked for, if some are."""
+def groups(match: Match, events: Sequence[ReferenceEvent], requested: KeyFilter) -> list[KeyEvents]:
+    """The events that can matter, grouped by the requested keys."""
     keys = partition_keys(match)
     if not keys:
         return [KeyEvents({}, in_order(events))]
@@ -117,18 +117,18 @@ def groups(match: Match, events: Sequence[ReferenceEvent], asked: Wanted) -> lis
             values[place][: len(match.partition or tuple(same_at(match.pattern))) or 1],
         )
         for place in found
-        if is_wanted(dict(zip(names, map(text_of, values[place]), strict=True)), asked)
+        if is_requested(dict(zip(names, map(text_of, values[place]), strict=True)), requested)
     ]
-    if asked and not chosen:
+    if requested and not chosen:
         raise no_such_key(
-            asked, [dict(zip(names, map(text_of, one), strict=True)) for one in values.values()]
+            requested, [dict(zip(names, map(text_of, one), strict=True)) for one in values.values()]
         )
     return sorted(chosen, key=lambda group: list(group.key.values()))
 
 
-def is_wanted(texts: Mapping[str, str], asked: Wanted) -> bool:
-    """Whether a key is asked for."""
-    return all(texts[name] in allowed for name, allowed in asked.items())
+def is_requested(texts: Mapping[str, str], requested: KeyFilter) -> bool:
+    """Whether the values of a key are among the requested ones."""
+    return all(texts[name] in allowed for name, allowed in requested.items())
 
 
 def _keys_of_events(
@@ -163,18 +163,18 @@ def variable_types(match: Match) -> dict[str, str]:
     return found
 
 
-def no_such_key(asked: Wanted, there: Sequence[Mapping[str, str]]) -> CallError:
-    """No event has a key that is asked for; perhaps one of those that are there is meant."""
-    said = ", ".join(f"{name} = {' or '.join(allowed)}" for name, allowed in asked.items())
-    for name, allowed in asked.items():
-        known = sorted({one[name] for one in there if name in one})
-        close = difflib.get_close_matches(allowed[0], known, 1)
+def no_such_key(requested: KeyFilter, present: Sequence[Mapping[str, str]]) -> CallError:
+    """The error if no event has a requested key; it suggests one of the keys that are present."""
+    text = ", ".join(f"{name} = {' or '.join(allowed)}" for name, allowed in requested.items())
+    for name, allowed in requested.items():
+        values = sorted({one[name] for one in present if name in one})
+        close = difflib.get_close_matches(allowed[0], values, 1)
         if close:
-            return CallError(f"key: no event has {said}; did you mean {close[0]}?")
-        if known:
-            more = ", ..." if len(known) > KEYS_SHOWN else ""
-            return CallError(f"key: no event has {said}; there are: {', '.join(known[:KEYS_SHOWN])}{more}")
-    return CallError(f"key: no event has {said}")
+            return CallError(f"key: no event has {text}; did you mean {close[0]}?")
+        if values:
+            more = ", ..." if len(values) > KEYS_SHOWN else ""
+            return CallError(f"key: no event has {text}; there are: {', '.join(values[:KEYS_SHOWN])}{more}")
+    return CallError(f"key: no event has {text}")
 
 
 def columns(match: Match, stream: Stream, name: str) -> list[str] | None:
@@ -200,8 +200,7 @@ MAX_CHANGES = 2
 MAX_TRIES = 200
 """How many relaxations are tried for one start."""
 MAX_CANDIDATES_OF_RELAXATIONS = 5_000
-"""How many bindings all these tries together may go through: what is told beside the verdict is not worth a
-long wait."""
+"""How many bindings all these tries together may examine: suggestions are not worth a long wait."""
 MAX_WIDENING = 8
 """How many times as large windows are tried in any case."""
 
@@ -237,7 +236,7 @@ class Relaxations:
 class RelaxationSearch:
     """A query, a start from which it has no match, and the variable that the start is bound to."""
 
-    asker: AnswerCache
+    cache: AnswerCache
     match: Match
     start: ReferenceEvent
     first: str | None
@@ -245,16 +244,16 @@ class RelaxationSearch:
 
     def smallest(self) -> Relaxations:
         """The relaxations with the fewest changes."""
-        asked = requirements(self.match)
+        required = requirements(self.match)
         if (
             self.is_there(
-                shortened(without(replace(self.match, strategy=SelectionStrategy.ANY_MATCH), asked))
+                shortened(without(replace(self.match, strategy=SelectionStrategy.ANY_MATCH), required))
             )
             is False
         ):
             return Relaxations(is_missing=True)
-        needed = tuple(one for one in asked if one.kind in MONOTONE and self.must_go(one, asked))
-        rest = [one for one in asked if one not in needed]
+        needed = tuple(one for one in required if one.kind in MONOTONE and self.must_go(one, required))
+        rest = [one for one in required if one not in needed]
         is_complete, tries = True, 0
         for more in range(0 if needed else 1, MAX_CHANGES + 1):
             found: list[Relaxation] = []
@@ -263,7 +262,7 @@ class RelaxationSearch:
                 if tries > MAX_TRIES:
                     return Relaxations(tuple(found), False)
                 try:
-                    found += self.relaxed(tuple(one for one in asked if one in (*needed, *chosen)))
+                    found += self.relaxed(tuple(one for one in required if one in (*needed, *chosen)))
                 except LimitReached:
                     is_complete = False
             if found:
@@ -273,18 +272,18 @@ class RelaxationSearch:
     def is_there(self, match: Match) -> bool | None:
         """Whether a query has a match from the start; None if that would take too long."""
         try:
-            return self.asker.first(match, self.start, self.first, self.steps) is not None
+            return self.cache.first(match, self.start, self.first, self.steps) is not None
         except LimitReached:
             return None
 
-    def must_go(self, one: Requirement, asked: Sequence[Requirement]) -> bool:
+    def must_go(self, one: Requirement, required: Sequence[Requirement]) -> bool:
         """Whether nothing would match even if this were all that is required.
 
-        Whatever a strategy chooses is a choice of SKIP TILL ANY MATCH, so it is judged under that.
+        Whatever a strategy chooses is a choice of SKIP TILL ANY MATCH, so this checks under that one.
         """
         alone = without(
             replace(self.match, strategy=SelectionStrategy.ANY_MATCH),
-            [other for other in asked if other != one],
+            [other for other in required if other != one],
         )
         lists = {part.variable for part in all_parts(alone.pattern) if isinstance(part, Repeat)}
         return self.is_there(alone if names_in(one.expression) & lists else shortened(alone)) is False
@@ -294,7 +293,7 @@ class RelaxationSearch:
         for strategy in _strategies(self.match, chosen):
             for change in self.changes(chosen, strategy):
                 relaxed = changed(self.match, change)
-                binding = self.asker.first(relaxed, self.start, self.first, self.steps)
+                binding = self.cache.first(relaxed, self.start, self.first, self.steps)
                 if binding is not None:
                     return [Relaxation(chosen, change, self.match, relaxed, binding)]
         return []
@@ -323,22 +322,22 @@ class RelaxationSearch:
         before there are too many.
         """
         negations = frozenset(one for one in requirements(self.match) if one.kind == "negation")
-        asked = self.asker.question(self.match)
+        query = self.cache.question(self.match)
         tried = {tuple(window_size(one.window) for one in windows if one.window)}
         for wide in self.widenings(windows, dropped | negations, strategy):
             positive = changed(self.match, RequirementChange(dropped | negations, wide, strategy))
-            bindings = self.asker.matches(positive, self.start, self.first, self.steps)
-            found = {tuple(self.needed(asked, one, binding) for one in windows) for binding in bindings}
+            bindings = self.cache.matches(positive, self.start, self.first, self.steps)
+            found = {tuple(self.needed(query, one, binding) for one in windows) for binding in bindings}
             yield from sorted(found - tried)
             tried |= found
             if found and any(isinstance(part, Exists) for part in all_parts(self.match.pattern)):
                 # The events that EXISTS drops must be in the window too, but are in no binding.
                 yield tuple(window_size(wide[one]) for one in windows)
 
-    def needed(self, asked: ReferenceQuery, one: Requirement, binding: Binding) -> int:
+    def needed(self, query: ReferenceQuery, one: Requirement, binding: Binding) -> int:
         """How large a window must be for a match: not smaller than it is, which would be no relaxation."""
         assert one.window is not None, "a window"
-        return max(size(asked, one, binding), window_size(one.window))
+        return max(size(query, one, binding), window_size(one.window))
 
     def widenings(
         self, windows: Sequence[Requirement], dropped: frozenset[Requirement], strategy: SelectionStrategy
@@ -355,11 +354,11 @@ class RelaxationSearch:
     ) -> int:
         """How many times as large windows have to be for one of the matches that there are without them."""
         open_ended = changed(self.match, RequirementChange(dropped, strategy=strategy))
-        found = self.asker.first(open_ended, self.start, self.first, self.steps)
+        found = self.cache.first(open_ended, self.start, self.first, self.steps)
         if found is None:
             return 0
-        asked = self.asker.question(self.match)
-        sizes = ((self.needed(asked, one, found), window_size(one.window)) for one in windows if one.window)
+        query = self.cache.question(self.match)
+        sizes = ((self.needed(query, one, found), window_size(one.window)) for one in windows if one.window)
         return max(-(-needed // max(size, 1)) for needed, size in sizes)
 
 
@@ -374,8 +373,8 @@ def wider(window: Window, factor: int) -> Window:
 
 
 def shortened(match: Match) -> Match:
-    """The query with lists as short as they can be, which are far fewer. Where nothing is said of a list,
-    there is a match with a short one if there is any.
+    """The query with lists as short as they can be, which are far fewer. Where no condition names
+    a list, there is a match with a short one if there is any.
 
     >>> from pattern_examples import query
     >>> print(shortened(query("SEQ(A a, B+ b[])")).pattern)
@@ -398,7 +397,7 @@ def _strategies(match: Match, chosen: Sequence[Requirement]) -> tuple[SelectionS
 
 @dataclass(frozen=True)
 class WhyRequest:
-    """A query of a script, the keys that are asked for, and the times between which matches start."""
+    """A query of a script, the requested keys, and the times between which matches start."""
 
     program: Program
     place: int
@@ -419,8 +418,8 @@ class WhyRequest:
         return replace(self.program, queries=tuple(self.program.queries[place] for place in places))
 
     def streams(self) -> Iterator[tuple[Stream, bool]]:
-        """The streams that are read, and whether the keys and times that are asked for can be looked for
-        there already: not in those that other queries read."""
+        """The streams that are read, and whether the requested keys and times can be filtered there
+        already: not in those that other queries read."""
         inner = {
             stream.name: stream
             for place in self.before()
@@ -458,17 +457,17 @@ class WhyRequest:
         return low - length(within), high + MAX_WIDENING * length(within)
 
     def starts(self, event: ReferenceEvent) -> bool:
-        """Whether a start event is asked for."""
+        """Whether a start event is within the requested times."""
         return self.between is None or self.between[0] <= event.start <= self.between[1]
 
 
-def asked(
+def why_request(
     program: Program, place: int, key: Sequence[str] = (), between: Sequence[object] | None = None
 ) -> WhyRequest:
-    """What a caller asks for; `CallError` if that cannot be."""
+    """The request of a caller; raises `CallError` if it cannot be met."""
     match = program.queries[place].match.whole
     starts = None if between is None else times(match, between)
-    return WhyRequest(program, place, wanted(match, key), starts)
+    return WhyRequest(program, place, key_filter(match, key), starts)
 
 
 def times(match: Match, between: Sequence[object]) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """What a query requires of a match, one thing at a time: each may be why there is no match.
 
 Only what restricts matches is a requirement: conditions, windows and negations of positive parts, the
-strategy and the confidence. What stands inside a negation makes it hit less often, so it is left in peace.
+strategy and the confidence. What stands inside a negation makes it hit less often, so it is left alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Requirement:
     """One thing that a match must fulfil, and its text.
 
     `kind` is condition, same, partition, window, negation, strategy or confidence. `path` leads to the part
-    it is said of; None is the query itself. `place` is the place of a conjunct in its condition.
+    it applies to; None is the query itself. `place` is the place of a conjunct in its condition.
     """
 
     kind: str
@@ -42,8 +42,8 @@ def requirements(match: Match) -> tuple[Requirement, ...]:
     """All that a query requires, beside the types and the order of events.
 
     >>> from pattern_examples import query
-    >>> asked = query("SEQ(A a, !(B b : b.x > 1), C+ c[]) WHERE [id] AND a.x < 5 WITHIN 9 SECONDS")
-    >>> for one in requirements(asked):
+    >>> example = query("SEQ(A a, !(B b : b.x > 1), C+ c[]) WHERE [id] AND a.x < 5 WITHIN 9 SECONDS")
+    >>> for one in requirements(example):
     ...     print(one.kind, one.text, sep=": ")
     window: WITHIN 9 SECONDS
     same: [id]
@@ -96,9 +96,9 @@ def without(match: Match, dropped: Iterable[Requirement]) -> Match:
 
     >>> from pattern_examples import query
     >>> from neelc.tools.why.requirements import requirements
-    >>> asked = query("SEQ(A a, !B b, C c) WHERE [id] AND a.x < 5 AND c.x < 5 WITHIN 9 SECONDS")
-    >>> window, same, first, _, negation = requirements(asked)
-    >>> print(without(asked, [first, negation]).pattern)
+    >>> example = query("SEQ(A a, !B b, C c) WHERE [id] AND a.x < 5 AND c.x < 5 WITHIN 9 SECONDS")
+    >>> window, same, first, _, negation = requirements(example)
+    >>> print(without(example, [first, negation]).pattern)
     SEQ(A a, C c WHERE [id] AND c.x < 5)
     """
     return changed(match, RequirementChange(frozenset(dropped)))
@@ -142,7 +142,7 @@ class _Relaxing:
         return replace(map_children(part, inner), where=where, within=within)
 
     def listed(self, parts: tuple[p.Pattern, ...], path: Path) -> Iterator[p.Pattern]:
-        """The parts of a list; a negation is dropped as a whole, or stays as it is."""
+        """The parts of a list; a negation is dropped as a whole, or stays unchanged."""
         for place, part in enumerate(parts):
             if not isinstance(part, p.Not):
                 yield self.part(part, (*path, place))

@@ -1,6 +1,6 @@
 """MATCH_RECOGNIZE: how many rows fit from each row on, and which conditions the next row fails.
 
-The reference's parser reads the rows; every row that it asks about is written down, with its verdict.
+The reference's parser reads the rows; every row that it checks is recorded, with the result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from neelc.syntax.print_patterns import show_window
 from neelc.tools.why.explaining import FEWER, MAX_EVENTS
 from neelc.tools.why.model import CheckedRequirement, ReportedEvent, StartExplanation, StopReason, Why, shown
 from neelc.tools.why.questions import MAX_CANDIDATES_PER_START, StepLimit
-from neelc.tools.why.reading import is_wanted, no_such_key, text_of, wanted_of
+from neelc.tools.why.reading import is_requested, key_filter_of, no_such_key, text_of
 
 PASSED_OVER = "it would match, but AFTER MATCH SKIP leads past it: the match before starts with {}"
 EMPTY = "the match is empty: the pattern needs no row"
@@ -42,7 +42,7 @@ EMPTY = "the match is empty: the pattern needs no row"
 
 @dataclass
 class ParserTrace:
-    """What the parser asks from one row on: the longest list of rows that fit, and what failed after it."""
+    """What the parser checks from one row on: the longest list of rows that fit, and what failed after it."""
 
     query: Recognize
     rows: Sequence[Row]
@@ -51,7 +51,7 @@ class ParserTrace:
     longest: Parsing = ()
     failed: list[Parsing] = field(default_factory=list)
 
-    def judge(self, parsing: Parsing) -> bool:
+    def check(self, parsing: Parsing) -> bool:
         """Whether the last row of a parsing fits, as the definition has it."""
         next(self.steps)
         fits = is_within(self.query, self.rows, parsing) and all(
@@ -79,7 +79,7 @@ def explained_rows(
     found = [one for one in matches(query, rows) if one.number is not None]
     starts = {one.start: one for one in found}
     for start in range(len(rows)):
-        known = StartExplanation(key, told(query, rows, start, ""), None)
+        known = StartExplanation(key, reported_row(query, rows, start, ""), None)
         if start in starts:
             yield _matching(query, rows, starts[start], known)
             continue
@@ -89,7 +89,7 @@ def explained_rows(
             yield replace(known, notes=(str(limit),))
 
 
-def told(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> ReportedEvent:
+def reported_row(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> ReportedEvent:
     """A row: its number in the partition, and what it is ordered by."""
     of_row = EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, rows[row], (None, None))})
     found = [(item.expression, evaluate(item.expression, of_row)) for item in query.order]
@@ -98,8 +98,8 @@ def told(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> Repo
     return ReportedEvent(variable, f"row {row + 1}", time, time, "", attributes)
 
 
-def _told(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> tuple[ReportedEvent, ...]:
-    return tuple(told(query, rows, one.row, one.variable) for one in parsing)
+def _reported_rows(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> tuple[ReportedEvent, ...]:
+    return tuple(reported_row(query, rows, one.row, one.variable) for one in parsing)
 
 
 def _matching(
@@ -108,8 +108,10 @@ def _matching(
     """The match of a row, and for the first row of each variable what it fulfils."""
     reading = ParserTrace(query, rows, found.number or 1)
     firsts = {one.variable: found.rows[: place + 1] for place, one in reversed([*enumerate(found.rows)])}
-    held = tuple(one for parsing in reversed(firsts.values()) for one, _ in judged(reading, parsing))
-    events, notes = _told(query, rows, found.rows), () if found.rows else (EMPTY,)
+    held = tuple(
+        one for parsing in reversed(firsts.values()) for one, _ in checked_requirements(reading, parsing)
+    )
+    events, notes = _reported_rows(query, rows, found.rows), () if found.rows else (EMPTY,)
     reached = len(found.rows)
     return replace(known, matches=True, reached=reached, count=1, events=events, held=held, notes=notes)
 
@@ -123,18 +125,18 @@ def _missing(
 ) -> StartExplanation:
     """The rows that fit from a row on, and why the next one does not."""
     reading = ParserTrace(query, rows, 1 + sum(one.start < start for one in found))
-    parsing = next(RowParser(start, len(rows), reading.judge).parsings(query.pattern), None)
+    parsing = next(RowParser(start, len(rows), reading.check).parsings(query.pattern), None)
     if parsing:
         over = next(one for one in reversed(found) if one.start < start)
-        first = told(query, rows, over.start, "")
+        first = reported_row(query, rows, over.start, "")
         notes = (PASSED_OVER.format(f"{first.type} at {first.time}" if first.time else first.type),)
-        events = _told(query, rows, parsing)
+        events = _reported_rows(query, rows, parsing)
         return replace(known, matches=False, reached=len(parsing), events=events, notes=notes)
     return replace(
         known,
         matches=False,
         reached=len(reading.longest),
-        events=_told(query, rows, reading.longest),
+        events=_reported_rows(query, rows, reading.longest),
         stopped=tuple(_stops(reading, start)),
     )
 
@@ -144,12 +146,12 @@ def _stops(reading: ParserTrace, start: int) -> Iterator[StopReason]:
     if start + len(reading.longest) == len(reading.rows):
         yield StopReason("the next row", (), is_missing=True)
     for parsing in {one[-1].variable: one for one in reversed(reading.failed)}.values():
-        wrong = tuple(one for one, holds in judged(reading, parsing) if not holds)
-        row = told(reading.query, reading.rows, parsing[-1].row, parsing[-1].variable)
+        wrong = tuple(one for one, holds in checked_requirements(reading, parsing) if not holds)
+        row = reported_row(reading.query, reading.rows, parsing[-1].row, parsing[-1].variable)
         yield StopReason(parsing[-1].variable, wrong, (row,))
 
 
-def judged(reading: ParserTrace, parsing: Parsing) -> Iterator[tuple[CheckedRequirement, bool]]:
+def checked_requirements(reading: ParserTrace, parsing: Parsing) -> Iterator[tuple[CheckedRequirement, bool]]:
     """What is required of the last row of a parsing, with its values, and whether it holds."""
     seen = reading.seen(parsing)
     within = reading.query.within
@@ -168,7 +170,7 @@ def judged(reading: ParserTrace, parsing: Parsing) -> Iterator[tuple[CheckedRequ
 
 
 def _values(expression: Expr, seen: RowContext) -> Iterator[tuple[str, str]]:
-    """The values of rows that an expression speaks of."""
+    """The values of rows that an expression names."""
     if isinstance(expression, RowValue):
         yield str(expression), shown(value_at(expression, seen), expression.type)
         return
@@ -177,7 +179,7 @@ def _values(expression: Expr, seen: RowContext) -> Iterator[tuple[str, str]]:
             yield from _values(child, seen)
 
 
-# Why, for MATCH_RECOGNIZE: from rows to the explanations of those that are asked for.
+# Why, for MATCH_RECOGNIZE: from rows to the explanations of the requested ones.
 
 
 def why_rows(
@@ -188,13 +190,13 @@ def why_rows(
     source: Source,
     span: Span,
 ) -> Why:
-    """The explanations of the rows of the partitions, and of the times, that are asked for."""
+    """The explanations of the rows of the requested partitions and times."""
     names = query.partition
-    asked = wanted_of(names, key)
+    requested = key_filter_of(names, key)
     partitions = [(_key(query, partition), partition) for partition in in_partitions(query, rows)]
-    chosen = [(texts, some) for texts, some in partitions if is_wanted(texts, asked)]
-    if asked and not chosen:
-        raise no_such_key(asked, [texts for texts, _ in partitions])
+    chosen = [(texts, some) for texts, some in partitions if is_requested(texts, requested)]
+    if requested and not chosen:
+        raise no_such_key(requested, [texts for texts, _ in partitions])
     if (count := sum(len(some) for _, some in chosen)) > MAX_EVENTS:
         message = f"{count:,} rows to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}"
         raise NeelError([Diagnostic("NEEL5007", message, span, FEWER)], source)

@@ -33,14 +33,14 @@ from neelc.tools.why.questions import AnswerCache
 from neelc.tools.why.reading import Relaxation, Relaxations, RelaxationSearch
 from neelc.tools.why.requirements import Requirement, RequirementChange, changed, requirements
 
-# Which events hit a negation: found by leaving events out until the reference says that nothing is hit.
+# Which events hit a negation: found by leaving events out until the reference reports no hit.
 
 
 @dataclass(frozen=True, eq=False)
 class _Rejection:
     """A binding that a negation rejects. `among` are the events that the negation may look at."""
 
-    asked: ReferenceQuery
+    query: ReferenceQuery
     binding: Binding
     among: Sequence[ReferenceEvent]
 
@@ -49,16 +49,16 @@ class _Rejection:
         gone = set(self.among).difference(kept)
         members = {
             type: tuple(event for event in events if event not in gone)
-            for type, events in self.asked.members.items()
+            for type, events in self.query.members.items()
         }
         # Windows of events go on counting all of them: only what negations can find is less.
         fewer = ReferenceQuery(
-            self.asked.whole, self.asked.match, self.asked.events, members, self.asked.known
+            self.query.whole, self.query.match, self.query.events, members, self.query.known
         )
         return not is_match(fewer, self.binding)
 
 
-def hits(asker: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[ReferenceEvent, ...] | None:
+def hits(cache: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[ReferenceEvent, ...] | None:
     """The events that hit a negation which a relaxation drops: of those that do, a small choice.
 
     None if the negation does not reject the match that the relaxation has found. Empty if it does so without
@@ -68,21 +68,21 @@ def hits(asker: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[
     if found.match.is_imprecise:
         return ()
     kept = found.change.dropped - {negation}
-    asked = asker.question(
+    query = cache.question(
         changed(found.match, RequirementChange(kept, found.change.windows, found.change.strategy))
     )
     part = part_at(found.match.pattern, negation.path)
     types = {one.type for one in all_parts(part) if isinstance(one, p.Event)}
     bound = set(bound_events(found.binding))
-    among = [e for e in asked.events if e not in bound and any(asked.is_of_type(e, type) for type in types)]
-    if is_match(asked, found.binding):
+    among = [e for e in query.events if e not in bound and any(query.is_of_type(e, type) for type in types)]
+    if is_match(query, found.binding):
         return None
-    return tuple(smallest(_Rejection(asked, found.binding, among)))
+    return tuple(smallest(_Rejection(query, found.binding, among)))
 
 
 def smallest(rejection: _Rejection) -> list[ReferenceEvent]:
-    """Events of which none can be left out, early ones if possible: the later half is left out first, then
-    quarters, and at last single events."""
+    """A minimal set of rejecting events, early ones if possible: tries without the later half first, then
+    without quarters, and at last without single events."""
     kept = list(rejection.among)
     chunk = max(1, len(kept) // 2)
     while True:
@@ -97,10 +97,12 @@ def smallest(rejection: _Rejection) -> list[ReferenceEvent]:
         chunk = max(1, chunk // 2)
 
 
-# Bindings and requirements as the values that are told.
+# Bindings and requirements as the values that are reported.
 
 
-def told(event: ReferenceEvent, variable: str, start: ReferenceEvent | None = None) -> ReportedEvent:
+def reported_event(
+    event: ReferenceEvent, variable: str, start: ReferenceEvent | None = None
+) -> ReportedEvent:
     """An event of a match or of a run that begins with `start`."""
     after = "" if start is None or event == start else _after(event.start - start.start)
     attributes = {name: shown(value) for name, value in event.attributes.items()}
@@ -116,13 +118,13 @@ def _after(nanoseconds: int) -> str:
     return f"{'-' if nanoseconds < 0 else '+'}{length_text(abs(nanoseconds))}"
 
 
-def told_binding(
+def reported_binding(
     binding: Binding, start: ReferenceEvent, beside: Iterable[ReferenceEvent] = ()
 ) -> tuple[ReportedEvent, ...]:
     """The events of a match, in order of time, those left out that stand `beside` it already."""
     left_out = set(beside)
     found = sorted(_bound(binding, ""), key=lambda pair: (pair[1].start, pair[1].end))
-    return tuple(told(event, name, start) for name, event in found if event not in left_out)
+    return tuple(reported_event(event, name, start) for name, event in found if event not in left_out)
 
 
 def _bound(value: object, name: str) -> Iterator[tuple[str, ReferenceEvent]]:
@@ -138,32 +140,32 @@ def _bound(value: object, name: str) -> Iterator[tuple[str, ReferenceEvent]]:
                 yield from _bound(bound, f"{name}[{place}]")
 
 
-def held(asker: AnswerCache, match: Match, binding: Binding) -> tuple[CheckedRequirement, ...]:
-    """What a match fulfils, with the values that it was judged with."""
+def held(cache: AnswerCache, match: Match, binding: Binding) -> tuple[CheckedRequirement, ...]:
+    """What a match fulfils, with the values that were checked."""
     return tuple(
-        _held(asker, match, one, binding)
+        _held(cache, match, one, binding)
         for one in requirements(match)
-        if one.kind == "negation" or is_present(asker.question(match), one, binding)
+        if one.kind == "negation" or is_present(cache.question(match), one, binding)
     )
 
 
-def is_present(asked: ReferenceQuery, one: Requirement, binding: Binding) -> bool:
-    """Whether the part that a requirement is said of binds events: else nothing is required."""
+def is_present(query: ReferenceQuery, one: Requirement, binding: Binding) -> bool:
+    """Whether the part that a requirement applies to binds events; without events nothing is required."""
     if one.path is None:
         return True
-    pattern = asked.match.pattern
+    pattern = query.match.pattern
     part = part_at(pattern, one.path)
-    return any(not is_absent(asked, part, view) for view in views(pattern, one.path, binding))
+    return any(not is_absent(query, part, view) for view in views(pattern, one.path, binding))
 
 
-def _held(asker: AnswerCache, match: Match, one: Requirement, binding: Binding) -> CheckedRequirement:
+def _held(cache: AnswerCache, match: Match, one: Requirement, binding: Binding) -> CheckedRequirement:
     if one.window is not None:
-        amount = size(asker.question(match), one, binding)
+        amount = size(cache.question(match), one, binding)
         return CheckedRequirement(one.kind, one.text, size_text(amount, one.window))
     if one.kind == "negation":
         return CheckedRequirement(one.kind, one.text, "none found")
     if one.kind == "confidence":
-        return CheckedRequirement(one.kind, one.text, confidence_text(asker.confidence(match, binding)))
+        return CheckedRequirement(one.kind, one.text, confidence_text(cache.confidence(match, binding)))
     if one.kind == "strategy":
         return CheckedRequirement(one.kind, one.text, "")
     return _with_values(match, one, binding)
@@ -177,21 +179,21 @@ def _with_values(match: Match, one: Requirement, binding: Binding) -> CheckedReq
 
 
 def failed(
-    asker: AnswerCache, found: Relaxation, one: Requirement, start: ReferenceEvent
+    cache: AnswerCache, found: Relaxation, one: Requirement, start: ReferenceEvent
 ) -> CheckedRequirement:
     """A requirement that a relaxation drops or widens, with what it failed with."""
     if one.window is not None:
-        amount = size(asker.question(found.match), one, found.binding)
+        amount = size(cache.question(found.match), one, found.binding)
         over = amount - window_size(one.window)
         if over <= 0:  # the events that EXISTS drops are in no binding, but must be in the window
             return CheckedRequirement(one.kind, one.text, "too short for what EXISTS looks for")
         much = f"{over:,} too many" if one.window.unit == "EVENT" else f"{length_text(over)} too long"
         return CheckedRequirement(one.kind, one.text, f"{size_text(amount, one.window)}, {much}")
     if one.kind == "negation":
-        return hit(one, hits(asker, found, one) or (), start)
+        return hit(one, hits(cache, found, one) or (), start)
     if one.kind == "confidence":
         return CheckedRequirement(
-            one.kind, one.text, confidence_text(asker.confidence(found.relaxed, found.binding))
+            one.kind, one.text, confidence_text(cache.confidence(found.relaxed, found.binding))
         )
     if one.kind == "strategy":
         had_to = (
@@ -205,30 +207,30 @@ def failed(
 
 def hit(negation: Requirement, events: Sequence[ReferenceEvent], start: ReferenceEvent) -> CheckedRequirement:
     """A negation and the events that hit it."""
-    named = tuple(told(event, "", start) for event in events)
+    named = tuple(reported_event(event, "", start) for event in events)
     text = ", ".join(f"{event.type} {event.clock}" for event in named)
     return CheckedRequirement("negation", negation.text, f"hit by {text}" if text else "", events=named)
 
 
-def proposal(asker: AnswerCache, found: Relaxation, start: ReferenceEvent) -> Proposal:
+def proposal(cache: AnswerCache, found: Relaxation, start: ReferenceEvent) -> Proposal:
     """A relaxation as what would be written instead."""
-    changes = tuple(failed(asker, found, one, start) for one in found.requirements)
-    texts = tuple(_change(asker, found, one) for one in found.requirements)
-    return Proposal(texts, changes, told_binding(found.binding, start), found.relaxed)
+    changes = tuple(failed(cache, found, one, start) for one in found.requirements)
+    texts = tuple(_change(cache, found, one) for one in found.requirements)
+    return Proposal(texts, changes, reported_binding(found.binding, start), found.relaxed)
 
 
-def _change(asker: AnswerCache, found: Relaxation, one: Requirement) -> str:
+def _change(cache: AnswerCache, found: Relaxation, one: Requirement) -> str:
     if one.window is not None:
         return f"WITHIN {show_window(found.change.windows[one])}{_place(found.match, one)}"
     if one.kind == "strategy":
         return f"USING {found.relaxed.strategy}"
     if one.kind == "confidence":
-        return f"WITH CONFIDENCE >= {confidence_text(asker.confidence(found.relaxed, found.binding))}"
+        return f"WITH CONFIDENCE >= {confidence_text(cache.confidence(found.relaxed, found.binding))}"
     return f"without {one.text}"
 
 
 def _place(match: Match, one: Requirement) -> str:
-    """Of which part a window is, if it is not the query's."""
+    """The part that a window belongs to, if it is not the query's."""
     if one.path is None:
         return ""
     part = replace(part_at(match.pattern, one.path), within=None, where=None)
@@ -240,7 +242,7 @@ def confidence_text(confidence: Fraction) -> str:
     >>> confidence_text(Fraction(1, 3)), confidence_text(Fraction(1, 2))
     ('0.3333', '0.5')
     """
-    # Rounded down: a threshold that is told must be one that is reached.
+    # Rounded down: a suggested threshold must be one that the match reaches.
     return f"{int(confidence * 10_000) / 10_000:g}"
 
 
@@ -263,21 +265,21 @@ class CourseProgress:
         return self.reached / len(self.course.steps)
 
 
-def furthest(asker: AnswerCache, course: Course, start: ReferenceEvent) -> CourseProgress:
+def furthest(cache: AnswerCache, course: Course, start: ReferenceEvent) -> CourseProgress:
     """The furthest run of a course. Whoever reaches a step has reached those before it, so the first one
     that is not reached ends the run."""
     run = CourseProgress(course, 0, {})
     for count in course.counts():
-        found = _longest(asker, course.prefix(count), start, course.first())
+        found = _longest(cache, course.prefix(count), start, course.first())
         if found is None:
             break
         run = CourseProgress(course, count, found)
     return run
 
 
-def _longest(asker: AnswerCache, match: Match, start: ReferenceEvent, first: str | None) -> Binding | None:
+def _longest(cache: AnswerCache, match: Match, start: ReferenceEvent, first: str | None) -> Binding | None:
     """A match; under a strategy that makes runs grow, of the first ones that with the longest lists."""
-    found = asker.matches(match, start, first)
+    found = cache.matches(match, start, first)
     return max(
         islice(found, 1 if match.strategy == SelectionStrategy.ANY_MATCH else RUNS_LOOKED_AT),
         key=_events,
@@ -289,29 +291,29 @@ def _events(binding: Binding) -> int:
     return sum(1 for _ in bound_events(binding))
 
 
-def stops(asker: AnswerCache, run: CourseProgress, start: ReferenceEvent) -> tuple[StopReason, ...]:
+def stops(cache: AnswerCache, run: CourseProgress, start: ReferenceEvent) -> tuple[StopReason, ...]:
     """What kept a run from its next step, or from being a match: each thing that alone was the reason."""
     course = run.course
     if run.reached == len(course.steps):
-        return (StopReason("", _rejecting(asker, run, start)),)
-    return (*_stopped_before(asker, run, start), *_stopped_at_next(asker, run, start))
+        return (StopReason("", _rejecting(cache, run, start)),)
+    return (*_stopped_before(cache, run, start), *_stopped_at_next(cache, run, start))
 
 
-def _stopped_before(asker: AnswerCache, run: CourseProgress, start: ReferenceEvent) -> tuple[StopReason, ...]:
+def _stopped_before(cache: AnswerCache, run: CourseProgress, start: ReferenceEvent) -> tuple[StopReason, ...]:
     """The negations between steps that were reached, if they reject all ways to reach them."""
     guarded = run.course.guarded(run.reached)
-    if guarded is None or asker.first(guarded.match, start, guarded.first()) is not None:
+    if guarded is None or cache.first(guarded.match, start, guarded.first()) is not None:
         return ()
-    rejecting = _rejecting(asker, CourseProgress(guarded, run.reached, run.binding), start)
+    rejecting = _rejecting(cache, CourseProgress(guarded, run.reached, run.binding), start)
     return (StopReason("", rejecting),) if rejecting else ()
 
 
 def _stopped_at_next(
-    asker: AnswerCache, run: CourseProgress, start: ReferenceEvent
+    cache: AnswerCache, run: CourseProgress, start: ReferenceEvent
 ) -> tuple[StopReason, ...]:
     course = run.course
     count = next(count for count in course.counts() if count > run.reached)
-    relaxed = RelaxationSearch(asker, course.prefix(count), start, course.first()).smallest()
+    relaxed = RelaxationSearch(cache, course.prefix(count), start, course.first()).smallest()
     step = str(as_written(course.steps[count - 1]))
     if relaxed.is_missing:
         return (StopReason(step, (), is_missing=True),)
@@ -319,35 +321,35 @@ def _stopped_at_next(
     return tuple(
         StopReason(
             step,
-            tuple(failed(asker, one, required, start) for required in one.requirements),
-            told_binding(one.binding, start, beside),
+            tuple(failed(cache, one, required, start) for required in one.requirements),
+            reported_binding(one.binding, start, beside),
         )
         for one in relaxed.found
     ) or (StopReason(step, ()),)
 
 
 def _rejecting(
-    asker: AnswerCache, run: CourseProgress, start: ReferenceEvent
+    cache: AnswerCache, run: CourseProgress, start: ReferenceEvent
 ) -> tuple[CheckedRequirement, ...]:
     """The negations that reject the events of a run which has all its steps."""
     match = run.course.match
     negations = [one for one in requirements(match) if one.kind == "negation"]
     change = RequirementChange(frozenset(negations), strategy=match.strategy)
     whole = Relaxation(tuple(negations), change, match, match, run.binding)
-    found = [(one, hits(asker, whole, one)) for one in negations]
+    found = [(one, hits(cache, whole, one)) for one in negations]
     return tuple(hit(one, events, start) for one, events in found if events is not None)
 
 
 def proposals(
-    asker: AnswerCache, concerned: Sequence[Course], start: ReferenceEvent
+    cache: AnswerCache, concerned: Sequence[Course], start: ReferenceEvent
 ) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
-    """The smallest relaxations of all courses, and what is to be said of them."""
-    looked = [RelaxationSearch(asker, course.match, start, course.first()).smallest() for course in concerned]
+    """The smallest relaxations of all courses, and notes on them."""
+    looked = [RelaxationSearch(cache, course.match, start, course.first()).smallest() for course in concerned]
     found = [one for relaxed in looked for one in relaxed.found]
     least = min((len(one.requirements) for one in found), default=0)
-    told = [proposal(asker, one, start) for one in found if len(one.requirements) == least]
+    smallest_ones = [proposal(cache, one, start) for one in found if len(one.requirements) == least]
     notes = dict.fromkeys(note for relaxed in looked if (note := _note(relaxed)))
-    return tuple({one.text: one for one in reversed(told)}.values())[::-1], tuple(notes)
+    return tuple({one.text: one for one in reversed(smallest_ones)}.values())[::-1], tuple(notes)
 
 
 def _note(relaxed: Relaxations) -> str | None:
@@ -363,34 +365,34 @@ def _note(relaxed: Relaxations) -> str | None:
 # The runs of a start beside the furthest: each way to bind the first steps that no next step continues.
 
 MOST_RUNS = 200
-"""How many runs of a start are told; of more than that, none but the furthest is."""
+"""How many runs of a start are reported; if there are more, only the furthest is."""
 
-TOO_MANY_RUNS = f"there are more than {MOST_RUNS} runs: only the furthest is told"
+TOO_MANY_RUNS = f"there are more than {MOST_RUNS} runs: only the furthest is shown"
 
 
 def other_runs(
-    asker: AnswerCache, furthest: CourseProgress, start: ReferenceEvent
+    cache: AnswerCache, furthest: CourseProgress, start: ReferenceEvent
 ) -> tuple[tuple[OtherRun, ...], tuple[str, ...]]:
-    """The runs of the course beside the furthest, those that came furthest first, and what is to be said of
+    """The runs of the course beside the furthest, those that came furthest first, and notes on
     them."""
     try:
-        ended = _ended(asker, furthest.course, start)
+        ended = _ended(cache, furthest.course, start)
     except LimitReached:
         ended = None
     if ended is None:
         return (), (TOO_MANY_RUNS,)
-    told = _key(furthest.binding)
-    others = [run for run in ended if _key(run.binding) != told]
+    reported = _key(furthest.binding)
+    others = [run for run in ended if _key(run.binding) != reported]
     others.sort(key=lambda run: -run.reached)
-    return tuple(OtherRun(run.reached, told_binding(run.binding, start)) for run in others), ()
+    return tuple(OtherRun(run.reached, reported_binding(run.binding, start)) for run in others), ()
 
 
-def _ended(asker: AnswerCache, course: Course, start: ReferenceEvent) -> list[CourseProgress] | None:
+def _ended(cache: AnswerCache, course: Course, start: ReferenceEvent) -> list[CourseProgress] | None:
     """All runs of a course, each as far as it came; None if there are too many."""
     runs: list[CourseProgress] = []
     before: list[CourseProgress] = []
     for count in course.counts():
-        found = list(islice(asker.matches(course.prefix(count), start, course.first()), MOST_RUNS + 1))
+        found = list(islice(cache.matches(course.prefix(count), start, course.first()), MOST_RUNS + 1))
         if len(runs) + len(found) > MOST_RUNS:
             return None
         continued = {_key(_of_steps(course, before[0].reached, one)) for one in found} if before else set()
