@@ -28,7 +28,7 @@ from neelc.pattern.rules.rule import RuleStep
 # Why a form was chosen: one plain sentence.
 
 ALIKE = 1.005
-"""Works that differ by less are told as equal."""
+"""Amounts of work that differ by less are reported as equal."""
 
 Named = tuple[str, Estimate]
 
@@ -48,13 +48,13 @@ def reason(alternatives: Sequence[Named], chosen: str) -> str:
     >>> print(reason([form("simplified", 10, 90)], "simplified"))
     No rule offers another form than the simplified query.
     """
-    known = dict(alternatives)
+    estimates = dict(alternatives)
     others = [(name, estimate) for name, estimate in alternatives if name != chosen]
     if not others:
         return f"No rule offers another form than {_called(chosen)}."
     is_first = alternatives[0][0] == chosen
     name, other = min(others, key=lambda one: one[1].work) if is_first else alternatives[0]
-    best = known[chosen]
+    best = estimates[chosen]
     ratio = other.work / best.work if best.work > 0 else 1.0
     what = _called(chosen)
     if is_first and ratio < 1 / ALIKE:
@@ -75,8 +75,8 @@ def _largest(best: Estimate, other: Estimate) -> tuple[CostItem, float]:
     works = {item.what: item.work for item in other.items}
     items = {item.what: item for item in best.items}
     lines = [items.get(what, CostItem(what, 0.0)) for what in dict.fromkeys((*items, *works))]
-    found = max(lines, key=lambda item: works.get(item.what, 0.0) - item.work)
-    return found, works.get(found.what, 0.0)
+    largest = max(lines, key=lambda item: works.get(item.what, 0.0) - item.work)
+    return largest, works.get(largest.what, 0.0)
 
 
 def _called(name: str) -> str:
@@ -84,8 +84,8 @@ def _called(name: str) -> str:
     >>> _called("simplified"), _called("normal form"), _called("every order of AND")
     ('the simplified query', 'the normal form', 'the form "every order of AND"')
     """
-    known = {"simplified": "the simplified query", "normal form": "the normal form"}
-    return known.get(name, f'the form "{name}"')
+    phrases = {"simplified": "the simplified query", "normal form": "the normal form"}
+    return phrases.get(name, f'the form "{name}"')
 
 
 def _times(ratio: float) -> str:
@@ -108,14 +108,14 @@ def _amount(work: float) -> str:
     return f"{work:,.0f}" if work >= 10 else f"{work:.2g}"
 
 
-# Conditions in the order in which they are judged: JEPC's predicate ordering.
+# Conditions in the order in which they are checked: JEPC's predicate ordering.
 
 
 def order_conditions(query: Match, statistics: Statistics) -> Match:
     """Conjuncts of a condition in ascending order of cost by share of bindings that fail them (JEPC, 19.2.1).
 
     The meaning stays: a conjunction is TRUE if all its conjuncts are, in any order, and no conjunct can
-    raise an error (docs/decisions/0007). Judging stops at the first conjunct that is not TRUE, so for
+    raise an error (docs/decisions/0007). Checking stops at the first conjunct that is not TRUE, so for
     independent conjuncts of costs c and selectivities s this order is the cheapest: of two neighbours, the
     first goes first if c1 + s1*c2 <= c2 + s2*c1, and that is c1/(1 - s1) <= c2/(1 - s2). JEPC orders by
     selectivity alone, which is the same for equal costs; a regular expression is not worth trying first,
@@ -277,7 +277,7 @@ def results(counts: Sequence[float], in_order: float = IN_ORDER) -> float:
 
 
 def basic(counts: Sequence[float], costs: Sequence[float] = (), shares: Sequence[float] = ()) -> float:
-    """Equation 5.2, the basic system: all results are built, then the conditions are judged on each.
+    """Equation 5.2, the basic system: all results are built, then the conditions are checked on each.
 
     combinations + |S_q| * product of PC * product of P. With one condition of cost 2 that one in ten meets:
     1800 + 1500 * 2 * 0.1.
@@ -299,7 +299,7 @@ def nested(root: float, root_results: float, children: Iterable[float]) -> float
 
 
 def push_in(counts: Sequence[float], costs: Sequence[float], shares: Sequence[float]) -> float:
-    """Equation 5.4, predicate push-in: conditions are judged while results are built.
+    """Equation 5.4, predicate push-in: conditions are checked while results are built.
 
     5.2's first part with |S| * PC * P for each |S|. A condition of cost 2 on the second component that one
     in ten meets leaves 20*2*0.1 = 4 of it: 30*4/2 = 60 pairs, 60*10/2 = 300 triples.
@@ -333,8 +333,7 @@ def shortcut(
 # Iterative nested execution, the papers' baseline: what the same query costs without this compiler.
 #
 # For each result of the outermost list, every inner query is computed anew over the whole window (NEEL+
-# 5.3), its conditions judged at the end (5.2) or pushed in (5.4, 5.5), and nothing is brought together by
-# key.
+# 5.3), its conditions checked at the end (5.2) or pushed in (5.4, 5.5), and events are not grouped by key.
 
 PRIMITIVE = (p.Event, p.Repeat)
 
@@ -353,8 +352,8 @@ def nested_estimate(
     """
     setting = CostSetting(Ledger(query, statistics), push_in=push_in)
     if rows is None:
-        found = Growth(setting).region(CostRegion(setting, query.pattern), PartPosition()).ways
-        rows = limited(setting.occurrences(found), setting)
+        ways = Growth(setting).region(CostRegion(setting, query.pattern), PartPosition()).ways
+        rows = limited(setting.occurrences(ways), setting)
     work = BindingCount(logarithm(computed(query.pattern, setting)), room(query.pattern))
     built = work.times(1 / (TRY + HOLD))
     step = GrowthStep(EXTEND, "iterative nested execution", built, built)
@@ -384,10 +383,10 @@ def computed(part: p.Pattern, setting: CostSetting, around: tuple[SameAttributes
     attached = _attached(part, root, around)
     shares = [_share(conditions, root[place], setting) for place, conditions in enumerate(attached)]
     costs = [sum(map(evaluation_cost, conditions)) for conditions in attached]
-    found = results(counts) * prod(shares) if root else 1.0
+    root_results = results(counts) * prod(shares) if root else 1.0
     same = (*around, *(c for c in conjuncts(part.where) if isinstance(c, SameAttributes)))
     children = [computed(child, setting, same) for child in _children(part)]
-    return nested(_flat(counts, costs, shares, setting.push_in), found, children)
+    return nested(_flat(counts, costs, shares, setting.push_in), root_results, children)
 
 
 def _flat(counts: list[float], costs: list[float], shares: list[float], push_in: bool) -> float:
@@ -442,21 +441,21 @@ def _attached(
     part: p.Pattern, root: list[p.Event | p.Repeat], around: tuple[SameAttributes, ...]
 ) -> list[list[Expr]]:
     """The conditions of each component. Results are built from the last one backwards, so a condition is
-    judged at the first of the components that it names: NEEL+'s relocation, 4.1."""
-    found: list[list[Expr]] = [list(around) for _ in root]
+    checked at the first of the components that it names: NEEL+'s relocation, 4.1."""
+    attached: list[list[Expr]] = [list(around) for _ in root]
     nodes = [part, *(component for component in root if component is not part)]
     for condition in (c for node in nodes for c in conjuncts(node.where)):
         names = names_in(condition)
         if isinstance(condition, SameAttributes):
             for place in range(len(root) - 1):
-                found[place].append(condition)
+                attached[place].append(condition)
         elif places := [place for place, one in enumerate(root) if one.variable in names]:
-            found[places[0]].append(condition)
-    return found
+            attached[places[0]].append(condition)
+    return attached
 
 
 def _share(conditions: list[Expr], component: p.Event | p.Repeat, setting: CostSetting) -> float:
-    """P_e. An `[id]` asks each component but one to agree."""
+    """P_e. An `[id]` requires each component but one to agree."""
     share = 1.0
     for condition in conditions:
         if isinstance(condition, SameAttributes):
@@ -519,14 +518,14 @@ def choose(
     >>> from neelc.pattern.rules.driver import forms
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, SEQ(B b, C c)) WHERE [id] WITHIN 1 MINUTE")
-    >>> found = choose(match, forms(match), Statistics())
-    >>> print(found.chosen.form.rewriting.query.pattern)
+    >>> choice = choose(match, forms(match), Statistics())
+    >>> print(choice.chosen.form.rewriting.query.pattern)
     SEQ(A a, B b, C c WHERE [id])
-    >>> found.chosen.form.name, [key.name for key in found.chosen.keys]
+    >>> choice.chosen.form.name, [key.name for key in choice.chosen.keys]
     ('simplified', ['id'])
-    >>> for baseline in found.baselines:
-    ...     print(f"{baseline.name}: {baseline.estimate.work / found.chosen.estimate.work:.1f}x")
-    conditions judged at the end, no key: 4.5x
+    >>> for baseline in choice.baselines:
+    ...     print(f"{baseline.name}: {baseline.estimate.work / choice.chosen.estimate.work:.1f}x")
+    conditions checked at the end, no key: 4.5x
     iterative nested execution: 11.3x
     iterative nested execution with push-in: 1.2x
     """
@@ -556,8 +555,8 @@ def priced(form: QueryForm, statistics: Statistics, rows: float | None = None) -
         step = RuleStep(order_conditions.__name__, ordered)
         rewriting = replace(rewriting, query=ordered, steps=(*rewriting.steps, step))
     keys = partition_keys(ordered)
-    found = shortened(ordered, statistics, keys, rows)
-    return Alternative(replace(form, rewriting=rewriting), found.estimate, keys, found.decisions)
+    cheapest = shortened(ordered, statistics, keys, rows)
+    return Alternative(replace(form, rewriting=rewriting), cheapest.estimate, keys, cheapest.decisions)
 
 
 def baselines(query: Match, statistics: Statistics, rows: float | None) -> tuple[Baseline, ...]:
@@ -567,7 +566,7 @@ def baselines(query: Match, statistics: Statistics, rows: float | None) -> tuple
         return ()
     return (
         Baseline(
-            "conditions judged at the end, no key", estimate(query, statistics, push_in=False, rows=rows)
+            "conditions checked at the end, no key", estimate(query, statistics, push_in=False, rows=rows)
         ),
         Baseline("iterative nested execution", nested_estimate(query, statistics, False, rows)),
         Baseline("iterative nested execution with push-in", nested_estimate(query, statistics, True, rows)),
@@ -579,7 +578,7 @@ def baselines(query: Match, statistics: Statistics, rows: float | None) -> tuple
 COPIES = 3
 """A join finds events by buckets of one window: each stands in its own bucket and in its neighbours."""
 MANY = 20
-"""So many partial matches for each event, and counting them is quicker than finding them (bench_counting)."""
+"""With more partial matches per event, counting them is faster than finding them (bench_counting)."""
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ def used_columns(query: Match) -> dict[str, frozenset[str] | None]:
     """The columns that conditions and results use of the events of each type; None for all of them.
 
     >>> from pattern_examples import query
-    >>> found = used_columns(query("SEQ(A a, B b) WHERE [id] AND a.x > 1 RETURN b.user, a AS whole"))
-    >>> found["A"], sorted(found["B"])
+    >>> columns = used_columns(query("SEQ(A a, B b) WHERE [id] AND a.x > 1 RETURN b.user, a AS whole"))
+    >>> columns["A"], sorted(columns["B"])
     (None, ['id', 'user'])
     """
     types: dict[str, set[str]] = {}
@@ -103,7 +103,7 @@ def used_columns(query: Match) -> dict[str, frozenset[str] | None]:
         match part:
             case Event(type, str() as name) | Repeat(Event(type), variable=str() as name):
                 types.setdefault(name, set()).add(type)
-    found: dict[str, set[str]] = {
+    used: dict[str, set[str]] = {
         type: set(map(bare, query.partition)) for several in types.values() for type in several
     }
     whole: set[str] = set()
@@ -111,17 +111,17 @@ def used_columns(query: Match) -> dict[str, frozenset[str] | None]:
         match node:
             case e.Attribute(event, name):
                 for type in types.get(subject(event), ()):
-                    found[type].add(bare(name))
+                    used[type].add(bare(name))
             case e.WholeEvent(event):
                 whole |= types.get(subject(event), set())
             case e.SameAttributes(attributes):
-                for columns in found.values():
+                for columns in used.values():
                     columns.update(map(bare, attributes))
-    return {type: None if type in whole else frozenset(columns) for type, columns in found.items()}
+    return {type: None if type in whole else frozenset(columns) for type, columns in used.items()}
 
 
 CHUNK = 10.0
-"""Without a key, time is cut into chunks of so many windows, and each gets one window more than its own."""
+"""Without a key, time is cut into chunks of this many windows; each also gets the window after its own."""
 
 
 @dataclass
@@ -151,13 +151,13 @@ class KernelInput:
     @cached_property
     def conditions(self) -> dict[str, list[Expr]]:
         """The conditions on single events, by variable."""
-        found: dict[str, list[Expr]] = defaultdict(list)
+        conditions: dict[str, list[Expr]] = defaultdict(list)
         for part in walk(self.setting.query.pattern):
             if isinstance(part, Pattern):
                 for condition in conjuncts(part.where):
                     if (name := single_event(condition)) is not None:
-                        found[name].append(condition)
-        return found
+                        conditions[name].append(condition)
+        return conditions
 
     @cached_property
     def kept(self) -> dict[str, float]:
@@ -188,27 +188,27 @@ class KernelInput:
     @cached_property
     def bytes_shuffled(self) -> float:
         """Time, type and the columns used; of events that only count, time and key."""
-        columns = {known.name: known.columns for known in self.setting.query.types}
+        columns = {type.name: type.columns for type in self.setting.query.types}
         used = used_columns(self.setting.query)
-        found, rows = 0.0, 0.0
+        size, rows = 0.0, 0.0
         for type, kept in self.kept.items():
-            wanted = _columns(columns[type], used.get(type, frozenset()))
-            found += kept * (TIME + TYPE + sum(width(column.type) for column in wanted))
+            sent = _columns(columns[type], used.get(type, frozenset()))
+            size += kept * (TIME + TYPE + sum(width(column.type) for column in sent))
             rows += kept
         scale = min(1.0, self.rows_scanned / rows) if rows else 0.0
         others = max(0.0, self.rows_scanned - rows) if self.counts_all else 0.0
-        return (found * scale + others * (TIME + TYPE + TIME)) * self.copies
+        return (size * scale + others * (TIME + TYPE + TIME)) * self.copies
 
     def items(self) -> Iterator[CostItem]:
         """The work, line by line."""
         ledger = self.setting.ledger
         yield CostItem("scan", self.rows_scanned * w.SCAN_ROW)
-        judged = sum(
+        comparisons = sum(
             ledger.events(ledger.types[variable]) * sum(map(evaluation_cost, conditions))
             for variable, conditions in self.conditions.items()
             if variable in ledger.types
         )
-        yield CostItem("filter events", w.comparisons_work(judged))
+        yield CostItem("filter events", w.comparisons_work(comparisons))
         rows = self.rows_sorted
         yield CostItem("shuffle", rows * w.SHUFFLE_ROW + self.bytes_shuffled * w.SHUFFLE_BYTE)
         yield CostItem("sort", rows * log2(max(2.0, rows)) * w.SORT_COMPARISON)
@@ -221,10 +221,10 @@ def produced(rows: float, setting: CostSetting) -> CostItem:
     return CostItem("produce rows", rows * (w.PRODUCE_ROW + size * w.PRODUCE_BYTE))
 
 
-def _columns(known: tuple[Column, ...], names: frozenset[str] | None) -> list[Column]:
+def _columns(columns: tuple[Column, ...], names: frozenset[str] | None) -> list[Column]:
     if names is None:
-        return list(known)
-    return [column for column in known if any(same(column.name, name) for name in names)]
+        return list(columns)
+    return [column for column in columns if any(same(column.name, name) for name in names)]
 
 
 # Keys that are no good for parallel work: few of them, or one that has most of the events.
@@ -234,15 +234,15 @@ MOST_SHARE = 0.2
 
 
 def is_skewed(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> bool:
-    """Whether, by what somebody said about the data, one key has too large a share of the events.
+    """Whether the statistics declare that one key has too large a share of the events.
 
     >>> from neelc.catalog.statistics.numbers import KnownStatistic
     >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.keys import partition_keys
     >>> match = query("SEQ(A a, B b) WHERE [id] WITHIN 9")
     >>> numbers = [KnownStatistic("S", "MOST FREQUENT", n, "declared", None, "id") for n in (0.01, 0.5)]
-    >>> said = [Statistics((number,)) for number in numbers]
-    >>> [is_skewed(match, partition_keys(match), statistics) for statistics in (Statistics(), *said)]
+    >>> declared = [Statistics((number,)) for number in numbers]
+    >>> [is_skewed(match, partition_keys(match), statistics) for statistics in (Statistics(), *declared)]
     [False, False, True]
     """
     ledger = Ledger(query, statistics)
@@ -266,8 +266,8 @@ def key_terms(keys: tuple[Key, ...]) -> frozenset[Term]:
     [('a', 'id'), ('b', 'id'), ('n', 'id')]
     """
     terms = (term for key in keys for term in key.terms)
-    found = ((name, without_casts(value)) for name, value in terms)
-    return frozenset((name, term_of(value)[1]) for name, value in found if isinstance(value, Attribute))
+    values = ((name, without_casts(value)) for name, value in terms)
+    return frozenset((name, term_of(value)[1]) for name, value in values if isinstance(value, Attribute))
 
 
 # SKIP TILL NEXT MATCH and the contiguities: one run from each first event, never a choice.
@@ -279,7 +279,7 @@ def key_terms(keys: tuple[Key, ...]) -> frozenset[Term]:
 
 @dataclass
 class RunGrowth(Growth):
-    """A search by runs; negations are judged on complete matches, as any.
+    """A search by runs. Negations are checked on complete matches, as under any strategy.
 
     Each of 10 A in a window starts a run, and most find a B.
 
@@ -303,7 +303,7 @@ class RunGrowth(Growth):
 
     def _chain(self, region: CostRegion, parts: tuple[p.Pattern, ...], at: PartPosition) -> BindingCount:
         present = tuple(part for part in parts if not is_filter(part))
-        # What may be absent neither starts a run nor ends it, unless there is nothing else.
+        # An optional part neither starts a run nor ends it, unless all parts are optional.
         steps = tuple(part for part in present if not may_be_empty(part)) or present
         gap = Gap(at.span, max(1.0, sum(map(room, steps))))
         region.filters += [(part, gap, at.same) for part in parts if is_filter(part)]
@@ -311,8 +311,8 @@ class RunGrowth(Growth):
         start = waiting = alive = NOTHING
         counts: list[float] = []
         for place, part in enumerate(steps):
-            found = region.bind(*targets(part), listed=isinstance(part, p.Repeat))
-            count = events(self._count(part)).plus(_left(found)).number
+            effect = region.bind(*targets(part), listed=isinstance(part, p.Repeat))
+            count = events(self._count(part)).plus(_left(effect)).number
             if place == 0:
                 start = alive = events(count)
                 tried = start
@@ -322,7 +322,7 @@ class RunGrowth(Growth):
                 alive = start.times(chance)
             is_last = place == len(steps) - 1
             alive = alive.times(self._elements(part, count, is_last))
-            self.steps.append(GrowthStep(EXTEND, str(part), tried, alive, found.comparisons))
+            self.steps.append(GrowthStep(EXTEND, str(part), tried, alive, effect.comparisons))
             region.necessary.append(count)
         return alive
 
@@ -339,7 +339,7 @@ class RunGrowth(Growth):
 
     @property
     def _all(self) -> float:
-        """Events of all types in a window: what contiguity is about."""
+        """Events of all types in a window: those that contiguity counts."""
         return max(self.setting.stream_rate * self.setting.window, 1e-9)
 
     def _looks(self, looked: float) -> float:
@@ -374,9 +374,9 @@ class RunGrowth(Growth):
         return 1.0
 
 
-def _left(found: ConditionEffect) -> float:
+def _left(effect: ConditionEffect) -> float:
     """What conditions leave of the events: here all of them decide whether an event qualifies."""
-    return found.once.both + found.each.both
+    return effect.once.both + effect.each.both
 
 
 __all__ = ["StepCount", "Estimate", "CostItem", "estimate"]
@@ -438,10 +438,10 @@ def estimate(
     meets 10 B within 10 seconds, one in 1,000 of them with its own id:
 
     >>> from pattern_examples import query
-    >>> found = estimate(query("SEQ(A a, B b) WHERE [id] WITHIN 10 SECONDS"), Statistics())
-    >>> round(found.rows_produced), round(found.rows_sorted), round(found.partial_matches)
+    >>> cost = estimate(query("SEQ(A a, B b) WHERE [id] WITHIN 10 SECONDS"), Statistics())
+    >>> round(cost.rows_produced), round(cost.rows_sorted), round(cost.partial_matches)
     (1000, 200000, 101000)
-    >>> for item in found.items:
+    >>> for item in cost.items:
     ...     print(f"{item.what}: {item.work:,.0f}")
     scan: 1,000,000
     filter events: 0
@@ -449,11 +449,11 @@ def estimate(
     sort: 880,482
     hand over: 600,000
     extend partial matches: 4,040
-    judge conditions: 0
+    check conditions: 0
     check negations and existence: 0
     produce rows: 5,560
 
-    Without `push_in` conditions are judged on complete matches, without a key: NEEL+'s basic system. `rows`
+    Without `push_in` conditions are checked on complete matches, without a key: NEEL+'s basic system. `rows`
     are the rows of the result, if they are known better: rewritten queries have the same.
 
     >>> estimate(query("SEQ(A a, B b) WHERE FALSE"), Statistics()).work
@@ -496,15 +496,15 @@ def assembled(
 
 def search_items(steps: Iterable[GrowthStep], setting: CostSetting) -> Iterator[CostItem]:
     """The work of a search, by kind."""
-    extended = judged = checked = 0.0
+    extended = compared = checked = 0.0
     for step in steps:
         tried, kept = setting.occurrences(step.tried), setting.occurrences(step.kept)
         if step.kind == EXTEND:
             extended += tried * w.TRY + kept * w.HOLD
-        judged += tried * w.comparisons_work(step.comparisons)
+        compared += tried * w.comparisons_work(step.comparisons)
         checked += tried * step.work
     yield CostItem("extend partial matches", extended)
-    yield CostItem("judge conditions", judged)
+    yield CostItem("check conditions", compared)
     yield CostItem("check negations and existence", checked)
 
 
@@ -518,8 +518,8 @@ def _upkeep(setting: CostSetting) -> Iterator[CostItem]:
 
 
 def limited(matches: float, setting: CostSetting) -> float:
-    """Rows of so many matches: WITH PARTIAL MATCHES not more than there are starts; with DISTINCT and with
-    aggregates, not more than there are combinations of values.
+    """The rows that `matches` matches produce: WITH PARTIAL MATCHES at most one for each start; with DISTINCT
+    or aggregates, at most one for each combination of values.
 
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) RETURN DISTINCT a.id")
@@ -536,5 +536,5 @@ def limited(matches: float, setting: CostSetting) -> float:
         return matches
     groups = [output for output in query.outputs if not output.is_aggregate]
     values = [without_casts(output.expression) for output in groups]
-    known = [setting.ledger.distinct(*term_of(value)) for value in values if isinstance(value, Attribute)]
-    return min(matches, prod(known)) if len(known) == len(groups) else matches
+    counts = [setting.ledger.distinct(*term_of(value)) for value in values if isinstance(value, Attribute)]
+    return min(matches, prod(counts)) if len(counts) == len(groups) else matches

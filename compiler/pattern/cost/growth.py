@@ -1,9 +1,9 @@
 """How the matches of a pattern grow, event by event: NEEL+'s costs of computing, over any pattern.
 
 A pattern is searched in the order in which it is written. Each step tries the partial matches so far with
-all events in the window that the key leaves, and keeps those that are in order and meet what can be judged
-(push-in, 5.4). The negations of a region are checked last. Bindings are counted for one window;
-`Setting.occurrences` makes the number for the whole input of it.
+all events in the window that the key leaves, and keeps those that are in order and meet the conditions that
+can be checked (push-in, 5.4). The negations of a region are checked last. Bindings are counted for one
+window; `CostSetting.occurrences` converts that count to the whole input.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from neelc.pattern.cost.setting import (
     widened,
 )
 
-# What the conditions of a region leave: a region is a part whose conditions are judged on one binding.
+# What the conditions of a region leave: a region is a part whose conditions are checked on one binding.
 #
 # As `analysis/regions.py` has it: the whole pattern, a branch of an OR, the body of an optional part, a
-# negation, a repetition or an EXISTS. Inside, through SEQ and AND, a condition is judged as soon as what it
-# names is bound.
+# negation, a repetition or an EXISTS. Inside, through SEQ and AND, a condition is checked as soon as all
+# variables that it names are bound.
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RemainingShare:
 
 @dataclass(frozen=True)
 class ConditionEffect:
-    """What the conditions that can be judged now leave of the bindings, and what it costs to judge them.
+    """The share of the bindings that the conditions checked now leave, and what it costs to check them.
 
     `each` is left by conditions on every element of a list; as those with an earlier element hold for the
     first one by definition, `first` is what they would have left there.
@@ -93,7 +93,7 @@ class PendingConditions:
                 self._waiting.setdefault(name, []).append(place)
 
     def bind(self, variables: Iterable[str]) -> list[e.Expr]:
-        """Those that can be judged now, in the order they are written."""
+        """The conditions that can be checked now, in the order they are written."""
         for name in variables:
             for place in self._waiting.pop(name, ()):
                 self._missing[place].discard(name)
@@ -104,8 +104,8 @@ class PendingConditions:
 
     def rest(self) -> list[e.Expr]:
         """All that are left."""
-        found, self._conditions, self._free = [*self._conditions.values()], {}, []
-        return found
+        rest, self._conditions, self._free = [*self._conditions.values()], {}, []
+        return rest
 
 
 class EqualTerms:
@@ -162,22 +162,23 @@ class CostRegion:
         self.pending = PendingConditions(pending, self.own, self.bound)
 
     def bind(self, *variables: str, composite: bool = False, listed: bool = False) -> ConditionEffect:
-        """What binding these variables, all at once, lets be judged. With `composite` they come from parts
-        that have judged the `[id]`s around them themselves; with `listed` each is a list of events."""
-        found = self._agreed(variables, composite, listed)
+        """The effect of the conditions that can be checked once these variables are bound, all at once. With
+        `composite` they come from parts that have checked the `[id]`s around them already; with `listed` each
+        is a list of events."""
+        effect = self._agreed(variables, composite, listed)
         self.bound.update(variables)
-        found = self._judged(found, self.pending.bind(variables), variables)
+        effect = self._with_conditions(effect, self.pending.bind(variables), variables)
         if self.setting.push_in:
-            return found
-        once = RemainingShare(0.0, self.late.once.after + found.once.both)
-        self.late = ConditionEffect(once, comparisons=self.late.comparisons + found.comparisons)
-        return replace(found, once=RemainingShare(), comparisons=0.0)
+            return effect
+        once = RemainingShare(0.0, self.late.once.after + effect.once.both)
+        self.late = ConditionEffect(once, comparisons=self.late.comparisons + effect.comparisons)
+        return replace(effect, once=RemainingShare(), comparisons=0.0)
 
     def rest(self) -> ConditionEffect:
-        """What is judged at the end."""
-        found = self._judged(self.late, self.pending.rest(), ())
+        """The effect of the conditions that are checked at the end."""
+        effect = self._with_conditions(self.late, self.pending.rest(), ())
         self.late = ConditionEffect()
-        return found
+        return effect
 
     def _agreed(self, variables: tuple[str, ...], composite: bool, listed: bool) -> ConditionEffect:
         """Equal attributes: each class once for each variable, given what of it is bound already."""
@@ -201,10 +202,10 @@ class CostRegion:
             RemainingShare() if listed else once, each, first if listed else RemainingShare(), comparisons
         )
 
-    def _judged(
-        self, found: ConditionEffect, ready: list[e.Expr], variables: tuple[str, ...]
+    def _with_conditions(
+        self, effect: ConditionEffect, ready: list[e.Expr], variables: tuple[str, ...]
     ) -> ConditionEffect:
-        once, each, first, comparisons = found.once, found.each, found.first, found.comparisons
+        once, each, first, comparisons = effect.once, effect.each, effect.first, effect.comparisons
         reached = 1.0
         for condition in ready:
             true = truth(condition, self.setting.ledger).true
@@ -217,14 +218,14 @@ class CostRegion:
             else:
                 once = once.plus(share, is_before)
             if not is_before:
-                # Conditions are judged in order, until one does not hold.
+                # Conditions are checked in order, until one does not hold.
                 comparisons += reached * evaluation_cost(condition)
                 reached *= true
         return ConditionEffect(once, each, first, comparisons)
 
 
 def own_parts(part: p.Pattern) -> Iterator[p.Pattern]:
-    """A part, and the parts below it that are judged whenever it is."""
+    """A part, and the parts below it whose conditions are checked whenever its own are."""
     yield part
     if isinstance(part, p.Joint):
         for inner in part.parts:
@@ -233,7 +234,7 @@ def own_parts(part: p.Pattern) -> Iterator[p.Pattern]:
 
 
 def element_of(condition: e.Expr) -> tuple[str | None, bool]:
-    """The list of which a condition is about every element, and whether it names an earlier element too.
+    """The list whose every element a condition constrains, and whether it names an earlier element too.
 
     >>> from pattern_examples import query
     >>> element_of(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x").pattern.where)
@@ -253,7 +254,7 @@ def element_of(condition: e.Expr) -> tuple[str | None, bool]:
 
 def single_event(condition: e.Expr) -> str | None:
     """The variable of a condition on one event, or on each element of a list alone: such a condition is
-    judged where events are read.
+    checked where events are read.
 
     >>> from pattern_examples import query
     >>> def single(text): return single_event(query(f"SEQ(A a, B+ b[]) WHERE {text}").pattern.where)
@@ -270,7 +271,7 @@ def single_event(condition: e.Expr) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
 
 
-# Parts that only ask whether something is there: what they keep, and the marks of the latest candidate.
+# Parts that only check whether an event exists: what they keep, and the marks of the latest candidate.
 
 
 def is_filter(part: p.Pattern) -> bool:
@@ -304,9 +305,9 @@ def constrained(part: p.Pattern, where: Expr | None) -> p.Pattern:
 
 
 def without(part: p.Pattern, dropped: frozenset[str]) -> p.Pattern | None:
-    """What is left of a part when some variables are dropped, with all that is said about them; None when
-    nothing is. Negations are about the dropped events as well, so they go too, and so does what an EXISTS
-    inside drops.
+    """What is left of a part when some variables are dropped, with all conditions on them; None when
+    nothing is. Negations refer to the dropped events as well, so they are dropped too, and so are the
+    variables that an EXISTS inside drops.
 
     >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, !N n, B b, OR(C c, D d) WHERE a.x < b.x AND a.x < 3)").pattern
@@ -326,8 +327,8 @@ def without(part: p.Pattern, dropped: frozenset[str]) -> p.Pattern | None:
             left = without(inner, dropped.union(variables))
             return None if left is None else constrained(left, where)
         case p.Listing(parts):
-            found = [without(inner, dropped) for inner in parts]
-            kept = tuple(inner for inner in found if inner is not None)
+            left_parts = [without(inner, dropped) for inner in parts]
+            kept = tuple(inner for inner in left_parts if inner is not None)
             return replace(part, parts=kept, where=where) if kept else None
     raise AssertionError(type(part).__name__)
 
@@ -341,7 +342,7 @@ EXTEND, CHECK = "extend", "check"
 class GrowthStep:
     """`tried` bindings of one window cost `comparisons` each and `work` besides, and `kept` of them are good.
 
-    EXTEND binds another event; CHECK looks whether something is there, or is not, as EXISTS and `!` ask.
+    EXTEND binds another event; CHECK checks whether an event exists, or does not, as EXISTS and `!` require.
     """
 
     kind: str
@@ -461,7 +462,7 @@ class Growth:
     >>> match = query("SEQ(A a, !N n, B b) WITHIN 10 SECONDS")
     >>> setting = CostSetting(Ledger(match, Statistics()))
     >>> search = Growth(setting)
-    >>> found = search.region(CostRegion(setting, match.pattern), PartPosition())
+    >>> growth = search.region(CostRegion(setting, match.pattern), PartPosition())
     >>> for step in search.steps:
     ...     print(step.kind, step.what, round(step.tried.number, 1), round(step.kept.number, 1))
     extend A a 10.0 10.0
@@ -473,9 +474,9 @@ class Growth:
     steps: list[GrowthStep] = field(default_factory=list)
 
     def region(self, region: CostRegion, at: PartPosition) -> PartGrowth:
-        """All of a region: its positive parts, what is judged at the end, its negations."""
+        """All of a region: its positive parts, the conditions checked at the end, its negations."""
         ways = self.part(region, region.part, at)
-        self._judge(region, region.rest(), "conditions judged at the end", ways, at)
+        self._check_conditions(region, region.rest(), "conditions checked at the end", ways, at)
         unchecked = ways.plus(region.log)
         for part, gap, same in region.filters:
             share, work = self._checked(region, part, gap, same)
@@ -499,8 +500,8 @@ class Growth:
                 grown = self._inner(region, inner, self._under(part, at))
                 return self._repeated(region, part, grown.ways, at)
         ways = self._composite(region, part, self._under(part, at))
-        found = region.bind(*targets(part), composite=True)
-        self._judge(region, found, f"conditions on {part}", ways, at)
+        effect = region.bind(*targets(part), composite=True)
+        self._check_conditions(region, effect, f"conditions on {part}", ways, at)
         return ways
 
     def _composite(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> BindingCount:
@@ -514,12 +515,12 @@ class Growth:
             case p.Optional(inner):
                 return either([NOTHING, self._inner(region, constrained(inner, part.where), at).ways])
             case p.Exists(variables, inner):
-                found = self._inner(region, inner, at).ways
+                ways = self._inner(region, inner, at).ways
                 kept = without(inner, frozenset(variables))
                 base = NOTHING
                 if kept is not None:
                     base = Growth(self.setting)._inner(region, kept, at).ways
-                return base.times(1 - exp(-min(700.0, found.plus(-base.log).number)))
+                return base.times(1 - exp(-min(700.0, ways.plus(-base.log).number)))
         raise AssertionError(type(part).__name__)
 
     def _inner(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> PartGrowth:
@@ -528,7 +529,7 @@ class Growth:
         return self.region(inner, at.inside(PartFrame(log=region.log)))
 
     def _under(self, part: p.Pattern, at: PartPosition) -> PartPosition:
-        """The place of the parts of `part`, of whose `[id]`s they must take note."""
+        """The position of the parts of `part`, with the attributes of its `[id]`s."""
         same = (c.attributes for c in conjuncts(part.where) if isinstance(c, e.SameAttributes))
         return replace(at, same=at.same.union(bare(name) for names in same for name in names))
 
@@ -537,15 +538,15 @@ class Growth:
     ) -> BindingCount:
         name = part.variable or ""
         left = self.setting.left_by_shortcuts(name)
-        found = region.bind(name)
+        effect = region.bind(name)
         whole = events(self.setting.count(part.type) * left)
-        own, count = whole.times(at.window), whole.plus(found.once.both).number
+        own, count = whole.times(at.window), whole.plus(effect.once.both).number
         if latest:
             # Of many candidates one is the latest; it is looked up, the others are not tried.
             alone = Gap(at.span, max(1.0, at.pieces)).average(lambda gap: exp(-min(700.0, count * gap)))
-            found = replace(found, once=replace(found.once, after=found.once.after + logarithm(alone)))
+            effect = replace(effect, once=replace(effect.once, after=effect.once.after + logarithm(alone)))
         tried = at.total(NOTHING.plus(region.log)) if latest else None
-        self._extend(region, str(part), own, found, at, tried)
+        self._extend(region, str(part), own, effect, at, tried)
         region.necessary.append(count)
         return own
 
@@ -554,42 +555,42 @@ class Growth:
         region: CostRegion,
         what: str,
         own: BindingCount,
-        found: ConditionEffect,
+        effect: ConditionEffect,
         at: PartPosition,
         tried: BindingCount | None = None,
     ) -> None:
-        seen = at.total(own.plus(region.log + found.once.before)) if tried is None else tried
-        region.log += found.once.both
+        seen = at.total(own.plus(region.log + effect.once.before)) if tried is None else tried
+        region.log += effect.once.both
         kept = at.total(own.plus(region.log))
-        self.steps.append(GrowthStep(EXTEND, what, seen, kept, found.comparisons))
+        self.steps.append(GrowthStep(EXTEND, what, seen, kept, effect.comparisons))
 
-    def _judge(
-        self, region: CostRegion, found: ConditionEffect, what: str, ways: BindingCount, at: PartPosition
+    def _check_conditions(
+        self, region: CostRegion, effect: ConditionEffect, what: str, ways: BindingCount, at: PartPosition
     ) -> None:
-        """Conditions that are judged when nothing new is bound."""
-        if found.once.both or found.comparisons:
+        """Conditions that are checked when nothing new is bound."""
+        if effect.once.both or effect.comparisons:
             tried = at.total(ways.plus(region.log))
-            region.log += found.once.both
+            region.log += effect.once.both
             kept = at.total(ways.plus(region.log))
-            self.steps.append(GrowthStep(CHECK, what, tried, kept, found.comparisons))
+            self.steps.append(GrowthStep(CHECK, what, tried, kept, effect.comparisons))
 
     def _repeated(
         self, region: CostRegion, part: p.Repeat, one: BindingCount, at: PartPosition
     ) -> BindingCount:
         """A list. With COLLAPSED it is there or not, and no choice of its own."""
-        found = region.bind(part.variable or "", listed=True)
-        seen = closure(one.plus(found.each.before), part.least, part.most).plus(-found.first.before)
-        kept = closure(one.plus(found.each.both), part.least, part.most).plus(-found.first.both)
+        effect = region.bind(part.variable or "", listed=True)
+        seen = closure(one.plus(effect.each.before), part.least, part.most).plus(-effect.first.before)
+        kept = closure(one.plus(effect.each.both), part.least, part.most).plus(-effect.first.both)
         if self.setting.query.collapsed:
-            present = 1.0 if part.least == 0 else 1 - exp(-min(700.0, one.plus(found.each.both).number / 2))
+            present = 1.0 if part.least == 0 else 1 - exp(-min(700.0, one.plus(effect.each.both).number / 2))
             seen = kept = NOTHING.times(present)
-        tried = at.total(seen.plus(region.log + found.once.before))
-        region.log += found.once.both
+        tried = at.total(seen.plus(region.log + effect.once.before))
+        region.log += effect.once.both
         self.steps.append(
-            GrowthStep(EXTEND, str(part), tried, at.total(kept.plus(region.log)), found.comparisons)
+            GrowthStep(EXTEND, str(part), tried, at.total(kept.plus(region.log)), effect.comparisons)
         )
         if part.least > 0:
-            region.necessary.append(one.plus(found.each.both).number)
+            region.necessary.append(one.plus(effect.each.both).number)
         return kept
 
     def _listed(self, region: CostRegion, part: p.Joint, at: PartPosition) -> BindingCount:
@@ -643,13 +644,13 @@ class Growth:
             sought = replace(sought, least=max(1, sought.least))  # what is found binds an event
         search = Growth(self.setting)
         inner = CostRegion(self.setting, sought, frozenset(region.bound | region.own), same, fixed=True)
-        found = search.region(inner, PartPosition(span=gap.mean, same=same)).ways
-        chance = gap.average(lambda share: occurs(found, inner.necessary, share))
-        once = search.work_in(gap.mean, found, occurs(found, inner.necessary, gap.mean))
+        ways = search.region(inner, PartPosition(span=gap.mean, same=same)).ways
+        chance = gap.average(lambda share: occurs(ways, inner.necessary, share))
+        once = search.work_in(gap.mean, ways, occurs(ways, inner.necessary, gap.mean))
         work = once * self.setting.left_to_check(declared(sought))
         return (1 - chance if negative else chance), work
 
-    def work_in(self, share: float, found: BindingCount, chance: float) -> float:
+    def work_in(self, share: float, ways: BindingCount, chance: float) -> float:
         """The work of a search in a gap, a share of the window, for something that is there with a `chance`.
 
         It ends with the first hit, where NEEL+ 5.3 does not stop. Hits come in clumps, so even where many are
@@ -663,7 +664,7 @@ class Growth:
             each = TRY + comparisons_work(step.comparisons) + step.work
             total += tried * each + kept * HOLD
             last = kept * (each + HOLD) if step.kind == EXTEND else last
-        hits = max(found.shrunk(share).number, chance, 1e-9)
+        hits = max(ways.shrunk(share).number, chance, 1e-9)
         return LOOK_UP + (1 - chance) * max(0.0, total - last) + chance * total * chance / hits
 
 

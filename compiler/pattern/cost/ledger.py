@@ -1,4 +1,4 @@
-"""The numbers that an estimate asks for, kept as it asks: what explain shows as "rests on"."""
+"""The numbers that an estimate uses, recorded as it reads them: explain shows them as "rests on"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from neelc.ir.program import EventType, Match, Member, Stream
 
 @dataclass
 class Ledger:
-    """Asks `statistics` about the events of `query` and remembers the answers, each once.
+    """Looks up numbers about the events of `query` in `statistics` and records each one once.
 
     >>> from pattern_examples import query
     >>> ledger = Ledger(query("SEQ(A a, B b)"), Statistics())
@@ -37,12 +37,12 @@ class Ledger:
     @cached_property
     def types(self) -> dict[str, str]:
         """The type of each variable's events; where branches of an OR share one, the first type counts."""
-        found: dict[str, str] = {}
+        types: dict[str, str] = {}
         for node in walk(self.query.pattern):
             match node:
                 case Event(type, str() as name) | Repeat(Event(type), variable=str() as name):
-                    found.setdefault(name, type)
-        return found
+                    types.setdefault(name, type)
+        return types
 
     def note(self, fact: Fact) -> float:
         """The value of a fact, which is from now on one that the estimate rests on."""
@@ -75,7 +75,7 @@ class Ledger:
         return self.note(fact) if fact.value else 0.0
 
     def most_frequent(self, variable: str, attribute: str) -> float:
-        """The share of the commonest value; mentioned only where somebody says it."""
+        """The share of the commonest value; mentioned only where it is declared or measured."""
         if variable not in self.types:
             return 1.0
         fact = self.statistics.most_frequent(self.query, self.types[variable], attribute)
@@ -88,11 +88,11 @@ class Ledger:
         key = self.types[variable], attribute
         if key not in self._bounds:
             self._bounds[key] = self.statistics.bounds(self.query, *key)
-        found = self._bounds[key]
-        return None if found is None else (self.note(found[0]), self.note(found[1]))
+        bounds = self._bounds[key]
+        return None if bounds is None else (self.note(bounds[0]), self.note(bounds[1]))
 
     def declared(self, condition: Expr) -> float | None:
-        """The selectivity that somebody says a condition has."""
+        """The declared selectivity of a condition."""
         fact = self.statistics.declared_selectivity(self.query, condition)
         return None if fact is None else self.note(fact)
 
@@ -239,7 +239,7 @@ WINDOW_ROW = 6.0
 """A window function for a row of a sorted partition: with one of them a query took 1.45 times as long as with
 the kernel, which costs HAND_OVER_ROW instead."""
 JOIN_PAIR = 0.1
-"""A pair of rows that a join puts together, to be judged: 20 ns."""
+"""A pair of rows that a join produces and checks: 20 ns."""
 PRODUCE_ROW = 1.0
 PRODUCE_BYTE = 0.03
 """A row of the result, from the kernel back to Spark: 160 ns for 24 bytes."""

@@ -94,8 +94,8 @@ def compared(op: str, left: Expr, right: Expr, ledger: Ledger) -> Truth:
         share = (1 - unknown) * _equal(one, two, ledger) + both
         return Truth(share, 1 - share)
     if op in ("=", "<>"):
-        found = Truth.of(_equal(one, two, ledger), unknown)
-        return found if op == "=" else ~found
+        equal = Truth.of(_equal(one, two, ledger), unknown)
+        return equal if op == "=" else ~equal
     return Truth.of(min(1.0, max(RARE, _less(op, one, two, ledger))), unknown)
 
 
@@ -122,8 +122,8 @@ def _is_outside(attribute: Attribute, literal: Literal, ledger: Ledger) -> bool:
 
 def _less(op: str, one: Expr, two: Expr, ledger: Ledger) -> float:
     """The share of values for which `one op two`, an inequality, holds."""
-    known = [ledger.bounds(*term_of(side)) for side in (one, two) if isinstance(side, Attribute)]
-    match one, two, known:
+    bounds = [ledger.bounds(*term_of(side)) for side in (one, two) if isinstance(side, Attribute)]
+    match one, two, bounds:
         case Attribute(), Literal(), [(low, high)] if (value := number(two)) is not None:
             below = share_below(value, low, high, _step(one), including=op in ("<=", ">"))
             return below if op in ("<", "<=") else 1 - below
@@ -259,8 +259,8 @@ def _derived(condition: e.Expr, ledger: Ledger) -> Truth:
             share = _nulls(operand, ledger)
             return _turned(Truth(share, 1 - share), negated)
         case e.IsTruth(operand, value, negated):
-            found = truth(operand, ledger)
-            share = found.unknown if value is None else found.true if value else found.false
+            inner = truth(operand, ledger)
+            share = inner.unknown if value is None else inner.true if value else inner.false
             return _turned(Truth(share, 1 - share), negated)
         case e.SameAttributes(attributes):
             return _same(attributes, ledger)
@@ -268,13 +268,13 @@ def _derived(condition: e.Expr, ledger: Ledger) -> Truth:
     return Truth.of(ledger.assume(f"selectivity of {condition}", share))
 
 
-def _all(found: list[Truth]) -> Truth:
+def _all(operands: list[Truth]) -> Truth:
     """All hold; one is FALSE. Operands are taken to be independent."""
-    return Truth(prod(one.true for one in found), 1 - prod(1 - one.false for one in found))
+    return Truth(prod(one.true for one in operands), 1 - prod(1 - one.false for one in operands))
 
 
-def _turned(found: Truth, negated: bool) -> Truth:
-    return ~found if negated else found
+def _turned(operand: Truth, negated: bool) -> Truth:
+    return ~operand if negated else operand
 
 
 def _between(operand: e.Expr, low: e.Expr, high: e.Expr, ledger: Ledger) -> Truth:
@@ -290,9 +290,9 @@ def _between(operand: e.Expr, low: e.Expr, high: e.Expr, ledger: Ledger) -> Trut
 
 def _in_list(operand: e.Expr, items: tuple[e.Expr, ...], ledger: Ledger) -> Truth:
     """Different items exclude each other, so their shares add up."""
-    found = [compared("=", operand, item, ledger) for item in dict.fromkeys(items)]
-    known = 1 - max((one.unknown for one in found), default=0.0)
-    share = min(known, sum(one.true for one in found))
+    equalities = [compared("=", operand, item, ledger) for item in dict.fromkeys(items)]
+    known = 1 - max((one.unknown for one in equalities), default=0.0)
+    share = min(known, sum(one.true for one in equalities))
     return Truth(share, known - share)
 
 

@@ -54,11 +54,11 @@ def classes(equal: Iterable[Iterable[Term]]) -> tuple[frozenset[Term], ...]:
     >>> [sorted(v for v, _ in one) for one in classes([(a, b), (c, d), (b, c)])]
     [['a', 'b', 'c', 'd']]
     """
-    found: list[frozenset[Term]] = []
+    merged: list[frozenset[Term]] = []
     for terms in equal:
         new = frozenset(terms)
-        found = [*(one for one in found if not one & new), new.union(*(one for one in found if one & new))]
-    return tuple(found)
+        merged = [*(one for one in merged if not one & new), new.union(*(one for one in merged if one & new))]
+    return tuple(merged)
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ def in_any_order(one: BindingCount, two: BindingCount) -> BindingCount:
 def either(parts: Sequence[BindingCount]) -> BindingCount:
     """One of several: their ways add up.
 
-    >>> found = either([events(4.0), in_any_order(events(2.0), events(2.0))])
-    >>> round(found.number, 9), found.events
+    >>> ways = either([events(4.0), in_any_order(events(2.0), events(2.0))])
+    >>> round(ways.number, 9), ways.events
     (8.0, 1.5)
     """
     most = max((part.log for part in parts), default=-inf)
@@ -225,7 +225,8 @@ class CostSetting:
     """A query and what is known about its streams.
 
     Events with one of the terms of `keys` are found by it, without looking at others. `cuts` are the
-    shortcuts taken. Without `push_in`, conditions are judged on complete bindings only: NEEL+'s basic system.
+    shortcuts taken. Without `push_in`, conditions are checked only on complete bindings, as in NEEL+'s basic
+    system.
     """
 
     ledger: Ledger
@@ -295,16 +296,16 @@ class CostSetting:
         return number * ratio - (number - 1)
 
     def occurrences(self, ways: BindingCount) -> float:
-        """Bindings in the whole input; never more than a number that can be reckoned with."""
+        """Bindings in the whole input, capped so that later arithmetic does not overflow."""
         return BindingCount(min(MOST, ways.log + logarithm(self.windows(ways.events)))).number
 
     def spread(self, terms: frozenset[Term]) -> Spread:
         """The values of attributes that are equal: those of one are among those of the others, and a value is
         only as common as in the attribute in which it is rarest."""
         if terms not in self._spreads:
-            known = [term for term in terms if term[0] in self.ledger.types]
-            values = max((self.ledger.distinct(*term) for term in known), default=1.0)
-            common = min((self.ledger.most_frequent(*term) for term in known), default=0.0)
+            typed = [term for term in terms if term[0] in self.ledger.types]
+            values = max((self.ledger.distinct(*term) for term in typed), default=1.0)
+            common = min((self.ledger.most_frequent(*term) for term in typed), default=0.0)
             self._spreads[terms] = Spread(values, common)
         return self._spreads[terms]
 
@@ -394,7 +395,7 @@ def occurs(ways: BindingCount, necessary: Sequence[float], gap: float) -> float:
 
 
 def room(part: p.Pattern) -> float:
-    """How many events of a match lie in a part: into so many pieces it cuts its window.
+    """How many events of a match lie in a part: the number of pieces into which it cuts its window.
 
     >>> from pattern_examples import query
     >>> room(query("SEQ(A a, !B b, OR(C c, SEQ(D d, E e)), F? f, EXISTS g : SEQ(G g, H h))").pattern)
