@@ -34,10 +34,10 @@ def pattern_of(
     columns = [c for c in inside if c.gap is not None] if gaps is None else list(gaps)
     parts: list[p.Pattern] = []
     for place in range(start, last + 1):
-        parts += [c.said for c in columns if c.gap == place and isinstance(c.said, p.Pattern)]
-        parts += [component.said for component in expression.components[place : min(place + 1, last)]]
+        parts += [c.original for c in columns if c.gap == place and isinstance(c.original, p.Pattern)]
+        parts += [component.original for component in expression.components[place : min(place + 1, last)]]
     context = components[0].context
-    conditions: list[Expr] = [c.said for c in inside if isinstance(c.said, Expr)]
+    conditions: list[Expr] = [c.original for c in inside if isinstance(c.original, Expr)]
     same = [SameAttributes(context.key)] if context.key else []
     windows = [window for window in context.windows if window != components[0].query.within]
     own = windows[0] if windows else None
@@ -69,7 +69,7 @@ def by_slice(
     for number, starts in shared.starts.items():
         for start in starts:
             stop = start + shared.length
-            names = [name for part in found[number].components[start:stop] for name in targets(part.said)]
+            names = [name for part in found[number].components[start:stop] for name in targets(part.original)]
             bindings = found_by(query, pattern_of(found[number], start, stop), tables)
             if bindings is not None:
                 results.append({tuple(binding_key(binding[name]) for name in names) for binding in bindings})
@@ -86,9 +86,9 @@ def by_bit_marking(query: Match, members: list[Expression], tables: Tables) -> l
     holding: list[Bindings] = []
     for column in emap.columns:
         owner = next(member for member in members if column in member.columns)
-        said = next(c.said for c in owner.columns if c == column)
+        original = next(c.original for c in owner.columns if c == column)
         names = dict(zip(owner.variables, first.variables, strict=True))
-        own = replace(column, said=renamed(said, names))
+        own = replace(column, original=renamed(original, names))
         held = found_by(query, pattern_of(first, gaps=(own,)), tables)
         if held is None:
             return None
@@ -104,8 +104,8 @@ def by_bit_marking(query: Match, members: list[Expression], tables: Tables) -> l
 
 
 def _rows(emap: EMap, holds: list[bool]) -> Iterator[str]:
-    """Judges columns one by one, as long as they matter (lemma 1)."""
+    """Checks columns one by one, as long as they matter (lemma 1)."""
     rvi = RVI()
-    while wanted := emap.wanted(rvi):
-        rvi = rvi.marked(wanted[-1], holds[wanted[-1]])
+    while pending := emap.pending(rvi):
+        rvi = rvi.marked(pending[-1], holds[pending[-1]])
     yield from (row.name for row in emap.results(rvi))

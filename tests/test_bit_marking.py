@@ -25,7 +25,7 @@ MILLISECOND = 10**6
 
 def test_all_columns_of_a_row_must_hold() -> None:
     emap = emap_of(expressions(query("SEQ(A, !X, B, !Y, C) OR SEQ(A, B, C)")))
-    assert [sorted(row.wanted) for row in emap.rows] == [[0, 1], []]
+    assert [sorted(row.required) for row in emap.rows] == [[0, 1], []]
     half = RVI().marked(1, True).marked(0, False)
     assert [row.name for row in emap.satisfied(half)] == ["E2"]
 
@@ -33,7 +33,7 @@ def test_all_columns_of_a_row_must_hold() -> None:
 def test_lemma_1_gives_up_early() -> None:
     emap = emap_of(expressions(query("SEQ(A, !X, B, !Y, C) OR SEQ(A, !Z, B, !Y, C)")))
     rvi = RVI().marked(1, False)
-    assert emap.live(rvi) == () and emap.wanted(rvi) == ()
+    assert emap.live(rvi) == () and emap.pending(rvi) == ()
 
 
 def test_lemma_2_one_result_for_the_same_variables_only() -> None:
@@ -66,11 +66,11 @@ def is_there(parts: Sequence[p.Pattern], between: Sequence[Instant]) -> bool:
 
 
 def holds(column: Constraint, between: Sequence[Instant]) -> bool:
-    match column.said:
+    match column.original:
         case p.Exists(_, p.Seq(parts)):
             return is_there(parts, between)
         case p.Not():
-            return is_there([column.said], between)
+            return is_there([column.original], between)
     raise AssertionError(column.text)
 
 
@@ -89,7 +89,7 @@ def sequence_compute(
         for time, kind in events:
             if kind == types[place] and (not bound or time < bound[0]):
                 marked = rvi
-                for number in emap.wanted(rvi) if bound else ():
+                for number in emap.pending(rvi) if bound else ():
                     if emap.columns[number].needs[0] == place:
                         between = [event for event in events if time < event[0] < bound[0]]
                         marked = marked.marked(number, holds(emap.columns[number], between))

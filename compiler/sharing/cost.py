@@ -31,7 +31,7 @@ MOST = 1e200
 Sizes = Callable[[SequenceComponent], float]
 """The expected events of a component in one window, its own conditions taken into account."""
 Chances = Callable[[Constraint], float]
-"""How often a condition between components, or what is asked of a gap, holds."""
+"""How often a condition between components, or what is required of a gap, holds."""
 
 
 def certain(constraint: Constraint) -> float:
@@ -55,7 +55,7 @@ class CostModel:
 
 @dataclass(frozen=True)
 class ConstraintCheck:
-    """A constraint as far as costs go: judged once the components `first` to `last` are known."""
+    """A constraint as far as costs go: checked once the components `first` to `last` are known."""
 
     first: int
     last: int
@@ -150,8 +150,8 @@ def building_of(expression: Expression, model: CostModel, gaps: bool = True) -> 
 
 def model_of(statistics: Statistics) -> CostModel:
     """Events in a window from rates and from the selectivity of a component's own conditions; chances of
-    conditions between components; values of the key. What is asked of a gap is taken to hold always, so that
-    no plan counts on rejecting much.
+    conditions between components; values of the key. What is required of a gap is assumed to hold always, so
+    that no plan counts on rejecting much.
 
     >>> from neelc.sharing.expressions import expressions
     >>> from pattern_examples import query
@@ -165,12 +165,12 @@ def model_of(statistics: Statistics) -> CostModel:
     >>> model.sizes(found.components[0]), model.keys(found.components[0])
     (0.01, 1000.0)
     """
-    known = _Known(statistics)
-    return CostModel(known.size, known.chance, known.keys)
+    estimates = _Estimates(statistics)
+    return CostModel(estimates.size, estimates.chance, estimates.keys)
 
 
 @dataclass
-class _Known:
+class _Estimates:
     statistics: Statistics
     settings: dict[int, CostSetting] = field(default_factory=dict)
 
@@ -183,14 +183,14 @@ class _Known:
     def size(self, component: SequenceComponent) -> float:
         setting = self.setting(component.query)
         seconds = min(map(setting.seconds, component.context.windows), default=setting.duration)
-        return self._ways(component.said, setting, seconds / self.keys(component))
+        return self._ways(component.original, setting, seconds / self.keys(component))
 
     def chance(self, constraint: Constraint) -> float:
-        said = constraint.said
-        return self._share(said, constraint.query) if isinstance(said, Expr) else 1.0
+        condition = constraint.original
+        return self._share(condition, constraint.query) if isinstance(condition, Expr) else 1.0
 
     def keys(self, component: SequenceComponent) -> float:
-        type = next(part.type for part in all_parts(component.said) if isinstance(part, p.Event))
+        type = next(part.type for part in all_parts(component.original) if isinstance(part, p.Event))
         names = component.context.key
         found = (self.statistics.distinct(component.query, type, name).value for name in names)
         return prod(max(1.0, values) for values in found)
@@ -199,7 +199,7 @@ class _Known:
         return 1.0 if condition is None else truth(condition, self.setting(query).ledger).true
 
     def _ways(self, part: p.Pattern, setting: CostSetting, seconds: float) -> float:
-        """How many bindings of a part there are in so much time, roughly."""
+        """Roughly how many bindings of a part there are in this time."""
         share = self._share(part.where, setting.query)
         inner = [self._ways(one, setting, seconds) for one in inner_parts(part)]
         match part:
@@ -233,13 +233,13 @@ class MarkingCost:
     expressions: Sequence[Expression]
     model: CostModel
     columns: list[Constraint] = field(init=False)
-    wanted: list[frozenset[int]] = field(init=False)
+    required: list[frozenset[int]] = field(init=False)
     positives: dict[ExpressionSlice, BuildCost] = field(default_factory=dict)
     buildings: dict[int, BuildCost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         numbers: dict[Constraint, int] = {}
-        self.wanted = [
+        self.required = [
             frozenset(numbers.setdefault(column, len(numbers)) for column in expression.columns)
             for expression in self.expressions
         ]
@@ -251,14 +251,14 @@ class MarkingCost:
         count = len(building.sizes)
         alive = dict.fromkeys(group, 1.0)
         left = float(len(alive))  # a partial match goes on while an expression is live
-        judged: dict[int, list[int]] = {}
-        for column in frozenset[int]().union(*(self.wanted[number] for number in alive)):
-            judged.setdefault(self.columns[column].needs[0], []).append(column)
+        columns_at: dict[int, list[int]] = {}
+        for column in frozenset[int]().union(*(self.required[number] for number in alive)):
+            columns_at.setdefault(self.columns[column].needs[0], []).append(column)
         work = done = 0.0
         for place in reversed(range(count)):
             work += (building.part(place, count) - done) * min(1.0, left)
             done = building.part(place, count)
-            for column in judged.get(place, ()):
+            for column in columns_at.get(place, ()):
                 work += building.matches[place, count] * min(1.0, left)
                 if self.chances[column] < 1:
                     left -= self._lose(alive, column)
@@ -274,10 +274,10 @@ class MarkingCost:
         return self.buildings[number]
 
     def _lose(self, alive: dict[int, float], column: int) -> float:
-        """Take from the expressions that ask for a column what it rejects; gives how much that is."""
+        """Subtract what a column rejects from the expressions that require it; returns the sum."""
         lost = 0.0
         for number, share in alive.items():
-            if column in self.wanted[number]:
+            if column in self.required[number]:
                 alive[number] = share * self.chances[column]
                 lost += share - alive[number]
         return lost
@@ -287,6 +287,6 @@ class MarkingCost:
         shares: dict[tuple[int, tuple[str, ...]], float] = {}
         for number, share in alive.items():
             one = self.expressions[number]
-            known = shares.get((one.number, one.variables), 0.0)
-            shares[one.number, one.variables] = min(1.0, known + share)
+            before = shares.get((one.number, one.variables), 0.0)
+            shares[one.number, one.variables] = min(1.0, before + share)
         return sum(shares.values())

@@ -1,4 +1,4 @@
-"""Expressions that may share work: sequences in normal form, told apart by what they mean, not by names.
+"""Expressions that may share work: sequences in normal form, compared by meaning, not by names.
 
 NEEL, IV: a query in normal form is a list of expressions, each a SEQ of the components that its matches keep,
 with something that must or must not lie in the gaps between them.
@@ -45,7 +45,7 @@ class SharingContext:
 
 @dataclass(frozen=True)
 class SequenceComponent:
-    """A part that a match keeps, with the conditions on nothing but it. Its variables are called v1, v2 ...
+    """A part that a match keeps, with the conditions on it alone. Its variables are called v1, v2 ...
 
     `members` are what the types of its events stand for, in order. Two components are equal when they accept
     the same events in the same context, whatever their variables are called.
@@ -55,7 +55,7 @@ class SequenceComponent:
     members: tuple[tuple[Member, ...], ...]
     context: SharingContext
     text: str = field(compare=False)
-    said: Pattern = field(compare=False, repr=False)
+    original: Pattern = field(compare=False, repr=False)
     """The part with the variables of the query."""
     query: Match = field(compare=False, repr=False)
 
@@ -64,7 +64,7 @@ class SequenceComponent:
 class Constraint:
     """A condition between components, or, with `gap`, what must or must not lie between two of them.
 
-    `needs` are the places of the components that must be known before it can be judged; `shape` calls the
+    `needs` are the places of the components that must be known before it can be checked; `shape` calls the
     first of them 1, the second 2 and so on, so that it does not depend on where in a sequence it stands.
     Gap 0 is before the first component, gap 1 after it. What lies before the first or after the last
     component depends on the whole match, by its window.
@@ -75,7 +75,7 @@ class Constraint:
     gap: int | None
     members: tuple[tuple[Member, ...], ...]
     text: str = field(compare=False)
-    said: Node = field(compare=False, repr=False)
+    original: Node = field(compare=False, repr=False)
     """The condition, or the part in the gap, with the variables of the query."""
     query: Match = field(compare=False, repr=False)
 
@@ -161,7 +161,7 @@ NOWHERE = "null"
 class EnclosingParts:
     """The query, and the conditions and windows of the parts around a sequence, its own included.
 
-    In a `leaf`, a sequence inside an AND, conditions on other parts of the AND are not judged.
+    In a `leaf`, a sequence inside an AND, conditions on other parts of the AND are not checked.
     """
 
     query: Match
@@ -174,7 +174,7 @@ class EnclosingParts:
         return replace(self, conditions=(*self.conditions, *conjuncts(part.where)), windows=windows)
 
     @property
-    def judged(self) -> tuple[Expr, ...]:
+    def plain_conditions(self) -> tuple[Expr, ...]:
         """The conditions but for `[id]`."""
         return tuple(condition for condition in self.conditions if not isinstance(condition, SameAttributes))
 
@@ -195,15 +195,15 @@ class EnclosingParts:
 
     def members(self, node: Node) -> tuple[tuple[Member, ...], ...]:
         """What the types in `node` stand for, in order."""
-        types = {known.name: known.members for known in self.query.types}
+        types = {type.name: type.members for type in self.query.types}
         return tuple(types[event.type] for event in walk(node) if isinstance(event, p.Event))
 
-    def component(self, said: p.Pattern, text: str) -> SequenceComponent:
-        """A part that a match keeps, with all conditions that are said of it alone."""
-        part = neutral(said, {})
+    def component(self, original: p.Pattern, text: str) -> SequenceComponent:
+        """A part that a match keeps, with all conditions on it alone."""
+        part = neutral(original, {})
         where = conjoin(sorted(conjuncts(part.where), key=str))
         return SequenceComponent(
-            replace(part, where=where), self.members(said), self.context, text, said, self.query
+            replace(part, where=where), self.members(original), self.context, text, original, self.query
         )
 
 
@@ -329,8 +329,8 @@ def sequence(part: p.Pattern, around: EnclosingParts) -> Expression | None:
     """A SEQ, or a SEQ under EXISTS, taken apart; None when it cannot be.
 
     Proj around a SEQ (NEEL's normal forms) and EXISTS in a gap (what pushing a negation down makes) say the
-    same. What is dropped in a gap lies strictly between the components around it, so what the gaps ask for is
-    judged gap by gap. Not where a condition ties dropped events of two gaps together:
+    same. What is dropped in a gap lies strictly between the components around it, so what the gaps require is
+    checked gap by gap. Not where a condition ties dropped events of two gaps together:
 
     >>> from pattern_examples import query
     >>> one = query("EXISTS c : SEQ(A a, !B b, C c, D d)")
@@ -355,7 +355,7 @@ def sequence(part: p.Pattern, around: EnclosingParts) -> Expression | None:
     taken = SequenceParts(around.inside(part))
     if not all(_place(taken, inner, dropped) for inner in part.parts):
         return None
-    for condition in (*taken.around.judged, *_said_of_components(taken)):
+    for condition in (*taken.around.plain_conditions, *_moved_conditions(taken)):
         _assign(taken, condition)
     columns = list(_columns(taken))
     if None in columns:
@@ -365,8 +365,8 @@ def sequence(part: p.Pattern, around: EnclosingParts) -> Expression | None:
 
 def whole(part: p.Pattern, around: EnclosingParts) -> Expression:
     """A pattern that cannot be taken apart, as an expression of one component."""
-    said = replace(part, where=conjoin([part.where, *around.judged]))
-    return Expression("", (around.component(said, str(part)),), (), targets(part), 0, part)
+    original = replace(part, where=conjoin([part.where, *around.plain_conditions]))
+    return Expression("", (around.component(original, str(part)),), (), targets(part), 0, part)
 
 
 def _place(taken: SequenceParts, part: p.Pattern, dropped: set[str]) -> bool:
@@ -383,7 +383,7 @@ def _place(taken: SequenceParts, part: p.Pattern, dropped: set[str]) -> bool:
 
 
 def _stands_alone(part: p.Pattern) -> bool:
-    """Whether a component is judged without its surroundings, but for conditions on a single event.
+    """Whether a component is checked without its surroundings, but for conditions on a single event.
 
     The scope of a negation in it would depend on its neighbours, and so would what EXISTS may find.
     """
@@ -393,7 +393,7 @@ def _stands_alone(part: p.Pattern) -> bool:
     return closed and not foreign_names(part)
 
 
-def _said_of_components(taken: SequenceParts) -> Iterator[Expr]:
+def _moved_conditions(taken: SequenceParts) -> Iterator[Expr]:
     """The conditions written at an event that name other events; they are taken off it."""
     for place, part in enumerate(taken.kept):
         if isinstance(part, p.Event):
@@ -403,12 +403,12 @@ def _said_of_components(taken: SequenceParts) -> Iterator[Expr]:
 
 
 def _assign(taken: SequenceParts, condition: Expr) -> None:
-    """Put a condition where it is judged."""
+    """Put a condition where it is checked."""
     names = names_in(condition)
     places = {taken.places[name] for name in names & taken.places.keys()}
     holes = {taken.holes[name] for name in names & taken.holes.keys()}
     if taken.around.leaf and not names <= taken.places.keys() | taken.holes.keys():
-        return  # the AND judges it
+        return  # the AND checks it
     for hole in holes:
         taken.dropped.setdefault(hole, []).append(condition)
     if not holes and len(places) == 1 and isinstance(taken.kept[min(places)], p.Event):
@@ -418,7 +418,7 @@ def _assign(taken: SequenceParts, condition: Expr) -> None:
 
 
 def _columns(taken: SequenceParts) -> Iterator[Constraint | None]:
-    """What the gaps ask for; None for what ties two gaps together."""
+    """What the gaps require; None for what ties two gaps together."""
     last = len(taken.kept)
     for gap, parts in enumerate(taken.gaps):
         if taken.around.leaf and gap in (0, last):
@@ -455,7 +455,7 @@ def _constraint(
 
 
 def _inner(part: p.Pattern, name: str) -> str:
-    """What tells the variables of a composite component apart."""
+    """A suffix that distinguishes the variables of a composite component."""
     names = own_names(part)
     return f".{names.index(name) + 1}" if len(names) > 1 else ""
 
@@ -463,12 +463,12 @@ def _inner(part: p.Pattern, name: str) -> str:
 def _expression(part: p.Pattern, taken: SequenceParts, columns: list[Constraint]) -> Expression:
     components = []
     for place, kept in enumerate(taken.kept):
-        said = replace(kept, where=conjoin([kept.where, *taken.single.get(place, [])]))
-        components.append(taken.around.component(said, component_text(said)))
+        original = replace(kept, where=conjoin([kept.where, *taken.single.get(place, [])]))
+        components.append(taken.around.component(original, component_text(original)))
     conditions = []
     for condition in taken.conditions:
         places = {taken.places[name] for name in names_in(condition) & taken.places.keys()}
-        needs = places or range(len(components))  # a condition on no event at all is judged on the whole
+        needs = places or range(len(components))  # a condition on no event at all is checked on the whole
         conditions.append(_constraint(taken, condition, needs, None, str(condition)))
     variables = tuple(name for kept in taken.kept for name in targets(kept))
     return Expression("", tuple(components), (*conditions, *columns), variables, 0, part)
@@ -489,7 +489,7 @@ def expressions(query: Match, number: int = 0, first: int = 1) -> tuple[Expressi
     E2 SEQ(A, C) ['(!B, D)']
 
     Of a conjunction and of a nested AND/SEQ expression, the SEQs in the AND (definitions 6 and 7), without
-    what lies before and after them, which only the whole AND can judge:
+    what lies before and after them, which only the whole AND can check:
 
     >>> for found in expressions(query("AND(SEQ(A a, B b, !C c), SEQ(D d, E e), F f) WITHIN 9")):
     ...     print(found.name, found.slice(0, 2))
@@ -502,7 +502,7 @@ def expressions(query: Match, number: int = 0, first: int = 1) -> tuple[Expressi
     >>> one.positive == two.positive
     True
 
-    A condition over the whole OR is judged in every branch, with NULL for the variables of the others:
+    A condition over the whole OR is checked in every branch, with NULL for the variables of the others:
 
     >>> one, two = expressions(query("OR(SEQ(A a, B b), SEQ(A c, B d)) WHERE a.x > b.x"))
     >>> one.positive == two.positive

@@ -39,8 +39,8 @@ class SharedSlice:
 def shared_slices(expressions: Sequence[Expression]) -> list[SharedSlice]:
     """Every slice of two components or more that is in at least two expressions.
 
-    A slice is told by the two slices that are shorter by one, and by the constraints that need both its ends.
-    So longer ones are looked for only where shorter ones were found.
+    A slice is identified by the two slices that are shorter by one, and by the constraints that need both its
+    ends. So longer ones are looked for only where shorter ones were found.
 
     >>> from neelc.sharing.expressions import expressions
     >>> from pattern_examples import query
@@ -152,7 +152,7 @@ class ShareableSlice:
 
 @dataclass
 class Workload:
-    """Expressions, and the cost of every group of them that was asked for.
+    """Expressions, and the cost of every group of them that was computed.
 
     `effort` is what it took to find these costs: a number for each term that was added up.
     """

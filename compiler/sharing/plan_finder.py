@@ -20,7 +20,7 @@ from neelc.sharing.operators import APART, Members, Workload
 
 # The graph of sharing opportunities: which expressions can share something, and what that saves.
 #
-# The only module that uses networkx, and it loads it only when asked for a graph.
+# The only module that uses networkx, and it loads it only when a graph is requested.
 
 
 @dataclass(frozen=True)

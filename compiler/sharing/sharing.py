@@ -10,7 +10,7 @@
 
 Bit-marking: one construction of the positive part for expressions that differ in their gaps (NEEL, IV-B).
 
-The `EMap` says at compile time what each expression asks of the gaps; an `RVI` says what is known so far of
+The `EMap` holds what each expression requires of the gaps, at compile time; an `RVI` what is known so far of
 one partial match. Example 11: Q1 in normal form has three expressions over Recycle, Washing, Operating.
 
 >>> from neelc.sharing.expressions import expressions
@@ -54,34 +54,34 @@ from neelc.sharing.plan_finder import SearchLimits, find_plan
 
 # Bit-marking: one construction of the positive part for expressions that differ in their gaps (NEEL, IV-B).
 #
-# The `EMap` says at compile time what each expression asks of the gaps; an `RVI` says what is known so far
+# The `EMap` holds what each expression requires of the gaps, at compile time; an `RVI` what is known so far
 # of one partial match. Example 11: Q1 in normal form has three expressions over Recycle, Washing,
 # Operating.
 
 
 @dataclass(frozen=True)
 class EMapRow:
-    """An expression: the columns it asks for, by place, and its results: the query and the variables."""
+    """An expression: the columns it requires, by place, and its results: the query and the variables."""
 
     name: str
-    wanted: frozenset[int]
+    required: frozenset[int]
     result: tuple[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class RVI:
-    """The result vector indicator: the columns judged so far for a partial match, and those that hold."""
+    """The result vector indicator: the columns checked so far for a partial match, and those that hold."""
 
-    judged: frozenset[int] = frozenset()
+    checked: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
 
     def marked(self, column: int, holds: bool) -> RVI:
-        return RVI(self.judged | {column}, self.held | {column} if holds else self.held)
+        return RVI(self.checked | {column}, self.held | {column} if holds else self.held)
 
 
 @dataclass(frozen=True)
 class EMap:
-    """The expression-versus-negative map: which expression (row) asks for what in which gap (column)."""
+    """The expression-versus-negative map: which expression (row) requires what in which gap (column)."""
 
     columns: tuple[Constraint, ...]
     rows: tuple[EMapRow, ...]
@@ -90,14 +90,14 @@ class EMap:
     def live(self, rvi: RVI) -> tuple[EMapRow, ...]:
         """The expressions that the partial match may still satisfy.
 
-        Lemma 1: an expression is given up when a column of its row was judged and does not hold; and the
+        Lemma 1: an expression is given up when a column of its row was checked and does not hold; and the
         partial match with it when no expression is left.
         """
-        return tuple(row for row in self.rows if row.wanted & rvi.judged <= rvi.held)
+        return tuple(row for row in self.rows if row.required & rvi.checked <= rvi.held)
 
     def satisfied(self, rvi: RVI) -> tuple[EMapRow, ...]:
         """The expressions that a complete match satisfies: all columns of the row hold."""
-        return tuple(row for row in self.rows if row.wanted <= rvi.held)
+        return tuple(row for row in self.rows if row.required <= rvi.held)
 
     def results(self, rvi: RVI) -> tuple[EMapRow, ...]:
         """The expressions for which a complete match comes out.
@@ -111,10 +111,10 @@ class EMap:
             first.setdefault(row.result, row)
         return tuple(first.values())
 
-    def wanted(self, rvi: RVI) -> tuple[int, ...]:
-        """The columns that still matter: not judged yet, and asked for by an expression that is live."""
-        asked = frozenset[int]().union(*(row.wanted for row in self.live(rvi)))
-        return tuple(sorted(asked - rvi.judged))
+    def pending(self, rvi: RVI) -> tuple[int, ...]:
+        """The columns that still matter: not checked yet, and required by an expression that is live."""
+        required = frozenset[int]().union(*(row.required for row in self.live(rvi)))
+        return tuple(sorted(required - rvi.checked))
 
     def titles(self) -> tuple[str, ...]:
         """What each column stands for, with the gap it stands in."""
@@ -124,14 +124,16 @@ class EMap:
         return f"after {self.components[column.gap - 1]}" if column.gap else f"before {self.components[0]}"
 
     def marks(self, rvi: RVI) -> str:
-        """The RVI as a line under the map; what is not judged yet is a dot."""
+        """The RVI as a line under the map; what is not checked yet is a dot."""
         places = range(len(self.columns))
-        return _line("RVI", [str(int(place in rvi.held)) if place in rvi.judged else "." for place in places])
+        return _line(
+            "RVI", [str(int(place in rvi.held)) if place in rvi.checked else "." for place in places]
+        )
 
     def __str__(self) -> str:
         heads = [f"c{place}" for place, _ in enumerate(self.columns, start=1)]
         places = range(len(self.columns))
-        rows = [_line(row.name, [str(int(place in row.wanted)) for place in places]) for row in self.rows]
+        rows = [_line(row.name, [str(int(place in row.required)) for place in places]) for row in self.rows]
         legend = [f"{head}: {title}" for head, title in zip(heads, self.titles(), strict=True)]
         return "\n".join([_line("", heads), *rows, *legend])
 
