@@ -1,8 +1,8 @@
 """The driver of all rewriting: batches of rules, each run over and over until no rule fires.
 
-The driver owns recursion, order and fixpoint. A rule sees one part of a tree at a time; what it is given
-besides, and what is recorded when it fires, is up to the tree: `apply` tries rules on a part and says what
-the first one that fires makes of it.
+The driver owns recursion, order and fixpoint. A rule sees one part of a tree at a time. The kind of tree
+decides what else a rule gets and what is recorded when it fires: `apply` tries rules on a part and returns
+the result of the first one that fires.
 """
 
 from __future__ import annotations
@@ -105,5 +105,5 @@ def _around(rebuild: Callable[[N], W], outer: N, old: N, new: N) -> W:
 
 
 def put(outer: N, old: Node, new: Node) -> N:
-    """`outer` with `new` in the place of its part `old`; which is told by identity, as parts may be equal."""
+    """`outer` with `new` in the place of its part `old`, compared by identity: parts may be equal."""
     return outer if old is new else map_children(outer, lambda child: new if child is old else child)

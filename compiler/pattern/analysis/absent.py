@@ -1,4 +1,4 @@
-"""Conditions about variables that are NULL: those of an OR branch that was not taken."""
+"""Conditions on variables that are NULL: those of an OR branch that was not taken."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ P = TypeVar("P", bound=Pattern)
 
 
 def without(part: P, names: Collection[str]) -> P | None:
-    """`part` where these variables, none of which it declares, are NULL in all of its conditions.
+    """`part` with NULL for these variables in all of its conditions; it declares none of them.
 
-    None when a condition speaks of their lists: `count(b[])` and `b[i]` are not NULL where there is no list.
+    None when a condition names their lists: `count(b[])` and `b[i]` are not NULL where there is no list.
 
     >>> from pattern_examples import query
     >>> branch = query("OR((A a : b.x IS NULL OR b.x > a.x), B b)").pattern.parts[0]
@@ -73,7 +73,7 @@ def mentions(node: Node, names: Collection[str]) -> bool:
 
 
 def conjunct_without(conjunct: e.Expr, names: Collection[str]) -> e.Expr | None:
-    """What a conjunct says where these variables are NULL; None when that cannot be said.
+    """The conjunct where these variables are NULL; None when it cannot be expressed.
 
     >>> from pattern_examples import query
     >>> def where(text): return query(f"OR(A a, B b, C+ c[]) WHERE {text}").pattern.where
@@ -98,8 +98,8 @@ def conjunct_without(conjunct: e.Expr, names: Collection[str]) -> e.Expr | None:
 
 
 def pattern_without(pattern: p.Pattern, names: Collection[str]) -> p.Pattern | None:
-    """A pattern, in which nothing declares these variables any more, with NULL for them in its conditions.
-    None when that cannot be said. An EXISTS that drops nothing any more is a list of one part.
+    """A pattern that no longer declares these variables, with NULL for them in its conditions. None when that
+    cannot be expressed. An EXISTS that no longer drops any variable is a list of one part.
 
     >>> from pattern_examples import query
     >>> print(pattern_without(query("SEQ(A a, EXISTS b : OR(C c, (B b : b.x > 1)))").pattern, ["b"]))
@@ -112,8 +112,8 @@ def pattern_without(pattern: p.Pattern, names: Collection[str]) -> p.Pattern | N
             alone = p.Seq((node.part,), where=node.where, within=node.within, span=node.span)
             node = replace(node, variables=left) if left else alone
         if isinstance(node, p.Pattern) and node.where is not None and mentions(node.where, names):
-            said = [conjunct_without(conjunct, names) or conjunct for conjunct in conjuncts(node.where)]
-            node = replace(node, where=conjoin(said))
+            rest = [conjunct_without(conjunct, names) or conjunct for conjunct in conjuncts(node.where)]
+            node = replace(node, where=conjoin(rest))
         return node
 
     changed = transform(pattern, change) if names else pattern
@@ -121,15 +121,15 @@ def pattern_without(pattern: p.Pattern, names: Collection[str]) -> p.Pattern | N
 
 
 def value_without(expression: e.Expr, names: Collection[str]) -> e.Expr | None:
-    """What an expression is worth where these variables are NULL, of the same type; None if it cannot be
-    said.
+    """The value of an expression where these variables are NULL, of the same type; None if it cannot be
+    expressed.
 
     There is no event, so its attributes are NULL. There is no list, so that `b[]` is NULL, and an aggregate
     is that of no values.
 
     >>> from pattern_examples import query
-    >>> asked = query("OR(A a, B+ b[]) RETURN a.x + count(b[]) AS n, b[].x AS every, max(b[].x) AS most")
-    >>> [str(value_without(output.expression, ["b"])) for output in asked.outputs]
+    >>> example = query("OR(A a, B+ b[]) RETURN a.x + count(b[]) AS n, b[].x AS every, max(b[].x) AS most")
+    >>> [str(value_without(output.expression, ["b"])) for output in example.outputs]
     ['a.x + 0.0D', 'NULL', 'NULL']
     """
     gone = frozenset(names)
@@ -139,7 +139,7 @@ def value_without(expression: e.Expr, names: Collection[str]) -> e.Expr | None:
 
 
 def _changed(node: Node, names: frozenset[str]) -> Node:
-    """`node` with literals for what speaks of the variables, as far as that can be said."""
+    """`node` with literals for the parts that name the variables, as far as these have literals."""
     if not mentions(node, names):
         return node
     match node:
@@ -174,9 +174,9 @@ def is_impossible(part: Pattern) -> bool:
 
 
 def impossible(part: P, facts: QueryFacts) -> P | None:
-    """`part` with the condition FALSE, for one that nothing satisfies; None when it must not say so.
+    """`part` with the condition FALSE, for one that nothing satisfies; None when FALSE would change matches.
 
-    Under SKIP TILL NEXT MATCH a part fails at once when it says so, and where a run can do without the part
-    that is a difference: see `is_avoidable`.
+    Under SKIP TILL NEXT MATCH a part with the condition FALSE fails at once, and where a run can do without
+    the part that makes a difference: see `is_avoidable`.
     """
     return None if is_impossible(part) or is_avoidable(part, facts) else replace(part, where=FALSE)

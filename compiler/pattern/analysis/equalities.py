@@ -1,6 +1,6 @@
 """Equalities between values of events: `a.x = b.y`, and what follows from several of them.
 
-A term is an expression that speaks of one variable and has one value in a match: `a.x`, `CAST(a.n AS
+A term is an expression that names one variable and has one value in a match: `a.x`, `CAST(a.n AS
 BIGINT)`, `b[1].x`; or a constant. Where `s = t` and `t = u` are both TRUE, so is `s = u`: none of the
 three is NULL, both comparisons are made in the same type (casts are part of a term), and Spark's order on
 the values of a type is total, with NaN equal to itself and -0.0 equal to 0.0.
@@ -58,8 +58,8 @@ def equality(conjunct: Expr) -> Equality | None:
     >>> [str(side) for side in read("SEQ(A a, B b) WHERE a.x + 1 = b.n").sides]
     ['a.x + 1', 'b.n']
 
-    Not one between sums over several variables, nor one that is said of each element of a list: if the
-    list is empty it says nothing.
+    Not one between sums over several variables, nor one on each element of a list: if the list is empty it
+    says nothing.
 
     >>> read("SEQ(A a, B b) WHERE a.x + b.x = 1"), read("SEQ(A a, B* b[]) WHERE a.x = b[i].x")
     (None, None)
@@ -103,16 +103,16 @@ def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
     return tuple(tuple(group) for group in found.values())
 
 
-# What follows from equalities: which ones are worth adding where a region is judged.
+# What follows from equalities: which ones are worth adding where a region is evaluated.
 
 
 @dataclass(frozen=True)
 class RegionEqualities:
-    """What must hold where a region is judged, by its own conditions and by those around it.
+    """What must hold where a region is evaluated, by its own conditions and by those around it.
 
-    `equal` are equalities; `each` those said of each element of a list, the element's side first; `chains`
-    terms of an element that equal the same of the one before; `same` the attributes of an `[id]`, each with
-    the variables concerned.
+    `equal` are equalities; `each` those on each element of a list, the element's side first; `chains` terms
+    of an element that equal the same term of the element before; `same` the attributes of an `[id]`, each
+    with the variables concerned.
     """
 
     roles: QueryRoles
@@ -123,7 +123,7 @@ class RegionEqualities:
 
     @classmethod
     def around(cls, roles: QueryRoles) -> RegionEqualities:
-        """What is known around the whole pattern: PARTITION BY asks for an `[id]`."""
+        """What is known around the whole pattern: PARTITION BY implies an `[id]`."""
         everything = declared(roles.query.pattern)
         return cls(roles, same=tuple((name, everything) for name in roles.query.partition))
 
@@ -138,7 +138,7 @@ class RegionEqualities:
         return replace(self, equal=equal, each=each, chains=chains)
 
     def has(self, one: Expr, other: Expr) -> bool:
-        """Whether it is said that the two are equal, not only to be concluded."""
+        """Whether a condition states that the two are equal, rather than implying it."""
         sides = {one, other}
         if any(sides == set(equal.sides) for equal in (*self.equal, *self.each)):
             return True
@@ -187,7 +187,7 @@ def same_at(part: p.Pattern) -> Iterator[str]:
 
 
 def _of_elements(conditions: Iterable[Expr]) -> Iterator[Equality]:
-    """The equalities said of each element of a list. Not of `b[i-1]`: the last element is none before."""
+    """The equalities on each element of a list. Not on `b[i-1]`, which is never the last element."""
     for condition in conditions:
         match condition:
             case Binary("=", left, right):
@@ -197,7 +197,7 @@ def _of_elements(conditions: Iterable[Expr]) -> Iterator[Equality]:
 
 
 def is_of_element(term: Expr) -> bool:
-    """Whether a term speaks of the element `b[i]` of a list, or of `k[i].a`, and of no other event."""
+    """Whether a term names the element `b[i]` of a list, or `k[i].a`, and no other event."""
     nodes = tuple(walk(term))
     variables = sum(isinstance(node, Variable) for node in nodes)
     elements = sum(isinstance(node, ListElement) and _is_current(node) for node in nodes)
@@ -234,7 +234,7 @@ def _before(term: Expr) -> Expr | None:
 @dataclass(frozen=True)
 class EqualityScope:
     """Where equalities are to be added: `own` are the variables of the region, `sure` those that are bound
-    whenever it is judged; `visible` may be named; `lifts` if what concerns no own variable is of use too."""
+    whenever it is evaluated; `visible` may be named; `lifts` if equalities without own variables help too."""
 
     own: frozenset[str]
     sure: frozenset[str]
@@ -266,7 +266,7 @@ def _missing_in(
 
     constants = [term for term in group if not names_in(term)]
     bound = (term for term in group if names_in(term) <= place.visible)
-    # A term that only an `[id]` speaks of may be one of a variable that is NULL.
+    # A term that only an `[id]` concerns may belong to a variable that is NULL.
     terms = [term for term in bound if names_in(term) and (term in named or names_in(term) <= place.sure)]
     inner = sorted((term for term in terms if names_in(term) <= place.own), key=in_text)
     outer = sorted((term for term in terms if term not in inner), key=in_text)
@@ -323,7 +323,7 @@ def shortcuts(query: Match) -> tuple[Shortcut, ...]:
 
     Not for a condition in a branch of an OR or in an optional part: the match can do without. Under SKIP
     TILL NEXT MATCH an event that fits must be taken, even if that leads nowhere, and where contiguity is
-    asked for every event counts: there, only negations have shortcuts.
+    required every event counts: there, only negations have shortcuts.
 
     >>> shortcuts(query("SEQ(A a, OR(SEQ(B b, (C c : c.id = a.id)), D d))"))
     ()

@@ -141,7 +141,7 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed
     """For each role in the region of `part`, and inside it, a term that equals those in `key`.
 
     `known` is what must hold around the region. With `timed` it must be clear as soon as an event is bound,
-    from the events bound before it: SKIP TILL NEXT MATCH takes an event that cannot be judged yet.
+    from the events bound before it: SKIP TILL NEXT MATCH takes an event that cannot be checked yet.
 
     >>> from pattern_examples import query
     >>> found = query("SEQ(A a, !(B b : b.n = a.id), C+ c[], D d) WHERE c[i].id = d.id AND a.id = d.id")
@@ -187,7 +187,7 @@ def _with_region(known: RegionEqualities, part: p.Pattern, timed: bool) -> Regio
         for spot in spots(part)
         for conjunct in conjuncts(spot.part.where)
         if not isinstance(conjunct, SameAttributes) and spot.sees(conjunct)
-        # The condition of a component is not judged before a run gets there.
+        # The condition of a component is not checked before a run gets there.
         if not timed or names_in(conjunct).intersection(targets(spot.part))
     )
     return replace(known.and_that(conditions), same=(*known.same, *alike_in(part)))

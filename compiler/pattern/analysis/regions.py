@@ -1,8 +1,8 @@
-"""Regions: the parts of a pattern whose conditions are judged together, on one binding.
+"""Regions: the parts of a pattern whose conditions are evaluated together, on one binding.
 
 A region is the whole pattern, a branch of an OR, or the body of an optional part, a negation, a
-repetition or an EXISTS. Inside it, through SEQ and AND, a condition says the same wherever it stands:
-every part of the region is judged whenever the region is, and on the same binding. In the body of an
+repetition or an EXISTS. Inside it, through SEQ and AND, a condition means the same wherever it stands:
+every part of the region is evaluated whenever the region is, and on the same binding. In the body of an
 EXISTS the binding holds the dropped variables too, so a condition there that names none of them is also
 one of the region around it.
 """
@@ -73,7 +73,7 @@ def spots(part: p.Pattern, hidden: frozenset[str] = frozenset()) -> Iterator[Reg
 
 
 def _members(part: p.Pattern) -> Iterator[p.Pattern]:
-    """The parts directly below `part` that are judged whenever it is."""
+    """The parts directly below `part` that are evaluated whenever it is."""
     match part:
         case p.Joint(parts):
             yield from (inner for inner in parts if is_member(inner))
@@ -82,13 +82,13 @@ def _members(part: p.Pattern) -> Iterator[p.Pattern]:
 
 
 def is_member(part: p.Pattern) -> bool:
-    """Whether a part of a list belongs to the list's region. A condition on an optional part is not judged
-    when the part is absent; one in a negation says what must not be."""
+    """Whether a part of a list belongs to the list's region. A condition on an optional part is not checked
+    when the part is absent; one in a negation says what must not be there."""
     return not isinstance(part, p.Not | p.Optional)
 
 
 def region_conjuncts(part: p.Pattern) -> Iterator[Expr]:
-    """The conditions of the region of `part`, at it and below it, without `[id]`: it speaks of its part."""
+    """The conditions of the region of `part`, at it and below it, without `[id]`: it concerns its part."""
     for spot in spots(part):
         for conjunct in conjuncts(spot.part.where):
             if not isinstance(conjunct, SameAttributes) and spot.sees(conjunct):
@@ -130,7 +130,7 @@ def with_condition(part: p.Pattern, *conditions: Expr | None) -> p.Pattern:
 
 @dataclass(frozen=True)
 class QueryFacts:
-    """Facts about a query, found when they are asked for. `whole` gives the query as it stands now."""
+    """Facts about a query, computed on demand. `whole` returns the query in its current form."""
 
     whole: Callable[[], Match]
 
@@ -196,10 +196,10 @@ def _overlap(left: Member, right: Member) -> bool:
     return bare(left.value).casefold() == bare(right.value).casefold()
 
 
-# How often and when a condition is judged: what a rewritten condition must have in common with the old one.
+# How often and when a condition is checked: what a rewritten condition must have in common with the old one.
 #
-# A conjunct with `b[i]` is judged for each element of b, and one with `b[i-k]` holds for the first k of
-# them by definition. Under SKIP TILL NEXT MATCH it also matters *when* a conjunct can be judged: an event
+# A conjunct with `b[i]` is checked for each element of b, and one with `b[i-k]` holds for the first k of
+# them by definition. Under SKIP TILL NEXT MATCH it also matters *when* a conjunct can be checked: an event
 # that does not qualify is skipped, one that fails later was taken and is lost.
 
 Range = tuple[e.EventRef | None, int]
@@ -232,7 +232,7 @@ def place_of(reference: e.ListElement | e.EveryElement) -> e.Index | None:
 
 @remembered
 def events_of(condition: e.Expr) -> frozenset[e.EventRef]:
-    """The events a condition speaks of: it can be judged as soon as it is clear which they are.
+    """The events a condition names: it can be checked as soon as they are bound.
 
     >>> from pattern_examples import query
     >>> sorted(map(str, events_of(query("SEQ(A a, B+ b[]) WHERE a.x > b[1].x + a.n").pattern.where)))
@@ -242,10 +242,10 @@ def events_of(condition: e.Expr) -> frozenset[e.EventRef]:
     return frozenset(path.event for path in paths)
 
 
-def is_judged_alike(old: e.Expr, new: e.Expr, timed: bool) -> bool:
+def is_checked_alike(old: e.Expr, new: e.Expr, timed: bool) -> bool:
     """Whether a conjunct may take the place of one that is TRUE for the same events.
 
-    It must range over the same elements, and, where that matters (`timed`), be judged at the same moment.
+    It must range over the same elements, and, where that matters (`timed`), be checked at the same moment.
     One that is always TRUE may vanish in any case.
     """
     if new == TRUE:
@@ -254,13 +254,13 @@ def is_judged_alike(old: e.Expr, new: e.Expr, timed: bool) -> bool:
 
 
 def is_timed(part: p.Pattern, facts: QueryFacts) -> bool:
-    """Whether it matters when conditions of a part are judged. Negative parts are judged on complete
+    """Whether it matters when conditions of a part are checked. Negative parts are checked on complete
     matches."""
     return facts.query.strategy == SelectionStrategy.NEXT_MATCH and any(True for _ in _places(part, facts))
 
 
 def is_avoidable(part: p.Pattern, facts: QueryFacts) -> bool:
-    """Whether a run under SKIP TILL NEXT MATCH could have gone another way where the part fails.
+    """Whether a run under SKIP TILL NEXT MATCH could have taken another path where the part fails.
 
     In the body of an optional part or of a repetition, an early failure leaves the event to what comes after
     it, a late one does not. Elsewhere a part that always fails leaves no match, sooner or later.
@@ -305,12 +305,12 @@ class VariableRole:
     """A variable, the type of its events, and whether it is a list of them."""
 
     variable: str
-    type: EventType = field(hash=False)  # it has all columns, and a name is enough to tell roles apart
+    type: EventType = field(hash=False)  # it has all columns, and a name is enough to distinguish roles
     is_list: bool = False
 
     @property
     def event(self) -> EventRef:
-        """How a condition speaks of the event; of a list, of each: `b[i]`."""
+        """How a condition refers to the event; for a list, to each of its events: `b[i]`."""
         return ListElement(Variable(self.variable), CURRENT) if self.is_list else Variable(self.variable)
 
     def attribute(self, name: str) -> Attribute | None:

@@ -1,7 +1,7 @@
 """The algebra of conditions, in three-valued logic.
 
-`simpler` keeps the value of an expression, UNKNOWN included. `as_condition` keeps only for which events it
-is TRUE, which is all that a condition is asked for.
+`simpler` keeps the value of an expression, UNKNOWN included. `as_condition` keeps only the events for which
+it is TRUE, which is all that matters for a condition.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _comparison(op: str, left: e.Expr, right: e.Expr) -> Iterator[Claim]:
 
 
 def spelled_out(condition: e.Expr) -> e.Expr:
-    """A condition that is TRUE for the same values, said with comparisons, IS NULL, AND and OR.
+    """A condition that is TRUE for the same values, written with comparisons, IS NULL, AND and OR.
 
     >>> from pattern_examples import query
     >>> print(spelled_out(query("A a WHERE a.x NOT BETWEEN a.n AND 5").pattern.where))
@@ -261,7 +261,7 @@ def spelled_out(condition: e.Expr) -> e.Expr:
 
 # Whether conditions can be TRUE together.
 
-# The order of values: whether some could be less than themselves, by what is said of them.
+# The order of values: whether the claims about them make some value less than itself.
 
 _BITS = {t.TINYINT: 8, t.SMALLINT: 16, t.INT: 32, t.BIGINT: 64}
 _INTEGERS: dict[t.DataType, tuple[int, int]] = {
@@ -510,11 +510,11 @@ class EventBoundary:
 
 
 def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFacts) -> Iterator[AtMost]:
-    """What the order of the pattern's parts says about the times that conditions speak of.
+    """What the order of the pattern's parts says about the times that conditions name.
 
     >>> from pattern_examples import query
-    >>> asked = query("SEQ(A a, B+ b[], AND(C c, D d)) WHERE c.ts > d.ts AND a.ts > c.ts AND b[1].ts > a.ts")
-    >>> for claim in times_in_order(asked.pattern, [asked.pattern.where], QueryFacts(lambda: asked)):
+    >>> match = query("SEQ(A a, B+ b[], AND(C c, D d)) WHERE c.ts > d.ts AND a.ts > c.ts AND b[1].ts > a.ts")
+    >>> for claim in times_in_order(match.pattern, [match.pattern.where], QueryFacts(lambda: match)):
     ...     print(claim.left, "<" if claim.strict else "<=", claim.right)
     a.ts < c.ts
     a.ts < d.ts
@@ -536,7 +536,7 @@ def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFa
 
 
 def times(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFacts) -> dict[e.Expr, EventBoundary]:
-    """The times that conditions speak of. An event has both: a row without a time is no event."""
+    """The times that conditions name. An event has both: a row without a time is no event."""
     terms = dict.fromkeys(node for condition in conditions for node in walk(condition))
     named = [term for term in terms if isinstance(term, e.EventTime | e.Attribute)]
     places = _places(part) if named else {}
@@ -628,8 +628,8 @@ def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: QueryFacts | 
 
     >>> from pattern_examples import query
     >>> def seen(text):
-    ...     asked = query(text)
-    ...     return always(asked.pattern.where, asked.pattern, QueryFacts(lambda: asked))
+    ...     match = query(text)
+    ...     return always(match.pattern.where, match.pattern, QueryFacts(lambda: match))
     >>> seen("A a WHERE a.x = a.x OR a.x IS NULL"), seen("A a WHERE a.x <= 5 OR a.x > 3 OR a.x IS NULL")
     (True, True)
     >>> seen("A a WHERE a.x > 5 AND a.x < 3"), seen("A a WHERE a.n > 5 AND a.x < 3")
@@ -642,7 +642,7 @@ def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: QueryFacts | 
     >>> seen("A a WHERE a.x <= 5 OR a.x > 3"), seen("SEQ(A a, B? b) WHERE a.ts < b.ts")
     (None, None)
 
-    Of an empty list a conjunct with `i` is TRUE:
+    For an empty list a conjunct with `i` is TRUE:
 
     >>> seen("B+ b[] WHERE b[i].x <> b[i].x"), seen("SEQ(A a, B* b[]) WHERE b[i].x <> b[i].x")
     (False, None)
@@ -655,7 +655,7 @@ def always(conjunct: e.Expr, part: p.Pattern | None = None, facts: QueryFacts | 
         order += times_in_order(part, [condition], facts)
     if contradict([untrue(condition)], present, order):
         return True
-    if _is_asked(conjunct, part) and contradict([condition], present, order):
+    if _is_checked(conjunct, part) and contradict([condition], present, order):
         return False
     return None
 
@@ -690,8 +690,8 @@ def _present_times(condition: e.Expr, part: p.Pattern, facts: QueryFacts) -> Ite
             yield NotNull(term)
 
 
-def _is_asked(conjunct: e.Expr, part: p.Pattern | None) -> bool:
-    """Whether a conjunct is judged at all: one with `i` needs an element."""
+def _is_checked(conjunct: e.Expr, part: p.Pattern | None) -> bool:
+    """Whether a conjunct is checked at all: one with `i` needs an element."""
     elements, lag = range_of(conjunct)
     lists = [spot.part for spot in spots(part)] if part else []
     long = {node.variable for node in lists if isinstance(node, p.Repeat) and node.least > lag}

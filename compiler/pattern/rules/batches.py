@@ -1,6 +1,6 @@
 """All rules, in the order they run: the page to read first.
 
-SIMPLIFY always helps: it makes a query smaller, or lets conditions be judged earlier. The other batches do
+SIMPLIFY always helps: it makes a query smaller, or lets conditions be checked earlier. The other batches do
 not always help: pushing negations down and distributing OR can multiply a query. So each of them makes one
 of several forms (`driver.py`), and cost decides. Within a batch the rules run until none of them fires.
 """
@@ -80,7 +80,7 @@ EQUALITIES = PatternBatch(
 )
 KEYS = PatternBatch(
     "keys",
-    "Apart from equalities: what is said once of the match, these take away from where it was said before.",
+    "Apart from equalities: these state a condition once for the match and remove it where it stood before.",
     parts=(decorrelate_negation,),
     wholes=(name_partition_key,),
 )

@@ -15,11 +15,11 @@ from neelc.pattern.analysis.regions import QueryRoles, spots, with_condition
 
 
 def close_equalities(query: Match) -> Match | None:
-    """What is equal to the same is equal: add the equalities that let conditions be judged earlier.
+    """Terms equal to the same term are equal: add the equalities that let conditions be checked earlier.
 
-    A term that is equal to a constant is compared with it directly, so that each event can be judged
+    A term that is equal to a constant is compared with it directly, so that each event can be checked
     alone. If a class of equal terms has no constant, those of variables that stand next to each other in
-    the text are compared, so that each event can be judged as soon as the one before it is known.
+    the text are compared, so that each event can be checked as soon as the one before it is known.
 
     >>> from pattern_examples import query
     >>> print(close_equalities(query("SEQ(A a, B b) WHERE a.x = b.x AND b.x = 5")).pattern)
@@ -40,13 +40,13 @@ def close_equalities(query: Match) -> Match | None:
     says. So it is TRUE where they are. It stays in its class of terms, so that once each has been added
     nothing is missing: the rule comes to an end.
 
-    Not from conditions of a region inside, which may not have been judged, and not through a condition on
+    Not from conditions of a region inside, which may not have been evaluated, and not through a condition on
     every element of a list, which says nothing if the list is empty.
 
     >>> close_equalities(query("SEQ(A a, OR((B b : b.x = 5), C c), D? d WHERE a.x = b.x)"))
     >>> close_equalities(query("SEQ(B* b[], A a, C c WHERE b[i].x = a.x AND b[i].x = c.x)"))
 
-    Under SKIP TILL NEXT MATCH a condition that is judged earlier makes a run skip an event that it would
+    Under SKIP TILL NEXT MATCH a condition that is checked earlier makes a run skip an event that it would
     have taken. There, only negative parts are closed.
 
     >>> close_equalities(query("SEQ(A a, B b, C c) WHERE a.x = c.x AND b.x = c.x USING SKIP TILL NEXT MATCH"))

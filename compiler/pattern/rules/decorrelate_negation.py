@@ -15,7 +15,7 @@ def decorrelate_negation(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None
     """In a negation, an equality between two of its events becomes two with the same value outside.
 
     So each negated event is compared with the match alone, and no condition ties them together: what
-    `push_negation_into_sequence` asks for. NEEL's example 11 in the form with chained predicates:
+    `push_negation_into_sequence` requires. NEEL's example 11 in the form with chained predicates:
 
     >>> from pattern_examples import after
     >>> chain = "s.id = d.id AND d.id = c.id AND c.id = o.id"
@@ -23,12 +23,12 @@ def decorrelate_negation(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None
     SEQ(W w, !SEQ(S s, D d, C c WHERE c.id = o.id AND s.id = o.id AND d.id = o.id), O o)
 
     Proof. The equalities of the region of the negated part tie terms together to classes. Take a class with a
-    term o whose value is fixed when the negation is judged: one on a variable of the match, or a constant. If
-    all equalities are TRUE, all terms of the class have the value of o, which is not NULL, so every new
+    term o whose value is fixed when the negation is checked: one on a variable of the match, or a constant.
+    If all equalities are TRUE, all terms of the class have the value of o, which is not NULL, so every new
     equality, one of a negated term with o, is TRUE. Conversely, if every negated term of the class is equal
-    to o then they are equal to each other, so every equality that was taken away is TRUE. So the
-    negated part has the same bindings as before, also where some value is NULL, or the variable of o is:
-    then neither form is TRUE.
+    to o then they are equal to each other, so every equality that was taken away is TRUE. So the negated part
+    has the same bindings as before, also where some value is NULL, or the variable of o is: then neither form
+    is TRUE.
 
     Not without such a term; nor through a condition on every element of a list, which says nothing if the
     list is empty, or one in a branch of an OR or another part that need not be there:

@@ -11,9 +11,9 @@ from neelc.pattern.rules.rebuilding import branches_of
 def distribute_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """There is a p or a q: there is a p, or there is a q.
 
-    What is asked of the EXISTS does not name the dropped variables, and is asked of the new OR. What is asked
-    of the inner OR is asked of its branches. Where a branch speaks of a dropped variable of another one, that
-    is NULL. There are as many branches as before, so there is no limit to look at.
+    The conditions of the EXISTS do not name the dropped variables; they move to the new OR, with the window.
+    Those of the inner OR move to its branches. Where a branch names a dropped variable of another one, that
+    variable is NULL. There are as many branches as before, so no limit applies.
 
     >>> from pattern_examples import after
     >>> print(after(distribute_exists, "EXISTS x : OR(SEQ(A a, X x), B b)"))
@@ -21,7 +21,7 @@ def distribute_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     >>> print(after(distribute_exists, "EXISTS x : OR(SEQ(A a, X x), B b WHERE x.x > 1 OR b.x > 1)"))
     OR(EXISTS x : SEQ(A a, X x WHERE x.x > 1 OR b.x > 1), (B b : NULL > 1 OR b.x > 1))
 
-    Not when a condition speaks of a dropped list of another branch, which is not NULL where it is absent; nor
+    Not when a condition names a dropped list of another branch, which is not NULL where it is absent; nor
     when an optional branch would have to take a condition.
 
     >>> after(distribute_exists, "EXISTS x : OR(SEQ(A a, X+ x[]), B b WHERE count(x[]) = 2 OR b.x > 1)")

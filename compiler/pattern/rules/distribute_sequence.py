@@ -12,8 +12,8 @@ def distribute_sequence(part: Pattern, facts: QueryFacts) -> Pattern | RefusalRe
     """A SEQ with an OR in it is an OR of SEQs, one for each branch (NEEL, table III).
 
     A match takes one branch, the variables of the others are NULL, and the extent of the OR is that of the
-    branch: order and scopes are the same in the SEQ that has the branch in place of the OR. What is asked of
-    the SEQ is asked of the new OR; what was asked of the inner OR, of its branches.
+    branch: order and scopes are the same in the SEQ that has the branch in place of the OR. The conditions
+    and the window of the SEQ move to the new OR, those of the inner OR to its branches.
 
     >>> from pattern_examples import after
     >>> print(after(distribute_sequence, "SEQ(E1, OR(E2, SEQ(E5, !E6, E7)))"))
@@ -21,13 +21,13 @@ def distribute_sequence(part: Pattern, facts: QueryFacts) -> Pattern | RefusalRe
     >>> print(after(distribute_sequence, "SEQ(A a, OR(B b, C c WHERE [id]), D d WHERE a.x > b.x OR d.x > 1)"))
     OR(SEQ(A a, (B b : [id]), D d), SEQ(A a, (C c : [id]), D d) WHERE a.x > b.x OR d.x > 1)
 
-    Not when a branch is optional and the inner OR has a condition, which would not be judged when the branch
+    Not when a branch is optional and the inner OR has a condition, which would not be checked when the branch
     is absent; nor under a closure's sign: (A or B)+ is not A+ or B+.
 
     >>> after(distribute_sequence, "SEQ(A a, OR(B? b, C c WHERE b.x > 1), D d)")
     >>> after(distribute_sequence, "SEQ(A a, OR(B b, C c)+ k[], D d)")
 
-    Nor past MAX_BRANCHES, which counts what the whole pattern would have in the end:
+    Nor past MAX_BRANCHES, which limits the branches that the whole pattern would have in the end:
 
     >>> text = ", ".join(f"OR(A a{n}, B b{n})" for n in range(9))
     >>> print(after(distribute_sequence, f"SEQ({text})"))

@@ -17,8 +17,8 @@ from neelc.pattern.rules.rebuilding import replaced
 def drop_impossible_choice(query: Match) -> Match | None:
     """A branch of an OR that cannot be taken goes, and so does an optional part that cannot be there.
 
-    Their variables are NULL in every match. If nothing else declares them they go too, and what speaks of
-    them, in conditions and in RETURN, says what it says of NULL.
+    Their variables are NULL in every match. If no other part declares them they go too, and NULL takes their
+    place in conditions and in RETURN.
 
     >>> import pattern_examples
     >>> def shown(text):
@@ -29,7 +29,7 @@ def drop_impossible_choice(query: Match) -> Match | None:
     >>> shown("SEQ(A a, (B b : FALSE)?, C c) WHERE b.x > c.x OR a.x > 1 RETURN count(*)")
     ['SEQ(A a, C c WHERE NULL > c.x OR a.x > 1.0D)', 'count(*)']
 
-    Not when that cannot be said of NULL, as for `k[].b.x`, which has an element for each of `k[]`:
+    Not when NULL cannot take their place, as in `k[].b.x`, which has an element for each of `k[]`:
 
     >>> shown("SEQ(A a, (B b : FALSE)?)+ k[] RETURN k[].b.x")
 

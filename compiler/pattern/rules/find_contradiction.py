@@ -17,10 +17,10 @@ from neelc.scalar.evaluate_constants import FALSE
 def find_contradiction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """Conditions that cannot be TRUE together leave their part no match: its condition becomes FALSE.
 
-    All conditions of a region are judged on the same binding (`regions.py`), and those of a branch, of an
+    All conditions of a region are evaluated on the same binding (`regions.py`), and those of a branch, of an
     optional, negative or repeated part only matter in a match that meets those around it. So a part is
-    impossible when its conditions and those around it contradict each other. What `contradiction.py` finds:
-    values without an order, and NULL where there must be a value.
+    impossible when its conditions and those around it contradict each other. What `truth.contradict` finds:
+    values that have no possible order, and NULL where there must be a value.
 
     >>> from pattern_examples import after
     >>> print(after(find_contradiction, "A a WHERE a.x > 5 AND a.x < 3"))
@@ -30,14 +30,14 @@ def find_contradiction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     >>> print(after(find_contradiction, "SEQ(A a, OR((B b : a.x < 3), C c)) WHERE a.x > 5"))
     SEQ(A a, OR((B b : FALSE), C c) WHERE a.x > 5)
 
-    A SEQ says that its parts follow each other (`order_in_time.py`):
+    A SEQ implies that its parts follow each other (`truth.times_in_order`):
 
     >>> print(after(find_contradiction, "SEQ(A a, B b) WHERE b.ts <= a.ts"))
     SEQ(A a, B b WHERE FALSE)
     >>> after(find_contradiction, "AND(A a, B b) WHERE b.ts < a.ts")
 
-    A conjunct with `b[i]` says nothing of an empty list, and one with `b[i-1]` nothing of the first element.
-    They are judged together for one element, so the list must have one that they are about.
+    A conjunct with `b[i]` says nothing about an empty list, and one with `b[i-1]` nothing about the first
+    element. They are evaluated together for one element, so the list must have an element they apply to.
 
     >>> print(after(find_contradiction, "B+ b[] WHERE b[i].x > 5 AND b[i].x < 3"))
     (B+ b[] : FALSE)
@@ -50,7 +50,7 @@ def find_contradiction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """
     if is_impossible(part) or not (isinstance(part, p.Joint) or part.where is not None):
         return None
-    changed = _Search(part, facts).judged(part)
+    changed = _Search(part, facts).marked(part)
     return None if changed is part else changed
 
 
@@ -64,7 +64,7 @@ class _Search:
     known: tuple[Expr, ...] = ()
     least: Mapping[str, int] = field(default_factory=dict)
 
-    def judged(self, part: p.Pattern) -> p.Pattern:
+    def marked(self, part: p.Pattern) -> p.Pattern:
         """`part`, the root of a region, with FALSE where conditions contradict each other."""
         own = tuple(region_conjuncts(part))
         if FALSE in own:
@@ -75,22 +75,22 @@ class _Search:
         return inside.below(part)
 
     def below(self, part: p.Pattern) -> p.Pattern:
-        """`part` with the regions below it judged."""
+        """`part` with the regions below it marked."""
 
         def change(child: Node) -> Node:
             if not isinstance(child, p.Pattern):
                 return child
             together = isinstance(part, p.Joint) and is_member(child)
-            return self.below(child) if together else self.judged(child)
+            return self.below(child) if together else self.marked(child)
 
         return map_children(part, change)
 
     def fails(self) -> bool:
-        conditions = [condition for condition in self.known if self.is_asked(condition)]
+        conditions = [condition for condition in self.known if self.is_evaluated(condition)]
         return contradict(conditions, order=times_in_order(self.root, conditions, self.facts))
 
-    def is_asked(self, condition: Expr) -> bool:
-        """Whether a condition is surely judged at least once, and for the same element as others."""
+    def is_evaluated(self, condition: Expr) -> bool:
+        """Whether a condition is always evaluated at least once, and for the same element as others."""
         elements, lag = range_of(condition)
         if elements is None:
             return True

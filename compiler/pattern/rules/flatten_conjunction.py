@@ -13,9 +13,9 @@ from neelc.pattern.analysis.regions import QueryFacts
 def flatten_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """An AND directly inside an AND asks for nothing more: splice it in.
 
-    Each part of an AND is judged in the AND's own scope, negative ones too, and the scope of the inner AND is
-    that of the outer one. A condition on the inner AND moves to the outer one: both are judged on the same
-    match.
+    Each part of an AND is looked for in the AND's own scope, negative ones too, and the scope of the inner
+    AND is that of the outer one. A condition on the inner AND moves to the outer one: both are evaluated on
+    the same match.
 
     >>> from pattern_examples import after
     >>> print(after(flatten_conjunction, "AND(A a, AND(B b, !C c, D d WHERE b.x = a.x)) WITHIN 9"))

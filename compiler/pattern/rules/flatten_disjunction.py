@@ -11,18 +11,18 @@ from neelc.pattern.rules.rebuilding import branches_of
 
 
 def flatten_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
-    """One of several, one of which is one of several: one of all of them.
+    """An OR directly inside an OR is one choice among all their branches: splice it in.
 
-    The condition and the window of the inner OR go to each of its branches: they are judged when one of those
-    is taken, with the variables of all others NULL, wherever they stand. So is its `[id]`, which concerns the
-    events of the branch that was taken.
+    The condition and the window of the inner OR go to each of its branches: wherever they stand, they are
+    checked when one of those is taken, with the variables of all others NULL. So is its `[id]`, which
+    concerns the events of the branch that was taken.
 
     >>> from pattern_examples import after
     >>> print(after(flatten_disjunction, "OR(A a, OR(B b, SEQ(C c, D d) WHERE b.x > 1 OR c.x > 1))"))
     OR(A a, (B b : b.x > 1 OR c.x > 1), SEQ(C c, D d WHERE b.x > 1 OR c.x > 1))
 
-    Not when one of those branches is optional: what is said of an optional part is not judged when the
-    part is absent.
+    Not when one of those branches is optional: a condition on an optional part is not checked when the part
+    is absent.
 
     >>> after(flatten_disjunction, "SEQ(A a, OR(B b, OR(C? c, D d WHERE c.x > 1)))")
     """

@@ -15,8 +15,8 @@ def flatten_sequence(part: Pattern, facts: QueryFacts) -> Pattern | None:
 
     The scope of a part runs from the end of the positive part before it to the start of the one after it. At
     the ends of the inner SEQ these are the neighbours of the inner SEQ itself, so every part, negative ones
-    too, keeps its scope. A condition on the inner SEQ moves to the outer one: both are judged on the same
-    match.
+    too, keeps its scope. A condition on the inner SEQ moves to the outer one: both are evaluated on the
+    same match.
 
     >>> from pattern_examples import after
     >>> print(after(flatten_sequence, "SEQ(E1, SEQ(E5, !E6, E7))"))

@@ -19,14 +19,14 @@ def lift_exists(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | N
 
     Proof. Let l and r be the parts before and after the EXISTS, and take a choice of events for all of them
     and for x. In both forms the events of q, x among them, lie after all bound events of l and before those
-    of r: on the left because this is the scope of the EXISTS, on the right because a SEQ asks for it. So
+    of r: on the left because this is the scope of the EXISTS, on the right because a SEQ requires it. So
     order and the scope of everything in q are the same. The difference is in l and r, whose scopes end on
     the right at x, and on the left only at what q binds besides x. Up to the first part that is surely
     there, seen from the EXISTS, l and r must not care: no negation looks there, and no other dropped event
-    is looked for there (see `closed.py`). Parts beyond it end at its events in both forms, before or after x
+    is looked for there (see `is_closed`). Parts beyond it end at its events in both forms, before or after x
     in time, so that none of their negations or dropped events can be x's event either. One EXISTS that is
     lifted leaves the others what they need, so all that can be lifted are lifted together. The window, the
-    conditions and the `[id]` of the SEQ go to the new EXISTS: they speak of the match without x. Those on
+    conditions and the `[id]` of the SEQ go to the new EXISTS: they concern the match without x. Those on
     the old EXISTS do not name x, and go to q.
 
     So not beside a negation, which would look only as far as x; not beside another EXISTS, since two of

@@ -12,9 +12,9 @@ from neelc.pattern.rules.rebuilding import constrained
 def merge_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """There is an x for which there is a y: there are an x and a y. An EXISTS that drops nothing is its part.
 
-    Either way x and y lie in the scope, and differ from each other and from all events of the match. What is
-    asked of the inner EXISTS cannot name y: it is asked of its part as well. An `[id]` on an EXISTS concerns
-    the dropped events too, so it is the same on the part.
+    Either way x and y lie in the scope, and differ from each other and from all events of the match. The
+    conditions on the inner EXISTS cannot name y: they mean the same on its part. An `[id]` on an EXISTS
+    concerns the dropped events too, so it is the same on the part.
 
     >>> from pattern_examples import after
     >>> print(after(merge_exists, "EXISTS x : SEQ(A a, X x)"))

@@ -42,8 +42,8 @@ def without_implied(part: p.Pattern, name: str, sure: frozenset[str] = frozenset
     """`part`, the root of a region, without equalities of the attribute `name` that an `[id]` around it
     implies.
 
-    `sure` are variables that are bound whenever the region is judged. An equality with another one says
-    also that it is bound, so it stays:
+    `sure` are variables that are bound whenever the region is evaluated. An equality with another variable
+    also requires that it is bound, so it stays:
 
     >>> from pattern_examples import query
     >>> pattern = query("SEQ(A a, (B b : b.id = a.id), C? c) WHERE a.id = c.id AND a.x = b.x").pattern
@@ -111,11 +111,11 @@ def name_partition_key(query: Match) -> Match | RefusalReason | None:
 
     Proof. Let the equalities hold. Then each event of the match has the id of the first one, which is not
     NULL, as it is compared; and so has each event that a negation or an EXISTS finds. That is what `[id]`
-    asks for. Conversely, an equality that is taken away compares events that are bound whenever it is judged,
+    requires. Conversely, an equality that is removed compares events that are bound whenever it is evaluated,
     and `[id]` makes it TRUE. Others stay.
 
-    Not if some event need not have the same value: an optional part, a branch or an element that nothing is
-    said of; or if what is said of it also says that it is there.
+    Not if some event need not have the same value: an optional part, a branch or an element that no condition
+    names; or if the condition that names it also requires it to be there.
 
     >>> print(name_partition_key(query("SEQ(A a, B? b, C c) WHERE a.id = c.id")).reason)
     b may have another id
@@ -159,13 +159,13 @@ def _compared(pattern: p.Pattern) -> dict[str, None]:
 
 
 def _is_rounded(name: str, roles: QueryRoles) -> bool:
-    """Whether a comparison rounds the attribute: `[id]` asks for the same value, whatever the type."""
+    """Whether a comparison rounds the attribute: `[id]` requires the same value, whatever the type."""
     terms = (role.term(name) for role in roles.all)
     return any(term is not None and term.type == FLOAT for term in terms)
 
 
 def _loose_end(part: p.Pattern, name: str, known: RegionEqualities) -> str | None:
-    """Why the events of a match of `part` need not have the same value; nothing around it speaks of them."""
+    """Why the events of a match of `part` need not have the same value; no condition around it names them."""
     first = next(sure_roles(part, known.roles), None)
     if first is None and isinstance(part, p.Or):
         around = known.and_of(part)

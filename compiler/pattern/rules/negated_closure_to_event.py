@@ -13,8 +13,8 @@ from neelc.pattern.analysis.regions import QueryFacts
 def negated_closure_to_event(part: Pattern, facts: QueryFacts) -> Pattern | None:
     """No list of Bs: no B. `!B+ b[]` is `!B b`, and so are `!B* b[]` and `!B{1,3} b[]`.
 
-    Of a list that satisfies all conditions, the first element alone does too, if the conditions look no
-    further than from b[i] back: what is asked for i = 1 is asked of it alone. A condition with `b[i-1]` or
+    If a list satisfies all conditions, its first element alone does too, provided that the conditions look
+    only from b[i] back: for i = 1 they concern that element alone. A condition with `b[i-1]` or
     `b[..i-1]` holds for a first element by definition, so it vanishes; in the others `b[i]` and `b[1]` are b.
 
     >>> from pattern_examples import LASTING, after
@@ -38,11 +38,11 @@ def negated_closure_to_event(part: Pattern, facts: QueryFacts) -> Pattern | None
         case Not(Repeat(Event() as event, 0 | 1, _, str() as name) as closure):
             if not _holds_for_one(closure.within, event, facts):
                 return None
-            asked = [c for c in conjuncts(closure.where) if not _is_later(c, name)]
-            found = [_of_one(condition, name) for condition in asked]
-            if None in found:
+            required = [c for c in conjuncts(closure.where) if not _is_later(c, name)]
+            conditions = [_of_one(condition, name) for condition in required]
+            if None in conditions:
                 return None
-            one = replace(event, variable=name, where=conjoin([event.where, *found]), span=closure.span)
+            one = replace(event, variable=name, where=conjoin([event.where, *conditions]), span=closure.span)
             return replace(part, part=renamed(one, {name: _name(name, facts)}))
     return None
 
@@ -58,7 +58,7 @@ def _holds_for_one(window: Window | None, event: Event, facts: QueryFacts) -> bo
 
 
 def _is_later(condition: Expr, name: str) -> bool:
-    """Whether the condition is asked of later elements only: it holds `b[i-1]` or `b[..i-1]`."""
+    """Whether the condition applies to later elements only: it contains `b[i-1]` or `b[..i-1]`."""
     references = (node for node in walk(condition) if isinstance(node, ListElement | EveryElement))
     return any(node.base == Variable(name) and _lags(node) for node in references)
 
@@ -69,7 +69,7 @@ def _lags(reference: ListElement | EveryElement) -> bool:
 
 
 def _of_one(condition: Expr, name: str) -> Expr | None:
-    """The condition with the event itself for `b[i]` and `b[1]`; None when it says more of the list."""
+    """The condition with the event itself for `b[i]` and `b[1]`; None when it says more about the list."""
 
     def change(node: Node) -> Node | None:
         match node:

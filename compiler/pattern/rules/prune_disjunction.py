@@ -16,12 +16,12 @@ from neelc.scalar.evaluate_constants import TRUE
 
 
 def prune_disjunction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
-    """A condition about variables of an OR is judged in its branches, where the others' variables are NULL.
+    """A condition on variables of an OR is checked in its branches, where the others' variables are NULL.
 
-    A condition on the OR, or on a list around it in the same region, is judged on the binding that one
-    branch is judged on, and there the variables that the branch lacks are NULL. So each branch can ask for
-    what is left of it. A branch where nothing is left but NULL is impossible, and others may have an equality
-    to find their events by.
+    A condition on the OR, or on a list around it in the same region, is evaluated on the binding of one
+    branch, and there the variables that the branch lacks are NULL. So each branch can take what is left of
+    the condition. A branch where only NULL is left is impossible, and others may gain an equality to find
+    their events by.
 
     >>> from pattern_examples import after
     >>> print(after(prune_disjunction, "OR(A a, B b) WHERE a.x > 1"))
@@ -31,19 +31,19 @@ def prune_disjunction(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     >>> print(after(prune_disjunction, "OR(A a, B+ b[]) WHERE b[i].x > 1"))
     OR(A a, (B+ b[] : b[i].x > 1))
 
-    A condition about variables of all branches, or of none, stays where it is, and so does an `[id]`. Not
-    into an optional branch, whose condition is not judged when it is absent; and not what cannot be said of
-    NULL.
+    A condition on variables of all branches, or of none, stays in its place, and so does an `[id]`. Not into
+    an optional branch, whose condition is not checked when it is absent; and not a condition in which NULL
+    cannot take the place of a variable.
 
     >>> after(prune_disjunction, "SEQ(OR(A a, B? b), C c) WHERE a.x > 1 AND c.x > 1 AND [id]")
     """
     if part.where is None or not isinstance(part, p.Listing):
         return None
     for disjunction in _disjunctions(part):
-        said = {conjunct: _in_branches(conjunct, disjunction) for conjunct in conjuncts(part.where)}
-        moved = [branches for branches in said.values() if branches is not None]
+        pruned = {conjunct: _in_branches(conjunct, disjunction) for conjunct in conjuncts(part.where)}
+        moved = [branches for branches in pruned.values() if branches is not None]
         if moved:
-            rest = conjoin(conjunct for conjunct, branches in said.items() if branches is None)
+            rest = conjoin(conjunct for conjunct, branches in pruned.items() if branches is None)
             wheres = ([each[place] for each in moved] for place in count())
             branches = tuple(map(_with_conditions, disjunction.parts, wheres))
             inside = replace(disjunction, parts=branches)
@@ -67,14 +67,14 @@ def _with_conditions(part: p.Pattern, conditions: Iterable[Expr]) -> p.Pattern:
 
 
 def _in_branches(conjunct: Expr, disjunction: p.Or) -> list[Expr] | None:
-    """What a conjunct says in each branch; None if it says the same in all or must not move there."""
+    """The conjunct as each branch sees it; None if all see the same or it must not move there."""
     named = names_in(conjunct) & frozenset(targets(disjunction))
     absent = [named.difference(targets(branch)) for branch in disjunction.parts]
     if not any(absent):
         return None
-    said = {names: conjunct_without(conjunct, names) if names else conjunct for names in set(absent)}
-    found = [said[names] for names in absent]
-    pairs = zip(disjunction.parts, found, strict=True)
+    without = {names: conjunct_without(conjunct, names) if names else conjunct for names in set(absent)}
+    pruned = [without[names] for names in absent]
+    pairs = zip(disjunction.parts, pruned, strict=True)
     if any(new is None or (isinstance(branch, p.Optional) and new != TRUE) for branch, new in pairs):
         return None
-    return [new for new in found if new is not None]
+    return [new for new in pruned if new is not None]

@@ -15,8 +15,8 @@ from neelc.pattern.analysis.regions import QueryFacts, is_member, with_condition
 def push_condition(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A condition stands at the innermost part that binds the variables it names.
 
-    NEEL+, 4.1 (predicate push-in), and JEPC's filter push-down (19.2.2): what concerns one event is judged
-    when that event is read, and what concerns some parts of a list before the others are looked for.
+    NEEL+, 4.1 (predicate push-in), and JEPC's filter push-down (19.2.2): a condition on one event is checked
+    when that event is read, and one on some parts of a list before the others are looked for.
 
     >>> from pattern_examples import after
     >>> print(after(push_condition, "SEQ(A a, B b, AND(C c, D+ d[]) WHERE a.x > 1 AND d[i].x > c.x)"))
@@ -27,17 +27,17 @@ def push_condition(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     >>> print(after(push_condition, "SEQ(A a, !SEQ(B b, C c WHERE b.id = a.id), D d)"))
     SEQ(A a, !SEQ((B b : b.id = a.id), C c), D d)
 
-    Proof. Both parts are in one region (see `regions.py`): each is judged exactly when the region is, on the
-    same binding. For the body of an EXISTS the binding is wider, but has the same values for what the
-    condition names, since it could not name dropped variables where it stood. A condition at an optional
-    part is judged when the part is there, as one at its body is.
+    Proof. Both parts are in one region (see `regions.py`): each is evaluated exactly when the region is, on
+    the same binding. For the body of an EXISTS the binding is wider, but has the same values for what the
+    condition names, since it could not name dropped variables where it stood. A condition on an optional
+    part is checked when the part is there, as one on its body is.
 
     >>> print(after(push_condition, "SEQ(A a, EXISTS b : SEQ(B b, C c), (D? d : d.x > 1)) WHERE c.x > 1"))
     SEQ(A a, EXISTS b : SEQ(B b, (C c : c.x > 1)), (D d : d.x > 1)?)
 
-    What is said of a list goes to the repetition and not into it, where it would be said of each iteration:
+    A condition on a list goes to the repetition and not into it, where it would apply to each iteration:
     `count(b[]) > 1` would have no meaning there. Nor into a branch of an OR or into an optional part: where
-    the branch is not taken the condition is judged with NULL, and fails.
+    the branch is not taken the condition is evaluated with NULL, and fails.
 
     >>> print(after(push_condition, "SEQ(A a, B+ b[] WHERE b[i].x > 1 AND count(b[]) > 1)"))
     SEQ(A a, (B+ b[] : b[i].x > 1 AND count(b[]) > 1))

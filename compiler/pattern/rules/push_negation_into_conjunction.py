@@ -21,8 +21,8 @@ from neelc.pattern.rules.rule import RefusalReason
 def push_negation_into_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReason | None:
     """Not both B and C: there is no B, or there is no C.
 
-    The parts of an AND have one scope, that of the negation. If nothing else ties them to each other, there
-    is a hit for the AND exactly if there is one for each part.
+    The parts of an AND have one scope, that of the negation. If no other constraint ties them to each other,
+    the AND occurs exactly if each part does.
 
     >>> from pattern_examples import after
     >>> print(after(push_negation_into_conjunction, "SEQ(A a, !AND(B b, SEQ(C c, D d)), E e)"))
@@ -81,6 +81,6 @@ def _branches(part: Pattern) -> Iterator[Pattern]:
 
 def _cases(inner: And) -> Iterator[Pattern]:
     for part in inner.parts:
-        asked = constrained(part, conjoin(own_conditions(inner, part)))
-        assert asked is not None, "what is not optional can be asked for more"
-        yield Not(asked, span=part.span)
+        negated = constrained(part, conjoin(own_conditions(inner, part)))
+        assert negated is not None, "a part that is not optional can take conditions"
+        yield Not(negated, span=part.span)

@@ -35,7 +35,7 @@ def push_negation_into_sequence(part: p.Pattern, facts: QueryFacts) -> p.Pattern
     Proof. Let the scope be fixed and q1 .. qn be the negated components, all but q1 point events. Choose
     from the right: tn is the latest qn in the scope, and t(k) the latest q(k) before t(k+1), for k > 1. By
     induction from the right, t(k) is at least as late as the k-th event of any occurrence s1 < .. < sn in
-    the scope: s(k) < s(k+1) <= t(k+1), so s(k) is among the candidates of which t(k) is the latest. So s1 too
+    the scope: s(k) < s(k+1) <= t(k+1), so s(k) is a candidate, and t(k) is the latest candidate. So s1 too
     lies before t2. Hence there is an occurrence exactly if the choice succeeds down to t2 and there is a q1
     before it; and if not, it fails at exactly one k: t(k+1) .. tn exist and there is no q(k) before t(k+1).
     That is the k-th case. Of several latest candidates, all simultaneous, any will do. The chosen events are
@@ -57,7 +57,7 @@ def push_negation_into_sequence(part: p.Pattern, facts: QueryFacts) -> p.Pattern
 
     Conditions that compare a negated event with the match are no obstacle, and an `[id]` around all of it is
     of that kind, if the match has an event there. Events that last would need the latest start, which
-    `!C c_2` does not ask for:
+    `!C c_2` does not require:
 
     >>> print(after(push_negation_into_sequence, "SEQ(A a, SEQ(B? b, !SEQ(C c, D d), E? e WHERE [id]), F f)"))
     refused: an [id] ties the negated events together where the part around them binds none
@@ -108,6 +108,6 @@ def _cases(inner: p.Seq, facts: QueryFacts, taken: set[str]) -> Iterator[p.Patte
 
 
 def _with_conditions(part: p.Pattern, inner: p.Seq) -> p.Pattern:
-    asked = constrained(part, conjoin(own_conditions(inner, part)))
-    assert asked is not None, "what is not optional can be asked for more"
-    return asked
+    negated = constrained(part, conjoin(own_conditions(inner, part)))
+    assert negated is not None, "a part that is not optional can take conditions"
+    return negated

@@ -1,5 +1,5 @@
-"""Parts made anew: with the conditions and windows of a list that is about to vanish, without an OR in it,
-and how many branches that makes."""
+"""Rebuilding parts: a part takes the conditions and windows of a list that is removed, an OR moves out of the
+list around it, and the branches that result are counted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def constrained(part: Pattern, where: Expr | None, within: Window | None = None)
     >>> print(constrained(query("SEQ(A a, B b WHERE a.x > b.x) WITHIN 5").pattern, outer.where))
     SEQ(A a, B b WHERE a.x > b.x AND a.x > 1)
 
-    A condition on an optional part is not judged when the part is absent; one around it is.
+    A condition on an optional part is not checked when the part is absent; one around it is.
 
     >>> constrained(query("A? a").pattern, outer.where)
 
@@ -96,8 +96,8 @@ def replaced(root: Pattern, old: Pattern, new: Pattern) -> Pattern:
 
 
 def each_choice(part: Listing, choices: Sequence[Sequence[Pattern]]) -> Or:
-    """The list once for each choice of one of the alternatives in every place, as branches of an OR, of which
-    is asked what was asked of the list: they have its events."""
+    """The list once for each choice of one of the alternatives in every place, as branches of an OR. The OR
+    takes the conditions and the window of the list: its branches have the list's events."""
     lists = tuple(replace(part, parts=parts, where=None, within=None) for parts in product(*choices))
     return Or(lists, where=part.where, within=part.within, span=part.span)
 
@@ -118,8 +118,8 @@ def distributed(part: Listing, facts: QueryFacts) -> Pattern | RefusalReason | N
 
 
 def branches_of(part: Pattern) -> tuple[Pattern, ...]:
-    """The branches of an OR, each with what the OR asks for; none when one of them cannot take it. What is
-    not an OR is its own only branch."""
+    """The branches of an OR, each with the OR's conditions and window; none when one of them cannot take
+    these. A part that is not an OR is its own only branch."""
     if not isinstance(part, Or):
         return (part,)
     found = tuple(constrained(branch, part.where, part.within) for branch in part.parts)
@@ -184,7 +184,7 @@ def _region(node: p.Pattern, part: p.Pattern, found: p.Pattern) -> p.Pattern | N
 
 
 def put(outer: p.Pattern, old: p.Pattern, new: p.Pattern) -> p.Pattern:
-    """`outer` with `new` in the place of `old`, which is told by identity."""
+    """`outer` with `new` in the place of `old`, which is compared by identity."""
     if outer is old:
         return new
     return map_children(outer, lambda child: put(child, old, new) if isinstance(child, p.Pattern) else child)
@@ -196,7 +196,7 @@ def put(outer: p.Pattern, old: p.Pattern, new: p.Pattern) -> p.Pattern:
 
 
 def is_closed(part: p.Pattern, at_end: bool, dropped: frozenset[str] = frozenset()) -> bool:
-    """Whether all that a part asks of events at its end, or else at its start, is asked of bound ones.
+    """Whether all that a part requires of events at its end, or else at its start, concerns bound events.
 
     If so, whether it is satisfied does not change when its scope is cut on that side, as long as its own
     events stay inside: no negation looks there, and no event is looked for there that EXISTS drops
@@ -330,12 +330,13 @@ def cases(negative: p.Not, facts: QueryFacts) -> int:
 def too_many_cases(part: p.Pattern, facts: QueryFacts) -> str | None:
     """Why negations around `part` are not pushed down: there would be too many branches in the end."""
     whole = region(facts.query.pattern, part)
-    return too_many(_all_cases(_Asked(whole, facts)))
+    return too_many(_all_cases(_CountedPattern(whole, facts)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """A pattern to count in. Equal only to the same object: a rule asks again for each part of it."""
+class _CountedPattern:
+    """A pattern whose cases are counted: the key of the cache, since a rule needs the count for each part of
+    the pattern. Equal only if the pattern is the same object."""
 
     pattern: p.Pattern
     facts: QueryFacts
@@ -343,7 +344,7 @@ class _Asked:
     def __eq__(self, other: object) -> bool:
         query = self.facts.query
         return (
-            isinstance(other, _Asked)
+            isinstance(other, _CountedPattern)
             and self.pattern is other.pattern
             and query.types is other.facts.query.types
             and query.strategy == other.facts.query.strategy
@@ -354,5 +355,5 @@ class _Asked:
 
 
 @lru_cache(maxsize=1)
-def _all_cases(asked: _Asked) -> int:
-    return branches(asked.pattern, lambda negative: cases(negative, asked.facts))
+def _all_cases(counted: _CountedPattern) -> int:
+    return branches(counted.pattern, lambda negative: cases(negative, counted.facts))

@@ -34,26 +34,25 @@ def require_optional_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | Non
     >>> after(require_optional_part, "SEQ(A a, (B* b[])?) WHERE size(b[].x) >= 0")
 
     Nor under SKIP TILL NEXT MATCH, where a run that leaves the part out takes the next event, and is lost
-    only when the condition is judged.
+    only when the condition is checked.
     """
     if not isinstance(part, p.Joint) or facts.query.strategy == SelectionStrategy.NEXT_MATCH:
         return None
-    wanted = [conjunct for conjunct in conjuncts(part.where) if _is_judged(conjunct)]
-    parts = tuple(_required(inner, wanted) for inner in part.parts)
+    conditions = [conjunct for conjunct in conjuncts(part.where) if _is_always_checked(conjunct)]
+    parts = tuple(_required(inner, conditions) for inner in part.parts)
     return None if parts == part.parts else replace(part, parts=parts)
 
 
-def _is_judged(conjunct: Expr) -> bool:
-    """Whether a condition is judged in every match: one with `i` is not, if the list is empty."""
+def _is_always_checked(conjunct: Expr) -> bool:
+    """Whether a condition is checked in every match: one with `i` is not, if the list is empty."""
     return not isinstance(conjunct, SameAttributes) and range_of(conjunct)[0] is None
 
 
-def _required(part: p.Pattern, wanted: list[Expr]) -> p.Pattern:
+def _required(part: p.Pattern, conditions: list[Expr]) -> p.Pattern:
     if not isinstance(part, p.Optional) or may_be_empty(part.part):
         return part
     names = frozenset(targets(part))
-    asked = (conjunct for conjunct in wanted if names & names_in(conjunct))
-    left = (conjunct_without(conjunct, names) for conjunct in asked)
-    if any(new is not None and as_condition(simpler(new)) == FALSE for new in left):
+    without = (conjunct_without(conjunct, names) for conjunct in conditions if names & names_in(conjunct))
+    if any(new is not None and as_condition(simpler(new)) == FALSE for new in without):
         return constrained(part.part, part.where, part.within) or part
     return part

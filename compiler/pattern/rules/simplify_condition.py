@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from neelc.ir.expressions import Expr, SameAttributes, conjoin, conjuncts
 from neelc.ir.patterns import Pattern
-from neelc.pattern.analysis.regions import QueryFacts, is_avoidable, is_judged_alike, is_timed, range_of
+from neelc.pattern.analysis.regions import QueryFacts, is_avoidable, is_checked_alike, is_timed, range_of
 from neelc.pattern.analysis.truth import as_condition, simpler
 from neelc.scalar.evaluate_constants import FALSE, TRUE
 
@@ -26,7 +26,7 @@ def simplify_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     >>> print(after(simplify_condition, "A a WHERE a.x = a.x AND (a.n IN (3, 3) OR FALSE)"))
     (A a : a.x IS NOT NULL AND a.n = 3)
 
-    A conjunct with `b[i]` is judged for each element, so that it holds for an empty list, and with `b[i-1]`
+    A conjunct with `b[i]` is checked for each element, so that it holds for an empty list, and with `b[i-1]`
     it holds for the first element by definition. So it may not lose its `i`, nor be cut into conjuncts that
     range over more:
 
@@ -35,8 +35,8 @@ def simplify_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     >>> print(after(simplify_condition, "B+ b[] WHERE b[i].x > b[i-1].x OR TRUE"))
     B+ b[]
 
-    SKIP TILL NEXT MATCH skips events that fail a condition as soon as it can be judged. There, a conjunct
-    must speak of the same events as before: below, a `b` with x = 0 is taken, for what c is decides.
+    SKIP TILL NEXT MATCH skips events that fail a condition as soon as it can be checked. There, a conjunct
+    must name the same events as before: below, a `b` with x = 0 is taken, because the condition waits for c.
 
     >>> text = "SEQ(A a, B b, C c) WHERE b.x > 1 OR (c.x > 1 AND FALSE)"
     >>> print(after(simplify_condition, text))
@@ -57,7 +57,7 @@ def _simplified(conjunct: Expr, part: Pattern, facts: QueryFacts, timed: bool) -
     if isinstance(conjunct, SameAttributes):
         return (conjunct,)
     found = conjuncts(as_condition(simpler(conjunct)))
-    if all(is_judged_alike(conjunct, new, timed) for new in found):
+    if all(is_checked_alike(conjunct, new, timed) for new in found):
         return found
     fails = found == (FALSE,) and range_of(conjunct)[0] is None and not is_avoidable(part, facts)
     return found if fails else (conjunct,)

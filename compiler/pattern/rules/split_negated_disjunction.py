@@ -22,8 +22,8 @@ def split_negated_disjunction(part: Pattern, facts: QueryFacts) -> Pattern | Non
     >>> print(after(split_negated_disjunction, "SEQ(A a, !OR(B b, C c WHERE b.x > a.x OR c.x > a.x), E e)"))
     SEQ(A a, !(B b : b.x > a.x OR NULL > a.x), !(C c : NULL > a.x OR c.x > a.x), E e)
 
-    Not when a condition speaks of a list of another branch, which is not NULL where it is absent; nor when a
-    branch is optional and a condition is to go there: it would not be judged when the branch is absent.
+    Not when a condition names a list of another branch, which is not NULL where it is absent; nor when a
+    branch is optional and would take a condition: it would not be checked when the branch is absent.
 
     >>> after(split_negated_disjunction, "SEQ(A a, !OR(B b, C* c[] WHERE count(c[]) > 2), E e)")
     >>> after(split_negated_disjunction, "SEQ(A a, !OR(SEQ(B? b, C? c)?, D d WHERE b.x IS NULL), E e)")
@@ -44,8 +44,8 @@ def _split(part: Pattern, facts: QueryFacts) -> list[Pattern]:
     found: list[Pattern] = []
     taken: set[str] = set()
     for branch in whole.parts:
-        asked = constrained(branch, whole.where, whole.within)
-        alone = asked and without(asked, declared(whole) - declared(branch))
+        rebuilt = constrained(branch, whole.where, whole.within)
+        alone = rebuilt and without(rebuilt, declared(whole) - declared(branch))
         if alone is None:
             return [part]
         found.append(Not(_with_own_names(alone, taken, facts), span=branch.span))

@@ -12,8 +12,8 @@ from neelc.pattern.rules.rebuilding import constrained
 def unwrap_single_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     """A list of one part is that part, with the conditions and windows of both.
 
-    The list has the events of its part, so its window, its conditions and its `[id]` say of the part what
-    they said of the list; the part's scope is the list's. Of two windows the shorter one counts.
+    The list has the events of its part, so its window, its conditions and its `[id]` mean the same on the
+    part as on the list; the part's scope is the list's. Of two windows the shorter one counts.
 
     >>> from pattern_examples import after
     >>> print(after(unwrap_single_part, "SEQ(A a, AND(SEQ(B b, C c WHERE [id])) WHERE b.x > a.x)"))
@@ -22,7 +22,7 @@ def unwrap_single_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None:
     SEQ(A a, !(SEQ(B b, C c) WITHIN 5 MILLISECONDS), D d)
 
     Not when the list has a condition or a window and the part is optional: those of an optional part are not
-    judged when it is absent. Here, without a B, the condition is not TRUE, and there is no match:
+    checked when it is absent. Here, without a B, the condition is not TRUE, and there is no match:
 
     >>> after(unwrap_single_part, "SEQ(A a, SEQ(B? b WHERE b.x > 1), C c)")
 
