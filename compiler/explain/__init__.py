@@ -1,3 +1,3 @@
-"""Why a query is executed as it is: values first, then one renderer for each format."""
+"""How a query is executed, and why: values first, then one renderer for each format."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The automaton of a pattern, for people: which event leads where, and what is judged on the way.
+"""The automaton of a pattern, for people: which event leads where, and what is checked on the way.
 
 A state is a point in a match: what was taken last. There is an edge for each event that can come next, with
-all conditions that can be judged as soon as that event is there. It is a picture of the pattern, not the
+all conditions that can be checked as soon as that event is there. It is a picture of the pattern, not the
 program that runs: negations and existence are shown as remarks on the edge after which they are decided.
 
 >>> from pattern_examples import query
@@ -86,8 +86,8 @@ class FragmentExit:
 class AutomatonMove:
     """A step to `target`, from `source`, or from whatever comes before when it is None.
 
-    `again` moves `forget` what belongs to the iteration before; `begins` are the lists of which this is the
-    first element. `known` is what the move itself decides.
+    `again` moves `forget` what belongs to the iteration before; `begins` are the lists whose first
+    element this is. `known` is what the move itself decides.
     """
 
     target: int
@@ -218,7 +218,7 @@ def _joined(fragments: Sequence[Fragment], combination: Combination) -> DraftSta
     return DraftState(names, frozenset().union(*(place.known for place in places)))
 
 
-# When a condition of a pattern can be judged: as soon as everything it names is known.
+# When a condition of a pattern can be checked: as soon as everything it names is known.
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ class OptionalRegion:
 class AutomatonCondition:
     """A condition and what it needs.
 
-    `regions` are the optional parts it stands in. `previous` are the lists of which it names an earlier
-    element: for the first element it holds by definition. An `[id]` is judged whenever another event
-    of `among` is taken.
+    `regions` are the optional parts it stands in. `previous` are the lists whose earlier elements it
+    names: for the first element it holds by definition. An `[id]` is checked whenever another event of
+    `among` is taken.
     """
 
     text: str
@@ -265,14 +265,14 @@ class AutomatonCondition:
     among: frozenset[str] = frozenset()
 
     def applies(self, known: frozenset[Token]) -> bool:
-        """Whether it is judged at all: not if a part that it stands in is left out."""
+        """Whether it is checked at all: not if a part that it stands in is left out."""
         return not any(region.is_left_out(known) for region in self.regions)
 
 
-def judged(condition: e.Expr, regions: tuple[OptionalRegion, ...] = ()) -> AutomatonCondition:
+def automaton_condition(condition: e.Expr, regions: tuple[OptionalRegion, ...] = ()) -> AutomatonCondition:
     """
     >>> from pattern_examples import query
-    >>> found = judged(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x + a.x").pattern.where)
+    >>> found = automaton_condition(query("SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1].x + a.x").pattern.where)
     >>> sorted(found.needs), sorted(found.previous)
     ([('element', 'b'), ('value', 'a')], ['b'])
     """
@@ -319,20 +319,20 @@ class PatternConditions:
     homes: dict[str, list[tuple[OptionalRegion, ...]]] = field(default_factory=dict)
 
     def at(self, move: AutomatonMove, whole: Fragment) -> tuple[str, ...]:
-        """The conditions that can be judged when the move is made and could not be judged before."""
+        """The conditions that can be checked when the move is made, and not before."""
         base = (frozenset() if move.source is None else whole.places[move.source].known) - move.forget
         then = whole.places[move.target].known | move.known
         known = base | then
-        judged = [condition for condition in self.conditions if condition.applies(known)]
-        new = [condition for condition in judged if self._is_new(condition, move, base, then)]
+        applicable = [condition for condition in self.conditions if condition.applies(known)]
+        new = [condition for condition in applicable if self._is_new(condition, move, base, then)]
         return tuple(self._text(condition, known) for condition in new)
 
     def at_the_end(self, place: int, whole: Fragment) -> tuple[str, ...]:
-        """The conditions that can only be judged when it is known that the match ends here."""
+        """The conditions that can only be checked when it is known that the match ends here."""
         known = whole.places[place].known
         all_known = known | whole.exits[place].known
-        judged = [condition for condition in self.conditions if condition.applies(all_known)]
-        late = [condition for condition in judged if not self._decides(known, condition)]
+        applicable = [condition for condition in self.conditions if condition.applies(all_known)]
+        late = [condition for condition in applicable if not self._decides(known, condition)]
         return tuple(self._text(condition, all_known) for condition in late)
 
     def _is_new(
@@ -486,7 +486,7 @@ class AutomatonBuilder:
     """Builds the automaton of a query, and collects its conditions on the way."""
 
     query: Match
-    judge: PatternConditions = field(default_factory=PatternConditions)
+    conditions: PatternConditions = field(default_factory=PatternConditions)
 
     def __post_init__(self) -> None:
         self.numbers = count()
@@ -521,14 +521,14 @@ class AutomatonBuilder:
     def _collect(self, part: p.Pattern, around: FragmentContext) -> None:
         for conjunct in conjuncts(part.where):
             if isinstance(conjunct, e.SameAttributes):
-                self.judge.conditions.append(AutomatonCondition(str(conjunct), among=declared(part)))
+                self.conditions.conditions.append(AutomatonCondition(str(conjunct), among=declared(part)))
             else:
-                self.judge.conditions.append(judged(conjunct, around.regions))
+                self.conditions.conditions.append(automaton_condition(conjunct, around.regions))
         if part.within and len(targets(part)) > 1:
             names = listed(targets(part))
             needs = frozenset(("value", name) for name in targets(part))
             text = f"{names} within {show_window(part.within)}"
-            self.judge.conditions.append(AutomatonCondition(text, needs, around.regions))
+            self.conditions.conditions.append(AutomatonCondition(text, needs, around.regions))
 
     def _event(self, kind: str, variable: str, around: FragmentContext) -> Fragment:
         self._settle(variable, around)
@@ -558,7 +558,7 @@ class AutomatonBuilder:
         return self._summary(part, fragments, around)
 
     def _summary(self, part: p.Pattern, fragments: list[Fragment], around: FragmentContext) -> Fragment:
-        """One place for an AND of which all the orders would be too many to look at."""
+        """One place for an AND that has too many orders to show."""
         number = next(self.numbers)
         events = listed([entry.event for fragment in fragments for entry in fragment.entries])
         names = tuple(name for name in targets(part) if name not in around.dropped)
@@ -568,7 +568,7 @@ class AutomatonBuilder:
         return Fragment({number: place}, (move,), (), {number: FragmentExit(guards)})
 
     def _branches(self, parts: tuple[p.Pattern, ...], around: FragmentContext) -> Fragment:
-        """What is bound in the branches not taken is NULL, and their conditions are not judged."""
+        """What is bound in the branches not taken is NULL, and their conditions are not checked."""
         group = next(self.numbers)
         regions = [self._region(branch, group) for branch in parts]
         return one_of(
@@ -586,7 +586,7 @@ class AutomatonBuilder:
 
     def _settle(self, variable: str, around: FragmentContext) -> None:
         """Note where a variable is declared."""
-        self.judge.homes.setdefault(variable, []).append(around.regions)
+        self.conditions.homes.setdefault(variable, []).append(around.regions)
 
     def _repeat(self, part: p.Repeat, around: FragmentContext) -> Fragment:
         name = part.variable or ""
@@ -751,7 +751,7 @@ def _numbers(whole: Fragment) -> dict[int, int]:
 
 def _edge(builder: AutomatonBuilder, whole: Fragment, move: AutomatonMove, numbers: dict[int, int]) -> Edge:
     source = 0 if move.source is None else numbers[move.source]
-    conditions = (*builder.judge.at(move, whole), *move.conditions)
+    conditions = (*builder.conditions.at(move, whole), *move.conditions)
     return Edge(
         source,
         numbers[move.target],
@@ -769,7 +769,7 @@ def _state(builder: AutomatonBuilder, whole: Fragment, place: int, number: int) 
     if place not in whole.exits:
         return AutomatonState(number, label)
     leave = whole.exits[place]
-    checks = (*builder.judge.at_the_end(place, whole), *leave.conditions, *leave.guards)
+    checks = (*builder.conditions.at_the_end(place, whole), *leave.conditions, *leave.guards)
     return AutomatonState(number, label, True, checks)
 
 

@@ -22,7 +22,7 @@ from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.program import ImpreciseProgram, PatternProgram, Weigh
 
-# SASE++'s classes of the conditions on closures, and what follows for when they are judged.
+# SASE++'s classes of the conditions on closures, and when they are checked as a consequence.
 
 
 def list_conditions(query: Match) -> Iterator[str]:
@@ -31,8 +31,8 @@ def list_conditions(query: Match) -> Iterator[str]:
     >>> from pattern_examples import query
     >>> for line in list_conditions(query("SEQ(A a, B+ b[]) WHERE b[i].x > 1 AND count(b[]) > 2")):
     ...     print(line)
-    b[i].x > 1 is true- and false-value consistent: judged on each event alone, and SAFE from then on.
-    count(b[]) > 2 is false-value consistent: judged on complete lists, and before that on all events that \
+    b[i].x > 1 is true- and false-value consistent: checked on each event alone, and SAFE from then on.
+    count(b[]) > 2 is false-value consistent: checked on complete lists, and before that on all events that \
 could be elements: what fails there fails for each list.
     """
     known = knowledge(query.pattern)
@@ -40,7 +40,7 @@ could be elements: what fails there fails for each list.
         for condition in conjuncts(part.where):
             found = consistency(condition, known)
             if found.shapes and not isinstance(condition, SameAttributes):
-                yield f"{condition} is {_kind(found)}: judged {_when(found, query)}."
+                yield f"{condition} is {_kind(found)}: checked {_when(found, query)}."
 
 
 def _kind(found: Consistency) -> str:
@@ -76,8 +76,8 @@ def weighing_sentence(program: ImpreciseProgram) -> str:
     >>> from textwrap import fill
     >>> from pattern_examples import imprecise_query
     >>> from neelc.pattern.plan.imprecise import imprecise_plan
-    >>> asked = imprecise_query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE >= 0.4")
-    >>> print(fill(weighing_sentence(imprecise_plan(asked, (), "MILLISECOND").program), 90))
+    >>> example = imprecise_query("SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE >= 0.4")
+    >>> print(fill(weighing_sentence(imprecise_plan(example, (), "MILLISECOND").program), 90))
     all events together, by their earliest time; a program of 4 steps runs over them. It finds
     what can be in order, and computes the confidence by dynamic programming, negations
     included, without making possible worlds; after each event it drops partial matches that
@@ -299,8 +299,9 @@ def counting_degree(program: PatternProgram | RowProgram) -> int | None:
 
 @dataclass(frozen=True)
 class Execution:
-    """`strategy` is None if no strategy can execute the query; `others` say what else was considered; `lists`
-    say when the conditions on closures are judged. `degree` is that of the work where matches are counted."""
+    """`strategy` is None if no strategy can execute the query; `others` are the strategies also considered;
+    `lists` say when the conditions on closures are checked. `degree` is that of the work where matches are
+    counted."""
 
     strategy: str | None
     how: str

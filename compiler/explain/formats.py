@@ -1,4 +1,4 @@
-"""The formats of explanations, each with what writes it. The modules are imported when they are asked for."""
+"""The formats of explanations, each with its writer. The modules are imported when first used."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ EXPONENTIAL = ", at worst exponential in the rows of a partition"
 
 @dataclass(frozen=True)
 class HostExplanation:
-    """How a query around MATCH_RECOGNIZE is executed. `clauses` tell what each reads and how it runs, by the
-    names of what is told; `spark` is the text that Spark is given. `refusal`: why it cannot be executed."""
+    """How a query around MATCH_RECOGNIZE is executed. `clauses` hold what each reads and how it runs, by
+    label; `spark` is the text that Spark is given. `refusal`: why it cannot be executed."""
 
     name: str
     text: str
@@ -85,7 +85,7 @@ def host_record(found: HostExplanation) -> dict[str, object]:
 
 
 def _record(one: ClausePlan) -> dict[str, object]:
-    """What is told about a clause, by its names."""
+    """The facts about a clause, by label."""
     query, plan = one.plan.query, one.plan
     conditions = {found.variable: show(found.condition) for found in query.definitions}
     paths = {name: text for name, text in conditions.items() if name in plan.depends_on_path}

@@ -124,7 +124,7 @@ def framed(page: str) -> str:
 
 
 def preformatted(text: str) -> str:
-    """A text as it is: a plan is read by its columns, so lines are not wrapped.
+    """A text unchanged: a plan is read by its columns, so lines are not wrapped.
 
     >>> preformatted("a < b").partition(">")[2]
     'a &lt; b</pre>'

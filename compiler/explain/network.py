@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from neelc.algebra.cost.order import JoinOrder, join_order, network_price, written_order
-from neelc.algebra.cost.sizes import told, valid_events
+from neelc.algebra.cost.sizes import size_fact, valid_events
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.catalog.statistics.numbers import Fact, Statistics
@@ -118,7 +118,7 @@ def _output(output: OutputColumn) -> str:
 
 def _outputs(outputs: Iterable[OutputColumn]) -> Iterator[Detail]:
     for one in outputs:
-        # A column that has no name of its own is called like its text: it is not said twice.
+        # A column that has no name of its own is called like its text: that is shown once.
         value = str(one.expression)
         yield "value" if one.name == value else written(one.name), value
 
@@ -179,7 +179,7 @@ def explained_network(
     plan: NetworkPlan | UnsupportedQuery,
     statistics: Statistics,
 ) -> NetworkExplanation:
-    """Why a SELECT is executed as it is: what was `found` for it, and its plan."""
+    """How a SELECT is executed, and why: the network `found` for it, and its plan."""
     spark: tuple[tuple[str, str], ...] = ()
     refusal = None
     if isinstance(plan, UnsupportedQuery):
@@ -228,7 +228,7 @@ def _facts(query: a.Algebra, statistics: Statistics) -> Iterator[Fact]:
     relations = {node.stream.name for node in walk(query.root) if isinstance(node, a.RelationSource)}
     for stream in query.streams:
         if stream.name not in relations:
-            yield told(stream, statistics)
+            yield size_fact(stream, statistics)
 
 
 def _ratio(written: JoinOrder, best: JoinOrder) -> float:

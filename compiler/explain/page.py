@@ -33,7 +33,7 @@ from neelc.pattern.cost.estimate import Estimate
 COLOURS = 12
 """Of the style sheet: c0, c1 and so on."""
 LONGEST = 8.0
-"""A bar so many times as long as that of the chosen form is cut: else nothing of that would be seen."""
+"""A bar this many times as long as that of the chosen form is cut, so that the chosen one stays visible."""
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def network_summary(query: NetworkExplanation) -> str:
         tag(
             "div",
             tag("p", escape(_why(query)), class_="why"),
-            tag("dl", *(tag("dt", term) + tag("dd", escape(said)) for term, said in terms.items())),
+            tag("dl", *(tag("dt", term) + tag("dd", escape(detail)) for term, detail in terms.items())),
             class_="panel",
         ),
         class_="summary",
@@ -310,7 +310,7 @@ def network_summary(query: NetworkExplanation) -> str:
 def _why(query: NetworkExplanation) -> str:
     written = query.prices[-1]
     if written.ratio < 1.01:
-        return "The network as it is written holds as few events as any that the rules lead to."
+        return "The network as written holds as few events as any that the rules lead to."
     count = len(query.steps)
     steps = "The order of joins" if not count else f"{count} step{'' if count == 1 else 's'} of rewriting"
     return f"{steps}: as written, the network would hold {numbers.times(written.ratio)} as many events."

@@ -109,23 +109,23 @@ def _details(scan: Scan) -> Iterator[tuple[str, str]]:
 
 
 def _filters(scan: Scan) -> Iterator[str]:
-    """The conditions that are judged while reading. Where several components can use an event, it is read if
+    """The conditions that are checked while reading. Where several components can use an event, it is read if
     one of them can: a component without conditions lets all events of its types pass."""
     if scan.everything:
         return
     shared = _shared_scans(scan)
     yield from shared
-    own = [replace(wanted, conditions=_without(wanted.conditions, shared)) for wanted in scan.wanted]
-    for wanted in own:
-        rivals = [other for other in own if _overlap(wanted.types, other.types)]
-        if all(other.conditions for other in rivals) and wanted is rivals[0]:
+    own = [replace(one, conditions=_without(one.conditions, shared)) for one in scan.filters]
+    for one in own:
+        rivals = [other for other in own if _overlap(one.types, other.types)]
+        if all(other.conditions for other in rivals) and one is rivals[0]:
             texts = [f"{other.component}: {' AND '.join(other.conditions)}" for other in rivals]
             yield " or ".join(dict.fromkeys(texts))
 
 
 def _shared_scans(scan: Scan) -> tuple[str, ...]:
     """Conditions that every component has, such as `id IS NOT NULL`: written once, without a variable."""
-    texts = [[text.partition(".")[2] for text in wanted.conditions] for wanted in scan.wanted]
+    texts = [[text.partition(".")[2] for text in one.conditions] for one in scan.filters]
     found = [text for text in texts[0] if text.endswith(" IS NOT NULL")]
     return tuple(text for text in found if len(texts) > 1 and all(text in others for others in texts))
 
@@ -246,7 +246,7 @@ def explained(
     statistics: Statistics,
     lints: tuple[Diagnostic, ...] = (),
 ) -> Explanation:
-    """Why a query is executed as it is. `text` is the query as it was written, laid out."""
+    """How a query is executed, and why. `text` is the query as written, formatted."""
     chosen = choice.chosen
     query = chosen.form.rewriting.query
     executed, limits = execution(choice.query, plan), bounds(query, chosen.keys)

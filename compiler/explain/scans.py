@@ -49,7 +49,7 @@ class ScanComponent:
         return f"{self.part.type} {self.variable}{'[]' if self.is_element else ''}"
 
     def is_alone_in(self, condition: e.Expr) -> bool:
-        """Whether a condition concerns one event of this component and nothing else.
+        """Whether a condition concerns only one event of this component.
 
         >>> from pattern_examples import query
         >>> match = query("SEQ(A a, B+ b[]) WHERE b[i].x > 1 AND b[i].x > a.x AND b[last].x > 2")
@@ -177,7 +177,7 @@ class Scan:
 
     stream: Stream
     types: tuple[str, ...]
-    wanted: tuple[ComponentFilter, ...]
+    filters: tuple[ComponentFilter, ...]
     columns: tuple[str, ...]
     width: int
     everything: str | None = None
@@ -189,30 +189,30 @@ def scans(query: Match) -> tuple[Scan, ...]:
     >>> (scan,) = scans(query("SEQ(A a, !B b, A c) WHERE [id] AND c.x > 1 AND a.x < c.x RETURN c.user"))
     >>> scan.types, scan.columns
     (('A', 'B'), ('ts', 'kind', 'id', 'user', 'x'))
-    >>> for wanted in scan.wanted:
-    ...     print(wanted.component, wanted.conditions)
+    >>> for one in scan.filters:
+    ...     print(one.component, one.conditions)
     A a ('a.id IS NOT NULL',)
     B b ('b.id IS NOT NULL',)
     A c ('c.id IS NOT NULL', 'c.x > 1')
     """
     everything = _reason_for_everything(query)
     found = [_scan(query, stream, everything) for stream in query.streams]
-    return tuple(scan for scan in found if scan.wanted or scan.everything)
+    return tuple(scan for scan in found if scan.filters or scan.everything)
 
 
 def _scan(query: Match, stream: Stream, everything: str | None) -> Scan:
-    wanted = []
+    filters = []
     members: list[Member] = []
     for component in components(query):
         own = [member for member in component.type.members if member.stream == stream.name]
         if own:
             members += own
             types = tuple(_value(member) for member in own if member.value is not None)
-            wanted.append(ComponentFilter(component.text, types, tuple(single_conditions(component))))
+            filters.append(ComponentFilter(component.text, types, tuple(single_conditions(component))))
     all_types = everything or any(member.value is None for member in members)
     types = () if all_types else tuple(dict.fromkeys(_value(member) for member in members))
     columns = columns_of(query, stream)
-    return Scan(stream, types, tuple(wanted), columns, len(stream.columns), everything)
+    return Scan(stream, types, tuple(filters), columns, len(stream.columns), everything)
 
 
 def _value(member: Member) -> str:

@@ -59,7 +59,7 @@ def _part_step(step: RuleStep, before: Pattern, after: Pattern) -> ShownStep:
 
 
 def _put(whole: Pattern, old: Pattern, new: Pattern) -> Pattern:
-    """`whole` with `new` where `old` stood; which one is told by identity, as parts may be equal."""
+    """`whole` with `new` where `old` stood, found by identity, as parts may be equal."""
     if whole is old:
         return new
     return map_children(whole, lambda child: _put(child, old, new) if isinstance(child, Pattern) else child)

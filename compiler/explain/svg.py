@@ -153,18 +153,16 @@ def _heights(layers: _Layers, down: float) -> dict[str, float]:
     for sweep in range(SWEEPS):
         near = layers.before if sweep % 2 == 0 else layers.after
         for names in layers.order if sweep % 2 == 0 else reversed(layers.order):
-            wanted = [
-                _mean([heights[other] for other in near.get(name, [])], heights[name]) for name in names
-            ]
-            heights.update(_spread(wanted, names, layers.boxes, down))
+            ideal = [_mean([heights[other] for other in near.get(name, [])], heights[name]) for name in names]
+            heights.update(_spread(ideal, names, layers.boxes, down))
     top = min((heights[name] - box.height / 2 for name, box in layers.boxes.items()), default=0)
     return {name: height - top for name, height in heights.items()}
 
 
 def _spread(
-    wanted: Sequence[float], names: Sequence[str], boxes: Mapping[str, Box], down: float
+    ideal: Sequence[float], names: Sequence[str], boxes: Mapping[str, Box], down: float
 ) -> dict[str, float]:
-    """The heights nearest to those wanted at which nothing overlaps, in the given order.
+    """The heights nearest to the `ideal` ones at which nothing overlaps, in the given order.
 
     Measured from where each box would stand if all were packed, heights must not decrease: the nearest such
     numbers are the means of blocks, which are merged until they are in order.
@@ -175,8 +173,8 @@ def _spread(
         packed.append(edge + boxes[name].height / 2)
         edge += boxes[name].height + down
     blocks: list[tuple[float, int]] = []
-    for want, at in zip(wanted, packed, strict=True):
-        mean, count = want - at, 1
+    for height, at in zip(ideal, packed, strict=True):
+        mean, count = height - at, 1
         while blocks and blocks[-1][0] > mean:
             other, size = blocks.pop()
             mean, count = (mean * count + other * size) / (count + size), count + size
@@ -282,7 +280,7 @@ MARGIN = 12.0
 
 
 def automaton_svg(automaton: Automaton, name: str) -> str:
-    """States from left to right, what is judged written on the way from one to the next.
+    """States from left to right, with the conditions written on the way from one to the next.
 
     `name` must differ from that of other pictures on the page: a browser draws no arrow heads that are
     defined in a hidden one.
@@ -371,7 +369,7 @@ class _Picture:
         """All lines first: a text may stand on one that is not its own."""
         paths = iter(found.paths)
         for joint in self.joints:
-            # What leads back meets its states lower, so that it can be told from what leads on.
+            # What leads back meets its states lower, to distinguish it from what leads on.
             aside = 8.0 if joint.back else 0.0
             for state in joint.left:
                 start = self._side(state, found, 1, aside)
@@ -476,10 +474,10 @@ class _Drawn:
         labels = max((len(label) for label, _ in self.details), default=0)
         found: list[str] = []
         last = ""
-        for label, said in self.details:
+        for label, detail in self.details:
             head = ("" if label == last else label).ljust(labels + 2)
             wrapped = textwrap.wrap(
-                said, WIDEST - len(head), break_long_words=True, break_on_hyphens=False
+                detail, WIDEST - len(head), break_long_words=True, break_on_hyphens=False
             ) or [""]
             found += [head + wrapped[0], *(" " * (labels + 4) + line for line in wrapped[1:])]
             last = label
@@ -561,9 +559,9 @@ def _lines(one: _Drawn, left: float, top: float) -> Iterator[str]:
     """Labels are softer than what they label: each its own text."""
     labels = max((len(label) for label, _ in one.details), default=0)
     for at, line in enumerate(one.lines):
-        label, said = line[: labels + 2], line[labels + 2 :]
+        label, detail = line[: labels + 2], line[labels + 2 :]
         yield text([label], left, top + LINE * at, "soft") if label.strip() else ""
-        yield text([said], left + CHARACTER * (labels + 2), top + LINE * at)
+        yield text([detail], left + CHARACTER * (labels + 2), top + LINE * at)
 
 
 def _edges(

@@ -102,7 +102,7 @@ ORIGINS = {
     "file": "the file of statistics",
     "metadata": "the data files' metadata",
     "counted": "counted in the data files",
-    "assumed": "assumed: nobody said",
+    "assumed": "assumed: no statistics",
 }
 """Where a number comes from, in words."""
 
@@ -191,7 +191,7 @@ def _cut(text: str) -> str:
 
 
 def fact_lines(facts: Sequence[Fact]) -> Iterator[str]:
-    """Numbers by origin, those that somebody said first."""
+    """Numbers by origin, declared ones first."""
     if not facts:
         yield "No statistics were needed."
     texts = {fact: _cut(fact.what) for fact in facts}

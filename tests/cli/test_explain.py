@@ -105,9 +105,9 @@ def test_statistics(neelc: Here) -> None:
     done = neelc("explain", "script.neel", "--mode", "cost", "--stats", "stats.json")
     assert done.status == 0 and "4,32" in done.out and "the file of statistics" in done.out
     counted = neelc("explain", "script.neel", "--mode", "cost").out
-    assert "counted in the data files" in counted and "assumed: nobody said" not in counted
+    assert "counted in the data files" in counted and "assumed: no statistics" not in counted
     (neelc.directory / "trades.csv").unlink()
-    assert "assumed: nobody said" in neelc("explain", "script.neel", "--mode", "cost").out
+    assert "assumed: no statistics" in neelc("explain", "script.neel", "--mode", "cost").out
     done = neelc("explain", "script.neel", "--stats", "none.json")
     assert done == Done(2, "", "neelc: none.json: no such file\n")
 

@@ -75,7 +75,7 @@ def _valid(operator: a.Operator, statistics: Statistics) -> float:
     return _valid(below[0], statistics) if len(below) == 1 else defaults.DISTINCT
 
 
-def told(stream: Stream, statistics: Statistics) -> Fact:
+def size_fact(stream: Stream, statistics: Statistics) -> Fact:
     """The number that the size of a source rests on: of a SELECT before what it holds, else a rate."""
     held = statistics.knowledge.number(stream, "VALID")
     what = f"events of {stream.name} that are valid at an instant"
