@@ -35,7 +35,7 @@ from neelc.runtime.reference.recognize import Row
 
 TABLES = 4
 ROUND = 100
-MAX_JUDGED = 20_000
+MAX_CHECKS = 20_000
 NO_SKIP: Counter[object] = Counter({"AFTER MATCH SKIP leads nowhere": 1})
 
 
@@ -78,7 +78,7 @@ def compare(
     way = Way(chance.choice([1, 2, 3, 7]), chance.choice([1, 2, 5, 1000]), chance.choice([None, None, 1, 4]))
     together = chance.choice([0, 1, 3, 100])
     try:
-        with patch.object(reference, "MAX_JUDGED", MAX_JUDGED):
+        with patch.object(reference, "MAX_CHECKS", MAX_CHECKS):
             expected = as_bag(reference.recognized(query, table))
     except reference.CannotSkip:
         expected = NO_SKIP

@@ -121,7 +121,9 @@ def hits(
 ) -> list[ReferenceEvent]:
     """Events of the type inside, apart from those of the match and of other keys."""
     taken = set(bound_events(binding))
-    same = [attribute for facts in asked.known.values() for names in facts.same for attribute in names]
+    same = [
+        attribute for facts in asked.facts_by_part.values() for names in facts.same for attribute in names
+    ]
     return [
         event
         for event in asked.members[part.type]

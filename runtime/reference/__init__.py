@@ -48,68 +48,68 @@ __all__ = [
 
 def run(program: Program, tables: Tables) -> list[tuple[str | None, Result]]:
     """The result of each query of a script, in order, with its name; `tables` are the rows of each stream."""
-    known: dict[str, Answer] = {}
-    return [(named.name, answer.result) for named, answer in _answers(program, tables, known)]
+    answers: dict[str, Answer] = {}
+    return [(named.name, answer.result) for named, answer in _answers(program, tables, answers)]
 
 
 def rows_read_by(program: Program, place: int, tables: Tables) -> dict[str, Rows]:
     """The rows of all that the query at a place of the script, one of Spark's, reads by name."""
-    known = _known_before(program, place, tables)
+    answers = _answers_before(program, place, tables)
     streams = program.queries[place].query.streams
-    return {stream.name: rows_of_stream(stream, tables, known) for stream in streams}
+    return {stream.name: rows_of_stream(stream, tables, answers) for stream in streams}
 
 
 def events_read(program: Program, place: int, tables: Tables) -> list[ReferenceEvent]:
     """The events that the query at a place of the script reads; those of a query before it are its rows."""
-    known = _known_before(program, place, tables)
+    answers = _answers_before(program, place, tables)
     query = program.queries[place].query
     assert not isinstance(query, HostQuery), "it reads rows, not events"
     streams = (stream for stream in query.streams if not stream.is_relation)
-    return [event for stream in streams for event in events_of(stream, tables, known, query.clock)]
+    return [event for stream in streams for event in events_of(stream, tables, answers, query.clock)]
 
 
-def _known_before(program: Program, place: int, tables: Tables) -> dict[str, Answer]:
-    """What the queries have found that the one at a place reads, directly or not."""
-    known: dict[str, Answer] = {}
+def _answers_before(program: Program, place: int, tables: Tables) -> dict[str, Answer]:
+    """The answers of the queries that the one at a place reads, directly or not."""
+    answers: dict[str, Answer] = {}
     before = tuple(program.queries[at] for at in program.needed([place]) if at != place)
-    deque(_answers(replace(program, queries=before), tables, known), maxlen=0)
-    return known
+    deque(_answers(replace(program, queries=before), tables, answers), maxlen=0)
+    return answers
 
 
 def _answers(
-    program: Program, tables: Tables, known: dict[str, Answer]
+    program: Program, tables: Tables, answers: dict[str, Answer]
 ) -> Iterator[tuple[NamedQuery, Answer]]:
-    """Each query with what it has found, which the queries after it know by its name."""
+    """Each query with its answer, which later queries look up by name."""
     for place, named in enumerate(program.queries):
         try:
-            answer = _answer(named.query, tables, known)
+            answer = _answer(named.query, tables, answers)
         except (LimitReached, CannotSkip, MultipleRows) as failure:
             failure.query = place
             raise
         if named.name is not None:
-            known[named.name] = answer
+            answers[named.name] = answer
         yield named, answer
 
 
-def _answer(query: Match | Algebra | HostQuery, tables: Tables, known: Answers) -> Answer:
+def _answer(query: Match | Algebra | HostQuery, tables: Tables, answers: Answers) -> Answer:
     if isinstance(query, HostQuery):
         assert query.simple is not None, "a query that the reference executes has been understood"
-        rows = {stream.name: rows_of_stream(stream, tables, known) for stream in query.streams}
+        rows = {stream.name: rows_of_stream(stream, tables, answers) for stream in query.streams}
         return Answer(query, selected=selected(query.simple, rows))
     if isinstance(query, Match):
-        return Answer(query, rows=rows_of(query, find_matches(query, read(query, tables, known))))
+        return Answer(query, rows=rows_of(query, find_matches(query, read(query, tables, answers))))
     clock = query.clock
     return Answer(
-        query, valid=events(query.root, lambda source: valid_of(source, tables, known, clock), clock)
+        query, valid=events(query.root, lambda source: valid_of(source, tables, answers, clock), clock)
     )
 
 
 def matches(match: Match, tables: Tables) -> list[Binding]:
-    """The matches of a query over the given streams: what each variable is bound to."""
-    return [found.binding for found in find_matches(match, read(match, tables, {}))]
+    """The matches of a query over these tables: what each variable is bound to."""
+    return [one.binding for one in find_matches(match, read(match, tables, {}))]
 
 
-def read(match: Match, tables: Tables, known: Answers) -> Iterator[ReferenceEvent]:
+def read(match: Match, tables: Tables, answers: Answers) -> Iterator[ReferenceEvent]:
     """The events of the FROM streams; those of a named query are its rows."""
     for stream in match.streams:
-        yield from events_of(stream, tables, known, match.clock)
+        yield from events_of(stream, tables, answers, match.clock)

@@ -23,7 +23,7 @@ Values = Sequence[object]
 
 
 def aggregate(name: str, values: Values, type: DataType, distinct: bool = False) -> object:
-    """The aggregate of values of which none is NULL.
+    """The aggregate of values, none of them NULL.
 
     >>> from neelc.ir.types import BIGINT
     >>> aggregate("sum", [1, 2, 2], BIGINT), aggregate("count", [1, 2, 2], BIGINT, distinct=True)

@@ -80,7 +80,7 @@ def _counted(window: a.CountWindow, events: Sequence[ValidPayload]) -> Iterator[
 
 
 class AgentFailure(RuntimeError):
-    """An agent has raised, or has given what it must not. `name` is that of the agent."""
+    """An agent has raised, or has returned an invalid value. `name` is that of the agent."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -93,9 +93,9 @@ def agent_rows(agent: a.Agent, inputs: Sequence[Sequence[ValidPayload]], clock: 
     if agent.rows is None:
         message = f"the agent {agent.name} is a function of DataFrames: it can run on Spark only"
         raise AgentFailure(agent.name, message)
-    given = [[_row(event, agent, clock) for event in sorted(input, key=steady)] for input in inputs]
+    rows = [[_row(event, agent, clock) for event in sorted(input, key=steady)] for input in inputs]
     try:
-        made = list(agent.rows(*given))
+        made = list(agent.rows(*rows))
     except Exception as error:
         message = f"the agent {agent.name} failed: {type(error).__name__}: {error}"
         raise AgentFailure(agent.name, message) from error
@@ -117,8 +117,8 @@ def _times(event: ValidPayload) -> tuple[Time, Time]:
 def _valid(row: object, agent: a.Agent, clock: Clock) -> ValidPayload:
     names = [bare(column.name) for column in agent.columns]
     if not isinstance(row, Mapping) or any(name not in row for name in (*names, a.START, a.END)):
-        wanted = ", ".join((*names, a.START, a.END))
-        raise AgentFailure(agent.name, f"the agent {agent.name} gave {row!r}, which has no {wanted}")
+        required = ", ".join((*names, a.START, a.END))
+        raise AgentFailure(agent.name, f"the agent {agent.name} gave {row!r}, which has no {required}")
     unit = agent.clock.unit or "MILLISECOND"
     start, end = (nanoseconds(row[name], unit, clock) for name in (a.START, a.END))
     if start is None or (end is not None and end <= start):

@@ -1,6 +1,6 @@
-"""SKIP TILL ANY MATCH: every choice of events that could satisfy a pattern. satisfy.py says which of them do.
+"""SKIP TILL ANY MATCH: every choice of events that could satisfy a pattern. satisfy.py decides which do.
 
-The search takes only events that fit by type, by order, by window and by the conditions that can be judged
+The search takes only events that fit by type, by order, by window and by the conditions that can be checked
 early. It may offer too much, never too little.
 """
 
@@ -12,7 +12,7 @@ from itertools import count
 
 from neelc.ir import patterns as p
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, bound_events
-from neelc.runtime.reference.partial import PartialMatch, judged
+from neelc.runtime.reference.partial import PartialMatch, checked
 from neelc.runtime.reference.question import (
     ELEMENT,
     EVERYWHERE,
@@ -46,9 +46,9 @@ class BindingSearch:
             scope = scope & allowed if allowed else scope
         return scope
 
-    def judged(self, partial: PartialMatch) -> PartialMatch | None:
+    def checked(self, partial: PartialMatch) -> PartialMatch | None:
         """See partial.py; here each binding that passes is counted."""
-        passed = judged(self.question, partial)
+        passed = checked(self.question, partial)
         if passed and next(self.steps) > MAX_CANDIDATES:
             raise LimitReached("MAX_CANDIDATES", MAX_CANDIDATES, "the pattern has too many candidate matches")
         return passed
@@ -107,8 +107,8 @@ def extend_by_event(
             yield partial
     else:
         for event in search.question.events_of_type(part.type, scope & search.reach(partial.binding)):
-            if found := search.judged(partial.bind(name, event)):
-                yield found
+            if passed := search.checked(partial.bind(name, event)):
+                yield passed
 
 
 def extend_in_order(
@@ -119,8 +119,8 @@ def extend_in_order(
         yield partial
         return
     extents = [extent(search.question.events_in(part, partial.binding)) for part in parts]
-    for found in extend(search, parts[place], partial, room(extents, place, scope)):
-        yield from extend_in_order(search, parts, place + 1, found, scope)
+    for extended in extend(search, parts[place], partial, room(extents, place, scope)):
+        yield from extend_in_order(search, parts, place + 1, extended, scope)
 
 
 def extend_by_all(
@@ -130,8 +130,8 @@ def extend_by_all(
     if not parts:
         yield partial
         return
-    for found in extend(search, parts[0], partial, scope):
-        yield from extend_by_all(search, parts[1:], found, scope)
+    for extended in extend(search, parts[0], partial, scope):
+        yield from extend_by_all(search, parts[1:], extended, scope)
 
 
 def extend_by_list(
@@ -150,7 +150,7 @@ def extend_by_list(
             start = growing.pop()
             elements = start.binding[name]
             assert isinstance(elements, tuple), "a closure binds a list"
-            if len(elements) >= part.least and (closed := search.judged(start.bind(name, elements))):
+            if len(elements) >= part.least and (closed := search.checked(start.bind(name, elements))):
                 yield closed
             if part.most is None or len(elements) < part.most:
                 growing.extend(reversed(list(lengthen(search, part, elements, start, scope))))
@@ -162,10 +162,10 @@ def lengthen(
     """The list of a closure with one more element, after those it has."""
     name = part.variable or ELEMENT
     extents = [extent(list(bound_events(last))) for last in elements[-1:]]
-    for found in extend(search, part.part, partial, room(extents, 1, scope)):
-        last = element(part, found.binding)
+    for extended in extend(search, part.part, partial, room(extents, 1, scope)):
+        last = element(part, extended.binding)
         longer = partial.bind(name, (*elements, last), grows=True)
-        if any(bound_events(last)) and (passed := search.judged(longer)):
+        if any(bound_events(last)) and (passed := search.checked(longer)):
             yield passed
 
 

@@ -50,8 +50,8 @@ from neelc.scalar.type_of import extract_field, type_of, value_type
 
 def event_of(reference: EventRef, context: EvaluationContext) -> ReferenceEvent | None:
     """The event, None if it is absent: a branch not taken, an index outside the list."""
-    found = meaning(reference, context)
-    return found if isinstance(found, ReferenceEvent) else None
+    event = meaning(reference, context)
+    return event if isinstance(event, ReferenceEvent) else None
 
 
 def meaning(reference: EventRef, context: EvaluationContext) -> object:
@@ -71,8 +71,8 @@ def meaning(reference: EventRef, context: EvaluationContext) -> object:
 
 def list_of(reference: EventRef, context: EvaluationContext) -> tuple[object, ...]:
     """The list that a Kleene variable is bound to; empty if the variable is absent."""
-    found = meaning(reference, context)
-    return found if isinstance(found, tuple) else ()
+    elements = meaning(reference, context)
+    return elements if isinstance(elements, tuple) else ()
 
 
 def is_absent(reference: EventRef, context: EvaluationContext) -> bool:
@@ -191,16 +191,16 @@ def _array(path: e.Expr, context: EvaluationContext) -> list[object] | None:
     return [_path(one, context) for one in one_by_one(path, context)]
 
 
-def _whole(found: object, type: DataType) -> object:
+def _whole(value: object, type: DataType) -> object:
     """An event, an iteration of a closure, or a list of them, as a struct or an array of structs."""
-    match found, type:
+    match value, type:
         case ReferenceEvent(), Struct(fields):
-            return {bare(field.name): attribute(found, field.name) for field in fields}
+            return {bare(field.name): attribute(value, field.name) for field in fields}
         case Mapping(), Struct(fields):
-            inner = {bare(name): value for name, value in found.items()}
+            inner = {bare(name): inside for name, inside in value.items()}
             return {bare(field.name): _whole(inner.get(bare(field.name)), field.type) for field in fields}
         case tuple(), Array(kind):
-            return [_whole(member, kind) for member in found]
+            return [_whole(member, kind) for member in value]
     return None
 
 
@@ -290,9 +290,9 @@ def _values(argument: e.Expr, context: EvaluationContext) -> list[object]:
 
 
 def _extract(field: str, value: object) -> object:
-    known = extract_field(field)
+    name = extract_field(field)
     try:
-        return None if value is None or known is None else extract(value, known)
+        return None if value is None or name is None else extract(value, name)
     except FAILURES:
         return None
 
@@ -345,8 +345,8 @@ def conjunction(values: Iterable[bool | None]) -> bool | None:
     >>> conjunction([None, False]), conjunction([None, True])
     (False, None)
     """
-    known = list(values)
-    return False if False in known else None if None in known else True
+    operands = list(values)
+    return False if False in operands else None if None in operands else True
 
 
 def negation(value: bool | None) -> bool | None:

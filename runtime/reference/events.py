@@ -115,9 +115,9 @@ def named(variable: str, attributes: Mapping[str, object]) -> dict[str, Referenc
 
 def payload_key(event: ValidPayload) -> object:
     """Equal for equal payloads."""
-    found = ((variable, of.attributes) for variable, of in sorted(event.binding.items()))
+    payloads = ((variable, of.attributes) for variable, of in sorted(event.binding.items()))
     return tuple(
-        (variable, *((key, comparable(value)) for key, value in of.items())) for variable, of in found
+        (variable, *((key, comparable(value)) for key, value in of.items())) for variable, of in payloads
     )
 
 

@@ -1,4 +1,4 @@
-"""What the reference interpreter talks about: events, bindings and the context an expression is judged in."""
+"""The data of the reference interpreter: events, bindings and the context an expression is evaluated in."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReferenceEvent:
 
 @dataclass(frozen=True)
 class EvaluationContext:
-    """What an expression is judged with.
+    """What an expression is evaluated with.
 
     `current` is the place, from 0, of the Kleene element that `i` stands for; `properties` are `match_start`,
     `match_end` and `confidence`; `matches` is the group that aggregates over matches range over.
@@ -170,6 +170,6 @@ def by_clock(time: int, own: Clock, clock: Clock) -> int:
     """A time of an earlier query, which counts by its `own` clock, as one of a query with another."""
     if clock.type != TIMESTAMP or own.type not in (DATE, TIMESTAMP_NTZ):
         return time
-    found = nanoseconds(moment(time, own), "", clock)
-    assert found is not None
-    return found
+    time_by_clock = nanoseconds(moment(time, own), "", clock)
+    assert time_by_clock is not None
+    return time_by_clock

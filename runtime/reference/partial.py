@@ -1,4 +1,4 @@
-"""Bindings that are not complete: "all conditions that can be judged with what is bound so far"."""
+"""Incomplete bindings: "all conditions that can be judged with what is bound so far" are checked."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GrowingBinding:
     growing: Collection[str]
 
     def is_decided(self, expression: Expr) -> bool:
-        """Whether nothing the expression speaks of can change: `b[1]` is decided as soon as it is bound,
+        """Whether nothing that the expression refers to can change: `b[1]` is decided as soon as it is bound,
         `b[last]` and `b[]` when the list is complete."""
         return all(self.is_known(node) for node in walk(expression) if isinstance(node, Path))
 
@@ -115,7 +115,7 @@ class GrowingBinding:
 @dataclass(frozen=True)
 class Duty:
     """A part that was begun, so that its conditions must hold. `local` are the values of a closure's inner
-    variables in the iteration it belongs to, once that iteration is over. What is `new` has not been judged
+    variables in the iteration it belongs to, once that iteration is over. A `new` part has not been checked
     since it was begun."""
 
     part: p.Pattern
@@ -128,8 +128,8 @@ class PartialMatch:
     """What is bound so far.
 
     A name in `binding` is decided, unless it is in `growing`: a closure whose list may become longer.
-    `fresh` names were decided, or grew, since the conditions were last judged. `begun` is the closure
-    of a composite of which an iteration has begun and is not over.
+    `fresh` names were decided, or grew, since the conditions were last checked. `begun` is the closure
+    of a composite that has an unfinished iteration.
     """
 
     binding: Binding
@@ -168,7 +168,7 @@ class PartialMatch:
         return {**self.binding, name: (*elements, BegunIteration((key, self.binding[key]) for key in inner))}
 
 
-def judged(question: ReferenceQuery, partial: PartialMatch) -> PartialMatch | None:
+def checked(question: ReferenceQuery, partial: PartialMatch) -> PartialMatch | None:
     """The partial binding with nothing fresh in it; None when a window, an `[id]` or a condition already
     fails."""
     visible = partial.visible(question)
@@ -182,24 +182,24 @@ def judged(question: ReferenceQuery, partial: PartialMatch) -> PartialMatch | No
             return None
         if not all(may_hold(condition, binding, duty, partial) for condition in facts.conditions):
             return None
-    # Of an iteration that is over, only what waits for variables still to come will be judged again.
+    # Of a finished iteration, only conditions that wait for variables still to come are checked again.
     open = (duty for duty in partial.duties if not duty.local or is_open(question, duty, partial))
     duties = tuple(replace(duty, new=False) if duty.new else duty for duty in open)
     return replace(partial, duties=duties, fresh=frozenset())
 
 
 def is_open(question: ReferenceQuery, duty: Duty, partial: PartialMatch) -> bool:
-    """Whether some condition of the part cannot be judged yet."""
+    """Whether some condition of the part cannot be checked yet."""
     decided = (partial.binding.keys() - partial.growing) | duty.local.keys()
     return any(not condition.names <= decided for condition in question.facts(duty.part).conditions)
 
 
 def may_hold(condition: ReferenceCondition, binding: Binding, duty: Duty, partial: PartialMatch) -> bool:
-    """False only when the condition can be judged and does not hold.
+    """False only when the condition can be checked and does not hold.
 
-    "Qualifying means all conditions that can be judged with what is bound so far": those that speak only of
-    what can no longer change. Of a condition about each `b[i]`, that is asked for each i. One that names
-    nothing new can be judged as soon as its part is begun.
+    "Qualifying means all conditions that can be judged with what is bound so far": those that refer only to
+    what can no longer change. A condition on each `b[i]` is tested for that separately for each i. One that
+    names nothing new can be checked as soon as its part is begun.
     """
     if not duty.new and condition.names.isdisjoint(partial.fresh):
         return True
@@ -210,7 +210,7 @@ def may_hold(condition: ReferenceCondition, binding: Binding, duty: Duty, partia
     if not unsettled and not (partial.begun and partial.begun.variable in condition.names):
         return holds(condition, binding)
     if condition.grows is not None and unsettled == {condition.grows} and partial.begun is None:
-        # What it says of the elements before has been judged.
+        # It has been checked for the elements before.
         elements = binding[condition.grows]
         assert isinstance(elements, tuple), "a growing variable is a list"
         return not elements or holds_at(condition, binding, len(elements) - 1)
@@ -221,17 +221,17 @@ def may_hold(condition: ReferenceCondition, binding: Binding, duty: Duty, partia
     )
 
 
-# WITH PARTIAL MATCHES: of each start, the match that comes furthest, and what tells why not further.
+# WITH PARTIAL MATCHES: for each start, the match that gets furthest, and the reason why it stops there.
 
 Events = Sequence[ReferenceEvent | None]
 
 
-def furthest(match: Match, partial: FurthestPrefix, found: Sequence[Binding]) -> list[Binding]:
+def furthest(match: Match, partial: FurthestPrefix, bindings: Sequence[Binding]) -> list[Binding]:
     """ "The furthest prefix that has a match from a start": an event of the first step. Each branch of the
     pattern has a variable of its own for it."""
     names = [name for level in partial.levels for name in (level.start, *level.hints)]
     starts: dict[ReferenceEvent, dict[str, list[Binding]]] = {}
-    for binding in found:
+    for binding in bindings:
         for name in names:
             if isinstance(start := binding.get(name), ReferenceEvent):
                 starts.setdefault(start, {}).setdefault(name, []).append(binding)

@@ -1,4 +1,4 @@
-"""A pattern query, the events it is asked of, and what is known of each part of its pattern."""
+"""A pattern query, its events, and the facts about each part of its pattern."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from neelc.runtime.reference.model import (
 )
 from neelc.runtime.values.order import comparable
 
-# Scopes: the intervals of time that parts are judged in, and how far a window reaches.
+# Scopes: the intervals of time that parts are checked in, and how far a window reaches.
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,15 @@ def between(left: Extent | None, right: Extent | None) -> Scope:
     return Scope(first.end + 1, second.start - 1) if first.end < second.start else NOWHERE
 
 
-# Conditions: what each conjunct speaks about, and whether it holds.
+# Conditions: what each conjunct refers to, and whether it holds.
 
 
 @dataclass(frozen=True)
 class ReferenceCondition:
     """One conjunct: the variables it names, and the list, `ranged`, that `i` ranges over, if it holds an `i`.
 
-    `lag` is the k of `b[i-k]` or `b[..i-k]`. A condition that `grows` speaks of the list `grows` only up
-    to its element i, so that it can be judged for each element while the list still grows.
+    `lag` is the k of `b[i-k]` or `b[..i-k]`. A condition with `grows` refers to the list of that name only up
+    to its element i, so it can be checked for each element while the list still grows.
     """
 
     expression: Expr
@@ -135,7 +135,7 @@ class ReferenceCondition:
 
 
 def conditions(where: Expr | None) -> tuple[ReferenceCondition, ...]:
-    """The conjuncts that are judged by evaluating them."""
+    """The conjuncts that are checked by evaluating them."""
     return tuple(
         condition(conjunct) for conjunct in conjuncts(where) if not isinstance(conjunct, SameAttributes)
     )
@@ -147,7 +147,7 @@ def same_attributes(where: Expr | None) -> tuple[tuple[str, ...], ...]:
 
 
 def condition(expression: Expr) -> ReferenceCondition:
-    """What `expression` speaks about."""
+    """An expression with the variables and lists that it refers to."""
     nodes = list(walk(expression))
     names = frozenset(node.name for node in nodes if isinstance(node, Variable))
     places = [
@@ -248,7 +248,7 @@ ELEMENT = ""
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What is known of a part: the variables it binds, all names in it (those inside closures and those
+    """The facts about a part: the variables it binds, all names in it (those inside closures and those
     that EXISTS drops too), its conditions, and the attributes of its `[id]`s."""
 
     variables: frozenset[str]
@@ -266,15 +266,16 @@ class ReferenceQuery:
     match: Match
     events: tuple[ReferenceEvent, ...]
     members: Mapping[str, tuple[ReferenceEvent, ...]]
-    known: Mapping[int, PartFacts]
+    facts_by_part: Mapping[int, PartFacts]
+    """By the `id` of the part."""
 
     def facts(self, part: p.Pattern) -> PartFacts:
-        return self.known[id(part)]
+        return self.facts_by_part[id(part)]
 
     def events_in(self, part: p.Pattern, binding: Binding) -> tuple[ReferenceEvent, ...]:
         """The events bound in a part."""
-        found = (bound_events(binding[name]) for name in self.facts(part).names if name in binding)
-        return tuple(dict.fromkeys(event for events in found for event in events))
+        bound = (bound_events(binding[name]) for name in self.facts(part).names if name in binding)
+        return tuple(dict.fromkeys(event for events in bound for event in events))
 
     def is_of_type(self, event: ReferenceEvent, type: str) -> bool:
         return event in self.sets[type]
@@ -302,10 +303,10 @@ class ReferenceQuery:
 
     @cached_property
     def _partitions(self) -> dict[object, tuple[ReferenceEvent, ...]]:
-        found: dict[object, list[ReferenceEvent]] = {}
+        partitions: dict[object, list[ReferenceEvent]] = {}
         for event in self.events:
-            found.setdefault(partition_key(self.match, event), []).append(event)
-        return {key: tuple(events) for key, events in found.items()}
+            partitions.setdefault(partition_key(self.match, event), []).append(event)
+        return {key: tuple(events) for key, events in partitions.items()}
 
     @cached_property
     def _starts(self) -> dict[object, tuple[int, ...]]:
@@ -317,25 +318,23 @@ def partition_key(match: Match, event: ReferenceEvent) -> object:
 
 
 def question(match: Match, events: Iterable[ReferenceEvent]) -> ReferenceQuery:
-    """The question that `match` asks of `events`.
+    """The query of `match` over `events`.
 
     "The scope of the whole pattern is [end - w, start + w]" of the complete match, and PARTITION BY a means
-    `[a]`: both are said of an AND around the pattern.
+    `[a]`: both are put on an AND around the pattern.
     """
     where: Expr | None = SameAttributes(match.partition) if match.partition else None
     whole = p.And((match.pattern,), where=where, within=match.within)
     ordered = in_order(events)
-    known = {id(part): facts(part) for part in walk(whole) if isinstance(part, p.Pattern)}
-    return ReferenceQuery(whole, match, ordered, members(match.types, ordered), known)
+    facts_by_part = {id(part): facts(part) for part in walk(whole) if isinstance(part, p.Pattern)}
+    return ReferenceQuery(whole, match, ordered, members(match.types, ordered), facts_by_part)
 
 
 def again(question: ReferenceQuery, events: Iterable[ReferenceEvent]) -> ReferenceQuery:
-    """The same question asked of some of its events at other times."""
+    """The same query over some of its events at other times."""
     ordered = in_order(events)
-    types = {
-        type: tuple(event for event in ordered if event in known) for type, known in question.sets.items()
-    }
-    return ReferenceQuery(question.whole, question.match, ordered, types, question.known)
+    types = {type: tuple(event for event in ordered if event in old) for type, old in question.sets.items()}
+    return ReferenceQuery(question.whole, question.match, ordered, types, question.facts_by_part)
 
 
 def facts(part: p.Pattern) -> PartFacts:

@@ -32,7 +32,7 @@ from neelc.runtime.values.order import comparable, order
 
 # The values that DEFINE and MEASURES have at a row of a match.
 #
-# What an expression says about rows is looked up first; the rest is evaluated like any other expression.
+# References to rows are looked up first; the rest is evaluated like any other expression.
 
 Row = Mapping[str, object]
 
@@ -51,7 +51,7 @@ class MappedRow:
 
 @dataclass(frozen=True)
 class RowContext:
-    """What an expression is judged with: the rows of a partition, those of the match up to now (`running`)
+    """What an expression is evaluated with: the rows of a partition, those of the match up to now (`running`)
     and all of them (`final`), and the number of the match."""
 
     rows: Sequence[Row]
@@ -140,19 +140,19 @@ def _row_number(value: AtRow, seen: RowContext) -> int | None:
 
 def _argument(argument: Expr, row: int, seen: RowContext) -> object:
     classifier = next((one.variable for one in seen.final if one.row == row), None)
-    known = {**seen.rows[row], CLASSIFIER: classifier, MATCH_NUMBER: seen.number}
-    return _evaluated(_at_its_row(argument), known)
+    values = {**seen.rows[row], CLASSIFIER: classifier, MATCH_NUMBER: seen.number}
+    return _evaluated(_at_its_row(argument), values)
 
 
 def up_to(seen: RowContext, place: int) -> RowContext:
-    """The match as it is seen from its row at `place`, from 0."""
+    """The match as seen from its row at `place`, from 0."""
     return replace(seen, running=seen.final[: place + 1])
 
 
 # The ways to read rows as a row pattern, the preferred one first: the standard's ordered set of parsings.
 #
 # A parsing is a list of rows, one after the other, each mapped to a variable whose condition it meets. They
-# are tried one by one, in the order of preference, so that the first that is found is the match.
+# are tried one by one, in the order of preference, so the first one found is the match.
 #
 # A part can often be read in several ways that come to the same: `(A+)+` reads ten rows of A in 512 ways.
 # What can follow depends on the rows that were read and on their variables, and not on how the part was
@@ -160,39 +160,39 @@ def up_to(seen: RowContext, place: int) -> RowContext:
 # behind it, nothing fits behind the others.
 
 Parsing = tuple[MappedRow, ...]
-Judge = Callable[[Parsing], bool]
+RowCheck = Callable[[Parsing], bool]
 """Whether the last row of a parsing meets the condition of its variable."""
 Reached = set[Hashable]
 """Where a part was read up to, and what was read."""
 
 
 def variables(parsing: Parsing) -> Hashable:
-    """What conditions can know of the rows that were read: their variables. Rows come one after the other."""
+    """What conditions can depend on in the rows read so far: their variables. Rows are consecutive."""
     return tuple(one.variable for one in parsing)
 
 
 @dataclass(frozen=True)
 class RowParser:
-    """Reads the rows from `start` on; the partition has `count` rows. `known` is what conditions can know of
-    what was read, besides its first row: parsings that are equal in it have the same continuations."""
+    """Reads the rows from `start` on; the partition has `count` rows. `state` is what conditions can
+    depend on in a parsing, besides its first row: parsings with equal states have the same continuations."""
 
     start: int
     count: int
-    judge: Judge
+    check: RowCheck
     excluded: bool = False
-    known: Callable[[Parsing], Hashable] = variables
+    state: Callable[[Parsing], Hashable] = variables
 
     def parsings(self, pattern: r.RowPattern, before: Parsing = ()) -> Iterator[Parsing]:
         """The ways to read the pattern after the rows of `before`, the preferred way first; of several that
         have the same continuations, the preferred one."""
         reached: Reached = set()
-        for found in self._all(pattern, before):
-            if self._is_new(0, found, reached):
-                yield found
+        for parsing in self._all(pattern, before):
+            if self._is_new(0, parsing, reached):
+                yield parsing
 
     def _is_new(self, place: int, parsing: Parsing, reached: Reached) -> bool:
         """Whether a place of the pattern is reached for the first time with such a parsing."""
-        key = (place, self.known(parsing))
+        key = (place, self.state(parsing))
         if key in reached:
             return False
         reached.add(key)
@@ -204,7 +204,7 @@ class RowParser:
             case r.RowVariable(name):
                 if row < self.count:
                     longer = (*before, MappedRow(row, name, self.excluded))
-                    if self.judge(longer):
+                    if self.check(longer):
                         yield longer
             case r.RowSequence(parts):
                 yield from self._sequence(parts, before, set())
@@ -253,7 +253,8 @@ class RowParser:
             yield before
 
 
-MAX_JUDGED = 1_000_000
+MAX_CHECKS = 1_000_000
+"""How many times conditions may be checked for one match."""
 
 
 class CannotSkip(Exception):
@@ -271,7 +272,7 @@ class CannotSkip(Exception):
 
 @dataclass(frozen=True)
 class RecognizedMatch:
-    """What was found at a row of a partition: a match, which may be empty, or nothing (`number` None)."""
+    """The result at a row of a partition: a match, which may be empty, or nothing (`number` None)."""
 
     start: int
     rows: Parsing
@@ -282,8 +283,8 @@ def recognized(query: Recognize, rows: Sequence[Row]) -> Result:
     """The rows that the clause makes of its input."""
     result: list[tuple[object, ...]] = []
     for partition in in_partitions(query, rows):
-        for found in matches(query, partition):
-            result.extend(_output(query, partition, found))
+        for match in matches(query, partition):
+            result.extend(_output(query, partition, match))
     return Result(query.output, result)
 
 
@@ -302,7 +303,7 @@ def _with_computed(query: Recognize, row: Row) -> Row:
 
 
 def _in_order(items: Sequence[SortItem], rows: Sequence[Row]) -> list[Row]:
-    """As Spark sorts: NULL comes first, and with DESC last, unless it is said."""
+    """As Spark sorts: NULL comes first, with DESC last, unless declared otherwise."""
     ordered = list(rows)
     for item in reversed(items):
         ordered.sort(key=cmp_to_key(_comparison(item)))
@@ -328,37 +329,37 @@ def value_of_row(expression: Expr, row: Row) -> object:
 
 
 def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
-    """What is found in a partition: one match after the other and, between them, rows without a match."""
+    """What is parsing in a partition: one match after the other and, between them, rows without a match."""
     start, number, beyond = 0, 0, 0
     while start < len(rows):
-        found = _first_match(query, rows, start, number + 1)
-        if found is None:
+        parsing = _first_match(query, rows, start, number + 1)
+        if parsing is None:
             if start >= beyond:
                 yield RecognizedMatch(start, (), None)
             start += 1
             continue
         number += 1
-        yield RecognizedMatch(start, found, number)
-        beyond = max(beyond, start + max(1, len(found)))
-        start = _next_start(query.skip, start, found)
+        yield RecognizedMatch(start, parsing, number)
+        beyond = max(beyond, start + max(1, len(parsing)))
+        start = _next_start(query.skip, start, parsing)
 
 
 def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int) -> Parsing | None:
     """The preferred parsing at a row; None if there is none."""
     conditions = {one.variable: one.condition for one in query.definitions}
-    known = variables if any(map(_is_of_path, query.definitions)) else len
-    judged: dict[Hashable, bool] = {}
-    asked = 0
+    state = variables if any(map(_is_of_path, query.definitions)) else len
+    results: dict[Hashable, bool] = {}
+    checks = 0
 
-    def judge(parsing: Parsing) -> bool:
-        nonlocal asked
-        asked += 1
-        if asked > MAX_JUDGED:
-            raise LimitReached("MAX_JUDGED", MAX_JUDGED, f"a match at row {start + 1} is hard to find")
-        key = (known(parsing), parsing[-1].variable)
-        if key not in judged:
-            judged[key] = is_met(parsing)
-        return judged[key]
+    def check(parsing: Parsing) -> bool:
+        nonlocal checks
+        checks += 1
+        if checks > MAX_CHECKS:
+            raise LimitReached("MAX_CHECKS", MAX_CHECKS, f"a match at row {start + 1} is hard to find")
+        key = (state(parsing), parsing[-1].variable)
+        if key not in results:
+            results[key] = is_met(parsing)
+        return results[key]
 
     def is_met(parsing: Parsing) -> bool:
         condition = conditions.get(parsing[-1].variable)
@@ -366,14 +367,14 @@ def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int)
         return (condition is None or value_at(condition, seen) is True) and is_within(query, rows, parsing)
 
     try:
-        return next(RowParser(start, len(rows), judge, known=known).parsings(query.pattern), None)
+        return next(RowParser(start, len(rows), check, state=state).parsings(query.pattern), None)
     except RecursionError:
         raise LimitReached("MAX_DEPTH", len(rows), f"the match at row {start + 1} is too long") from None
 
 
 def _is_of_path(definition: RowDefinition) -> bool:
     """Whether a condition depends on how the rows before the current one are mapped. If none does, parsings
-    of the same length have the same continuations; WITHIN asks for the first row and the last one only."""
+    of the same length have the same continuations; WITHIN needs the first row and the last one only."""
     for node in walk(definition.condition):
         match node:
             case AtRow(_, argument, variables, "LAST", 0, shift):
@@ -396,13 +397,13 @@ def is_within(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> bool:
     return first is not None and last is not None and abs(last - first) <= length(query.within)
 
 
-def _next_start(skip: RowSkip, start: int, found: Parsing) -> int:
+def _next_start(skip: RowSkip, start: int, parsing: Parsing) -> int:
     """The row at which the next match may start."""
-    if not found or skip.kind == "TO NEXT ROW":
+    if not parsing or skip.kind == "TO NEXT ROW":
         return start + 1
     if skip.kind == "PAST LAST ROW":
-        return start + len(found)
-    rows = [one.row for one in found if one.variable in skip.variables]
+        return start + len(parsing)
+    rows = [one.row for one in parsing if one.variable in skip.variables]
     if not rows:
         raise CannotSkip(skip, "no row of the match is mapped to it")
     row = rows[0 if skip.kind == "TO FIRST" else -1]
@@ -411,19 +412,19 @@ def _next_start(skip: RowSkip, start: int, found: Parsing) -> int:
     return row
 
 
-def _output(query: Recognize, rows: Sequence[Row], found: RecognizedMatch) -> Iterator[tuple[object, ...]]:
-    whole = RowContext(rows, found.rows, found.rows, found.number)
+def _output(query: Recognize, rows: Sequence[Row], match: RecognizedMatch) -> Iterator[tuple[object, ...]]:
+    whole = RowContext(rows, match.rows, match.rows, match.number)
     if query.all_rows is None:
-        if found.number is not None:
-            yield _row(query, rows[found.start], whole)
-    elif found.rows:
-        for place, one in enumerate(found.rows):
+        if match.number is not None:
+            yield _row(query, rows[match.start], whole)
+    elif match.rows:
+        for place, one in enumerate(match.rows):
             if not one.excluded:
                 yield _row(query, rows[one.row], up_to(whole, place))
-    elif found.number is not None and query.all_rows != OMIT:
-        yield _row(query, rows[found.start], whole)
-    elif found.number is None and query.all_rows == UNMATCHED:
-        yield _row(query, rows[found.start], None)
+    elif match.number is not None and query.all_rows != OMIT:
+        yield _row(query, rows[match.start], whole)
+    elif match.number is None and query.all_rows == UNMATCHED:
+        yield _row(query, rows[match.start], None)
 
 
 def _row(query: Recognize, row: Row, seen: RowContext | None) -> tuple[object, ...]:

@@ -22,7 +22,8 @@ from neelc.runtime.values.order import comparable
 class Result:
     """The rows of a query, in no particular order.
 
-    With `has_valid_time`, the last two columns tell when a row is valid, and what counts are snapshots.
+    With `has_valid_time`, the last two columns are the valid time of a row, and results are equal if their
+    snapshots are.
     """
 
     columns: tuple[Column, ...]
@@ -38,9 +39,9 @@ class ResultRow:
     events: tuple[ReferenceEvent, ...]
 
 
-def rows_of(match: Match, found: Sequence[WeighedMatch]) -> list[ResultRow]:
+def rows_of(match: Match, matches: Sequence[WeighedMatch]) -> list[ResultRow]:
     """ "One row per match; rows may be equal unless DISTINCT." """
-    contexts = [context(item, match.clock) for item in found]
+    contexts = [context(item, match.clock) for item in matches]
     if match.aggregated:
         rows = list(aggregated(match, contexts))
     else:
@@ -53,12 +54,12 @@ def result(match: Match, rows: Sequence[ResultRow]) -> Result:
     return Result(columns, [row.values for row in rows])
 
 
-def context(found: WeighedMatch, clock: Clock) -> EvaluationContext:
+def context(match: WeighedMatch, clock: Clock) -> EvaluationContext:
     """What the items of RETURN are evaluated with: "the start (end) of a match is the least `ts` (greatest
     `te`) of all events bound in it"."""
-    start, end = times(tuple(bound_events(found.binding)), clock)
-    properties = {"match_start": start, "match_end": end, "confidence": float(found.confidence)}
-    return EvaluationContext(found.binding, properties=properties)
+    start, end = times(tuple(bound_events(match.binding)), clock)
+    properties = {"match_start": start, "match_end": end, "confidence": float(match.confidence)}
+    return EvaluationContext(match.binding, properties=properties)
 
 
 def times(events: Sequence[ReferenceEvent], clock: Clock) -> tuple[object, object]:
@@ -134,7 +135,7 @@ ENDLESS = 10**30
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query has found: rows of matches, payloads with their valid times, or plain rows."""
+    """The answer of a query: rows of matches, payloads with their valid times, or plain rows."""
 
     query: Match | a.Algebra | HostQuery
     rows: Sequence[ResultRow] = ()
@@ -161,13 +162,13 @@ def _row(event: ValidPayload, query: a.Algebra) -> tuple[object, ...]:
     return (*values, moment(int(event.start), query.clock), end)
 
 
-def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> Iterator[ReferenceEvent]:
+def events_of(stream: Stream, tables: Tables, answers: Answers, clock: Clock) -> Iterator[ReferenceEvent]:
     """The events of a stream with the last instants at which they are valid, as a query of that clock counts
     them."""
     if stream.query is None:
-        yield from read_events(stream, rows_of_stream(stream, tables, known), clock)
+        yield from read_events(stream, rows_of_stream(stream, tables, answers), clock)
         return
-    answer = known[stream.query]
+    answer = answers[stream.query]
     if isinstance(answer.query, Match):
         yield from as_events(stream, answer.query, answer.rows, clock)
         return
@@ -183,29 +184,29 @@ def events_of(stream: Stream, tables: Tables, known: Answers, clock: Clock) -> I
 
 
 def valid_of(
-    source: a.StreamSource | a.RelationSource, tables: Tables, known: Answers, clock: Clock
+    source: a.StreamSource | a.RelationSource, tables: Tables, answers: Answers, clock: Clock
 ) -> list[ValidPayload]:
     """The events of a source: "every external event (p, t) is mapped to the internal event (p, t, t + 1)"."""
     stream = source.stream
     if isinstance(source, a.RelationSource):
-        rows = rows_of_stream(stream, tables, known)
+        rows = rows_of_stream(stream, tables, answers)
         return [ValidPayload(named(source.variable, row), 0, 1) for row in rows]
     length = a.instant(source.clock)
     return [
         ValidPayload(
             {source.variable: event}, event.start, FOREVER if event.end == ENDLESS else event.end + length
         )
-        for event in events_of(stream, tables, known, clock)
+        for event in events_of(stream, tables, answers, clock)
     ]
 
 
-def rows_of_stream(stream: Stream, tables: Tables, known: Answers) -> Sequence[Mapping[str, object]]:
-    """The rows of a stream: given from outside, or the result of a query before."""
+def rows_of_stream(stream: Stream, tables: Tables, answers: Answers) -> Sequence[Mapping[str, object]]:
+    """The rows of a stream: those passed in, or the result of an earlier query."""
     if stream.rows_of is not None:
-        return named_rows(known[stream.rows_of].result)
+        return named_rows(answers[stream.rows_of].result)
     if stream.name not in tables:
-        given = ", ".join(sorted(tables)) or "none"
-        raise KeyError(f"no rows are given for stream {stream.name}; given: {given}")
+        names = ", ".join(sorted(tables)) or "none"
+        raise KeyError(f"no rows are given for stream {stream.name}; given: {names}")
     return tables[stream.name]
 
 

@@ -30,10 +30,10 @@ def selected(query: SimpleQuery, tables: Mapping[str, Rows]) -> Result:
     if query.is_aggregate:
         values = tuple(_aggregated(output.expression, contexts) for output in query.outputs)
         return Result(query.columns, [values])
-    found = [tuple(evaluate(output.expression, one) for output in query.outputs) for one in contexts]
+    rows = [tuple(evaluate(output.expression, one) for output in query.outputs) for one in contexts]
     if query.distinct:
-        found = list({tuple(map(comparable, row)): row for row in found}.values())
-    return Result(query.columns, found)
+        rows = list({tuple(map(comparable, row)): row for row in rows}.values())
+    return Result(query.columns, rows)
 
 
 def _rows(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
@@ -45,8 +45,8 @@ def rows_read(query: SimpleQuery, tables: Mapping[str, Rows]) -> Rows:
     """The rows that a query, or its MATCH_RECOGNIZE, reads."""
     rows = tables[query.reads] if isinstance(query.reads, str) else named_rows(selected(query.reads, tables))
     for column, nested in query.nested:
-        given = _given(column.expression, [row[0] for row in selected(nested, tables).rows])
-        rows = [{**row, column.name: given(row)} for row in rows]
+        value_of = _nested_value(column.expression, [row[0] for row in selected(nested, tables).rows])
+        rows = [{**row, column.name: value_of(row)} for row in rows]
     return rows
 
 
@@ -63,14 +63,14 @@ class MultipleRows(Exception):
         self.subquery = query
 
 
-def _given(expression: e.Expr, values: Sequence[object]) -> Callable[[Mapping[str, object]], object]:
-    """What a query inside a clause gives each row; `values` are those of its column."""
+def _nested_value(expression: e.Expr, values: Sequence[object]) -> Callable[[Mapping[str, object]], object]:
+    """The value of a nested query for each row; `values` are those of its column."""
     match expression:
         case e.InQuery(operand, item=item):
             assert item is not None
-            known = [_evaluated(item, QUERY, value) for value in values]
-            among = {comparable(value) for value in known if value is not None}
-            return lambda row: _is_among(value_of_row(operand, row), among, bool(known), None in known)
+            items = [_evaluated(item, QUERY, value) for value in values]
+            among = {comparable(value) for value in items if value is not None}
+            return lambda row: _is_among(value_of_row(operand, row), among, bool(items), None in items)
         case e.NestedQuery(exists=True):
             return lambda row: bool(values)
         case e.NestedQuery() if len(values) > 1:
@@ -108,8 +108,8 @@ def _aggregated(expression: e.Expr, contexts: Sequence[EvaluationContext]) -> ob
             case e.Aggregate(name, argument, type, distinct):
                 assert argument is not None
                 values = [evaluate(argument, one) for one in contexts]
-                known = [value for value in values if value is not None]
-                return e.Literal(aggregate(name, known, type, distinct), type)  # type: ignore[arg-type]
+                present = [value for value in values if value is not None]
+                return e.Literal(aggregate(name, present, type, distinct), type)  # type: ignore[arg-type]
         return map_children(node, change)
 
     changed = change(expression)

@@ -50,7 +50,7 @@ class ReferenceRun:
 
 @dataclass(frozen=True)
 class RunStep:
-    """A component that can take the next event, or None when the run is complete as it is; and the run
+    """A component that can take the next event, or None when the run is already complete; and the run
     before it."""
 
     component: p.Event | None
@@ -129,7 +129,7 @@ def finish(question: ReferenceQuery, repeat: p.Repeat, partial: PartialMatch) ->
     """The element of a closure, whose variables are all decided, put into its list; None when it binds no
     event.
 
-    What is still to be judged of this element keeps the values of its variables.
+    Conditions of this element that are not checked yet keep the values of its variables.
     """
     name = repeat.variable or ELEMENT
     value = element(repeat, partial.binding)
@@ -184,7 +184,7 @@ def taken(search: BindingSearch, event: ReferenceEvent, following: list[RunStep]
                 partial, todo = finish(search.question, repeat, bound), (PendingLoop(repeat), *rest)
             case todo:
                 partial = bound
-        if partial and (passed := search.judged(partial)):
+        if partial and (passed := search.checked(partial)):
             yield ReferenceRun(passed, todo, event)
 
 
@@ -225,12 +225,12 @@ def contiguous(events: Sequence[ReferenceEvent], last: ReferenceEvent) -> list[R
     >>> [event.row for event in contiguous(events, events[0])]
     [1, 2]
     """
-    found: list[ReferenceEvent] = []
+    result: list[ReferenceEvent] = []
     for event in later(events, last):
-        if found and event.start > min(other.end for other in found):
+        if result and event.start > min(other.end for other in result):
             break
-        found.append(event)
-    return [event for event in found if event.start <= min(other.end for other in found)]
+        result.append(event)
+    return [event for event in result if event.start <= min(other.end for other in result)]
 
 
 def later(events: Sequence[ReferenceEvent], last: ReferenceEvent | None) -> Iterator[ReferenceEvent]:

@@ -27,7 +27,7 @@ from neelc.runtime.reference.question import (
 
 @dataclass(frozen=True)
 class PartContext:
-    """What a part is judged with: the binding of every variable it may name, its scope, and the `[id]`s of
+    """What a part is checked with: the binding of every variable it may name, its scope, and the `[id]`s of
     the parts around it, each with the events that it has brought together so far."""
 
     binding: Binding
@@ -55,7 +55,7 @@ def satisfies(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> b
 
 
 def within(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> PartContext | None:
-    """What the parts of `part` are judged with; None when its window or one of its conditions does not
+    """What the parts of `part` are checked with; None when its window or one of its conditions does not
     hold."""
     facts = question.facts(part)
     events = question.events_in(part, view.binding)
@@ -71,7 +71,7 @@ def within(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> Part
 
 
 def is_satisfied_inside(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> bool:
-    """What each operator asks for, its own conditions and window apart."""
+    """What each operator requires, apart from its own conditions and window."""
     match part:
         case p.Event():
             event = view.binding.get(part.variable or ELEMENT)

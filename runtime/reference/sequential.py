@@ -1,7 +1,7 @@
 """MATCH_RECOGNIZE_SEQUENTIAL, executed by its definition: universes, symbols, sequences that match.
 
 A universe has one of the events of each instant, in the order of time, and each of its events has one of the
-symbols that it emits, if any (JEPC thesis, 6.2 and 6.3.3.4). Matches are told apart by their events and
+symbols that it emits, if any (JEPC thesis, 6.2 and 6.3.3.4). Matches are distinguished by their events and
 symbols, so universes are only followed from the first event of a match to its last.
 """
 
@@ -22,7 +22,8 @@ from neelc.runtime.values.order import comparable
 
 
 def after(pattern: RowPattern, symbol: str) -> set[RowPattern]:
-    """The patterns of which one must match the rest, if a sequence begins with `symbol`; none if it cannot.
+    """The patterns for the rest of a sequence that begins with `symbol`: one of them must match; none if the
+    sequence cannot begin so.
 
     >>> a, b = RowVariable("A"), RowVariable("B")
     >>> sorted(map(str, after(RowSequence((RowRepeat(a, 0, None), b)), "A")))
@@ -39,8 +40,8 @@ def after(pattern: RowPattern, symbol: str) -> set[RowPattern]:
             return {way for part in parts for way in after(part, symbol)}
         case RowSequence((first, *others)):
             rest = RowSequence(tuple(others)) if others else RowEmpty()
-            found = {_then(way, rest) for way in after(first, symbol)}
-            return found | after(rest, symbol) if is_matched(first) else found
+            ways = {_then(way, rest) for way in after(first, symbol)}
+            return ways | after(rest, symbol) if is_matched(first) else ways
         case RowRepeat(part, least, most):
             if most == 0:
                 return set()

@@ -75,14 +75,14 @@ def find_matches(match: Match, events: Iterable[ReferenceEvent]) -> list[Weighed
 
     Where all times are precise there is one world, and it is certain.
     """
-    asked = question(match, events)
+    query = question(match, events)
     units = {stream.name: LENGTHS[stream.unit] for stream in match.streams if stream.latest is not None}
     if not units:
-        found = [WeighedMatch(binding, Fraction(1)) for binding in matches_in(asked)]
+        matches = [WeighedMatch(binding, Fraction(1)) for binding in matches_in(query)]
     else:
-        groups = independent(match, relevant(asked))
-        found = [item for group in groups for item in matches_in_worlds(asked, group, units)]
-    return [item for item in found if is_confident(match, item.confidence)]
+        groups = independent(match, relevant(query))
+        matches = [item for group in groups for item in matches_in_worlds(query, group, units)]
+    return [item for item in matches if is_confident(match, item.confidence)]
 
 
 def matches_in(question: ReferenceQuery) -> list[Binding]:
@@ -92,14 +92,14 @@ def matches_in(question: ReferenceQuery) -> list[Binding]:
     else:
         offered = runs(question)
     distinct = {binding_key(binding): binding for binding in offered}
-    found = [binding for binding in distinct.values() if is_match(question, binding)]
+    matches = [binding for binding in distinct.values() if is_match(question, binding)]
     if question.match.partial is not None:
-        return furthest(question.match, question.match.partial, found)
-    return collapse(found) if question.match.collapsed else found
+        return furthest(question.match, question.match.partial, matches)
+    return collapse(matches) if question.match.collapsed else matches
 
 
 def matches_in_worlds(
-    asked: ReferenceQuery, events: Sequence[ReferenceEvent], units: Mapping[str, int]
+    query: ReferenceQuery, events: Sequence[ReferenceEvent], units: Mapping[str, int]
 ) -> list[WeighedMatch]:
     """The matches among `events`, each bound to events with all of their possible time."""
     whole = {event: event for event in events}
@@ -112,7 +112,7 @@ def matches_in_worlds(
         raise LimitReached("MAX_WORLDS", MAX_WORLDS, detail)
     sums: dict[object, WeighedMatch] = {}
     for world in product(*choices):
-        for binding in matches_in(again(asked, world)):
+        for binding in matches_in(again(query, world)):
             key = binding_key(binding)
             before = sums.get(key, WeighedMatch(restored(binding, whole), Fraction(0)))
             sums[key] = replace(before, confidence=before.confidence + Fraction(1, count))

@@ -53,7 +53,7 @@ class _Rejection:
         }
         # Windows of events go on counting all of them: only what negations can find is less.
         fewer = ReferenceQuery(
-            self.query.whole, self.query.match, self.query.events, members, self.query.known
+            self.query.whole, self.query.match, self.query.events, members, self.query.facts_by_part
         )
         return not is_match(fewer, self.binding)
 
