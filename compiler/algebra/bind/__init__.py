@@ -1,3 +1,3 @@
-"""Binding of SELECT: from the query as it is written to a network of operators. Read `select.py` first."""
+"""Binding of SELECT: from the query as written to a network of operators. Read `select.py` first."""
 
 from __future__ import annotations

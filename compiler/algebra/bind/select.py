@@ -1,4 +1,4 @@
-"""SELECT: from the query as it is written to a network of operators with all names resolved."""
+"""SELECT: from the query as written to a network of operators with all names resolved."""
 
 from __future__ import annotations
 
@@ -135,8 +135,9 @@ def _attribute(relation: ColumnSource, column: Column, place: Node) -> OutputCol
 def with_own_names(
     columns: Sequence[SelectedColumn], place: Node, findings: Findings
 ) -> tuple[OutputColumn, ...]:
-    """The columns with names that differ: what `*` took from several sources is told apart by their names,
-    as RETURN does, `servers_id` and `averages_id`. Any other clash is an error, also one with the time."""
+    """The columns with distinct names: columns that `*` took from several sources get the source's name as a
+    prefix, as in RETURN: `servers_id` and `averages_id`. Any other clash is an error, also one with the
+    time."""
     names = [one.output.name.casefold() for one in columns]
     found: list[OutputColumn] = []
     for one in columns:

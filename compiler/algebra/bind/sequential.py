@@ -1,4 +1,4 @@
-"""JEPC's MATCH_RECOGNIZE_SEQUENTIAL: from the clause as it is written to one with all names resolved."""
+"""JEPC's MATCH_RECOGNIZE_SEQUENTIAL: from the clause as written to one with all names resolved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network of the event algebra as it is executed: rewritten, its predicates in order."""
+"""A network of the event algebra ready to execute: rewritten, its predicates in order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def order_predicates(operator: Operator, statistics: Statistics) -> Operator | N
 
 
 def rank(condition: Expr, operator: Operator, statistics: Statistics) -> float:
-    """How much sooner than later a condition should be judged: the less, the sooner."""
+    """When a condition should be checked: conditions of lower rank come first."""
     return (share(condition, operator, statistics) - 1) / _cost(condition)
 
 
@@ -53,7 +53,7 @@ def _cost(condition: Expr) -> float:
 
 
 def chosen_network(rewritten: OptimisedNetwork, statistics: Statistics) -> OptimisedNetwork:
-    """A network as it is executed. The conditions of each filter are ordered when all filters have moved:
+    """A network ready to execute. The conditions of each filter are ordered when all filters have moved:
     merging would undo the order.
 
     >>> from network_examples import over, timed

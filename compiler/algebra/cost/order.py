@@ -86,8 +86,8 @@ class _Sizing:
         return cls(sizes, tuple(conditions))
 
     def size(self, members: frozenset[int]) -> float:
-        judged = (true for names, true in self.conditions if names <= members)
-        return prod(self.sizes[n] for n in members) * prod(judged)
+        shares = (share for names, share in self.conditions if names <= members)
+        return prod(self.sizes[n] for n in members) * prod(shares)
 
     def joined(self, order: JoinOrder, last: int) -> JoinOrder:
         size = self.size(frozenset((*order.places, last)))

@@ -32,7 +32,7 @@ from neelc.ir.program import Stream
 from neelc.ir.types import LENGTHS
 
 COMPARED = 1 / 3
-"""System R's share for a comparison of which nothing is known."""
+"""System R's share for a comparison without statistics."""
 BETWEEN = 0.25
 OTHER = 0.5
 
@@ -76,7 +76,8 @@ def _valid(operator: a.Operator, statistics: Statistics) -> float:
 
 
 def size_fact(stream: Stream, statistics: Statistics) -> Fact:
-    """The number that the size of a source rests on: of a SELECT before what it holds, else a rate."""
+    """The number that the size of a source is based on: for an earlier SELECT the events it holds, else a
+    rate."""
     held = statistics.knowledge.number(stream, "VALID")
     what = f"events of {stream.name} that are valid at an instant"
     return Fact(what, *held) if held else rate_of(stream, statistics)
@@ -88,12 +89,12 @@ def rate(stream: Stream, statistics: Statistics) -> float:
 
 
 def rate_of(stream: Stream, statistics: Statistics) -> Fact:
-    """Events per second, and who says so."""
+    """Events per second, and where the number comes from."""
     what = f"events per second of {stream.name}"
     known = {name: statistics.knowledge.number(stream, name) for name in ("RATE", "EVENTS", "SPAN")}
-    said, events, span = (known[name] for name in ("RATE", "EVENTS", "SPAN"))
-    if said is not None:
-        return Fact(what, *said)
+    per_second, events, span = (known[name] for name in ("RATE", "EVENTS", "SPAN"))
+    if per_second is not None:
+        return Fact(what, *per_second)
     if events is not None and span is not None and span.value > 0:
         return Fact(what, events.value / span.value, weakest(events, span))
     return Fact(what, defaults.rate(stream), "assumed")
@@ -131,10 +132,10 @@ def _values(expression: Expr, operator: a.Operator, statistics: Statistics) -> f
 
 
 def share(condition: Expr, operator: a.Operator, statistics: Statistics) -> float:
-    """How often a condition on the payloads of an operator is TRUE, as somebody says or System R guesses."""
-    said = _declared(condition, operator, statistics)
-    if said is not None:
-        return said
+    """How often a condition on the payloads of an operator is TRUE, as declared or as System R guesses."""
+    declared = _declared(condition, operator, statistics)
+    if declared is not None:
+        return declared
     match condition:
         case Literal(value):
             return float(value is True)

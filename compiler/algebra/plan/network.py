@@ -57,7 +57,7 @@ QueryPlan = StrategyPlan | NetworkPlan | HostPlan
 
 
 def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> NetworkPlan:
-    """The plan of a SELECT, of which `root` is what was chosen. Raises `UnsupportedQuery`."""
+    """The plan of a SELECT whose chosen network is `root`. Raises `UnsupportedQuery`."""
     options, statistics = context.options, context.statistics
     if options.strategy not in (None, ExecutionStrategy.KERNEL):
         raise UnsupportedQuery(f"SELECT under the strategy {options.strategy}", query.span)

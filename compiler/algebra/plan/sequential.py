@@ -24,11 +24,11 @@ from neelc.runtime.program import EventName
 
 # From a pattern over symbols to a deterministic automaton.
 #
-# Matches are told apart by their symbols, so every sequence of symbols must take one way: with a
+# Matches are distinguished by their symbols, so every sequence of symbols must take one path: with a
 # nondeterministic automaton `(A | A) B` would match twice.
 #
-# Sets of places are enough for that. The automaton of MATCH_RECOGNIZE (`rows/plan/plan.py`) is another one:
-# it keeps the order in which ways are preferred, and tells a part that took no row from one that did.
+# Sets of places are enough for that. MATCH_RECOGNIZE has a different automaton (`rows/plan/plan.py`): it
+# keeps the order in which paths are preferred, and distinguishes a part that took no row from one that did.
 
 MOST_PLACES = 2_000
 MOST_STATES = 2_000
@@ -206,11 +206,11 @@ class _Planner:
     def __post_init__(self) -> None:
         expressions = (one.condition for one in self.query.definitions)
         named = [node for one in (*expressions, *self.query.measures) for node in walk(one)]
-        asked = (symbol for node in named if isinstance(node, e.AtRow) for symbol in node.variables)
-        found = (node.name for node in walk(self.query.pattern) if isinstance(node, RowVariable))
-        self.emitted = tuple(dict.fromkeys(found))
+        read = (symbol for node in named if isinstance(node, e.AtRow) for symbol in node.variables)
+        emitted = (node.name for node in walk(self.query.pattern) if isinstance(node, RowVariable))
+        self.emitted = tuple(dict.fromkeys(emitted))
         # A symbol at an end may have been dropped: its values are NULL.
-        self.names = tuple(dict.fromkeys((*self.emitted, *asked)))
+        self.names = tuple(dict.fromkeys((*self.emitted, *read)))
         if len(self.names) > MOST_SYMBOLS:
             raise UnsupportedQuery(
                 f"a pattern with more than {MOST_SYMBOLS} symbols", self.query.pattern.span
@@ -235,13 +235,13 @@ class _Planner:
         return SequentialPlan(query, program, tuple(self.columns.all()), bits, self.outputs)
 
     def _key(self, name: str) -> e.Expr:
-        """What events are partitioned by: of a FLOAT its DOUBLE, in which zero and NaN have one form."""
+        """What events are partitioned by: a FLOAT as DOUBLE, in which zero and NaN have one form."""
         column = next(column for column in self.query.columns if column.name == name)
         found = e.Attribute(e.Variable(ROW), written(name), column.type)
         return e.Cast(found, DOUBLE) if column.type in (FLOAT, DOUBLE) else found
 
     def _definitions(self) -> tuple[tuple[tuple[e.Expr, ...], ...], tuple[p.SymbolCondition, ...]]:
-        """For each symbol what can be judged of an event alone, and what depends on those before it."""
+        """For each symbol the conditions on one event alone, and those that depend on events before it."""
         bits: dict[str, list[e.Expr]] = {name: [] for name in self.names}
         conditions: list[p.SymbolCondition] = []
         for definition in self.query.definitions:
@@ -297,7 +297,7 @@ class _Planner:
 
 
 def _of_event(conjunct: e.Expr) -> e.Expr:
-    """A condition that speaks of one event: with ROW in place of its values at a row."""
+    """A condition on one event: with ROW in place of its values at a row."""
 
     def change(node: Node) -> Node:
         return node.argument if isinstance(node, e.AtRow) else map_children(node, change)

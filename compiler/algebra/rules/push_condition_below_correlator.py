@@ -10,7 +10,7 @@ from neelc.ir.expressions import Expr, conjoin, conjuncts
 
 
 def push_condition_below_correlator(operator: Operator) -> Operator | None:
-    """What concerns one input alone is judged before it is combined (19.2.2.2).
+    """A condition on one input alone is checked before the inputs are combined (19.2.2.2).
 
     >>> from network_examples import after, correlated
     >>> print(after(push_condition_below_correlator, correlated("s.x = t.x AND t.y > 1")))
@@ -19,7 +19,7 @@ def push_condition_below_correlator(operator: Operator) -> Operator | None:
       FILTER t.y > 1
         STREAM S AS t
 
-    Not what names both.
+    Not a condition that names both.
 
     >>> after(push_condition_below_correlator, correlated("s.x = t.x")) is None
     True
@@ -29,7 +29,7 @@ def push_condition_below_correlator(operator: Operator) -> Operator | None:
     inputs = []
     waiting: tuple[Expr, ...] = conjuncts(operator.condition)
     for input in operator.inputs:
-        # A relation is an input of a correlator and of nothing else; Spark judges what concerns it alone.
+        # A relation can be an input of a correlator only; Spark pushes down the conditions on it alone.
         own = {place_of(one) for one in input.payload} if not isinstance(input, RelationSource) else set()
         moved = [one for one in waiting if places_in(one) and places_in(one) <= own]
         waiting = tuple(one for one in waiting if one not in moved)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.algebra.rules.rule import are_told_apart, filtered, place_of, places_in, substituted
+from neelc.algebra.rules.rule import filtered, has_ambiguous_keys, place_of, places_in, substituted
 from neelc.ir.algebra import Aggregator, Filter, Operator
 from neelc.ir.expressions import conjuncts
 
 
 def push_filter_below_aggregator(operator: Operator) -> Operator | None:
-    """What is said of groups alone holds for all events of a group or for none: it can be judged before.
+    """A condition on groups alone holds for all events of a group or for none: it can be checked before.
 
     >>> from network_examples import after, grouped, over
     >>> largest = grouped("max(s.y)", "s.x")
@@ -20,9 +20,9 @@ def push_filter_below_aggregator(operator: Operator) -> Operator | None:
         FILTER s.x = 1
           STREAM S AS s
 
-    Not what is said of a DOUBLE: both zeros are one group, and `CAST(g.x AS STRING)` is the text of one.
+    Not a condition on a DOUBLE: both zeros are one group, and `CAST(g.x AS STRING)` is the text of one.
 
-    Not what is said of an aggregate: without small values an average is another one.
+    Not a condition on an aggregate: without small values the average is different.
 
     >>> after(push_filter_below_aggregator, over(grouped("avg(s.y)", "s.x"), "g.value > 9")) is None
     True
@@ -31,7 +31,7 @@ def push_filter_below_aggregator(operator: Operator) -> Operator | None:
         case Filter(Aggregator(groups=groups) as aggregator, condition):
             keys = aggregator.payload[: len(groups)]
             pairs = zip(keys, groups, strict=True)
-            values = {place_of(one): g.expression for one, g in pairs if not are_told_apart(one.type)}
+            values = {place_of(one): g.expression for one, g in pairs if not has_ambiguous_keys(one.type)}
             moved = [one for one in conjuncts(condition) if places_in(one) and places_in(one) <= set(values)]
             if moved:
                 rest = [one for one in conjuncts(condition) if one not in moved]

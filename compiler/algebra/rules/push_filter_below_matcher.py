@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from neelc.algebra.rules.rule import (
     Place,
-    are_told_apart,
     filtered,
+    has_ambiguous_keys,
     occurrences,
     place_of,
     places_in,
@@ -19,7 +19,7 @@ from neelc.ir.names import bare
 
 
 def push_filter_below_matcher(operator: Operator) -> Operator | None:
-    """What is said of the partition alone holds for all its events or for none: it is judged before them.
+    """A condition on the partition alone holds for all its events or for none: it is checked on the input.
 
     All events of a match are of one partition, and events of other partitions do not matter to it.
 
@@ -30,8 +30,8 @@ def push_filter_below_matcher(operator: Operator) -> Operator | None:
       FILTER s.x < 5
         STREAM S AS s
 
-    Not what is said of another column: events that are dropped would leave others next to each other. And
-    not of a symbol that a match can do without, whose measure then is NULL in any partition.
+    Not a condition on another column: dropping events would leave others next to each other. And not one on a
+    symbol that a match can do without, whose measure then is NULL in any partition.
 
     >>> after(push_filter_below_matcher, over(matcher("a b+ c", "a"), "m.a < 5")) is None
     True
@@ -62,6 +62,6 @@ def _keys(matcher: PatternMatcher) -> dict[Place, Expr]:
 
 def _is_key(value: AtRow, name: str, matcher: PatternMatcher) -> bool:
     clause = matcher.clause
-    if name not in clause.partition or are_told_apart(value.type) or value.place or value.shift:
+    if name not in clause.partition or has_ambiguous_keys(value.type) or value.place or value.shift:
         return False
     return not value.variables or any(occurrences(clause.pattern, one)[0] > 0 for one in value.variables)

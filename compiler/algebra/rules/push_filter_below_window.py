@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neelc.algebra.rules.rule import are_told_apart, filtered, place_of, places_in
+from neelc.algebra.rules.rule import filtered, has_ambiguous_keys, place_of, places_in
 from neelc.ir.algebra import Coalesced, CountWindow, Filter, Operator, TimeWindow
 from neelc.ir.expressions import conjuncts
 
@@ -19,7 +19,7 @@ def push_filter_below_window(operator: Operator) -> Operator | None:
         STREAM S AS s
 
     In a window of events others do count: only whole partitions can be dropped before it. Both zeros
-    of a DOUBLE are in one partition, and some functions tell them apart: what is said of it stays.
+    of a DOUBLE are in one partition, and some functions distinguish them: conditions on a DOUBLE stay.
 
     >>> after(push_filter_below_window, over(counted(3), "s.x > 1")) is None
     True
@@ -33,7 +33,7 @@ def push_filter_below_window(operator: Operator) -> Operator | None:
         case Filter(TimeWindow() | Coalesced() as window, condition):
             return replace(window, input=Filter(window.input, condition))
         case Filter(CountWindow(partition=partition) as window, condition):
-            keys = {place_of(one) for one in partition if not are_told_apart(one.type)}
+            keys = {place_of(one) for one in partition if not has_ambiguous_keys(one.type)}
             moved = [one for one in conjuncts(condition) if places_in(one) and places_in(one) <= keys]
             if moved:
                 rest = [one for one in conjuncts(condition) if one not in moved]

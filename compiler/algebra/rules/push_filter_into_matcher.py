@@ -13,7 +13,7 @@ from neelc.ir.node import walk
 
 
 def push_filter_into_matcher(operator: Operator) -> Operator | None:
-    """What is said of the event of one symbol is judged when that symbol is emitted (19.2.2.4).
+    """A condition on the event of one symbol is checked when that symbol is emitted (19.2.2.4).
 
     A match has one event of a symbol that is once in the pattern and not in a repetition. If the condition is
     not TRUE for that event, the filter drops the match, whatever the others are; so it may as well not be
@@ -36,8 +36,8 @@ def push_filter_into_matcher(operator: Operator) -> Operator | None:
     >>> after(push_filter_into_matcher, over(matcher("a (b | c) a", "b"), "m.b IS NULL")) is None
     True
 
-    Not what compares events of several symbols: each event judged alone takes linear time, and a definition
-    that names another event does not.
+    Not a condition that compares events of several symbols: checking each event alone takes linear time, and
+    a definition that names another event does not.
     """
     match operator:
         case Filter(PatternMatcher() as matcher, condition):
@@ -49,7 +49,7 @@ def push_filter_into_matcher(operator: Operator) -> Operator | None:
 
 
 def _of_symbol(conjunct: Expr, matcher: PatternMatcher) -> RowDefinition | None:
-    """The symbol whose one event the condition is about, and the condition in its words."""
+    """The symbol whose only event the condition is about, and the condition as its definition."""
     clause = matcher.clause
     pairs = zip(matcher.payload, clause.measures, strict=True)
     meant = substituted(conjunct, {place_of(one): measure.expression for one, measure in pairs})

@@ -53,8 +53,8 @@ def substituted(expression: Expr, values: Mapping[Place, Expr]) -> Expr:
     return changed
 
 
-def are_told_apart(type: DataType | None) -> bool:
-    """Whether some functions tell values of a type apart that are one key: both zeros, all NaNs."""
+def has_ambiguous_keys(type: DataType | None) -> bool:
+    """Whether some functions distinguish values of a type that are one key: both zeros, all NaNs."""
     return not isinstance(type, SimpleType) or type in (FLOAT, DOUBLE)
 
 
