@@ -21,7 +21,7 @@ that there are none; without it they are not looked at. `timezone Europe/Berlin`
 case runs, else it is UTC. `fires` and `silent` name rewriting rules that must,
 or must not, be used when the query is rewritten. `aggregates` and `agents` are Python source: functions that
 are decorated there with `aggregate` or `agent` can be called in the query. `untrusted` says that the query is
-one that is not trusted: it may read the events of the case and nothing else, and no Python is run.
+not trusted: it may only read the events of the case, and no Python is run.
 """
 
 from __future__ import annotations

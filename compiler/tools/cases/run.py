@@ -53,19 +53,19 @@ class CaseOutcome:
 def compare(expected: ExpectedRows | str | None, actual: Result | str) -> CaseOutcome:
     """`actual` is a result or the text of diagnostics. Rows are compared as a multiset: without order;
     those of a SELECT as snapshots."""
-    wanted = _text(expected)
+    expected_text = _text(expected)
     if isinstance(actual, str):
         passed = actual == expected
-        return CaseOutcome(passed, wanted, actual, "" if passed else _line_diff(wanted, actual))
+        return CaseOutcome(passed, expected_text, actual, "" if passed else _line_diff(expected_text, actual))
     rendered = rows_of(actual)
     found = "\n".join(aligned([names_of(actual), *rendered])) if rendered else NO_MATCHES
     if not isinstance(expected, ExpectedRows):
-        return CaseOutcome(False, wanted, found, _line_diff(wanted, found))
+        return CaseOutcome(False, expected_text, found, _line_diff(expected_text, found))
     rows = [_normal(row, actual.columns) for row in expected.rows]
-    judge = _snapshot_diff if actual.has_valid_time else _row_diff
+    row_diff = _snapshot_diff if actual.has_valid_time else _row_diff
     diff = _header_diff(expected.header, actual.columns)
-    diff = diff or ("" if rows == rendered else judge(names_of(actual), rows, rendered, actual))
-    return CaseOutcome(not diff, wanted, found, diff)
+    diff = diff or ("" if rows == rendered else row_diff(names_of(actual), rows, rendered, actual))
+    return CaseOutcome(not diff, expected_text, found, diff)
 
 
 def _text(expected: ExpectedRows | str | None) -> str:
@@ -300,8 +300,8 @@ def _run(case: CaseFile) -> CaseOutcome:
         other = compare(case.expected, result)
         if not other.passed:
             return replace(other, diff=f"{how}:\n{other.diff}")
-    told = "\n".join((*problems(case, program, forms), *warning_problems(case, program)))
-    return replace(outcome, passed=not told, diff=told)
+    wrong = "\n".join((*problems(case, program, forms), *warning_problems(case, program)))
+    return replace(outcome, passed=not wrong, diff=wrong)
 
 
 def _other_ways(
@@ -397,7 +397,7 @@ def _section(actual: Result | str, expected: ExpectedRows | str | None) -> list[
     if not actual.rows:
         return ["matches none"]
     header = expected.header if isinstance(expected, ExpectedRows) else ()
-    # A header that tells a column's type goes on telling it.
+    # A header that has a column's type keeps it.
     typed = [any(cell.startswith(f"{column.name}:") for cell in header) for column in actual.columns]
     names = [
         f"{column.name}:{column.type}" if says_type else name

@@ -55,8 +55,8 @@ class Clock {
       const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
       return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least) || 10 * power;
     }
-    const longest = STEPS[STEPS.length - 1], wanted = least * this.length;
-    const found = STEPS.find((n) => n >= wanted) || longest * Math.ceil(wanted / longest);
+    const longest = STEPS[STEPS.length - 1], shortest = least * this.length;
+    const found = STEPS.find((n) => n >= shortest) || longest * Math.ceil(shortest / longest);
     return Math.max(1, found / this.length);
   }
 
@@ -75,7 +75,7 @@ class Clock {
     return marks;
   }
 
-  // What stands before the label of a mark that tells the time of day only.
+  // What stands before the label of a mark that shows only the time of day.
   day(at, label) { return this.kind === "time" && label.includes(":") ? `${this.text(at).split(" ")[0]} ` : ""; }
 
   label(at, step) {

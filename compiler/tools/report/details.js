@@ -28,8 +28,8 @@ class Details {
     const links = matches.slice(0, 6).map((match) => `<button type="button" data-match="${match}">match ${match + 1}</button>`).join(" ");
     const more = matches.length > 6 ? ` and ${counted(matches.length - 6, "more", "more")}` : "";
     const notes = model.notes[model.lane[item]].items.filter((note) => model.data.notes[note][1] === model.start[item]);
-    const told = notes.map((note) => `<pre>${escaped(model.data.notes[note][2])}</pre>`).join("");
-    return `<h3>${this.swatch(item)} <span class="soft">${escaped(this.when(item))}</span></h3>${pairs(rows)}${told}
+    const explanations = notes.map((note) => `<pre>${escaped(model.data.notes[note][2])}</pre>`).join("");
+    return `<h3>${this.swatch(item)} <span class="soft">${escaped(this.when(item))}</span></h3>${pairs(rows)}${explanations}
       ${words && words[0] === "match" ? `<p class="hint">${matches.length ? `in ${counted(matches.length, ...words)}: ${links}${more}` : "in no match"}</p>` : ""}`;
   }
 

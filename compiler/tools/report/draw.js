@@ -179,7 +179,7 @@ class Stage {
     pen.fillStyle = palette.soft;
     let until = this.labels;
     for (const [at, text] of marks) {
-      // The first one that has room also tells the day.
+      // The first one that has room also shows the day.
       const day = until === this.labels ? model.clock.day(at, text) : "", wide = pen.measureText(day + text).width / 2 + 4;
       const half = this.x(at) - wide >= until ? wide : pen.measureText(text).width / 2 + 4, x = this.x(at);
       if (x - half < until || x + half > this.width) continue;

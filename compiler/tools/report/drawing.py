@@ -42,26 +42,26 @@ from neelc.tools.report.picture import (
     StartNote,
     binding_parts,
     hashable,
+    keys_named,
     lane_keys,
     lane_of,
     own_columns,
     own_outputs,
     shades,
     shown_events,
-    wanted_keys,
 )
 
 
 @dataclass(frozen=True)
 class DrawnQuery:
-    """What is drawn: a query, its name, its text and the file it stands in; `wanted` are the columns of the
-    lanes, if somebody has said them. `is_partial`: it has matches that are not complete, too."""
+    """What is drawn: a query, its name, its text and the file it stands in; `lane_columns` are the columns
+    of the lanes, if the caller named them. `is_partial`: it also has incomplete matches."""
 
     file: str
     name: str
     text: str
     query: Match | Algebra
-    wanted: tuple[str, ...] = ()
+    lane_columns: tuple[str, ...] = ()
     is_partial: bool = False
 
     def __post_init__(self) -> None:
@@ -74,11 +74,13 @@ class DrawnQuery:
     def keys(self) -> Keys:
         """The columns of the lanes in each stream."""
         if isinstance(self.query, Match):
-            return lane_keys(self.query, self.wanted)
+            return lane_keys(self.query, self.lane_columns)
         streams = [stream for stream in self.query.streams if not stream.is_relation]
-        for names in [self.wanted] if self.wanted else ([name] for name in _groups(self.query)):
-            if self.wanted or all(find(names[0], [c.name for c in stream.columns]) for stream in streams):
-                return wanted_keys(streams, names)
+        if self.lane_columns:
+            return keys_named(streams, self.lane_columns)
+        for name in _groups(self.query):
+            if all(find(name, [column.name for column in stream.columns]) for stream in streams):
+                return keys_named(streams, [name])
         return {}
 
 
@@ -109,8 +111,8 @@ def panel(title: str, query: Match, found: Sequence[DrawnMatch], total: int, sho
     drawn = frozenset(shown.events)
     whole = (one for one in found if all(event in drawn for event in bound_events(one.binding)))
     kept = tuple(islice(whole, MOST_MATCHES))
-    asked = question(query, shown.events)
-    scopes = tuple(shades(asked, one.binding) for one in kept)
+    reference = question(query, shown.events)
+    scopes = tuple(shades(reference, one.binding) for one in kept)
     return Panel(title, own_columns(query), kept, total, scopes)
 
 
@@ -163,7 +165,7 @@ class StrategyVariant:
 
 
 def ways(match: Match, compare: bool) -> tuple[StrategyVariant, ...]:
-    """The query as it is, or with `compare` under all four strategies.
+    """The query itself, or with `compare` the query under all four strategies.
 
     >>> from pattern_examples import query
     >>> for way in ways(query("SEQ(A a, B b) WITHIN 5"), compare=True):
@@ -212,12 +214,12 @@ def reference_picture(
     if isinstance(subject.query, Algebra):
         shown = shown_events(events, subject.keys, {}, most)
         return picture(subject, shown, [_rows(subject.query, program, place, tables)], notes)
-    asked = ways(subject.query, compare)
-    found = [_found(way, events) for way in asked]
+    variants = ways(subject.query, compare)
+    found = [_found(way, events) for way in variants]
     starts = first_matches((one for some in found if isinstance(some, list) for one in some), subject.keys)
     shown = shown_events(events, subject.keys, starts, most)
     return picture(
-        subject, shown, [_panel(way, some, shown) for way, some in zip(asked, found, strict=True)], notes
+        subject, shown, [_panel(way, some, shown) for way, some in zip(variants, found, strict=True)], notes
     )
 
 

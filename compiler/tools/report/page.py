@@ -252,7 +252,7 @@ def _table() -> str:
 
 
 def _summary(picture: Picture) -> str:
-    said = [tag("p", escape(text)) for text in limits(picture)]
+    notes = [tag("p", escape(text)) for text in limits(picture)]
     return tag(
         "section",
         tag("div", tag("pre", escape(picture.text)), class_="panel") if picture.text else "",
@@ -260,7 +260,7 @@ def _summary(picture: Picture) -> str:
             "div",
             tag("p", escape(summary(picture)), class_="why"),
             tag("dl", *(tag("dt", escape(k)) + tag("dd", escape(v)) for k, v in facts(picture).items())),
-            tag("div", *said, class_="limits") if said else "",
+            tag("div", *notes, class_="limits") if notes else "",
             class_="panel",
         ),
         class_="summary",

@@ -37,7 +37,7 @@ from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import session_zone
 
 MOST_EVENTS = 50_000
-"""How many events a picture shows; a browser draws so many without a stutter."""
+"""How many events a picture shows; a browser draws this many smoothly."""
 
 MOST_MATCHES = 20_000
 """How many matches a picture shows, for each strategy."""
@@ -134,8 +134,8 @@ class ShownEvents:
 @dataclass(frozen=True)
 class Picture:
     """All that a page shows. `keys` are the names of the lanes' columns by stream; where there are none, each
-    type has a lane. `types` are those that the query names. `is_partial`: its rows are starts, of which only
-    complete matches are drawn."""
+    type has a lane. `types` are those that the query names. `is_partial`: its rows are starts; only those
+    with complete matches are drawn."""
 
     file: str
     name: str
@@ -250,8 +250,8 @@ Keys = dict[str, tuple[str, ...]]
 """The columns of the key in each stream that has one."""
 
 
-def lane_keys(match: Match, wanted: Sequence[str] = ()) -> Keys:
-    """The columns that are wanted, else those of PARTITION BY or `[id]`, else what conditions make equal.
+def lane_keys(match: Match, columns: Sequence[str] = ()) -> Keys:
+    """These columns, if there are any, else those of PARTITION BY or `[id]`, else what conditions make equal.
 
     >>> from pattern_examples import query
     >>> lane_keys(query("SEQ(A a, !B b, C c) WHERE [id]"))
@@ -262,8 +262,8 @@ def lane_keys(match: Match, wanted: Sequence[str] = ()) -> Keys:
     {'S': ('n',)}
     """
     streams = match.streams
-    if wanted:
-        return wanted_keys(streams, wanted)
+    if columns:
+        return keys_named(streams, columns)
     names = match.partition or tuple(same_at(match.pattern))
     found = _columns(streams, names)
     if names and len(found) == len(streams):
@@ -271,12 +271,12 @@ def lane_keys(match: Match, wanted: Sequence[str] = ()) -> Keys:
     return next((keys for key in partition_keys(match) if (keys := _of_key(key, match))), {})
 
 
-def wanted_keys(streams: Sequence[Stream], wanted: Sequence[str]) -> Keys:
+def keys_named(streams: Sequence[Stream], names: Sequence[str]) -> Keys:
     """The columns of these names; `CallError` if no stream has them all."""
-    found = _columns(streams, [written(name) for name in wanted])
+    found = _columns(streams, [written(name) for name in names])
     if not found:
         listed = ", ".join(dict.fromkeys(column.name for stream in streams for column in stream.columns))
-        raise CallError(f"report: no stream has the key {', '.join(wanted)}; columns: {listed}")
+        raise CallError(f"report: no stream has the key {', '.join(names)}; columns: {listed}")
     return found
 
 
@@ -317,7 +317,7 @@ def _events(pattern: p.Pattern) -> Iterator[tuple[str, str]]:
 
 # Where the negations of a match looked for events: their scopes.
 #
-# What `neelc.runtime.reference.satisfy` judges, told of a match that is known to be one.
+# These are the scopes that `neelc.runtime.reference.satisfy` checks, for a binding known to be a match.
 
 
 def shades(question: ReferenceQuery, binding: Binding) -> tuple[Shade, ...]:
@@ -328,8 +328,8 @@ def shades(question: ReferenceQuery, binding: Binding) -> tuple[Shade, ...]:
     >>> from neelc.runtime.reference.question import question
     >>> at = 10**6
     >>> a, c = (ReferenceEvent("S", t, kind, t * at, t * at, {}, (t, t)) for t, kind in ((2, "A"), (9, "C")))
-    >>> asked = question(query("SEQ(A a, !B b, C c, !D d) WITHIN 10"), [a, c])
-    >>> for shade in shades(asked, {"a": a, "c": c}):
+    >>> reference = question(query("SEQ(A a, !B b, C c, !D d) WITHIN 10"), [a, c])
+    >>> for shade in shades(reference, {"a": a, "c": c}):
     ...     print(shade.part, shade.low, shade.high)
     !B b 2000001 8999999
     !D d 9000001 12000000
@@ -404,8 +404,8 @@ def drawable(match: Match) -> Match:
     """The query with a column for each variable, `match_start`, and then its own columns, one row per match.
 
     >>> from pattern_examples import query
-    >>> asked = drawable(query("SEQ(A a, !B b, C+ c[]) WITHIN 5 RETURN DISTINCT a.x, count(c[]) AS n"))
-    >>> [column.name for column in asked.columns], asked.distinct
+    >>> drawn = drawable(query("SEQ(A a, !B b, C+ c[]) WITHIN 5 RETURN DISTINCT a.x, count(c[]) AS n"))
+    >>> [column.name for column in drawn.columns], drawn.distinct
     (['event_0', 'event_1', 'match_start', 'own_0', 'own_1'], False)
 
     Aggregates over all matches say nothing of one of them: only the groups stay.

@@ -55,7 +55,7 @@ class View {
 
   isFound(event) { return !this.found || this.found[event] === 1; }
 
-  // Never so little that pixels could not be told apart: numbers that are far from 0 are far from each other.
+  // Never so narrow that pixels could not be distinguished: numbers that are far from 0 are far from each other.
   show(from, to) {
     const [low, high] = this.model.range, far = Math.max(1, Math.abs(from), Math.abs(to));
     const least = Math.max(this.model.clock.kind === "time" ? 20 : 2, far * Number.EPSILON * 64);
@@ -98,7 +98,7 @@ class View {
     const least = Math.max((to - from) * 1.6, kind === "match" ? (to - from) * 3 : width);
     if (kind === "match" && (width > least * 4 || width < to - from)) this.show(from - least / 3, to + least / 3);
     else if (from < this.range[0] || to > this.range[1]) this.show((from + to - width) / 2, (from + to + width) / 2);
-    this.wanted = this.row[lane];
+    this.targetRow = this.row[lane];
     this.changed("reveal");
   }
 

@@ -40,7 +40,7 @@ class Timeline {
     const does = { in: () => view.zoom(0.6), out: () => view.zoom(1 / 0.6), fit: () => view.fit(), left: () => view.pan(-0.3), right: () => view.pan(0.3), next: () => view.walk(this.panel, 1), before: () => view.walk(this.panel, -1) };
     on("[data-do]", "click", (button) => does[button.dataset.do]());
     const list = article.querySelector("[data-key]"), { lanes } = this.model;
-    if (list && lanes.length > 500) list.remove(); // searching finds one of so many
+    if (list && lanes.length > 500) list.remove(); // too many for a list: the search finds them
     else if (list) lanes.forEach((name, lane) => list.add(new Option(name, lane)));
   }
 
@@ -57,10 +57,10 @@ class Timeline {
 
   changed(what, from) {
     if (!this.stages) return;
-    if (what === "filter") { this.overview.counts = null; this.sizes(); this.later("table"); this.said(); }
+    if (what === "filter") { this.overview.counts = null; this.sizes(); this.later("table"); this.showCounts(); }
     if (what === "scroll") for (const { scroller } of this.stages) if (scroller !== from && scroller.scrollTop !== from.scrollTop) scroller.scrollTop = from.scrollTop;
     if (what === "selected") { this.panelOf(this.view.selected); this.later("table"); this.later("side"); }
-    if (what === "reveal") this.scroll(this.view.wanted);
+    if (what === "reveal") this.scroll(this.view.targetRow);
     if (what === "hover") this.later("tip");
     this.later("draw");
   }
@@ -99,7 +99,7 @@ class Timeline {
     if (due.has("tip")) this.hint();
   }
 
-  said() {
+  showCounts() {
     const { view, model } = this, events = model.start.reduce((sum, _, event) => sum + (view.isShown(event) ? 1 : 0), 0);
     const lanes = view.lanes.length === model.lanes.length ? "" : `${view.lanes.length.toLocaleString("en")} of `;
     this.article.querySelector(".seen").textContent = `${lanes}${counted(model.lanes.length, "lane", "lanes")}, ${counted(events, "event", "events")}`;
