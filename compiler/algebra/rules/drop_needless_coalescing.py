@@ -8,7 +8,7 @@ from neelc.ir.node import Node, map_children
 
 
 def drop_needless_coalescing(root: Operator, is_read: bool = False) -> Operator | None:
-    """What only asks for snapshots does not mind how valid times are cut into events.
+    """An operator that needs only snapshots does not depend on how valid times are cut into events.
 
     So do a result that nothing reads as events, an aggregator, and filters, correlators and projections below
     one of them.

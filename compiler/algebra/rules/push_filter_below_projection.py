@@ -7,7 +7,7 @@ from neelc.ir.algebra import Filter, Operator, Projection
 
 
 def push_filter_below_projection(operator: Operator) -> Operator | None:
-    """A filter of computed payloads judges what they are computed of.
+    """A filter on computed payloads becomes one on the values they are computed from.
 
     >>> from network_examples import after, projected, over
     >>> print(after(push_filter_below_projection, over(projected("s.x + 1 AS z"), "p.z > 3")))

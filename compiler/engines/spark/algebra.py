@@ -262,26 +262,26 @@ class _Writer:
 
     def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> EventRelation:
         """The relation of an operator, with the attributes that are needed of it."""
-        wanted: tuple[Expr, ...] = tuple(needed)
+        required: tuple[Expr, ...] = tuple(needed)
         match operator:
             case a.StreamSource():
-                return emit_source(self.emitting, operator, wanted)
+                return emit_source(self.emitting, operator, required)
             case a.RelationSource():
-                return emit_relation(self.emitting, operator, wanted)
+                return emit_relation(self.emitting, operator, required)
             case a.TimeWindow(input):
-                return emit_time_window(self.emitting, operator, self.stage(input, wanted))
+                return emit_time_window(self.emitting, operator, self.stage(input, required))
             case a.CountWindow(input, partition=partition):
-                return emit_count_window(self.emitting, operator, self.stage(input, (*wanted, *partition)))
+                return emit_count_window(self.emitting, operator, self.stage(input, (*required, *partition)))
             case a.Filter(input, condition):
-                return self._filter(condition, self.stage(input, (*wanted, condition)))
+                return self._filter(condition, self.stage(input, (*required, condition)))
             case a.Correlator():
-                return self._correlator(operator, wanted)
+                return self._correlator(operator, required)
             case a.Aggregator(input, _, groups, aggregates):
                 below = self.stage(input, [one.expression for one in (*groups, *aggregates)])
                 planned = self.plan.aggregators[operator]
                 return emit_aggregator(self.emitting, operator, planned, below, self.plan.chunked)
             case a.Projection(input, _, outputs):
-                return self._projection(operator, outputs, input, wanted)
+                return self._projection(operator, outputs, input, required)
             case a.Coalesced(input):
                 return emit_coalesced(self.emitting, operator, self.stage(input, input.payload))
             case a.Agent(inputs):
@@ -309,8 +309,8 @@ class _Writer:
         name = self.emitting.let("filtered", Where(stage.relation, text), f"WHERE {condition}")
         return EventRelation(name, stage.columns, stage.length, stage.timeless)
 
-    def _correlator(self, operator: a.Correlator, wanted: tuple[Expr, ...]) -> EventRelation:
-        inside = (*wanted, *conjuncts(operator.condition))
+    def _correlator(self, operator: a.Correlator, required: tuple[Expr, ...]) -> EventRelation:
+        inside = (*required, *conjuncts(operator.condition))
         stages = [self.stage(one, inside) for one in operator.inputs]
         stage = emit_correlator(self.emitting, operator, stages, self.plan.orders[operator])
         if len(stages) == 1 and operator.condition is not None:
@@ -319,10 +319,10 @@ class _Writer:
 
     def _projection(
         self, operator: a.Operator, outputs: tuple[OutputColumn, ...], input: a.Operator,
-        wanted: tuple[Expr, ...],
+        required: tuple[Expr, ...],
     ) -> EventRelation:  # fmt: skip
         kept: dict[Attribute, OutputColumn] = dict(zip(operator.payload, outputs, strict=True))
-        payload = used(operator.payload, wanted)
+        payload = used(operator.payload, required)
         stage = self.stage(input, [kept[one].expression for one in payload])
         names = named(payload)
         items: list[tuple[str, str]] = [

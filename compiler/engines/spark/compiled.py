@@ -224,6 +224,6 @@ def _fail_fast(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def kind_of(path: str, format: str | None) -> str:
-    """The format that is said, or else what the ending of the path tells."""
+    """The format that is declared, or else the one that the ending of the path implies."""
     endings = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
     return bare(format).lower() if format else endings.get(path.rpartition(".")[2].lower(), "parquet")

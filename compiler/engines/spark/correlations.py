@@ -176,8 +176,8 @@ def _join(
         for stage, of in ((left, "l"), (right, "r"))
         for key, (text, _) in zip(stage.columns, stage.items(of), strict=True)
     ]
-    said = " AND ".join(map(str, ready))
-    comment = f"Correlated where {said}." if said else "Correlated: all pairs of one time."
+    conditions = " AND ".join(map(str, ready))
+    comment = f"Correlated where {conditions}." if conditions else "Correlated: all pairs of one time."
     if right.timeless:
         times = [] if left.timeless else [("l.start", "start"), ("l.`end`", "end")]
         relation = Join(
@@ -234,7 +234,7 @@ def _in_buckets(emitting: RelationBuilder, stage: EventRelation, width: int, ext
     sized = emitting.let(
         "sized",
         Join((stage.relation, "e"), (extent, "x"), "TRUE", items=(*stage.items("e"), *times)),
-        "One row tells how long a bucket is.",
+        "One row holds the width of a bucket.",
     )
     # Nothing begins after the last start, so no pair is found in a later bucket.
     end = "greatest(start, least(`end` - 1L, last))"
@@ -310,7 +310,7 @@ def _multiple(text: str, jump: int) -> str:
 def emit_count_window(
     emitting: RelationBuilder, window: a.CountWindow, stage: EventRelation
 ) -> EventRelation:
-    """An event is valid until so many later ones have come; simultaneous ones come and go together."""
+    """An event is valid until `window.size` later ones have come; simultaneous ones come and go together."""
     keys = tuple(identifier(stage.columns[place_of(one)]) for one in window.partition)
     comment = f"Each event is valid until {window.size} others have come after it"
     comment += f", of its {', '.join(map(str, window.partition))}." if keys else f"{ONE_SEQUENCE}."
@@ -371,7 +371,7 @@ def _jumping(
         SelectColumns(
             placed, (*key_items, ("place", "place"), ("start", "next")), f"place % {window.jump} = 0"
         ),
-        "When the window changes: after every so many events.",
+        f"When the window changes: after every {window.jump} events.",
     )
     begun = emitting.let(
         "begun",
@@ -435,7 +435,7 @@ def emit_relation(
     payload = used(source.payload, needed)
     columns = named(payload)
     items = _payload_items(payload, list(columns.values()))
-    # A relation of which nothing is named still has as many rows as it has.
+    # The number of rows matters even if the query names no column of the relation.
     selected = SelectColumns(emitting.sources.names[source.stream.name], items or (("1", "place"),))
     name = emitting.let(
         f"{emitting.sources.names[source.stream.name]}_rows",

@@ -62,7 +62,7 @@ def host_relations(
     taken: set[str],
     name: str,
 ) -> Iterator[Let]:
-    """The relations of a query, the last of which is its result. `relations` are those of what it reads."""
+    """The relations of a query; the last is its result. `relations` are those of what it reads."""
     query = plan.query
     writer = HostWriter(query, dict(relations.items()), taken, literals(query.arguments))
     for clause in plan.clauses:

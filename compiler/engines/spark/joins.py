@@ -172,11 +172,11 @@ def begun(
     """The relations of a query's events; with `everything`, also of those that play no role."""
     plan = planned.plan
     read = everything or plan.counted
-    wanted = ScanRequest(
+    request = ScanRequest(
         query, plan.unit, plan.roles, planned.columns, planned.keys, plan.lasting, read, True
     )
     joining = JoinBuilder(planned, taken)
-    joining.lets += scans(wanted, sources, taken)
+    joining.lets += scans(request, sources, taken)
     joining.events = joining.lets[-1].name
     _number(joining)
     return joining
@@ -359,19 +359,19 @@ def _check(joining: JoinBuilder, partial: PartialRelation, checked: JoinCheck) -
         return replace(partial, name=name)
     outer = tuple(name for name in partial.variables if name in checked.names) or partial.variables[:1]
     fields = {name: joining.planned.fields(name) for name in outer}
-    asked: Items = (
+    items: Items = (
         *joining.key_items(),
         *((joining.column(name), joining.column(name)) for name in outer),
     )
     question = joining.let(
-        "asked", SelectColumns(partial.name, asked, distinct=True), f"What {step.part} is asked of."
+        "asked", SelectColumns(partial.name, items, distinct=True), f"The bindings to check for {step.part}."
     )
     hits = []
     for way in checked.ways:
         found = run(joining, PartialRelation(question, outer), way)
         hits.append(
             joining.let(
-                "hits", SelectColumns(found.name, asked, distinct=True), f"Where {step.part} is found."
+                "hits", SelectColumns(found.name, items, distinct=True), f"Where {step.part} is found."
             )
         )
     hit = hits[0] if len(hits) == 1 else joining.let("hits", Union(tuple(hits)))

@@ -74,7 +74,7 @@ def ordered_events(
     program = planned.program
     if program.chunk is None and program.keys and (program.reach is None or program.reach >= GRAIN):
         program = replace(program, grain=GRAIN)
-    wanted = ScanRequest(
+    request = ScanRequest(
         query,
         planned.plan.unit,
         planned.plan.roles,
@@ -84,10 +84,10 @@ def ordered_events(
         program.everything,
         program.chunk is not None,
     )
-    lets = list(scans(wanted, sources, taken))
+    lets = list(scans(request, sources, taken))
     all_events = events = lets[-1].name
     for cut in planned.cuts:
-        lets += _cut(cut, planned, all_events, events, wanted, taken)
+        lets += _cut(cut, planned, all_events, events, request, taken)
         events = lets[-1].name
     if program.chunk is not None:
         cut_up = free("chunked", taken)
@@ -100,7 +100,7 @@ def ordered_events(
 
 
 def _cut(
-    cut: RoleCut, planned: KernelPlan, all_events: str, events: str, wanted: ScanRequest, taken: set[str]
+    cut: RoleCut, planned: KernelPlan, all_events: str, events: str, request: ScanRequest, taken: set[str]
 ) -> Iterator[Let]:
     """Events without those that could only be in a match with a value that is not there."""
     values, column = free("values", taken), identifier(cut.inner_column)
@@ -113,7 +113,7 @@ def _cut(
         f"The values of {column} that can be met.",
     )
     kept, bit = free("kept", taken), role_bit(planned.plan.roles, cut.outer)
-    names = [name for name in columns(wanted) if name != "roles"]
+    names = [name for name in columns(request) if name != "roles"]
     roles = f"IF(v.value IS NULL, e.roles & ~{bit}, e.roles)"
     on = f"{identifier(cut.outer_column, 'e')} = v.value"
     items = (*((identifier(name, "e"), name) for name in names), (roles, "roles"))
@@ -126,11 +126,11 @@ def _cut(
     yield Let(kept, Where(joined, "roles <> 0"))
 
 
-def columns(wanted: ScanRequest) -> tuple[str, ...]:
+def columns(request: ScanRequest) -> tuple[str, ...]:
     """The columns of events."""
-    keys = (key.name for key in wanted.keys if not key.is_column)
-    times = ("start", "end") if wanted.lasting else ("start",)
-    return (*times, "roles", *keys, *(column.name for column in wanted.columns))
+    keys = (key.name for key in request.keys if not key.is_column)
+    times = ("start", "end") if request.lasting else ("start",)
+    return (*times, "roles", *keys, *(column.name for column in request.columns))
 
 
 def _chunks(program: PatternProgram) -> str:
@@ -231,7 +231,7 @@ def _united(one: TalliedAggregate) -> str:
             raised = f"raise_error({literal(too_many_to_count(), STRING)})"
             return f"CAST(CASE WHEN {total} > 9223372036854775807 THEN {raised} ELSE {total} END AS BIGINT)"
         case "sum":
-            # A sum that does not fit is NULL, as it is where matches are enumerated.
+            # A sum that does not fit is NULL, as in the enumeration of matches.
             return f"sum({name})" if type_of(one.node) == DOUBLE else f"try_cast(sum({name}) AS BIGINT)"
         case "avg":
             return f"sum({name}_sum) / nullif(sum({name}_count), 0)"
@@ -318,10 +318,10 @@ def _ordered(
     assert isinstance(program, ImpreciseProgram)
     roles, unit = planned.plan.roles, planned.plan.unit
     is_cut = program.is_cut
-    wanted = ScanRequest(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
-    lets = list(scans(wanted, sources, taken))
+    request = ScanRequest(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
+    lets = list(scans(request, sources, taken))
     if is_cut:
-        lets += _imprecise_chunks(program, wanted, lets[-1].name, taken)
+        lets += _imprecise_chunks(program, request, lets[-1].name, taken)
     keys = tuple(map(identifier, program.keys))
     together = "The events of a key" if keys else "All events"
     together = "The events of a chunk" if program.is_cut else together
@@ -331,7 +331,7 @@ def _ordered(
 
 
 def _imprecise_chunks(
-    program: ImpreciseProgram, wanted: ScanRequest, events: str, taken: set[str]
+    program: ImpreciseProgram, request: ScanRequest, events: str, taken: set[str]
 ) -> Iterator[Let]:
     """Events in each chunk of time that they concern. None is shorter than the widest range of times: so no
     event is in more than a few."""
@@ -345,7 +345,7 @@ def _imprecise_chunks(
     )
     joined = free("with_width", taken)
     items = (
-        *((identifier(column, "e"), column) for column in columns(wanted)),
+        *((identifier(column, "e"), column) for column in columns(request)),
         ("w.span", "span"),
         (f"w.{CHUNK_WIDTH}", CHUNK_WIDTH),
     )

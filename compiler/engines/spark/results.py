@@ -61,12 +61,12 @@ from neelc.scalar.type_of import DATETIMES, INTERVALS, type_of
 
 Field = Callable[[Expr, str], str]
 """The field of a variable's struct that holds an attribute; START, if it is the start of the event. It is
-asked for `Attribute(Variable(b), price)` and the variable, `b`, whether that is an event, a list of them or
+called with `Attribute(Variable(b), price)` and the variable, `b`, whether that is an event, a list of them or
 a variable of a closure's body."""
 
 InnerField = Callable[[str, str], str]
-"""The field of an iteration's struct that holds a variable: asked for the closure `k` and the variable `a` of
-its body."""
+"""The field of an iteration's struct that holds a variable: called with the closure `k` and the variable `a`
+of its body."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def _near(index: Index) -> Index:
 # Sums and averages of arrays, from the first value to the last; NULL where the result does not fit its
 # type.
 #
-# The lambdas speak of their own parameters only, so that no column can be hidden by them.
+# The lambdas use their own parameters only, so that they cannot hide a column.
 
 # No list is long enough for a sum of 64-bit numbers to need more digits.
 _EXACT = Decimal(38, 0)
@@ -249,7 +249,7 @@ def total(array: str, known: str, type: DataType, result: DataType) -> str:
 
 
 def average(known: str, type: DataType, result: DataType) -> str:
-    """The average of values of which none is NULL."""
+    """The average of values that are not NULL."""
     if type in INTERVALS:
         unit, number = _unit(type)
         half_up = "(2 * abs(acc.s) + acc.n) DIV (2 * acc.n)"
@@ -462,13 +462,14 @@ AGGREGATES: dict[str, Callable[[ListValues, DataType], str]] = {
 # Expressions over a match: its events, the elements of its lists, and aggregates over those.
 #
 # An expression of many values, `b[].price * b[].n`, is written once, for the element that a lambda has a
-# name for. A condition with `i` is judged at every place of the list that `i` runs over.
+# name for. A condition with `i` is checked at every place of the list that `i` runs over.
 
 _TIMES = frozenset(("match_start", "match_end"))
 
 
 def over_match(expression: Expr, layout: MatchLayout, properties: Refs) -> str:
-    """The text of a bound expression; `properties` is asked for what belongs to no event: the match's times.
+    """The text of a bound expression; `properties` gives the text of what belongs to no event: the match's
+    times.
 
     A condition with `i` is TRUE where it holds for every i, else FALSE or NULL.
 
@@ -503,7 +504,7 @@ def elements_of(aggregate: Aggregate, layout: MatchLayout, properties: Refs) -> 
 
 
 def registered_in(expression: Expr) -> list[Aggregate]:
-    """The calls of users' functions in an expression, each as `over_match` asks for it: of whole lists, since
+    """The calls of users' functions in an expression, each as `over_match` needs it: of whole lists, since
     a function cannot be called for each `i`."""
     found = (node for node in walk(transform(expression, _unseen)) if isinstance(node, Aggregate))
     called = [node for node in found if node.function is not None]
@@ -512,7 +513,7 @@ def registered_in(expression: Expr) -> list[Aggregate]:
 
 @dataclass(frozen=True)
 class _There(Expr):
-    """An event of which nothing matters but whether it is there."""
+    """An event whose presence alone matters."""
 
     event: EventRef
 
@@ -628,15 +629,15 @@ def _of_element(expression: Expr, each: EveryElement, element: LambdaElement) ->
 
 
 def _needs_place(conjunct: Expr, current: CurrentIndex) -> bool:
-    """Whether the condition speaks of more than the element at i."""
+    """Whether the condition names more than the element at i."""
     this = ListElement(current.base, Index("CURRENT"))
     return sum(map(_is_current, walk(conjunct))) > sum(node == this for node in walk(conjunct))
 
 
-# Users' functions of lists, in RETURN and in what is judged on complete matches: a column for each of them.
+# Users' functions of lists, in RETURN and in conditions on complete matches: a column for each of them.
 #
-# Spark has no word for them. Their lists are computed as columns, handed to Python, and what comes back are
-# columns that expressions name. A function of what another one gives is called after it.
+# Spark SQL has no such functions. Their lists are computed as columns and passed to Python, and the results
+# are columns that expressions name. A function of another function's result is called after it.
 
 Columns = Mapping[Aggregate, str]
 """For calls of functions: the names of their columns. No variable's column has a name with a blank."""
@@ -648,10 +649,10 @@ Values = Callable[[Aggregate, Columns], str]
 def called(
     source: str, expressions: Iterable[Expr], values: Values, taken: set[str], known: Columns
 ) -> tuple[list[Let], Columns]:
-    """The relations that add what functions give to matches, which have those that are `known` already; the
-    last of them is to be read instead."""
-    asked = dict.fromkeys(node for expression in expressions for node in registered_in(expression))
-    waiting = [node for node in asked if node not in known]
+    """The relations that add the results of functions to matches, which already have the `known` ones; the
+    last relation replaces `source`."""
+    functions = dict.fromkeys(node for expression in expressions for node in registered_in(expression))
+    waiting = [node for node in functions if node not in known]
     columns = dict(known)
     lets: list[Let] = []
     while waiting:
@@ -735,7 +736,7 @@ def results(
         yield from lets
         source = free("complete", taken)
         condition = " AND ".join(f"({matches.sql(conjunct)})" for conjunct in residual)
-        yield Let(source, Where(matches.name, condition), "What is judged on complete matches.")
+        yield Let(source, Where(matches.name, condition), "Conditions on complete matches.")
     outputs = tuple(output.expression for output in matches.query.outputs)
     lets, matches = _with_calls(replace(matches, name=source), outputs, taken)
     yield from lets

@@ -74,7 +74,7 @@ def _number(plan: RowPlan, item: SortItem) -> str:
 
 
 def _nulls_last(item: SortItem) -> bool:
-    """As Spark sorts: NULL comes first, and with DESC last, unless it is said."""
+    """As Spark sorts: NULL comes first, and with DESC last, unless NULLS is given."""
     return item.descending if item.nulls is None else item.nulls == "LAST"
 
 
@@ -220,7 +220,7 @@ class _Relations:
 
     def lets(self) -> Iterator[Let]:
         plan = self.plan
-        rows, ordered, judged, matches = (
+        rows, ordered, with_bits, matches = (
             free(word, self.taken) for word in ("rows", "ordered", "judged", "matches")
         )
         shifts = self.shifts()
@@ -241,8 +241,8 @@ class _Relations:
         items = tuple(self._read(shifts))
         if {name for _, name in items} != {*read, *bits} or shifts:
             comment = "What the search reads" + _with_bits(bool(shifts))
-            yield Let(judged, SelectColumns(ordered, items), comment)
-            ordered = judged
+            yield Let(with_bits, SelectColumns(ordered, items), comment)
+            ordered = with_bits
         yield Let(matches, Kernel(ordered, plan.program, self._schema()), f"Matches of {plan.query.pattern}")
         yield from self._measures(matches)
 
@@ -404,7 +404,7 @@ def _of_row(node: e.Expr) -> str | None:
 
 
 def _direction(item: SortItem) -> str:
-    """As Spark sorts: NULL comes first, and with DESC last, unless it is said."""
+    """As Spark sorts: NULL comes first, and with DESC last, unless NULLS is given."""
     usual = "LAST" if item.descending else "FIRST"
     nulls = f" NULLS {item.nulls}" if item.nulls not in (None, usual) else ""
     return f"{' DESC' if item.descending else ''}{nulls}"

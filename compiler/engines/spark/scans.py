@@ -39,10 +39,10 @@ from neelc.scalar.spark.trees import identifier, literal, spark_type
 from neelc.scalar.type_of import DATETIMES
 
 MOST_BEGINNINGS = 8
-"""In how many ways types may begin, to be asked for."""
+"""Up to this many beginnings, a scan filters by the first letter of its types."""
 
 MOST_BRANCHES = 6
-"""Of how many roles the comparisons are asked for, to skip blocks of rows."""
+"""Up to this many roles, a scan filters by the comparisons of its roles, to skip blocks of rows."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class StreamRelations:
         return clock.type == TIMESTAMP and own.type in (DATE, TIMESTAMP_NTZ)
 
 
-def scans(wanted: ScanRequest, sources: StreamRelations, taken: set[str]) -> Iterator[Let]:
+def scans(request: ScanRequest, sources: StreamRelations, taken: set[str]) -> Iterator[Let]:
     """The relations that read all streams; the last of them, `events`, has all events."""
-    read = [stream for stream in wanted.query.streams if wanted.everything or _members(wanted, stream)]
+    read = [stream for stream in request.query.streams if request.everything or _members(request, stream)]
     names = []
     for stream in read:
         name = free(f"{sources.names[stream.name]}_events" if len(read) > 1 else "events", taken)
         names.append(name)
-        yield Let(name, _scan(wanted, stream, sources), _comment(wanted, stream))
+        yield Let(name, _scan(request, stream, sources), _comment(request, stream))
     if len(names) > 1:
         yield Let(free("events", taken), Union(tuple(names)), "All events together.")
 
@@ -116,31 +116,31 @@ def variable_name(name: str) -> str:
     return plain if safe else f"stream_{plain}"
 
 
-def _members(wanted: ScanRequest, stream: Stream) -> list[Member]:
-    used = {role.type for role in wanted.roles}
-    types = [known for known in wanted.query.types if known.name in used]
+def _members(request: ScanRequest, stream: Stream) -> list[Member]:
+    used = {role.type for role in request.roles}
+    types = [known for known in request.query.types if known.name in used]
     return [member for known in types for member in known.members if member.stream == stream.name]
 
 
-def _comment(wanted: ScanRequest, stream: Stream) -> str:
-    if wanted.everything:
+def _comment(request: ScanRequest, stream: Stream) -> str:
+    if request.everything:
         return f"All events of {stream.name}: those of other types count too."
-    types = dict.fromkeys(bare(m.value) for m in _members(wanted, stream) if m.value is not None)
+    types = dict.fromkeys(bare(m.value) for m in _members(request, stream) if m.value is not None)
     listed = f"events of {', '.join(types)}" if types else "all events"
     return f"{stream.name}: {listed} that can be part of a match."
 
 
-def _scan(wanted: ScanRequest, stream: Stream, sources: StreamRelations) -> SelectColumns:
-    on = _Events(wanted, stream, sources)
+def _scan(request: ScanRequest, stream: Stream, sources: StreamRelations) -> SelectColumns:
+    on = _Events(request, stream, sources)
     having = ["start IS NOT NULL"]
-    if wanted.lasting:
+    if request.lasting:
         having.append("start <= `end`")
-    if not wanted.everything:
+    if not request.everything:
         having += ["roles <> 0"] if on.may_have_no_role() else []
     return SelectColumns(
         sources.names[stream.name],
         tuple(on.items()),
-        None if wanted.everything else on.where(),
+        None if request.everything else on.where(),
         " AND ".join(having),
     )
 
@@ -149,17 +149,17 @@ def _scan(wanted: ScanRequest, stream: Stream, sources: StreamRelations) -> Sele
 class _Events:
     """The columns of one stream's events."""
 
-    wanted: ScanRequest
+    request: ScanRequest
     stream: Stream
     sources: StreamRelations
 
     def items(self) -> Iterator[tuple[str, str]]:
         yield self._time(self.stream.start), "start"
-        if self.wanted.lasting:
+        if self.request.lasting:
             yield self._time(self._last), "end"
         yield self._roles, "roles"
-        yield from ((self._key(key), key.name) for key in self.wanted.keys if not key.is_column)
-        for column in self.wanted.columns:
+        yield from ((self._key(key), key.name) for key in self.request.keys if not key.is_column)
+        for column in self.request.columns:
             yield self._column(column), column.name
 
     @property
@@ -180,7 +180,7 @@ class _Events:
     @cached_property
     def _roles(self) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""
-        members = _members(self.wanted, self.stream)
+        members = _members(self.request, self.stream)
         if not members:
             return "0"
         if any(member.value is None or is_quoted(member.value) for member in members):
@@ -198,7 +198,7 @@ class _Events:
 
     @cached_property
     def _own(self) -> list[Role]:
-        return [role for role in self.wanted.roles if self._members_of(role.type)]
+        return [role for role in self.request.roles if self._members_of(role.type)]
 
     def _roles_of(self, type: str) -> str:
         """What events of one value of the type column can play."""
@@ -212,7 +212,7 @@ class _Events:
         return {name: frozenset((m.value or "").casefold() for m in self._members_of(name)) for name in names}
 
     def _role(self, role: Role, is_member: str | None) -> str:
-        bit = role_bit(self.wanted.roles, role.name)
+        bit = role_bit(self.request.roles, role.name)
         common = self._common
         tests = [c for c in (self.sql(c, role.variable) for c in role.conditions) if c not in common]
         all_tests = [test for test in (is_member, *tests) if test]
@@ -221,8 +221,8 @@ class _Events:
 
     @cached_property
     def _common(self) -> list[str]:
-        """Conditions that every role asks for: an event that does not meet them is not read at all."""
-        if self.wanted.everything:
+        """Conditions that every role requires: an event that does not meet them is not read at all."""
+        if self.request.everything:
             return []
         first, *others = ([self.sql(c, role.variable) for c in role.conditions] for role in self._own)
         return [
@@ -231,7 +231,7 @@ class _Events:
 
     def where(self) -> str | None:
         """The condition that an event is of one of the pattern's types, and can play a role at all."""
-        members = _members(self.wanted, self.stream)
+        members = _members(self.request, self.stream)
         tests = (self._may_be(members), self._is_member(members), *self._common, self._compared())
         found = dict.fromkeys(test for test in tests if test)
         return " AND ".join(f"({test})" if " OR " in test else test for test in found) or None
@@ -275,13 +275,13 @@ class _Events:
     def _members_by_type(self) -> dict[str, list[Member]]:
         return {
             known.name: [member for member in known.members if member.stream == self.stream.name]
-            for known in reversed(self.wanted.query.types)
+            for known in reversed(self.request.query.types)
         }
 
     def _column(self, column: EventColumn) -> str:
         type = spark_type(BIGINT if column.form == NUMBER else column.type)
         # Where all events count, those of streams without a type of the pattern have a key, too.
-        counts = self.wanted.everything and column.name in [key.name for key in self.wanted.keys]
+        counts = self.request.everything and column.name in [key.name for key in self.request.keys]
         if not counts and not any(self._members_of(known) for known in column.types):
             return f"CAST(NULL AS {type})"
         text = self.sql(column.expression, EVENT)
@@ -297,7 +297,7 @@ class _Events:
             members = [member for type in types for member in self._members_of(type)]
             if members:
                 branches.append((self._is_member(members), self._normal(self.sql(term, EVENT), key.type)))
-        if not branches and self.wanted.everything and len(key.terms) == 1:
+        if not branches and self.request.everything and len(key.terms) == 1:
             return self._normal(self.sql(key.terms[0][0], EVENT), key.type)
         if not branches:
             return f"CAST(NULL AS {spark_type(key.type)})"
@@ -353,19 +353,19 @@ class _Events:
         return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
 
     def _time(self, name: str) -> str:
-        clock = self.wanted.query.clock
+        clock = self.request.query.clock
         if self.stream.query is not None:  # a query's own times come as numbers already
-            number = self.sources.number(self._number(name), self.stream.query, self.wanted.unit, clock)
+            number = self.sources.number(self._number(name), self.stream.query, self.request.unit, clock)
             own = self.sources.clocks.get(self.stream.query, clock)
             number = self._with_room(number, own.type, self.sources.units[self.stream.query])
             if self._is_open(name):
                 return f"IF({number_of(name)} = {FOREVER}L, {LONGEST}L, {number})"
             return number
-        number = as_number(identifier(name), self._type(name), self.stream.unit, self.wanted.unit, clock)
+        number = as_number(identifier(name), self._type(name), self.stream.unit, self.request.unit, clock)
         return self._with_room(number, self._type(name), self.stream.unit)
 
     def _with_room(self, number: str, type: DataType, unit: str) -> str:
-        return with_room(number, type, unit, self.wanted.unit) if self.wanted.computed else number
+        return with_room(number, type, unit, self.request.unit) if self.request.computed else number
 
 
 def beginnings_of(types: Sequence[str]) -> list[str] | None:

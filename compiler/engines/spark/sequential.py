@@ -38,21 +38,21 @@ MOMENT = alias(TIME)
 
 @dataclass(frozen=True)
 class Chunks:
-    """Chunks of this width, for matches that reach so far."""
+    """Chunks of this width, for matches of at most this reach."""
 
     width: int
     reach: int
 
-    def events(self, emitting: RelationBuilder, judged: str) -> str:
+    def events(self, emitting: RelationBuilder, source: str) -> str:
         """The relation of the events, each in its chunk and, if it is close enough to it, in the next."""
         first = floor_divided(MOMENT, self.width)
         last = floor_divided(f"({MOMENT} + {self.reach}L)", self.width)
         chunk = f"explode(sequence({first}, {last}))"
         comment = "No partitions: time is cut into chunks, each with the events of one window before it."
-        return emitting.let("chunked", Extend(judged, ((chunk, CHUNK),)), comment)
+        return emitting.let("chunked", Extend(source, ((chunk, CHUNK),)), comment)
 
     def program(self, program: SequentialProgram) -> SequentialProgram:
-        """The program that takes chunks for partitions, and tells those of matches."""
+        """The program that takes chunks for partitions, and returns the chunk of each match."""
         return replace(program, keys=(CHUNK,), outputs=(*program.outputs, SymbolOutput(FOUND, None, CHUNK)))
 
     def matches(self, emitting: RelationBuilder, found: str) -> str:
@@ -61,7 +61,7 @@ class Chunks:
 
 
 def chunks_of(program: SequentialProgram) -> Chunks | None:
-    """How time is cut; None if there are partitions, or if nobody knows how long a match lasts."""
+    """How time is cut; None if there are partitions, or if the length of a match has no limit."""
     if program.keys or program.reach is None:
         return None
     return Chunks(WINDOWS * max(1, program.reach), program.reach)
@@ -72,16 +72,16 @@ def emit_pattern_matcher(
 ) -> EventRelation:
     """The matches among events, each valid for the instant of its last event."""
     writer = _Events(plan, {name: column for (_, name), column in below.columns.items()})
-    judged = emitting.let(
+    events = emitting.let(
         "judged",
         SelectColumns(below.relation, tuple(writer.items())),
         "Which symbols each event emits, as bits.",
     )
     program, chunks = plan.program, chunks_of(plan.program)
     if chunks is not None:
-        judged, program = chunks.events(emitting, judged), chunks.program(program)
+        events, program = chunks.events(emitting, events), chunks.program(program)
     keys = tuple(map(identifier, program.keys))
-    ordered = emitting.let("ordered", Sorted(judged, keys, (*keys, MOMENT)), _order(program))
+    ordered = emitting.let("ordered", Sorted(events, keys, (*keys, MOMENT)), _order(program))
     kernel = Kernel(ordered, program, writer.schema(program), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
     if chunks is not None:

@@ -145,7 +145,7 @@ def plan_json(relations: Relations, strategies: tuple[tuple[str, str], ...]) -> 
 
 
 def _record(value: Any) -> Any:
-    """A value as JSON has it; what is not said is left out."""
+    """A value as JSON has it; values that are not given are left out."""
     if is_dataclass(value):
         pairs = ((slot.name, _record(getattr(value, slot.name))) for slot in fields(value))
         return {name: part for name, part in pairs if part not in (None, (), [], "", False, {})}

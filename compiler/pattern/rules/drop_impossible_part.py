@@ -49,7 +49,7 @@ def drop_impossible_part(part: p.Pattern, facts: QueryFacts) -> p.Pattern | None
 
 
 def _is_missing(part: p.Pattern) -> bool:
-    """Whether a part that must be satisfied cannot be. `!!q` asks for q."""
+    """Whether a part that must be satisfied cannot be. `!!q` requires q."""
     match part:
         case p.Not(p.Not(inner)):
             return _is_never(inner)

@@ -11,7 +11,7 @@ from neelc.pattern.analysis.regions import QueryFacts
 
 
 def flatten_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | None:
-    """An AND directly inside an AND asks for nothing more: splice it in.
+    """An AND directly inside an AND requires nothing more: splice it in.
 
     Each part of an AND is looked for in the AND's own scope, negative ones too, and the scope of the inner
     AND is that of the outer one. A condition on the inner AND moves to the outer one: both are evaluated on

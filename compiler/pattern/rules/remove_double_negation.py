@@ -21,7 +21,7 @@ def remove_double_negation(part: Pattern, facts: QueryFacts) -> Pattern | None:
     >>> print(after(remove_double_negation, "SEQ(A a, !!(EXISTS b : B b), D d)"))
     SEQ(A a, EXISTS b : B b, D d)
 
-    Not when q can be satisfied by nothing: `!!(B? b)` asks for a B, EXISTS would not. Not in AND_NEG, where
+    Not when q can be satisfied by nothing: `!!(B? b)` requires a B, EXISTS would not. Not in AND_NEG, where
     a positive part does not look between its neighbours. Under strategies other than SKIP TILL ANY MATCH
     there is no EXISTS.
 

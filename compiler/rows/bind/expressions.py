@@ -1,4 +1,4 @@
-"""Expressions of MEASURES and DEFINE: which rows they speak of."""
+"""Expressions of MEASURES and DEFINE: which rows they refer to."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ class RowNames:
 
     `variables` has, for the name of each variable and each SUBSET, the variables that it stands for; none for
     a name that is wrong and has been reported.
-    `may_be_final`: the match is complete, as it is in MEASURES. `measures` are those that are known already,
-    by their names as they are written; `announced` are the names of all.
+    `may_be_final`: the match is complete, as in MEASURES. `measures` are those that are already bound, by
+    their names as written; `announced` are the names of all.
     """
 
     columns: InputColumns
@@ -204,7 +204,7 @@ class RowNames:
         return self.bound(node) if isinstance(node, e.Expr) else map_children(node, self._child)
 
     def _measure(self, parts: tuple[str, ...], node: e.Expr) -> e.Expr | None:
-        """An earlier measure, if the name is that of one and of nothing else: its value, or a field of it."""
+        """An earlier measure, if the name can mean only that: its value, or a field of it."""
         if len(parts) > 1 and find_variable(parts[0], self.variables) is not None:
             return None
         known = None if self.columns.can_mean(parts) else find(parts[0], self.measures)

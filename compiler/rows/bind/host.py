@@ -1,7 +1,7 @@
 """Queries of Spark's own SQL around MATCH_RECOGNIZE: clauses are bound, the text around them is Spark's.
 
-What a clause reads may be a table of Spark's or any query: `describe`, which comes from outside, tells its
-columns. Without it, only streams, named queries and simple subqueries of these are understood.
+What a clause reads may be a table of Spark's or any query: the caller's `describe` returns its columns.
+Without it, only streams, named queries and simple subqueries of these are understood.
 """
 
 from __future__ import annotations
@@ -237,10 +237,10 @@ def bind_host(
         if not TrustCheck(source.text, query, catalog, findings).is_harmless():
             return None
     binder = HostBinder(query, source, entries, arguments, describe, findings, untrusted)
-    is_judged = all(entry.table is not None for entry in entries.values())
-    for clause in query.clauses if is_judged else ():
+    has_tables = all(entry.table is not None for entry in entries.values())
+    for clause in query.clauses if has_tables else ():
         binder.clause(clause)
-    if len(findings.diagnostics) > before or not is_judged:
+    if len(findings.diagnostics) > before or not has_tables:
         return None
     described = binder.columns() if name is not None else None
     if len(findings.diagnostics) > before:
@@ -316,7 +316,7 @@ def _declared(statement: CreateQuery, columns: DescribedColumns, findings: Findi
     return declared_stream(stream, None, findings)
 
 
-# What is said when Spark knows more than is known here, or does not understand a query.
+# Reports where only Spark knows the columns, or where Spark does not understand a query.
 
 
 def unknown_columns(clause: HostClause, text: str, findings: Findings) -> None:

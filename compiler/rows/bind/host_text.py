@@ -186,12 +186,12 @@ def _escaped(text: str) -> str:
 
 
 def _is_parameter(name: str, found: Sequence[Token]) -> bool:
-    """Whether `:name` stands there. A field of a semi-structured value looks the same: one more value that
-    nothing asks for does no harm."""
+    """Whether the tokens contain `:name`. A field of a semi-structured value looks the same: passing a value
+    that is not used does no harm."""
     return any(mark.says(":") and word.text == name for mark, word in pairwise(found))
 
 
-# Whether a text is a query, and nothing else.
+# Whether a text is a query and only that.
 
 ONE_STATEMENT = "MATCH_RECOGNIZE can only be used in a query, which is one statement"
 MAX_NESTING = 100
@@ -200,8 +200,8 @@ NAME = "MATCH_RECOGNIZE can only be used in a query; if this is a name, put back
 
 
 def is_query(query: HostSelect, findings: Findings) -> bool:
-    """Whether a statement asks for rows and does nothing else; a report if not. Spark executes others as it
-    reads them: a DataFrame of an INSERT is one that has been executed."""
+    """Whether a statement only returns rows; a report if not. Spark executes other statements as it reads
+    them: by the time there is a DataFrame of an INSERT, the INSERT has been executed."""
     found = tokens_of(query, findings.source.text)
     deep = _too_deep(found)
     if deep is not None:
@@ -237,7 +237,7 @@ def _too_deep(tokens: Sequence[Token]) -> Token | None:
 
 
 def _not_a_query(found: Sequence[Token], text: str) -> tuple[Token, str, str] | None:
-    """The token that a refusal is about, and what is said."""
+    """The token that is refused, the message and the hint."""
     first = found[0]
     semicolon = next((token for token in found if token.says(";")), None)
     if semicolon is not None:

@@ -1,4 +1,4 @@
-"""SQL:2016's MATCH_RECOGNIZE: from the clause as it is written to one with all names resolved."""
+"""SQL:2016's MATCH_RECOGNIZE: from the clause as written to one with all names resolved."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def _report_foreign(name: str, variables: list[str], place: Span, findings: Find
 def read_clause(
     source: Source, clause: HostClause, arguments: Mapping[str, object], findings: Findings
 ) -> MatchRecognize | None:
-    """The clause as it is written, with the values of its parameters; None, and reports, if it is unreadable.
+    """The clause as written, with the values of its parameters; None, and reports, if it is unreadable.
     What is wrong with its names is reported: it can still be bound, to find what else is wrong."""
     if clause.source is None:
         message, hint = "MATCH_RECOGNIZE stands behind a table", "SELECT * FROM trades MATCH_RECOGNIZE (...)"

@@ -1,8 +1,8 @@
-"""Texts that are not trusted: they may read what they were given, and nothing else.
+"""Untrusted texts: they may read only what they were given.
 
 Our own statements are safe but for what they name: files and agents. A query around MATCH_RECOGNIZE is
-Spark's, which can read every file and table, start programs and call Java. It is judged twice, and both
-must agree: by its tokens, where every name before a parenthesis is a call and every name behind FROM a
+Spark's, which can read every file and table, start programs and call Java. It is checked twice, and both
+checks must pass: by its tokens, where every name before a parenthesis is a call and every name behind FROM a
 table, and by the tree that sqlglot reads. Comments never reach Spark, so that nothing can hide in what
 one of the three takes for one.
 """
@@ -32,7 +32,7 @@ from neelc.syntax.host_tokens import CLAUSE, MARK, QUOTED, STRING, WORD, Token, 
 # A list of what is allowed, not of what is forbidden: a session has functions that users registered, and
 # every version of Spark has new ones. A function is here if its value depends on its arguments, the rows of
 # its group or window, and the clock. Not here, among others: those that call Java (`reflect`,
-# `java_method`), read files (`from_avro` and `from_protobuf` read descriptors), tell of the machine, the
+# `java_method`), read files (`from_avro` and `from_protobuf` read descriptors), reveal the machine, the
 # user or the files (`current_user`, `input_file_name`, `version`), or make rows of nothing (`range`,
 # `sequence`).
 
@@ -101,7 +101,7 @@ SESSION = frozenset(
     """_metadata current_catalog current_database current_path current_schema current_user session_user
     user""".split()
 )
-"""Names that are a column if there is one, and else tell of the session or of a file."""
+"""Names that are a column if there is one, and otherwise reveal something about the session or a file."""
 
 MARKS = frozenset("()[]{}<>=!+-*/%&|^~,.:;?@")
 EXPRESSIONS_WITH_FROM = ("EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY")
@@ -147,7 +147,7 @@ def without_comments(source: Source, tokens: Sequence[Token]) -> Source:
 
 @dataclass(frozen=True)
 class TrustCheck:
-    """Judges a query. `text` is what Spark is given; what the catalog has may be read."""
+    """Checks a query. `text` is passed to Spark; the query may read the entries of the catalog."""
 
     text: str
     query: HostSelect
@@ -167,7 +167,7 @@ class TrustCheck:
         return list(self.catalog.entries)
 
     def is_harmless(self) -> bool:
-        """Whether the query reads what was given and does nothing else; reports if not."""
+        """Whether the query only reads what was given; reports if not."""
         before = len(self.findings.diagnostics)
         self._marks()
         self._calls()
@@ -239,7 +239,7 @@ class TrustCheck:
             token = self.tokens[place]
             after = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
             if token.is_name and after is not None and after.says("("):
-                continue  # a function of tables: it has been judged
+                continue  # a table function, which `_calls` has checked
             parts = _name_parts(self.tokens, place)
             is_known = len(parts) == 1 and any(same_name(bare(token.text), name) for name in known)
             if not token.is_name or not is_known:
@@ -350,7 +350,7 @@ def _name_parts(tokens: Sequence[Token], place: int) -> list[Token]:
 
 
 def _defined(tokens: Sequence[Token]) -> Iterator[str]:
-    """Names that a WITH may define. Which of them a table sees, the tree tells."""
+    """Names that a WITH may define. The tree decides which of them are visible to a table."""
     for place, token in enumerate(tokens[1:], 1):
         if token.is_name and tokens[place - 1].says("WITH", "RECURSIVE", ","):
             after = tokens[place + 1 : place + 2]

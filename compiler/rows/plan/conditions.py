@@ -1,5 +1,5 @@
-"""Conditions of DEFINE: what Spark judges of a row alone, what the kernel judges of rows at fixed distances,
-and what depends on the path that the match has taken."""
+"""Conditions of DEFINE: those on a row alone, which Spark evaluates; those on rows at fixed distances, which
+the kernel evaluates; and those that depend on the path of the match."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from neelc.scalar.type_of import type_of
 # The columns of rows that a row pattern needs: each an expression over one row, computed by Spark.
 
 RESERVED = ("value_", "shifted_", "out_", "aggregate_")
-"""How names begin that the plan gives."""
+"""The prefixes of names that the plan creates."""
 
 
 @dataclass
 class RowColumns:
-    """The columns that were asked for, by name. Those in `numbers` are times that are written as numbers."""
+    """The columns that are required, by name. Those in `numbers` are times that are written as numbers."""
 
     columns: dict[str, e.Expr] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
@@ -89,16 +89,18 @@ def changed(
 
 
 MOST_STARTING = 4
-"""So many variables may have conditions on the first row: rows are read once for each way these can hold."""
+"""At most this many variables may have conditions on the first row: rows are read once for each combination
+of results."""
 
 
 @dataclass
 class Conditions:
-    """The conditions of the variables `names`, sorted by who judges them.
+    """The conditions of the variables `names`, by where they are evaluated.
 
-    `bits` are for each variable conditions that Spark judges: of the row alone, or with functions that the
-    kernel does not have. `nearby` the kernel judges before it looks for matches. `starting` are conditions
-    on the first row of the match: judged for each row as if it was that. `path` are the rest."""
+    `bits` are for each variable the conditions that Spark evaluates: on the row alone, or with functions that
+    the kernel does not have. The kernel evaluates `nearby` before it looks for matches. `starting` are
+    conditions on the first row of the match, evaluated for each row as if it were the first. `path` are the
+    rest."""
 
     names: tuple[str, ...]
     columns: RowColumns
@@ -126,7 +128,7 @@ class Conditions:
             self.path[variable] = rest
 
     def _nearby(self, variable: int, conjunct: e.Expr, conditions: list[NearbyCondition]) -> bool:
-        """Adds what the kernel judges of rows at distances; False if it cannot."""
+        """Adds a condition on rows at distances that the kernel evaluates; False if it cannot."""
         at = _AtDistances(self.columns)
         absent = frozenset(str(distance) for distance in distances(conjunct) - {0})
         values = KernelValues(at, absent)
@@ -165,13 +167,12 @@ class Conditions:
         return all(isinstance(one, e.AtRow) and self._is_first_row(one) for one in values)
 
     def _is_first_row(self, node: e.AtRow) -> bool:
-        asked = node.variables or self.names
-        mask = sum(1 << self.names.index(name) for name in asked)
+        mask = sum(1 << self.names.index(name) for name in node.variables or self.names)
         at = RowLocation(mask, node.anchor == "LAST", node.place, node.shift)
         return not depends_on_match(node.argument) and is_first_row(at, self.machine)
 
     def keep_columns(self) -> None:
-        """Where Spark judges conditions about other rows, it does so once rows are in order: the columns that
+        """Where Spark evaluates conditions on other rows, it does so once rows are in order: the columns that
         its conditions name must be there."""
         if self.shifted:
             for node in attributes(one for several in self.bits for one in several):
@@ -183,7 +184,7 @@ class Conditions:
 
     @property
     def shifted(self) -> bool:
-        """Whether Spark judges conditions about other rows."""
+        """Whether Spark evaluates conditions on other rows."""
         return any(distances(one) - {0} for several in self.bits for one in several)
 
 
@@ -221,7 +222,7 @@ class _AtDistances(EventColumns):
 
 
 def is_of_row(condition: e.Expr, variable: str) -> bool:
-    """Whether a condition of a variable speaks of the current row, and of rows at a fixed distance, only."""
+    """Whether a condition of a variable names only the current row and rows at a fixed distance from it."""
     for node in walk(condition):
         match node:
             case e.AtRow(_, argument, variables, "LAST", 0):
@@ -238,7 +239,7 @@ def depends_on_match(argument: e.Expr) -> bool:
 
 
 def distances(condition: e.Expr) -> set[int]:
-    """How far from the current row the rows are that a condition speaks of."""
+    """The distances from the current row of the rows that a condition names."""
     return {node.shift for node in walk(condition) if isinstance(node, e.AtRow)}
 
 
@@ -251,7 +252,7 @@ def attributes(conditions: Iterable[e.Expr]) -> list[e.Attribute]:
 # Conditions that depend on the path of a match, as operations on values that are looked up as it grows.
 
 Look = Callable[[e.RowValue, RowColumns], p.ConditionValue]
-"""How a value is looked up; it may ask for columns."""
+"""How a value is looked up; it may require columns."""
 
 
 def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: Look) -> p.RowCondition:
@@ -259,19 +260,19 @@ def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: 
     tried = RowColumns(dict(columns.columns), set(columns.numbers))
     values = _Looked(tried, look)
     try:
-        judged = _PathValues(values, values.leaves(condition)).all()
+        operations = _PathValues(values, values.leaves(condition)).all()
     except NotInKernel:
         tried = RowColumns(dict(columns.columns), set(columns.numbers))
         values = _Looked(tried, look)
-        judged = expression_to_value(values.plain(condition))
+        operations = expression_to_value(values.plain(condition))
     columns.columns.update(tried.columns)
     columns.numbers.update(tried.numbers)
-    return p.RowCondition(variable, judged, tuple(values.looked), tuple(values.looked.values()))
+    return p.RowCondition(variable, operations, tuple(values.looked), tuple(values.looked.values()))
 
 
 class _Looked(EventColumns):
-    """The values that a condition asks for, by name. What is computed of one row's value alone, Spark
-    computes of each row."""
+    """The values that a condition reads, by name. Spark computes, for each row, what depends on one row
+    alone."""
 
     def __init__(self, columns: RowColumns, look: Look) -> None:
         super().__init__({})
@@ -330,7 +331,7 @@ class _Looked(EventColumns):
 class _PathValues(KernelValues):
     def __init__(self, values: _Looked, condition: e.Expr) -> None:
         super().__init__(values, frozenset(values.values))
-        self.asked, self.condition = values, condition
+        self.looked_up, self.condition = values, condition
 
     def all(self) -> Value:
         return self.value(self.condition)
@@ -338,7 +339,7 @@ class _PathValues(KernelValues):
     def value(self, expression: e.Expr) -> Value:
         names = names_in(expression)
         is_part = len(names) == 1 and not isinstance(expression, e.Attribute)
-        if is_part and not self.asked.is_of_row(next(iter(names))):
+        if is_part and not self.looked_up.is_of_row(next(iter(names))):
             return self._operation(expression)
         return super().value(expression)
 

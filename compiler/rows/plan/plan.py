@@ -445,7 +445,7 @@ class _Planner:
 
 
 def time_unit(query: Recognize) -> str:
-    """The unit of the times that WITHIN speaks of, as whole numbers."""
+    """The unit of the times that WITHIN limits, as whole numbers."""
     type = type_of(query.order[0].expression) if query.order else None
     units: dict[object, str] = {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}
     return units.get(type, query.unit)

@@ -92,7 +92,7 @@ def _can_overflow(argument: TypedSql) -> bool:
     return argument.type in (BIGINT, *INTERVALS)
 
 
-# CAST as text that cannot fail. Where a clock is asked for it is, as everywhere in Spark, the session's.
+# CAST as text that cannot fail. Where a cast reads the clock, it is the session's, as everywhere in Spark.
 
 _READERS: dict[DataType, Callable[[str], object]] = {
     DATE: date_of,
@@ -511,8 +511,8 @@ def floor_divided(text: str, by: int) -> str:
 
 TICK_BITS = 44
 GRAIN = 1 << (64 - TICK_BITS)
-"""The number is a hash of the keys above so many bits of time. That is all of a time but its last 20 bits,
-a second if it counts microseconds."""
+"""The number is a hash of the keys above TICK_BITS bits of time. These are all bits of a time but its last
+20, which are a second if it counts microseconds."""
 
 
 def sort_number(keys: tuple[str, ...], number: str, grain: int = GRAIN) -> str:

@@ -32,7 +32,7 @@ from neelc.syntax.print_patterns import show_literal
 
 Sql = exp.Expression
 
-# How tightly each form binds; an operand that binds less tightly than its place asks for gets parentheses.
+# How tightly each form binds; an operand that binds less tightly than its place requires gets parentheses.
 ANY, OR, AND, NOT, PREDICATE, BIT_OR, BIT_XOR, BIT_AND, ADD, MULTIPLY, UNARY, ATOM = range(12)
 
 _BINDING: dict[type[Sql], int] = {
@@ -212,8 +212,8 @@ class TypedSql:
 
 # Words that are not written as names unless quoted.
 
-# Spark's reserved words (of which most are names as well where nothing enforces the standard), and words that
-# begin a constant or a function without parentheses.
+# Spark's reserved words (most can be names too unless the ANSI standard is enforced), and words that begin a
+# constant or a function without parentheses.
 KEYWORDS = frozenset(
     """
     all and anti any as asc at authorization between both by call case cast check collate collation
@@ -238,8 +238,8 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z", re.ASCII)
 
 
 def alias(name: str) -> str:
-    r"""A bare name where one is given, after AS and in types: quoted, unless it is a plain word that means
-    nothing else.
+    r"""A bare name where one is given, after AS and in types: quoted, unless it is a plain word without
+    another meaning.
 
     >>> print(alias("price"), alias("Price"), alias("select"), alias("a` --"))
     price `Price` `select` `a`` --`
@@ -298,7 +298,7 @@ def _is_word(name: str) -> bool:
 
 
 def _is_replaced(name: str) -> bool:
-    """Whether backticks do not keep a name as it is: see `alias`; or it is no text at all."""
+    """Whether backticks do not keep a name unchanged: see `alias`; or it is no valid text."""
     return "${" in name or any("\ud800" <= character <= "\udfff" for character in name)
 
 
