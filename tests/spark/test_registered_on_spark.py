@@ -132,5 +132,5 @@ def test_a_result_of_another_type(neel: neelc.Session) -> None:
 def test_what_is_refused(neel: neelc.Session) -> None:
     with pytest.raises(neelc.NeelQueryError, match="while a run is looking for its next event"):
         neel.sql(where("shown(b[].x) = 'x'") + " USING SKIP TILL NEXT MATCH")
-    with pytest.raises(neelc.NeelQueryError, match="in a condition that is judged on complete matches"):
+    with pytest.raises(neelc.NeelQueryError, match="in a condition that is checked on complete matches"):
         neel.sql(where("shown(b[..i-1].x) <> b[i].s"))

@@ -61,7 +61,7 @@ def without_casts(expression: Expr) -> Expr:
 EQUAL = 0.1
 """System R's number for an equality about which nothing is known, such as `f(a.x) = 3`."""
 RANGE = 1 / 3
-"""System R's number for `<` with a constant and unknown bounds: people ask for the smaller part."""
+"""System R's number for `<` with a constant and unknown bounds: most queries select the smaller part."""
 ORDERED = 0.5
 """`a.x < b.x` of two events: as likely as the other way round."""
 RARE = 1e-6
@@ -222,7 +222,7 @@ def selectivity(condition: e.Expr, query: Match, statistics: Statistics) -> Sele
     >>> share("a.user LIKE 'u%'"), share("a.user LIKE 'u'"), share("a.user IS NULL"), share("[id]")
     (0.05, 0.001, 0.0, 0.001)
 
-    `[id]` asks that all events concerned agree: for two events, one in as many as there are ids.
+    `[id]` requires that all events concerned agree: for two events, one in as many as there are ids.
     """
     ledger = Ledger(query, statistics)
     return Selectivity(truth(condition, ledger).true, ledger.facts)

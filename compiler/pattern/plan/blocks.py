@@ -118,8 +118,8 @@ def event_names(expression: Expr) -> frozenset[EventName]:
 
 def with_lists(names: Iterable[EventName]) -> frozenset[EventName]:
     """The names, and the lists that elements among them belong to."""
-    found = frozenset(names)
-    return found | {of for name in found if (of := list_of(name)) is not None}
+    unique = frozenset(names)
+    return unique | {of for name in unique if (of := list_of(name)) is not None}
 
 
 def renamed(expression: Expr, old: EventName, new: EventName) -> Expr:
@@ -191,15 +191,15 @@ def ranges(expression: Expr) -> frozenset[str]:
 def _ranged(node: Node) -> str | None:
     match node:
         case ListElement(base, Index("CURRENT")) | EveryElement(base, Index("CURRENT")):
-            return next((found.name for found in walk(base) if isinstance(found, Variable)), None)
+            return next((inner.name for inner in walk(base) if isinstance(inner, Variable)), None)
     return None
 
 
 def ends(bounds: Bounds, is_list: Callable[[EventName], bool]) -> Bounds:
-    """Bounds that speak of lists as bounds that speak of their first and last events.
+    """Bounds on lists as bounds on their first and last events.
 
-    >>> found = ends(Bounds(after=("a", "b"), before=("b",)), lambda name: name == "b")
-    >>> [str(name) for name in (*found.after, *found.before)]
+    >>> changed = ends(Bounds(after=("a", "b"), before=("b",)), lambda name: name == "b")
+    >>> [str(name) for name in (*changed.after, *changed.before)]
     ['a', 'b[last]', 'b[1]']
     """
 
@@ -236,8 +236,8 @@ class Loop:
 
 @dataclass(frozen=True)
 class PlacedVariable:
-    """A variable and where its event may lie, in relation to all other variables that it knows of; one with a
-    `loop` has a list of events, which lies there as a whole.
+    """A variable and where its event may lie, relative to all other variables that its bounds name; one with
+    a `loop` has a list of events, which lies there as a whole.
 
     `scope` is the chain of EXISTS and negations that it stands in: events of one match differ, but what two
     EXISTS find beside one another may be the same. `same` has the attributes of each `[id]` around it,
@@ -260,7 +260,7 @@ class PlacedVariable:
 
     @cached_property
     def _hash(self) -> int:
-        """Items are looked up often, and may know of very many variables. Equal ones have the same hash."""
+        """Items are looked up often, and may name very many variables. Equal ones have the same hash."""
         return hash((self.variable, self.type, self.when, self.scope))
 
     @cached_property
@@ -336,11 +336,11 @@ class SomeBound:
 class Block:
     """Variables, relations and checks; built by walking over a pattern once, not changed afterwards.
 
-    `wanted` says whether a solution must exist or must not; None is the match itself. `each` is the closure
-    whose iterations are asked one by one, for a check of an iteration that is made outside of it.
+    `must_exist` says whether a solution must exist or must not; None is the match itself. `each` is the
+    closure whose iterations are checked one by one, for a check of an iteration that is made outside of it.
     """
 
-    wanted: bool | None = None
+    must_exist: bool | None = None
     when: When = ()
     part: str = ""
     items: list[PlacedVariable] = field(default_factory=list)
@@ -387,8 +387,8 @@ def implies(one: When, other: When) -> bool:
 class UnsupportedQuery(Exception):
     """A query, or a way to execute it, that is not supported; `what` completes "not supported: ...".
 
-    `code` and `hint` are those of the diagnostic that tells it; without a hint, whoever tells it may know
-    one."""
+    `code` and `hint` are those of the diagnostic that reports it; without a hint, the code that reports it
+    may add one."""
 
     code = "NEEL4001"
     hint: str | None = None
@@ -408,7 +408,7 @@ class TooManyRows(UnsupportedQuery):
     )
 
 
-# What is known about the variables of all blocks of a query, for those who put them in order.
+# What is known about the variables of all blocks of a query: the order of steps depends on it.
 
 
 @dataclass(frozen=True)
@@ -428,19 +428,19 @@ class BlockVariables:
     def sure(self, when: When) -> frozenset[EventName]:
         """The variables that are bound, once they are taken, in every row with these choices."""
         if when not in self._sure:
-            found = (names for under, names in self._bound_under.items() if implies(when, under))
-            self._sure[when] = frozenset[EventName]().union(*found)
+            groups = (names for under, names in self._bound_under.items() if implies(when, under))
+            self._sure[when] = frozenset[EventName]().union(*groups)
         return self._sure[when]
 
     @cached_property
     def _bound_under(self) -> dict[When, list[EventName]]:
-        """For each choices that items are under, the variables that are surely bound then."""
-        found: dict[When, list[EventName]] = {}
+        """For each combination of choices that items are under, the variables that are surely bound then."""
+        bound: dict[When, list[EventName]] = {}
         for variable, items in self.items.items():
             for item in items if list_of(variable) is None else ():
                 if item.loop is None or item.loop.least > 0:
-                    found.setdefault(item.when, []).append(variable)
-        return found
+                    bound.setdefault(item.when, []).append(variable)
+        return bound
 
     @cached_property
     def _sure(self) -> dict[When, frozenset[EventName]]:
@@ -464,20 +464,20 @@ class BlockVariables:
     def together(self, when: When) -> frozenset[EventName]:
         """The variables that can be bound in a row with these choices."""
         if when not in self._together:
-            found = (
+            groups = (
                 names for under, names in self._names_under.items() if not exclude_each_other(under, when)
             )
-            self._together[when] = frozenset[EventName]().union(*found)
+            self._together[when] = frozenset[EventName]().union(*groups)
         return self._together[when]
 
     @cached_property
     def _names_under(self) -> dict[When, list[EventName]]:
-        """For each choices that items are under, their variables."""
-        found: dict[When, list[EventName]] = {}
+        """For each combination of choices that items are under, their variables."""
+        under: dict[When, list[EventName]] = {}
         for variable, items in self.items.items():
             for item in items:
-                found.setdefault(item.when, []).append(variable)
-        return found
+                under.setdefault(item.when, []).append(variable)
+        return under
 
     @cached_property
     def _together(self) -> dict[When, frozenset[EventName]]:
@@ -490,21 +490,21 @@ class BlockVariables:
     @cached_property
     def earlier(self) -> Mapping[EventName, AbstractSet[EventName]]:
         """For each variable those whose event, where both are bound, always ended before its event starts.
-        All items of one of the two must say so."""
-        found = {name: _in_all(item.after for item in items) for name, items in self.items.items()}
+        All items of one of the two must have that bound."""
+        earlier = {name: _in_all(item.after for item in items) for name, items in self.items.items()}
         for name, items in self.items.items():
             for later in _in_all(item.before for item in items):
-                found.setdefault(later, set()).add(name)
-        return found
+                earlier.setdefault(later, set()).add(name)
+        return earlier
 
     @cached_property
     def later(self) -> Mapping[EventName, AbstractSet[EventName]]:
         """The same, the other way round."""
-        found: dict[EventName, set[EventName]] = {name: set() for name in self.items}
+        later_names: dict[EventName, set[EventName]] = {name: set() for name in self.items}
         for later, names in self.earlier.items():
             for name in names:
-                found.setdefault(name, set()).add(later)
-        return found
+                later_names.setdefault(name, set()).add(later)
+        return later_names
 
     def can_be_one_event(self, item: PlacedVariable, variable: EventName) -> bool:
         """Whether an event could be bound to both in one row."""
@@ -516,12 +516,12 @@ class BlockVariables:
         )
 
 
-def _in_all(told: Iterable[Iterable[EventName]]) -> set[EventName]:
-    first, *others = told
+def _in_all(groups: Iterable[Iterable[EventName]]) -> set[EventName]:
+    first, *others = groups
     return set(first).intersection(*others) if others else set(first)
 
 
-def known(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> BlockVariables:
+def block_variables(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> BlockVariables:
     items: dict[EventName, tuple[PlacedVariable, ...]] = {}
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
@@ -582,7 +582,7 @@ def in_bound(names: Iterable[EventName], bound: frozenset[EventName]) -> tuple[E
 
 
 def marks_of(closure: PlacedVariable, whens: Iterator[When]) -> Marks:
-    """For each choice of a closure's body that some steps depend on, the events that tell it was made.
+    """For each choice of a closure's body that some steps depend on, the events that show it was made.
 
     Raises `UnsupportedQuery` where none does: both branches of an OR may bind the same variables, or none.
     """
@@ -594,7 +594,7 @@ def marks_of(closure: PlacedVariable, whens: Iterator[When]) -> Marks:
         for choice in body.choices
         if choice.mark in used
         for number in range(choice.count)
-        if (names := _telling(body, choice, number))
+        if (names := _evidence(body, choice, number))
     )
 
 
@@ -605,7 +605,7 @@ def own_choices(closure: PlacedVariable, when: When) -> When:
     return tuple(choice for choice in when if choice[0] in marks)
 
 
-def _telling(body: Block, choice: BranchChoice, number: int) -> tuple[EventName, ...]:
+def _evidence(body: Block, choice: BranchChoice, number: int) -> tuple[EventName, ...]:
     """The variables that are bound if and only if this choice was made."""
     made = {*choice.when, (choice.mark, number)}
     inside = [item for item in body.items if (choice.mark, number) in item.when]

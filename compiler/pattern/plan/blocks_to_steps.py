@@ -1,4 +1,4 @@
-"""Blocks as steps: variables in an order, each condition and each check as soon as it can be judged."""
+"""Blocks as steps: variables in an order, each condition and each check as soon as it can be evaluated."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from neelc.pattern.plan.columns import EventRoles, attribute
 from neelc.pattern.plan.consistency import ConsistencyKind, consistency
 from neelc.pattern.plan.order import (
     StepOrder,
+    add_ready_steps,
     bounds_of,
     choose,
     conditions_at,
     differs_of,
-    judge,
     open_conditions,
     share,
     tight_bounds,
@@ -59,28 +59,34 @@ from neelc.scalar.type_of import type_of
 # `[id]`: an event that is bound agrees with those that are bound already.
 
 
-def agreements(item: PlacedVariable, bound: frozenset[EventName], known: BlockVariables) -> Iterator[Expr]:
+def agreements(
+    item: PlacedVariable, bound: frozenset[EventName], variables: BlockVariables
+) -> Iterator[Expr]:
     """`[id]` between the item and what is bound; one surely bound event is enough, all of them agree."""
     for number, name in item.same:
-        if bare(name).casefold() in known.keyed:
+        if bare(name).casefold() in variables.keyed:
             continue
         others = [
             other
             for other in sorted(bound, key=str)
-            if known.items[other][0].type
-            and not known.is_list(other)
-            and any((number, name) in one.same and see_each_other(item, one) for one in known.items[other])
+            if variables.items[other][0].type
+            and not variables.is_list(other)
+            and any(
+                (number, name) in one.same and see_each_other(item, one) for one in variables.items[other]
+            )
         ]
-        sure = [other for other in others if known.is_sure(other, item.when)]
-        yield from (_agreement(known, item, other, name, bool(sure)) for other in sure[:1] or others)
+        sure = [other for other in others if variables.is_sure(other, item.when)]
+        yield from (_agreement(variables, item, other, name, bool(sure)) for other in sure[:1] or others)
 
 
-def _agreement(known: BlockVariables, item: PlacedVariable, other: EventName, name: str, sure: bool) -> Expr:
+def _agreement(
+    variables: BlockVariables, item: PlacedVariable, other: EventName, name: str, sure: bool
+) -> Expr:
     """Equality; of an event that may be absent, only where it is there. Roles have made sure that no value
     is NULL."""
-    facts = known.facts
+    facts = variables.facts
     one = attribute(item.variable, name, facts.type(item.type))
-    two = attribute(other, name, facts.type(known.items[other][0].type))
+    two = attribute(other, name, facts.type(variables.items[other][0].type))
     kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
     equal = Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
     return equal if sure else Disjunction((IsNull(two), equal))
@@ -90,7 +96,7 @@ def _agreement(known: BlockVariables, item: PlacedVariable, other: EventName, na
 
 
 def feasible(
-    first: frozenset[EventName], items: Sequence[PlacedVariable], roles: EventRoles, known: BlockVariables
+    first: frozenset[EventName], items: Sequence[PlacedVariable], roles: EventRoles, variables: BlockVariables
 ) -> list[PlanStep]:
     """The rest of the pattern, when the first event is taken, with each event as near as possible and
     conditions left out: so no match is lost."""
@@ -99,7 +105,7 @@ def feasible(
         return []
     bound, steps = first, list[PlanStep]()
     for item in rest:
-        bounds = tight_bounds(item, bound, known)
+        bounds = tight_bounds(item, bound, variables)
         windows = (
             replace(window, events=in_bound(window.events, first), member=False) for window in bounds.within
         )
@@ -121,9 +127,9 @@ def _event_of(item: PlacedVariable) -> PlacedVariable:
 # Negations, and what EXISTS looks for, in the iterations of a closure: now, or when its list is complete.
 #
 # A check in an iteration looks from the iteration before up to the one after, and at the ends of the list
-# as far as the scope of the closure and the windows around it reach. All that is known only of a list that
-# is complete. A check between events of the same iteration knows all it needs, and drops lists before they
-# grow.
+# as far as the scope of the closure and the windows around it reach. All that is known only once the
+# list is complete. A check between events of the same iteration has all it needs, and drops lists before
+# they grow.
 
 
 def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: frozenset[EventName]) -> bool:
@@ -132,7 +138,7 @@ def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: 
     assert closure.loop is not None
     body = closure.loop.body
     inside = {one.variable for one in body.items if one.loop is None and implies(check.when, one.when)}
-    before = inside | {name for name in around if order.known.is_sure(name, check.when)}
+    before = inside | {name for name in around if order.variables.is_sure(name, check.when)}
     waiting = [
         one.variable for one in order.block.items if one.loop and one not in order.taken and one != closure
     ]
@@ -145,7 +151,7 @@ def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: 
 
 def _can_be_in(item: PlacedVariable, name: EventName, order: StepOrder) -> bool:
     apart = name in item.after or name in item.before
-    return not apart and order.known.can_be_one_event(item, name)
+    return not apart and order.variables.can_be_one_event(item, name)
 
 
 def late_check(
@@ -163,12 +169,12 @@ def late_check(
     pairs = zip(check.all_items(), made.all_items(), strict=True)
     of = {**order.roles.of, **{new: order.roles.of[old] for old, new in pairs if old.loop is None}}
     roles = replace(order.roles, of=of)
-    inner = StepOrder(made, order.known, roles, around, order.chosen, iterating=iterating)
+    inner = StepOrder(made, order.variables, roles, around, order.chosen, iterating=iterating)
     steps = tuple(
         replace(step, when=tuple(choice for choice in step.when if choice not in check.when))
         for step in with_picks(find(inner))
     )
-    kind = Present if check.wanted else Absent
+    kind = Present if check.must_exist else Absent
     made_check = kind(steps, own, check.part)
     return EachElement(closure.list_name, closure.loop.names, (made_check,), 0, closure.when, marks)
 
@@ -203,7 +209,7 @@ def _around_all(window: Within, closure: PlacedVariable) -> Within:
     return replace(window, events=(*others, closure.variable))
 
 
-# A closure as a step: what is judged while its list grows, and what waits until the list is complete.
+# A closure as a step: what is checked while its list grows, and what waits until the list is complete.
 
 
 def repeat_step(
@@ -225,7 +231,7 @@ def repeat_step(
         checks = [check for check in loop.body.checks if check not in late]
         body = replace(loop.body, conditions=conditions, checks=checks)
         iterating = order.iterating | {item.list_name}
-        iteration = StepOrder(body, order.known, order.roles, around, order.chosen, iterating=iterating)
+        iteration = StepOrder(body, order.variables, order.roles, around, order.chosen, iterating=iterating)
         return tuple(under(step, item.when) for step in find(iteration))
 
     bodies = steps(first), steps(following)
@@ -251,17 +257,17 @@ def under(step: PlanStep, when: When) -> PlanStep:
 def _is_early(
     condition: BlockCondition, item: PlacedVariable, body: Block, around: frozenset[EventName]
 ) -> bool:
-    """Whether a condition can be judged in an iteration. Which element is the last one, and what the whole
-    list is, is not known then; nor are lists that are put together later."""
+    """Whether a condition can be checked in an iteration. The last element and the whole list are not known
+    then; nor are lists that are built later."""
     variable = item.list_name
     if any(node == EveryElement(Variable(variable)) for node in walk(condition.expression)):
         return False
-    known = around | {name for one in body.items for name in one.names}
+    visible = around | {name for one in body.items for name in one.names}
     for name in condition.names - {variable}:
         if list_of(name) == variable:
             if not _is_seen_in_iteration(name):
                 return False
-        elif name not in known and not (isinstance(name, IterationName) and name.list in known):
+        elif name not in visible and not (isinstance(name, IterationName) and name.list in visible):
             return False
     return True
 
@@ -295,7 +301,7 @@ def _firsts(condition: BlockCondition, variable: str) -> list[ElementName]:
 
 
 def _of_first(condition: BlockCondition, variable: str) -> BlockCondition:
-    """A condition as it is for the first iteration."""
+    """The form of a condition for the first iteration."""
     expression = condition.expression
     for name in _firsts(condition, variable):
         expression = renamed(expression, name, IterationName(variable, name.inner))
@@ -304,7 +310,7 @@ def _of_first(condition: BlockCondition, variable: str) -> BlockCondition:
 
 def blocks_to_steps(
     block: Block,
-    known: BlockVariables,
+    variables: BlockVariables,
     roles: EventRoles,
     shares: bool = True,
     postpones: bool = True,
@@ -313,41 +319,41 @@ def blocks_to_steps(
     """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
     it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
     is `around` is bound already."""
-    return tuple(_steps(StepOrder(block, known, roles, around, shares=shares, postpones=postpones)))
+    return tuple(_steps(StepOrder(block, variables, roles, around, shares=shares, postpones=postpones)))
 
 
 def _steps(order: StepOrder) -> list[PlanStep]:
     block = order.block
     order.checks = [(check, _check(order, check)) for check in block.checks]
-    judge(order)
+    add_ready_steps(order)
     for place, item in enumerate(_in_order(block.items, order.postpones)):
         if item in order.taken:
             continue  # shared, and taken before the choice
-        if block.wanted is None and order.shares:
+        if block.must_exist is None and order.shares:
             share(order, item.when)
         if item not in order.taken:
             choose(order, item.when)
             is_list = item.loop is not None
             order.steps.append(repeat_step(order, item, _steps) if is_list else _take(order, item))
             order.take(item)
-        judge(order)
-        if place == 0 and block.wanted is None and order.postpones:
-            order.steps += feasible(order.bound(()), block.items, order.roles, order.known)
+        add_ready_steps(order)
+        if place == 0 and block.must_exist is None and order.postpones:
+            order.steps += feasible(order.bound(()), block.items, order.roles, order.variables)
     for choice in block.choices:
         choose(order, (*choice.when, (choice.mark, 0)))
-    judge(order)
+    add_ready_steps(order)
     order.steps += [AnyBound(_events(order, some.variables), some.when) for some in block.bound]
     return order.steps
 
 
 def _events(order: StepOrder, variables: tuple[EventName, ...]) -> tuple[EventName, ...]:
     """An event for each variable; a list that is not empty has a first one."""
-    return tuple(ElementName(str(name), 1) if order.known.is_list(name) else name for name in variables)
+    return tuple(ElementName(str(name), 1) if order.variables.is_list(name) else name for name in variables)
 
 
 def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariable]:
-    """The order of the text, but what must lie around other events comes after them: they do not know of
-    it. Lists come last (SASE++'s postponing): none is put together for a match that cannot be completed."""
+    """The order of the text, but a part that must lie around other events comes after them: their bounds do
+    not name it. Lists come last (SASE++'s postponing): none is built for a match that cannot be completed."""
     left = Counter(item.variable for item in items)
     waits_for = [{name for name in _looked_at(item) if name in left} for item in items]
     waiting: dict[EventName, list[int]] = {}
@@ -380,10 +386,10 @@ def _looked_at(item: PlacedVariable) -> Iterator[EventName]:
 
 
 def _take(order: StepOrder, item: PlacedVariable) -> Take[Expr]:
-    """The step that binds an item, with all conditions that can be judged then and concern it."""
+    """The step that binds an item, with all conditions on it that can be checked then."""
     bound = order.bound(item.when) - {item.variable}
     differs = differs_of(order, item, bound)
-    where = [*agreements(item, bound, order.known), *conditions_at(order, item)]
+    where = [*agreements(item, bound, order.variables), *conditions_at(order, item)]
     bounds = bounds_of(order, item, bound)
     return Take(item.variable, order.roles.of[item], bounds, differs, tuple(where), when=item.when)
 
@@ -391,13 +397,13 @@ def _take(order: StepOrder, item: PlacedVariable) -> Take[Expr]:
 def _check(order: StepOrder, check: Block) -> PlanStep:
     if check.each is None:
         return check_step(order, check)
-    return late_check(check, order.known.closure(check.each), order, _steps)
+    return late_check(check, order.variables.closure(check.each), order, _steps)
 
 
 def check_step(order: StepOrder, check: Block) -> Absent[Expr] | Present[Expr]:
     """The step of a check, as if all variables around it were bound."""
     around = order.around | order.own
-    inner = StepOrder(check, order.known, order.roles, around, order.chosen, iterating=order.iterating)
+    inner = StepOrder(check, order.variables, order.roles, around, order.chosen, iterating=order.iterating)
     steps = tuple(under(step, check.when) for step in with_picks(_steps(inner)))
-    kind = Present if check.wanted else Absent
+    kind = Present if check.must_exist else Absent
     return kind(steps, check.when, check.part)

@@ -31,7 +31,7 @@ from neelc.pattern.plan.plan import Role
 from neelc.runtime.program import EventName, base_of, inner_of
 from neelc.scalar.type_of import type_of
 
-# Roles: which events can stand for a variable, as far as one event alone can tell.
+# Roles: which events can stand for a variable, by conditions on one event alone.
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class EventRoles:
 
 
 def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
-    """Every item gets a role; items that ask the same of their events share one."""
+    """Every item gets a role; items with the same conditions on their events share one."""
     roles: dict[object, Role] = {}
     of: dict[PlacedVariable, str] = {}
     absorbed: set[int] = set()
@@ -59,8 +59,8 @@ def event_roles(block: Block, types: Mapping[str, EventType]) -> EventRoles:
         for item in (one for one in inner.items if one.loop is None):
             own = [c for c in alone.get(item.variable, ()) if implies(item.when, c.when)]
             absorbed |= {id(condition) for condition in own if implies(condition.when, item.when)}
-            wanted = (*_not_null(item, types[item.type]), *(condition.expression for condition in own))
-            conditions = tuple(dict.fromkeys(wanted))
+            required = (*_not_null(item, types[item.type]), *(condition.expression for condition in own))
+            conditions = tuple(dict.fromkeys(required))
             role = (item.type, frozenset(renamed(condition, item.variable, "") for condition in conditions))
             if role not in roles:
                 name = _free(str(item.variable) if conditions else item.type, roles.values())
@@ -87,7 +87,7 @@ def _free(name: str, taken: Iterable[Role]) -> str:
 
 
 def without_key_equalities(block: Block, keys: tuple[Key, ...]) -> Block:
-    """Events are partitioned by the keys, so that `a.id = b.id` asks no more than that neither is NULL."""
+    """Events are partitioned by the keys, so that `a.id = b.id` requires only that neither is NULL."""
     conditions: list[BlockCondition] = []
     for condition in block.conditions:
         sides = _sides(condition.expression, keys)
@@ -109,10 +109,10 @@ def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
         return ()
     sides = (expression.left, expression.right)
     names = [event_names(side) for side in sides]
-    if any(len(found) != 1 for found in names) or names[0] == names[1]:
+    if any(len(side) != 1 for side in names) or names[0] == names[1]:
         return ()
     for key in keys:
-        terms = [_term(key, next(iter(found))) for found in names]
+        terms = [_term(key, next(iter(side))) for side in names]
         if all(
             term is not None and plain(side) == plain(term) for side, term in zip(sides, terms, strict=True)
         ):
@@ -152,11 +152,11 @@ NUMBERED = re.compile(r"(events|near)_[0-9]+\Z", re.IGNORECASE)
 """More of them."""
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-"""What can stand in any generated text as it is."""
+"""Names that need no quotes in any generated text."""
 
 PLAIN, NUMBER, CODE = "PLAIN", "NUMBER", "CODE"
-"""How a column is written: as it is; as a whole number (times, in microseconds or days); to be compared
-only."""
+"""How a column is written: unchanged; as a whole number (times, in microseconds or days); as a code that is
+only compared."""
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,13 @@ class EventColumn:
 
 
 def plain_columns(columns: Iterable[EventColumn]) -> dict[Expr, str]:
-    """The names of the columns that are written as they are, by what they hold."""
+    """The names of the columns that are written unchanged, by what they hold."""
     return {column.expression: column.name for column in columns if column.form == PLAIN}
 
 
 @dataclass
 class EventColumns:
-    """The columns that were asked for, in the order they were."""
+    """The columns that were requested, in that order."""
 
     type_of_variable: Mapping[EventName, tuple[str, ...]]
     columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
@@ -191,22 +191,22 @@ class EventColumns:
         assert event_names(expression) <= {variable}, f"{expression} is not about {variable} alone"
         plain = renamed(expression, variable, EVENT)
         types = self.type_of_variable[variable]
-        known = self.columns.get((plain, form))
-        if known is None:
-            known = EventColumn(self.free(_wish(plain, form)), plain, form, types)
-        elif not set(types) <= set(known.types):
-            known = replace(known, types=tuple(dict.fromkeys((*known.types, *types))))
-        self.columns[plain, form] = known
-        return known
+        column = self.columns.get((plain, form))
+        if column is None:
+            column = EventColumn(self.free(_wish(plain, form)), plain, form, types)
+        elif not set(types) <= set(column.types):
+            column = replace(column, types=tuple(dict.fromkeys((*column.types, *types))))
+        self.columns[plain, form] = column
+        return column
 
     def free(self, name: str) -> str:
-        """A name that is not taken; Spark does not tell cases apart."""
-        found, number = name, 1
-        while found.casefold() in self.names:
+        """A name that is not taken; Spark's names are case-insensitive."""
+        free, number = name, 1
+        while free.casefold() in self.names:
             number += 1
-            found = f"{name}_{number}"
-        self.names.add(found.casefold())
-        return found
+            free = f"{name}_{number}"
+        self.names.add(free.casefold())
+        return free
 
     def all(self) -> Iterable[EventColumn]:
         return self.columns.values()
@@ -235,16 +235,16 @@ def unit_of(query: Match, results: Mapping[str, str] | None = None) -> str:
     >>> unit_of(query("SEQ(A a, B b)"))
     'MILLISECOND'
     """
-    known = results or {}
-    units = (known.get(stream.query or "") or stream_unit(stream) for stream in query.streams)
+    result_units = results or {}
+    units = (result_units.get(stream.query or "") or stream_unit(stream) for stream in query.streams)
     return min(units, key=LENGTHS.__getitem__)
 
 
 def network_unit(query: Algebra, results: Mapping[str, str] | None = None) -> str:
     """The same for a SELECT: of all streams that have times, and of the clock of its result."""
-    known = results or {}
+    result_units = results or {}
     timed = (stream for stream in query.streams if not stream.is_relation)
-    units = [known.get(stream.query or "") or stream_unit(stream) for stream in timed]
+    units = [result_units.get(stream.query or "") or stream_unit(stream) for stream in timed]
     own = query.clock.unit or ("DAY" if query.clock.type == DATE else "MICROSECOND")
     return min((*units, own), key=LENGTHS.__getitem__)
 

@@ -1,16 +1,16 @@
 """SASE++'s consistency of conditions on Kleene closures (section 5.2 of its paper): which of them can be
-judged on the fly, while lists are shared, and which are postponed until lists are enumerated.
+checked on the fly, while lists are shared, and which are postponed until lists are enumerated.
 
-A condition with `b[i]`, `b[i-1]` or `b[..i-1]` is judged for an event e against the list L that it would be
+A condition with `b[i]`, `b[i-1]` or `b[..i-1]` is checked for an event e against the list L that it would be
 an element of; one without for complete lists. It is *true-value consistent* if, being TRUE for L, it is TRUE
 for every part of L (that holds e; that is not empty, unless the closure may be), and *false-value
-consistent* if, not being TRUE for L, it is TRUE for no part of it. Where several lists are mentioned, that is
-said of parts of all of them at once.
+consistent* if, not being TRUE for L, it is TRUE for no part of it. Where several lists are mentioned,
+this refers to parts of all of them at once.
 
-The paper knows no NULL. `e.x > max(b[..i-1].x)` may be TRUE for the values 1, NULL and is UNKNOWN for NULL
-alone, so SASE++'s own example is true-value consistent only where `b[].x` is not NULL. Such a proviso is part
-of the claim. And here `b[i-1]` and `b[..i-1]` make a condition hold for first elements by definition, so that
-an event that fails against L may still begin a list.
+The paper does not consider NULL. `e.x > max(b[..i-1].x)` may be TRUE for the values 1, NULL and is UNKNOWN
+for NULL alone, so SASE++'s own example is true-value consistent only where `b[].x` is not NULL. Such a
+proviso is part of the claim. And here `b[i-1]` and `b[..i-1]` make a condition hold for first elements by
+definition, so that an event that fails against L may still begin a list.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from neelc.ir.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataTy
 from neelc.pattern.analysis.regions import place_of
 from neelc.scalar.type_of import type_of
 
-# What of a Kleene closure a condition speaks of: that decides when a kernel can judge it.
+# The parts of a Kleene closure that a condition names: they decide when a kernel can check it.
 
 
 class ListPlaces(Flag):
@@ -38,7 +38,7 @@ class ListPlaces(Flag):
 
     NONE = 0
     ELEMENT = auto()
-    """`b[i]`: the event that is judged."""
+    """`b[i]`: the event that is checked."""
     ADJACENT = auto()
     """`b[i-1]`: the element before it."""
     EARLIER = auto()
@@ -66,12 +66,12 @@ def shapes(condition: e.Expr) -> tuple[tuple[str, ListPlaces], ...]:
     >>> [(name, shape.name) for name, shape in shapes(pattern.where)]
     [('b', 'ELEMENT|ADJACENT'), ('c', 'FINAL')]
     """
-    found: dict[str, ListPlaces] = {}
+    places: dict[str, ListPlaces] = {}
     for node in walk(condition):
         if isinstance(node, e.ListElement | e.EveryElement):
             for name in names_in(node):
-                found[name] = found.get(name, ListPlaces.NONE) | _shape(node)
-    return tuple(found.items())
+                places[name] = places.get(name, ListPlaces.NONE) | _shape(node)
+    return tuple(places.items())
 
 
 def singles(condition: e.Expr) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def sign(expression: e.Expr, positive: Collection[e.Expr]) -> int | None:
 
 
 def over_list(expression: e.Expr) -> e.Expr:
-    """What is said of each element, however it is named: `b[i].x`, `b[..i-1].x` and `b[].x` become `b[].x`.
+    """The expression for each element: `b[i].x`, `b[..i-1].x` and `b[].x` all become `b[].x`.
 
     Where `b[i]` stands beside a list, it is not one of the elements the list runs over, and stays.
     """
@@ -221,13 +221,13 @@ def over_list(expression: e.Expr) -> e.Expr:
     def spread(node: Node) -> Node | None:
         return e.EveryElement(node.base) if isinstance(node, e.ListElement) and is_current(node) else None
 
-    found = transform(expression, widened)
-    found = found if has_list else transform(found, spread)
-    assert isinstance(found, e.Expr)
-    return found
+    changed = transform(expression, widened)
+    changed = changed if has_list else transform(changed, spread)
+    assert isinstance(changed, e.Expr)
+    return changed
 
 
-# What the rest of a pattern says about the elements of its lists.
+# What follows from the rest of a pattern for the elements of its lists.
 
 STRICT = ("=", "<>", "<", "<=", ">", ">=")
 
@@ -255,20 +255,20 @@ class ElementFacts:
 def knowledge(pattern: p.Pattern) -> ElementFacts:
     """What the conditions on single elements, `b[i].x > 5`, and the operators say about the lists.
 
-    These conditions are judged first, for each event alone: no list has an element for which one fails.
+    These conditions are checked first, for each event alone: no list has an element for which one fails.
 
     >>> from pattern_examples import query
-    >>> found = knowledge(query("SEQ(A a, B+ b[], C* c[]) WHERE b[i].x >= 5 AND c[i].n < a.n").pattern)
-    >>> sorted(found.filled), sorted(map(str, found.solid)), sorted(map(str, found.positive))
+    >>> facts = knowledge(query("SEQ(A a, B+ b[], C* c[]) WHERE b[i].x >= 5 AND c[i].n < a.n").pattern)
+    >>> sorted(facts.filled), sorted(map(str, facts.solid)), sorted(map(str, facts.positive))
     (['b'], ['b[].x', 'c[].n'], ['b[].x'])
     """
-    found: dict[str, ElementFacts] = {}
-    for name, known in _lists(pattern, ()):
-        # Branches of an OR may share a list: then only what all of them say is known.
-        found[name] = found[name] & known if name in found else known
+    by_list: dict[str, ElementFacts] = {}
+    for name, facts in _lists(pattern, ()):
+        # Branches of an OR may share a list: then only what holds in all of them is known.
+        by_list[name] = by_list[name] & facts if name in by_list else facts
     whole = ElementFacts()
-    for known in found.values():
-        whole |= known
+    for facts in by_list.values():
+        whole |= facts
     return whole
 
 
@@ -276,16 +276,16 @@ def _lists(part: p.Pattern, around: tuple[e.Expr, ...]) -> Iterator[tuple[str, E
     """Each list with what the conditions on it and around it say of it."""
     around = (*around, *conjuncts(part.where))
     if isinstance(part, p.Repeat) and part.variable is not None:
-        known = ElementFacts(frozenset([part.variable] if part.least > 0 else []))
+        facts = ElementFacts(frozenset([part.variable] if part.least > 0 else []))
         for conjunct in around:
             if shapes(conjunct) == ((part.variable, ListPlaces.ELEMENT),):
-                known |= _said(conjunct)
-        yield part.variable, known
+                facts |= _facts_from(conjunct)
+        yield part.variable, facts
     for inner in inner_parts(part):
         yield from _lists(inner, around)
 
 
-def _said(condition: e.Expr) -> ElementFacts:
+def _facts_from(condition: e.Expr) -> ElementFacts:
     """What is known of elements for which a condition is TRUE."""
     match condition:
         case e.Binary(op, left, right) if op in STRICT:
@@ -309,17 +309,17 @@ def _is_not_negative(expression: e.Expr) -> bool:
 
 
 def _strict(*expressions: e.Expr) -> frozenset[e.Expr]:
-    """What cannot be NULL if these expressions are not NULL, as far as it is about an element."""
-    found: set[e.Expr] = set()
+    """What cannot be NULL if these expressions are not NULL, as far as it depends on an element."""
+    solid: set[e.Expr] = set()
     for expression in expressions:
         if any(isinstance(node, e.ListElement) for node in walk(expression)):
-            found.add(over_list(expression))
+            solid.add(over_list(expression))
         match expression:
             case e.Cast(operand) | e.Unary(_, operand):
-                found |= _strict(operand)
+                solid |= _strict(operand)
             case e.Binary(op, left, right) if op in e.ARITHMETIC:
-                found |= _strict(left, right)
-    return frozenset(found)
+                solid |= _strict(left, right)
+    return frozenset(solid)
 
 
 def _uncast(expression: e.Expr) -> frozenset[e.Expr]:
@@ -329,8 +329,8 @@ def _uncast(expression: e.Expr) -> frozenset[e.Expr]:
 
 # What becomes of a value, and of a condition, when the list it is computed from loses elements.
 #
-# L is a list, L' a part of it. A condition about element i is judged for one event of both; all other
-# conditions for L and L' as they are. Truth has three values, and NULL and NaN are values like others here:
+# L is a list, L' a part of it. A condition on element i is checked for one event of both; all other
+# conditions for L and L' as a whole. Truth has three values, and NULL and NaN are values like others here:
 # NaN is the greatest number. A `Claim` is what has to be known for a statement to hold for all L and L'.
 
 Claim = frozenset[e.Expr] | None
@@ -344,12 +344,12 @@ COUNTS = ("count", "count_if")
 
 def together(claims: Iterable[Claim]) -> Claim:
     """All of these statements."""
-    found = SURE
+    needed = SURE
     for claim in claims:
         if claim is None:
             return None
-        found |= claim
-    return found
+        needed |= claim
+    return needed
 
 
 def only_if(is_so: bool, claim: Claim = SURE) -> Claim:
@@ -383,30 +383,30 @@ class TruthClaims:
     not_false: Claim
 
 
-def truths(condition: e.Expr, known: ElementFacts) -> TruthClaims:
+def truths(condition: e.Expr, facts: ElementFacts) -> TruthClaims:
     """What stays of a condition's truth."""
     match condition:
         case e.SameAttributes():  # equal values, none NULL: so are fewer of them
             return TruthClaims(SURE, None, None, None)
         case e.Conjunction(operands) | e.Disjunction(operands):
-            return _all([truths(operand, known) for operand in operands])
+            return _all([truths(operand, facts) for operand in operands])
         case e.Negation(operand):
-            return _opposite(truths(operand, known))
+            return _opposite(truths(operand, facts))
         case e.IsTruth(operand, value, negated):
-            found = _is_truth(truths(operand, known), value)
-            return _opposite(found) if negated else found
+            claims = _is_truth(truths(operand, facts), value)
+            return _opposite(claims) if negated else claims
         case e.IsNull(operand, negated):
-            trend = value_trend(operand, known)
-            found = _two_valued(only_if(trend.stays_null), trend.stays_known)
-            return _opposite(found) if negated else found
+            trend = value_trend(operand, facts)
+            claims = _two_valued(only_if(trend.stays_null), trend.stays_known)
+            return _opposite(claims) if negated else claims
         case e.Between(operand, low, high, negated):
-            middle = value_trend(operand, known)
-            above = _compared(">=", middle, value_trend(low, known))
-            inside = _all([above, _compared("<=", middle, value_trend(high, known))])
+            middle = value_trend(operand, facts)
+            above = _compared(">=", middle, value_trend(low, facts))
+            inside = _all([above, _compared("<=", middle, value_trend(high, facts))])
             return _opposite(inside) if negated else inside
         case e.Binary(op, left, right) if op in e.COMPARISONS:
-            return _compared(op, value_trend(left, known), value_trend(right, known))
-    return _compared(">=", value_trend(condition, known), FIXED)  # FALSE < TRUE
+            return _compared(op, value_trend(left, facts), value_trend(right, facts))
+    return _compared(">=", value_trend(condition, facts), FIXED)  # FALSE < TRUE
 
 
 def _all(parts: list[TruthClaims]) -> TruthClaims:
@@ -420,21 +420,21 @@ def _all(parts: list[TruthClaims]) -> TruthClaims:
     )
 
 
-def _opposite(found: TruthClaims) -> TruthClaims:
-    return TruthClaims(found.false, found.true, found.not_false, found.not_true)
+def _opposite(claims: TruthClaims) -> TruthClaims:
+    return TruthClaims(claims.false, claims.true, claims.not_false, claims.not_true)
 
 
 def _two_valued(true: Claim, false: Claim) -> TruthClaims:
     return TruthClaims(true, false, false, true)
 
 
-def _is_truth(found: TruthClaims, value: bool | None) -> TruthClaims:
+def _is_truth(claims: TruthClaims, value: bool | None) -> TruthClaims:
     match value:
         case True:
-            return _two_valued(found.true, found.not_true)
+            return _two_valued(claims.true, claims.not_true)
         case False:
-            return _two_valued(found.false, found.not_false)
-    return _two_valued(together((found.not_true, found.not_false)), together((found.true, found.false)))
+            return _two_valued(claims.false, claims.not_false)
+    return _two_valued(together((claims.not_true, claims.not_false)), together((claims.true, claims.false)))
 
 
 def _compared(op: str, left: Trend, right: Trend) -> TruthClaims:
@@ -446,29 +446,29 @@ def _compared(op: str, left: Trend, right: Trend) -> TruthClaims:
     elif op not in (">", ">="):
         up = down = up and down
     nulls = only_if(left.stays_null and right.stays_null)
-    known = together((left.stays_known, right.stays_known))
+    values = together((left.stays_known, right.stays_known))
     if op == "<=>":
-        nulls = known = together((nulls, known))
-    return TruthClaims(only_if(up, known), only_if(down, known), only_if(down, nulls), only_if(up, nulls))
+        nulls = values = together((nulls, values))
+    return TruthClaims(only_if(up, values), only_if(down, values), only_if(down, nulls), only_if(up, nulls))
 
 
-def value_trend(expression: e.Expr, known: ElementFacts) -> Trend:
+def value_trend(expression: e.Expr, facts: ElementFacts) -> Trend:
     """How a value changes."""
     if is_fixed(expression):
         return FIXED
     match expression:
         case e.Aggregate():
-            return _aggregate_trend(expression, known)
+            return _aggregate_trend(expression, facts)
         case e.Cast(operand, type) if keeps_order(type_of(operand), type):
-            return value_trend(operand, known)
+            return value_trend(operand, facts)
         case e.Binary(op, left, right):
             operand, constant = (right, left) if op in "+*" and number(right) is None else (left, right)
-            return value_trend(operand, known) if _keeps_order(op, operand, constant) else ANY
+            return value_trend(operand, facts) if _keeps_order(op, operand, constant) else ANY
     return ANY
 
 
 def is_fixed(expression: e.Expr) -> bool:
-    """Whether a value does not depend on the list: it speaks of `b[i]` and of single variables only."""
+    """Whether a value does not depend on the list: it names only `b[i]` and single variables."""
     return not any(
         isinstance(node, e.Aggregate | e.EveryElement | e.SameAttributes | e.MatchProperty)
         or (isinstance(node, e.ListElement) and not is_current(node))
@@ -491,7 +491,7 @@ def _keeps_order(op: str, operand: e.Expr, constant: e.Expr) -> bool:
     return False
 
 
-def _aggregate_trend(node: e.Aggregate, known: ElementFacts) -> Trend:
+def _aggregate_trend(node: e.Aggregate, facts: ElementFacts) -> Trend:
     """A part of the list has less of everything: its greatest value is not greater, its least not less.
     An aggregate is NULL where no value is; so it stays NULL, and may become NULL."""
     each = _one_list(node)
@@ -499,12 +499,12 @@ def _aggregate_trend(node: e.Aggregate, known: ElementFacts) -> Trend:
         return ANY
     if node.name in COUNTS:
         return Trend(False, True, True, SURE)
-    solid = _solid(node.argument, each, known)
+    solid = _solid(node.argument, each, facts)
     if node.name in LEAST:
         return Trend(True, False, True, solid)
     if node.name in GREATEST:
         return Trend(False, True, True, solid)
-    direction = sign(node.argument, known.positive)
+    direction = sign(node.argument, facts.positive)
     # Of DOUBLEs too: added from left to right, as the reference does, fewer summands that are not negative
     # give no greater sum, since rounding keeps the order. Of distinct ones the order may change.
     if node.name != "sum" or direction is None or (node.distinct and node.type == DOUBLE):
@@ -529,13 +529,13 @@ def _one_list(node: e.Aggregate) -> e.EveryElement | None:
     return each if grows and isinstance(each.base, e.Variable) else None
 
 
-def _solid(argument: e.Expr, each: e.EveryElement, known: ElementFacts) -> Claim:
+def _solid(argument: e.Expr, each: e.EveryElement, facts: ElementFacts) -> Claim:
     """What must not be NULL so that the aggregate is not: for each element the argument, unless it is known
     to be none; and there must be an element. `b[..i-k]` has one where k elements are before."""
     assert isinstance(each.base, e.Variable)
     is_running = each.upper is not None and each.upper.anchor == "CURRENT"
     is_whole = each.upper is None or each.upper == e.Index("LAST")
-    if not is_running and not (is_whole and each.base.name in known.filled):
+    if not is_running and not (is_whole and each.base.name in facts.filled):
         return None
     match uncast(argument):
         case e.EventTime(e.EveryElement()) | e.WholeEvent(e.EveryElement()):
@@ -543,8 +543,8 @@ def _solid(argument: e.Expr, each: e.EveryElement, known: ElementFacts) -> Claim
         case e.Literal(value) if value is not None:
             return SURE
         case bare:
-            found = over_list(bare)
-            return SURE if found in known.solid else frozenset([found])
+            each_value = over_list(bare)
+            return SURE if each_value in facts.solid else frozenset([each_value])
 
 
 def _never_overflows(argument: e.Expr, type: DataType) -> bool:
@@ -569,10 +569,10 @@ ORDERS = ("<", "<=", ">", ">=", "=", "<=>")
 
 
 def is_adjacent(condition: e.Expr) -> bool:
-    """Whether a condition relates elements to the ones before them, and mentions nothing else but single
-    variables."""
-    found = dict(shapes(condition)).values()
-    return len(found) == 1 and all(ListPlaces.ADJACENT in shape and shape in PER_PAIR for shape in found)
+    """Whether a condition relates elements to the ones before them, and mentions only single variables
+    besides."""
+    places = dict(shapes(condition)).values()
+    return len(places) == 1 and all(ListPlaces.ADJACENT in shape and shape in PER_PAIR for shape in places)
 
 
 def is_transitive(condition: e.Expr) -> bool:
@@ -593,7 +593,7 @@ def is_transitive(condition: e.Expr) -> bool:
 
 def _is_transitive(condition: e.Expr) -> bool:
     if not (_mentions(condition, 0) and _mentions(condition, -1)):
-        return True  # of y alone, or of x alone: the relation says of x, z what it said before
+        return True  # of y alone, or of x alone: for x, z the relation is the same as before
     match condition:
         case e.Conjunction(operands):
             return all(_is_transitive(operand) for operand in operands)
@@ -664,10 +664,10 @@ class ConsistencyKind(Enum):
 
 MEANING = {
     ConsistencyKind.BOTH: "holds or fails for each part of a list as for the list; "
-    "judged on the fly, SAFE or discarded",
-    ConsistencyKind.TRUE: "what holds for a list holds for each part of it; judged on the fly, SAFE",
+    "checked on the fly, SAFE or discarded",
+    ConsistencyKind.TRUE: "what holds for a list holds for each part of it; checked on the fly, SAFE",
     ConsistencyKind.FALSE: "what fails for a list fails for each part of it; "
-    "judged on the fly, discarded or kept",
+    "checked on the fly, discarded or kept",
     ConsistencyKind.INCONSISTENT: "what a list says of its parts is not known; postponed",
 }
 KINDS = {
@@ -727,8 +727,8 @@ class Consistency:
         """With what is known not to be NULL for any element, written with `b[]`.
 
         >>> from pattern_examples import query
-        >>> found = consistency(query("SEQ(B+ b[], C c) WHERE c.x > max(b[..i].x)").pattern.where)
-        >>> found.kind.name, found.given(found.provided).kind.name
+        >>> result = consistency(query("SEQ(B+ b[], C c) WHERE c.x > max(b[..i].x)").pattern.where)
+        >>> result.kind.name, result.given(result.provided).kind.name
         ('INCONSISTENT', 'TRUE')
         """
         true, false, later = (
@@ -752,8 +752,8 @@ class Consistency:
         return sentence
 
 
-def consistency(condition: e.Expr, known: ElementFacts = NOTHING) -> Consistency:
-    """What is known of one conjunct; `known` is what the whole pattern says (`knowledge`).
+def consistency(condition: e.Expr, facts: ElementFacts = NOTHING) -> Consistency:
+    """What is known of one conjunct; `facts` are those of the whole pattern (`knowledge`).
 
     >>> from pattern_examples import query
     >>> def of(text: str) -> Consistency:
@@ -761,20 +761,20 @@ def consistency(condition: e.Expr, known: ElementFacts = NOTHING) -> Consistency
     ...     return consistency(pattern.where, knowledge(pattern))
     >>> of("b[i].x > a.x").kind.name, of("c.x < max(b[].x)").kind.name, of("c.x < avg(b[].x)").kind.name
     ('BOTH', 'FALSE', 'INCONSISTENT')
-    >>> found = of("b[i].x > max(b[..i-1].x)")
-    >>> found.kind.name, found.kind_without_nulls.name, [str(element) for element in found.provided]
+    >>> result = of("b[i].x > max(b[..i-1].x)")
+    >>> result.kind.name, result.kind_without_nulls.name, [str(element) for element in result.provided]
     ('INCONSISTENT', 'TRUE', ['b[].x'])
     >>> print(of("count(b[]) < 5"))
-    true-value consistent: what holds for a list holds for each part of it; judged on the fly, SAFE
+    true-value consistent: what holds for a list holds for each part of it; checked on the fly, SAFE
     """
     bases, lag = running(condition)
-    filled = known.filled | {base.name for base in bases if isinstance(base, e.Variable)}
-    found = truths(condition, replace(known, filled=filled)) if len(bases) < 2 else NO_TRUTHS
+    filled = facts.filled | {base.name for base in bases if isinstance(base, e.Variable)}
+    claims = truths(condition, replace(facts, filled=filled)) if len(bases) < 2 else NO_TRUTHS
     return Consistency(
         condition,
-        true=found.true,
-        false=None if lag > 0 else found.not_true,
-        false_later=found.not_true,
+        true=claims.true,
+        false=None if lag > 0 else claims.not_true,
+        false_later=claims.not_true,
         lag=lag,
         shapes=shapes(condition),
         singles=singles(condition),

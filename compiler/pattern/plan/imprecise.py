@@ -38,10 +38,10 @@ def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan
 
     >>> from pattern_examples import imprecise_query
     >>> text = "SEQ(A a, !N n, B b) WITHIN 9 WITH CONFIDENCE > 0.5"
-    >>> found = imprecise_plan(imprecise_query(text), (), "MILLISECOND")
-    >>> [type(step).__name__ for step in found.program.steps]
+    >>> plan = imprecise_plan(imprecise_query(text), (), "MILLISECOND")
+    >>> [type(step).__name__ for step in plan.program.steps]
     ['Take', 'Take', 'Likely', 'Weigh']
-    >>> last = found.program.steps[-1]
+    >>> last = plan.program.steps[-1]
     >>> last.events, last.least, [(one.variable, one.place) for one in last.negations]
     (('a', 'b'), 0.5, [('n', 1)])
     """
@@ -56,7 +56,7 @@ def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan
     kernel = plan_to_steps(plan, columns)
     outputs = outputs_of(query, plan, kernel.residual, columns)
     program = ImpreciseProgram(
-        weighed(kernel.steps, _sequence(query.pattern), _asked(query, plan.reach)),
+        weighed(kernel.steps, _sequence(query.pattern), _requirement(query, plan.reach)),
         outputs,
         tuple(role.name for role in plan.roles),
         tuple(column.name for column in key_columns),
@@ -71,7 +71,7 @@ def imprecise_plan(query: Match, keys: tuple[Key, ...], unit: str) -> KernelPlan
 
 
 def _precise(query: Match) -> Match:
-    """The same query of events that have one time each: its steps, asked of relaxed events, lose no match."""
+    """The same query of events that have one time each: its steps, run on relaxed events, lose no match."""
     streams = tuple(replace(stream, latest=None) for stream in query.streams)
     return replace(query, streams=streams, confidence=None)
 
@@ -103,7 +103,7 @@ class ConfidenceRequirement:
     strictly: bool
 
 
-def _asked(query: Match, width: int | None) -> ConfidenceRequirement:
+def _requirement(query: Match, width: int | None) -> ConfidenceRequirement:
     if query.confidence is None:
         return ConfidenceRequirement(width, 0.0, False)
     threshold = query.confidence.threshold
@@ -135,23 +135,23 @@ def _sequence(pattern: p.Pattern) -> tuple[SequenceVariable, ...]:
 
 
 def weighed(
-    steps: tuple[KernelStep, ...], sequence: tuple[SequenceVariable, ...], asked: ConfidenceRequirement
+    steps: tuple[KernelStep, ...], sequence: tuple[SequenceVariable, ...], required: ConfidenceRequirement
 ) -> tuple[KernelStep, ...]:
     """The steps with a look at the probability after each event, and negations as part of it."""
     names = tuple(one.name for one in sequence if not one.negated)
-    found = _Weighing(names, asked)
+    weighing = _Weighing(names, required)
     # One event alone is as likely as can be.
     first = next(place for place, step in enumerate(steps) if isinstance(step, Take | RepeatStep))
-    found_first = steps[: first + 1] if isinstance(steps[first], Take) else steps[:first]
-    kept = (*found_first, *(new for step in steps[len(found_first) :] for new in found.after(step)))
+    taken_first = steps[: first + 1] if isinstance(steps[first], Take) else steps[:first]
+    kept = (*taken_first, *(new for step in steps[len(taken_first) :] for new in weighing.after(step)))
     negations = tuple(_negation(step, sequence) for step in steps if isinstance(step, Absent))
-    return (*kept, Weigh(names, asked.width, negations, asked.least, asked.strictly))
+    return (*kept, Weigh(names, required.width, negations, required.least, required.strictly))
 
 
 @dataclass(frozen=True)
 class _Weighing:
     names: tuple[EventName, ...]
-    asked: ConfidenceRequirement
+    required: ConfidenceRequirement
 
     def after(self, step: KernelStep) -> Iterator[KernelStep]:
         match step:
@@ -179,7 +179,7 @@ class _Weighing:
         )
 
     def _likely(self, names: tuple[EventName, ...], when: When) -> Likely:
-        return Likely(names, self.asked.width, self.asked.least, when)
+        return Likely(names, self.required.width, self.required.least, when)
 
 
 def _negation(step: Absent[Value], sequence: tuple[SequenceVariable, ...]) -> WeighedNegation[Value]:

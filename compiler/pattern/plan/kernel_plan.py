@@ -43,7 +43,7 @@ from neelc.runtime.program import (
 from neelc.scalar.type_of import DATETIMES, type_of
 from neelc.syntax.print_patterns import as_written
 
-# What comes back from the kernel: a struct for each variable that is asked for, an array for each list.
+# What comes back from the kernel: a struct for each variable that is requested, an array for each list.
 
 START = "start"
 
@@ -61,11 +61,11 @@ def is_start(reference: Expr, types: tuple[str, ...], query: Match, unit: str) -
     streams = [stream for stream in query.streams if stream.name in names]
     if not isinstance(reference, Attribute | EventTime) or any(stream.query for stream in streams):
         return False
-    wanted, kind = bare(reference.name).casefold(), type_of(reference)
+    name, kind = bare(reference.name).casefold(), type_of(reference)
     if kind in (DATE, TIMESTAMP_NTZ) and query.clock.type == TIMESTAMP:
         return False  # two times of a clock may be one instant, where the clock is set forward
     return bool(streams) and all(
-        wanted == ("ts" if isinstance(reference, EventTime) else stream.start.casefold())
+        name == ("ts" if isinstance(reference, EventTime) else stream.start.casefold())
         and _time_type(stream) == kind
         and (kind in DATETIMES or stream.unit == unit)
         for stream in streams
@@ -98,14 +98,14 @@ def outputs_of(
         own = tuple(fields.get(variable, {}).items())
         return VariableOutput(variable, name if own else "", own)
 
-    found = []
+    outputs = []
     for name in plan.variables:
         inner = struct_names(bodies.get(name, ()))
         parts = tuple(output(one, inner[one]) for one in inner)
         whole = replace(output(name, names[name]), listed=name in lists)
         used = any(part.name for part in parts)
-        found.append(replace(whole, name=names[name], inner=parts) if used else replace(whole, inner=parts))
-    return tuple(found)
+        outputs.append(replace(whole, name=names[name], inner=parts) if used else replace(whole, inner=parts))
+    return tuple(outputs)
 
 
 SPECIAL_WORDS = frozenset(
@@ -117,14 +117,14 @@ SPECIAL_WORDS = frozenset(
 
 def struct_names(variables: tuple[str, ...], others: tuple[str, ...] = ()) -> dict[str, str]:
     """A column name for each variable: its own where that is a plain word, and not one of `others`, the
-    columns beside it. Spark does not tell cases apart.
+    columns beside it. Spark's names are case-insensitive.
 
     >>> struct_names(("a", "`A`", "`x y`", "match_start"))
     {'a': 'a', '`A`': 'event_2', '`x y`': 'event_3', 'match_start': 'event_4'}
     >>> struct_names(("id", "b"), others=("ID", "event_1"))
     {'id': 'event_1_2', 'b': 'b'}
     """
-    found: dict[str, str] = {}
+    structs: dict[str, str] = {}
     taken = {
         *(name.casefold() for name in others),
         "match_start",
@@ -140,8 +140,8 @@ def struct_names(variables: tuple[str, ...], others: tuple[str, ...] = ()) -> di
             while plain in taken:
                 plain += "_2"
         taken.add(plain.casefold())
-        found[name] = plain
-    return found
+        structs[name] = plain
+    return structs
 
 
 Bodies = Mapping[str, tuple[str, ...]]
@@ -163,7 +163,7 @@ def closures_of(pattern: Pattern) -> Bodies:
 
 
 def references(node: Node, bodies: Bodies) -> Iterator[tuple[str, Attribute | EventTime | None]]:
-    """The attributes and times that an expression names, each with its variable; None where it only asks
+    """The attributes and times that an expression names, each with its variable; None where it only checks
     whether there is an event. All attributes of a whole event."""
     match node:
         case Attribute(event) | EventTime(event):
@@ -193,8 +193,8 @@ def _references_of_whole(
 # Often no other needs to be found.
 #
 # If nothing later looks at an event but to start after its end, the earliest that fits leaves the most
-# room, and a match with it is preferred to the same match with any other. Two of the same time are told
-# apart by what RETURN names; where it names nothing of them but their time, either will do.
+# room, and a match with it is preferred to the same match with any other. Two of the same time are
+# distinguished by what RETURN names; where it names only their time, either will do.
 
 
 def with_earliest(plan: Plan, query: Match) -> Plan:
@@ -210,7 +210,7 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     if query.partial is None or plan.lasting:
         return plan
     fixed = {name for level in query.partial.levels for name in (level.start, *level.hints)}
-    fixed |= set(_told_apart(plan, query))
+    fixed |= set(_distinguished(plan, query))
     steps = tuple(
         replace(step, pick=EARLIEST)
         if isinstance(step, Take)
@@ -222,8 +222,8 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
     return replace(plan, steps=steps)
 
 
-def _told_apart(plan: Plan, query: Match) -> Iterator[str]:
-    """The variables of which RETURN names more than their time."""
+def _distinguished(plan: Plan, query: Match) -> Iterator[str]:
+    """The variables whose attributes, not only their times, RETURN names."""
     bodies, types = closures_of(query.pattern), types_of_variables(plan)
     for output in query.outputs:
         for variable, reference in references(output.expression, bodies):
@@ -235,7 +235,7 @@ def _told_apart(plan: Plan, query: Match) -> Iterator[str]:
 
 
 def furthest_of(query: Match, outputs: Sequence[VariableOutput]) -> FurthestMatch | None:
-    """What tells matches of one start apart: the levels of the query, and the values that it returns.
+    """What distinguishes matches of one start: the levels of the query, and the values that it returns.
 
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) WITH PARTIAL MATCHES RETURN b.x")
@@ -251,7 +251,7 @@ compared=(('b_2', ('x',)),))
 
 
 def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[EventName, tuple[str, ...]]]:
-    """The columns of each variable. That of its start says nothing that its time has not said."""
+    """The columns of each variable. That of its start is left out: it is the same as its time."""
     for output in outputs:
         for name, one in output.bound:
             columns = tuple(column for _, column in one.fields if column != START)
@@ -279,15 +279,15 @@ def until_negation(steps: Sequence[KernelStep]) -> tuple[KernelStep, ...]:
     Proof. The events of the check lie after events that are bound before b, and before b. Each is the one
     that ends earliest among those after the ones that it comes after, so together they end as early as such
     events can. There is a hit before b if and only if these end before b starts."""
-    found = list(steps)
+    changed = list(steps)
     for check in [step for step in steps if isinstance(step, Absent)]:
-        place = _place(check, found)
+        place = _place(check, changed)
         if place is not None:
-            take = found[place]
+            take = changed[place]
             assert isinstance(take, Take)
-            found[place] = replace(take, until=(*take.until, _chain(check, take.variable)))
-            found.remove(check)
-    return tuple(found)
+            changed[place] = replace(take, until=(*take.until, _chain(check, take.variable)))
+            changed.remove(check)
+    return tuple(changed)
 
 
 def _place(check: Absent[Value], steps: Sequence[KernelStep]) -> int | None:
@@ -348,7 +348,7 @@ class RoleCut:
 
 @dataclass(frozen=True)
 class KernelPlan:
-    """A program and where its columns come from. `residual` conditions are judged on complete matches.
+    """A program and where its columns come from. `residual` conditions are checked on complete matches.
 
     `fields` says, for a variable and an expression over it, in which field of the variable's struct its
     value is."""
@@ -376,8 +376,8 @@ class KernelPlan:
 
     @cached_property
     def _inner(self) -> dict[EventName, str]:
-        found = [pair for output in self.program.outputs for pair in output.bound]
-        return {name: inner.name for name, inner in reversed(found)}
+        pairs = [pair for output in self.program.outputs for pair in output.bound]
+        return {name: inner.name for name, inner in reversed(pairs)}
 
     def field(self, reference: Expr, variable: str) -> str:
         """The field of the variable's struct that holds an attribute: START if it is the start of the
@@ -403,13 +403,13 @@ def kernel_plan(
     `postpones` nothing: then as it comes to them (SASE's cloning of runs).
 
     >>> from pattern_examples import query
-    >>> found = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
-    >>> [column.name for column in found.columns], found.program.outputs[1].fields
+    >>> plan = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
+    >>> [column.name for column in plan.columns], plan.program.outputs[1].fields
     (['x', 'user'], (('user', 'user'),))
     """
     plan = with_earliest(match_to_plan(query, keys, unit, postpones=postpones, follows=True), query)
-    found = plan_to_kernel(query, plan, keys, shortcuts)
-    return replace(found, program=replace(found.program, steps=until_negation(found.program.steps)))
+    kernel = plan_to_kernel(query, plan, keys, shortcuts)
+    return replace(kernel, program=replace(kernel.program, steps=until_negation(kernel.program.steps)))
 
 
 def plan_to_kernel(
@@ -457,8 +457,8 @@ def plan_to_kernel(
 
 def _clock(query: Match, unit: str) -> str:
     """What the times of a program are, for messages."""
-    known: dict[DataType, str] = {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}
-    return str(query.clock.type) if known.get(query.clock.type) == unit else unit
+    units: dict[DataType, str] = {TIMESTAMP: "MICROSECOND", TIMESTAMP_NTZ: "MICROSECOND", DATE: "DAY"}
+    return str(query.clock.type) if units.get(query.clock.type) == unit else unit
 
 
 def key_column(key: Key, columns: EventColumns) -> KeyColumn:
@@ -470,8 +470,8 @@ def key_column(key: Key, columns: EventColumns) -> KeyColumn:
     kind = type_of(next(iter(shapes)))
     if len(shapes) == 1 and kind not in (FLOAT, DOUBLE):
         variables = columns.type_of_variable
-        known = [columns.column(term, name) for name, term in key.terms if name in variables]
-        return KeyColumn(known[0].name, kind, tuple(shapes.items()), is_column=True)
+        existing = [columns.column(term, name) for name, term in key.terms if name in variables]
+        return KeyColumn(existing[0].name, kind, tuple(shapes.items()), is_column=True)
     plain = f"{bare(key.name)}_key"
     name = columns.free(plain if PLAIN_NAME.match(plain) else "key")
     return KeyColumn(name, kind, tuple(shapes.items()))

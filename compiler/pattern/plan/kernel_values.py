@@ -90,11 +90,11 @@ def has_lists(expression: Expr) -> bool:
 
 def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
     """The fold for an aggregate; raises `NotInKernel`."""
-    found = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
+    ranged = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
     is_known = node.function is not None or node.name in FOLDS
-    if len(found) != 1 or node.distinct or not is_known or node.type not in _types(node):
+    if len(ranged) != 1 or node.distinct or not is_known or node.type not in _types(node):
         raise NotInKernel(str(node))
-    each = found[0]
+    each = ranged[0]
     if not isinstance(each.base, Variable) or each.upper not in (None, Index("CURRENT", -1)):
         raise NotInKernel(str(node))
     variable, running = each.base.name, each.upper is not None
@@ -114,7 +114,7 @@ def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
 
 
 def _types(node: Aggregate) -> Mapping[DataType, str]:
-    """What an aggregate can be for the kernel. Truth values are asked of users' functions only."""
+    """The types that an aggregate can have in the kernel. Only users' functions can return truth values."""
     return NUMBERS if node.function is None else {**NUMBERS, BOOLEAN: "boolean"}
 
 
@@ -186,7 +186,7 @@ class KernelValues:
         return self._operation(expression)
 
     def _constant(self, expression: e.Expr) -> Value:
-        """The kernel is not told the session's time zone: what depends on it is a column, too."""
+        """The kernel does not get the session's time zone: what depends on it is a column, too."""
         if not is_zoned(expression):
             return _constant(evaluate(expression, EvaluationContext({})), expression)
         if self.anchor is None or type_of(expression) not in (*NUMBERS, BOOLEAN, *TIMES):
@@ -196,17 +196,17 @@ class KernelValues:
 
     def _column(self, expression: e.Expr, variable: EventName) -> Value:
         form = NUMBER if type_of(expression) in TIMES else PLAIN
-        found = ColumnValue(variable, self.columns.column(expression, variable, form).name)
+        column = ColumnValue(variable, self.columns.column(expression, variable, form).name)
         if variable not in self.absent:
-            return found
+            return column
         if is_null_without(expression, variable):
-            return found
+            return column
         alone = without(renamed(expression, variable, EVENT), [EVENT])
         if alone is None:
             raise NotInKernel(str(expression))
         missing = self._constant(alone)
         there = self.columns.column(e.Literal(True, BOOLEAN), variable).name
-        return Apply("case", (Apply("isnotnull", (ColumnValue(variable, there),)), found, missing))
+        return Apply("case", (Apply("isnotnull", (ColumnValue(variable, there),)), column, missing))
 
     def _operation(self, node: e.Expr) -> Value:
         match node:
@@ -231,19 +231,19 @@ class KernelValues:
                 return Apply("isnotnull" if negated else "isnull", (self.value(operand),))
             case e.IsTruth(operand, value, negated):
                 name = "isnull" if value is None else "istrue" if value else "isfalse"
-                found = Apply(name, (self.value(operand),))
-                return _not(found) if negated else found
+                truth = Apply(name, (self.value(operand),))
+                return _not(truth) if negated else truth
             case e.Aggregate():
                 return self._fold(node)
         return self._number(node)
 
     def _fold(self, node: e.Aggregate) -> Value:
         """An aggregate over a list: numbers only."""
-        found = list_fold(node, self.columns)
-        self.folds[found.fold.name] = found
-        total = Total(found.fold.name)
+        folded = list_fold(node, self.columns)
+        self.folds[folded.fold.name] = folded
+        total = Total(folded.fold.name)
         # Of a list that is not there, nothing is counted.
-        return Apply("coalesce", (total, Constant(0))) if found.fold.function == "count" else total
+        return Apply("coalesce", (total, Constant(0))) if folded.fold.function == "count" else total
 
     def _number(self, node: e.Expr) -> Value:
         kind = type_of(node)
@@ -299,7 +299,7 @@ def _are_instants(left: e.Expr, right: e.Expr) -> bool:
 
 
 def _clock(operand: e.Expr) -> e.Expr:
-    """What is subtracted: as in Spark, what the session's clock shows, which Spark then tells the kernel."""
+    """The operand of a subtraction: as in Spark, the local time of the session, which Spark computes."""
     return e.Cast(operand, TIMESTAMP_NTZ, implicit=True) if type_of(operand) == TIMESTAMP else operand
 
 
@@ -318,9 +318,11 @@ def groups(pairs: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     >>> groups([("a", "b"), ("c", "d"), ("b", "e")])
     (('a', 'b', 'e'), ('c', 'd'))
     """
-    found: list[list[str]] = []
+    joined_groups: list[list[str]] = []
     for pair in pairs:
-        touched = [group for group in found if set(group) & set(pair)]
+        touched = [group for group in joined_groups if set(group) & set(pair)]
         joined = [name for group in touched for name in group] + list(pair)
-        found = [group for group in found if group not in touched] + [list(dict.fromkeys(joined))]
-    return tuple(tuple(group) for group in sorted(found))
+        joined_groups = [group for group in joined_groups if group not in touched] + [
+            list(dict.fromkeys(joined))
+        ]
+    return tuple(tuple(group) for group in sorted(joined_groups))

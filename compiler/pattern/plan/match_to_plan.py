@@ -14,12 +14,12 @@ from neelc.ir.program import Match, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.plan.blocks import Block, UnsupportedQuery, event_names, keyed_attributes, known
+from neelc.pattern.plan.blocks import Block, UnsupportedQuery, block_variables, event_names, keyed_attributes
 from neelc.pattern.plan.blocks_to_steps import blocks_to_steps
 from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_of, without_key_equalities
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.plan import Plan, PlanStep
-from neelc.pattern.plan.runs.plan import follow_steps, judged_in_time
+from neelc.pattern.plan.runs.plan import follow_steps, without_late_conditions
 from neelc.runtime.program import EventName, Present, RepeatStep, Take, base_of, is_composite, names_of_step
 from neelc.syntax.print_patterns import as_written
 
@@ -30,10 +30,10 @@ from neelc.syntax.print_patterns import as_written
 
 
 def is_certain_enough(query: Match) -> bool:
-    """Whether what is a match in all worlds has the confidence that is asked for: all have, but for > 1.
+    """Whether a match in all worlds has the required confidence: it has, except for > 1.
 
     >>> from pattern_examples import query
-    >>> [is_certain_enough(query(f"A a WITH CONFIDENCE {asked}")) for asked in (">= 1", "> 0.5", "> 1")]
+    >>> [is_certain_enough(query(f"A a WITH CONFIDENCE {required}")) for required in (">= 1", "> 0.5", "> 1")]
     [True, True, False]
     """
     if query.confidence is None or query.confidence.op != ">":
@@ -43,7 +43,7 @@ def is_certain_enough(query: Match) -> bool:
 
 
 def refuse(query: Match, unit: str) -> None:
-    """Raise `Unsupported` if the query asks for more than can be weighed."""
+    """Raise `UnsupportedQuery` if the query requires more than can be weighed."""
     for what in _refusals(query, unit):
         raise UnsupportedQuery(f"{what} over imprecise times", query.pattern.span)
 
@@ -176,7 +176,7 @@ def match_to_plan(
 ) -> Plan:
     """The steps of a query whose events are partitioned by `keys`; raises `UnsupportedQuery`.
 
-    A plan that is `contiguous` says nothing of that: who executes it must see to it. One that `postpones`
+    The steps of a `contiguous` plan do not check contiguity: its executor must. One that `postpones`
     puts lists together last. One that `follows` has runs for the strategies other than SKIP TILL ANY MATCH.
 
     >>> from pattern_examples import query
@@ -189,7 +189,7 @@ def match_to_plan(
     )
 
 
-@remembered  # joins and kernels most often ask for the same plan
+@remembered  # joins and kernels most often need the same plan
 def _planned(
     query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool, postpones: bool, follows: bool
 ) -> Plan:
@@ -198,20 +198,20 @@ def _planned(
     block = without_key_equalities(block, keys)
     facts = QueryFacts(lambda: query)
     roles = event_roles(
-        judged_in_time(block) if follows else block, {type.name: type for type in query.types}
+        without_late_conditions(block) if follows else block, {type.name: type for type in query.types}
     )
-    about = known(block, facts, keyed_attributes(keys))
+    variables = block_variables(block, facts, keyed_attributes(keys))
     neighbours = follows and query.strategy.is_contiguous
     if neighbours:
         # Events that are in no match lie between others as well.
-        about = replace(about, lasting=any(stream.end or stream.query for stream in query.streams))
+        variables = replace(variables, lasting=any(stream.end or stream.query for stream in query.streams))
     width, counted = (None, False) if query.within is None else width_of(query.within, unit)
     counts = counted or any(window.counted for item in block.all_items() for window in item.within)
     if follows:
-        steps = follow_steps(block, about, roles, neighbours)
+        steps = follow_steps(block, variables, roles, neighbours)
     else:
         # Events that follow one another are found one after the other.
-        steps = blocks_to_steps(block, about, roles, shares=not contiguous, postpones=postpones)
+        steps = blocks_to_steps(block, variables, roles, shares=not contiguous, postpones=postpones)
     plan = Plan(
         steps,
         roles.roles,
@@ -220,7 +220,7 @@ def _planned(
         reach=None if counts else width,
         counted=counts,
         everything=counts or neighbours,
-        lasting=about.lasting,
+        lasting=variables.lasting,
         looks_back=_looks_back(block),
         leader=_leader(block),
         unique=repeats,

@@ -50,11 +50,11 @@ from neelc.runtime.program import Bounds as StepBounds
 # that the branches share are taken first, wherever they stand.
 
 Shared = tuple[PlacedVariable, ...]
-"""The items, one of each branch, that ask for the same event."""
+"""The items, one of each branch, that take the same event."""
 
 
 def shared_items(
-    block: Block, choice: BranchChoice, role: Callable[[PlacedVariable], str], known: BlockVariables
+    block: Block, choice: BranchChoice, role: Callable[[PlacedVariable], str], variables: BlockVariables
 ) -> list[Shared]:
     """The items that every branch of a choice has, in the order of the text; none where they are related in
     different ways."""
@@ -72,10 +72,10 @@ def shared_items(
     if not common or choice.count < 2:
         return []
     aligned = [_aligned(items, names, common) for items, names in zip(branches, roles, strict=True)]
-    found = list(zip(*aligned, strict=True))
+    shared = list(zip(*aligned, strict=True))
     under_choices = frozenset(item.variable for item in block.items if item.when)
-    first, *others = (_relations(items, under_choices, known) for items in aligned)
-    return found if first is not None and all(other == first for other in others) else []
+    first, *others = (_relations(items, under_choices, variables) for items in aligned)
+    return shared if first is not None and all(other == first for other in others) else []
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -89,46 +89,46 @@ def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
         for j, also in enumerate(other, 1):
             equal = name == also
             length[i][j] = length[i - 1][j - 1] + 1 if equal else max(length[i][j - 1], length[i - 1][j])
-    found: list[str] = []
+    common: list[str] = []
     i, j = len(one), len(other)
     while i and j:
         if one[i - 1] == other[j - 1]:
-            found.append(one[i - 1])
+            common.append(one[i - 1])
             i, j = i - 1, j - 1
         elif length[i][j - 1] >= length[i - 1][j]:
             j -= 1
         else:
             i -= 1
-    return found[::-1]
+    return common[::-1]
 
 
 def _aligned(
     items: Sequence[PlacedVariable], roles: Sequence[str], common: Sequence[str]
 ) -> list[PlacedVariable]:
-    found, place = [], 0
+    aligned, place = [], 0
     for name in common:
         place = roles.index(name, place)
-        found.append(items[place])
+        aligned.append(items[place])
         place += 1
-    return found
+    return aligned
 
 
 def _relations(
-    items: Sequence[PlacedVariable], under_choices: frozenset[EventName], known: BlockVariables
+    items: Sequence[PlacedVariable], under_choices: frozenset[EventName], variables: BlockVariables
 ) -> list[object] | None:
     """How the items of a branch are related to one another and to what stands around the choice, with
     numbers for their names; None if one depends on more than that."""
     names: dict[EventName, EventName] = {item.variable: f"#{number}" for number, item in enumerate(items)}
-    if len(names) < len(items) or any(len(known.items[item.variable]) > 1 for item in items):
+    if len(names) < len(items) or any(len(variables.items[item.variable]) > 1 for item in items):
         return None
-    found: list[object] = []
+    relations: list[object] = []
     for item in items:
-        if item.between or any(bare(name).casefold() not in known.keyed for _, name in item.same):
+        if item.between or any(bare(name).casefold() not in variables.keyed for _, name in item.same):
             return None
         windows = {_seen(window, names, under_choices) for window in item.within}
-        after, before = (_renamed(told, names, under_choices) for told in (item.after, item.before))
-        found.append((frozenset(after), frozenset(before), frozenset(windows), item.type))
-    return found
+        after, before = (_renamed(bounds, names, under_choices) for bounds in (item.after, item.before))
+        relations.append((frozenset(after), frozenset(before), frozenset(windows), item.type))
+    return relations
 
 
 def _seen(
@@ -142,44 +142,44 @@ def _renamed(
     names: Mapping[EventName, EventName],
     under_choices: frozenset[EventName],
 ) -> Iterator[EventName]:
-    """Variables of the same branch that are not shared know of the item too, and are taken after it."""
+    """Variables of the branch that are not shared have a bound on the item too, and are taken after it."""
     return (names.get(name, name) for name in variables if name in names or name not in under_choices)
 
 
-# The bounds of an item that say something new, given which variables are bound already.
+# The bounds of an item that do not follow from others, given which variables are bound already.
 #
 # A bound that follows from others is left out: what is after b is after a, if b is after a. The fewer
 # events a check looks at, the sooner it can be made, and the more rows share its answer.
 
 
-def tight_bounds(item: PlacedVariable, bound: frozenset[EventName], known: BlockVariables) -> Bounds:
+def tight_bounds(item: PlacedVariable, bound: frozenset[EventName], variables: BlockVariables) -> Bounds:
     """The bounds of an item in terms of the variables in `bound`; those of other branches have no event."""
     if item.when:
-        bound &= known.together(item.when)
+        bound &= variables.together(item.when)
     after, before = in_bound(item.after, bound), in_bound(item.before, bound)
-    within = (_tight_window(window, item, after, before, bound, known) for window in item.within)
-    sure = known.sure(item.when)
+    within = (_tight_window(window, item, after, before, bound, variables) for window in item.within)
+    sure = variables.sure(item.when)
     between = tuple(dict.fromkeys(item.between))
     return Bounds(
-        _latest(after, [name for name in reversed(after) if name in sure], known),
-        _earliest(before, [name for name in before if name in sure], known),
+        _latest(after, [name for name in reversed(after) if name in sure], variables),
+        _earliest(before, [name for name in before if name in sure], variables),
         tuple(dict.fromkeys(window for window in within if window is not None)),
         between,
     )
 
 
 def _latest(
-    names: Iterable[EventName], others: Iterable[EventName], known: BlockVariables
+    names: Iterable[EventName], others: Iterable[EventName], variables: BlockVariables
 ) -> tuple[EventName, ...]:
     """The names that lie before none of the others."""
-    return tuple(name for name in names if known.later[name].isdisjoint(others))
+    return tuple(name for name in names if variables.later[name].isdisjoint(others))
 
 
 def _earliest(
-    names: Iterable[EventName], others: Iterable[EventName], known: BlockVariables
+    names: Iterable[EventName], others: Iterable[EventName], variables: BlockVariables
 ) -> tuple[EventName, ...]:
     """The names that lie after none of the others."""
-    return tuple(name for name in names if known.earlier[name].isdisjoint(others))
+    return tuple(name for name in names if variables.earlier[name].isdisjoint(others))
 
 
 def _tight_window(
@@ -188,23 +188,23 @@ def _tight_window(
     after: tuple[EventName, ...],
     before: tuple[EventName, ...],
     bound: frozenset[EventName],
-    known: BlockVariables,
+    variables: BlockVariables,
 ) -> Within | None:
-    """The window in terms of what is bound; None if it says nothing.
+    """The window in terms of what is bound; None if it adds no bound.
 
     For an event after all of `events` only their earliest start matters, for one before all of them the
     latest end. An event strictly between two events of the window lies in what the window leaves around
     them."""
     events = in_bound(window.events, bound)
-    earlier, later, surely = frozenset(after), frozenset(before), known.sure(item.when)
+    earlier, later, surely = frozenset(after), frozenset(before), variables.sure(item.when)
     sure = [name for name in events if name in surely]
     if not window.member and not earlier.isdisjoint(sure) and not later.isdisjoint(sure):
         return None
-    first = _earliest((name for name in events if name in earlier), sure, known)
-    last = _latest((name for name in events if name in later), sure[::-1], known)
+    first = _earliest((name for name in events if name in earlier), sure, variables)
+    last = _latest((name for name in events if name in later), sure[::-1], variables)
     needless = earlier.difference(first) | later.difference(last)
     needed = tuple(name for name in events if name not in needless)
-    measured = window.counted or known.lasting
+    measured = window.counted or variables.lasting
     if not needed and not (window.member and measured):
         return None
     return replace(window, events=needed, member=window.member and measured)
@@ -215,10 +215,11 @@ class StepOrder:
     """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
     `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
     `postpones`: lists are put together last. `iterating` are the lists whose `b[i]` is one event here; `late`
-    are conditions and checks of their iterations that wait until the lists are complete."""
+    are conditions and checks of their iterations that wait until the lists are complete. `added` are the ids
+    of the conditions and checks that are steps already."""
 
     block: Block
-    known: BlockVariables
+    variables: BlockVariables
     roles: EventRoles
     around: frozenset[EventName] = frozenset()
     chosen: frozenset[str] = frozenset()
@@ -226,7 +227,7 @@ class StepOrder:
     postpones: bool = True
     iterating: frozenset[str] = frozenset()
     steps: list[PlanStep] = field(default_factory=list)
-    judged: set[int] = field(default_factory=set)
+    added: set[int] = field(default_factory=set)
     checks: list[tuple[Block, PlanStep]] = field(default_factory=list)
     late: list[BlockCondition] = field(default_factory=list)
     taken: set[PlacedVariable] = field(default_factory=set)
@@ -277,14 +278,14 @@ class StepOrder:
             for name in names
         )
 
-    def judging(self, condition: BlockCondition) -> PlanStep:
-        """The step that judges a condition; one about each element of a list is asked of each of them."""
+    def condition_step(self, condition: BlockCondition) -> PlanStep:
+        """The step that checks a condition; one on each element of a list is checked for each of them."""
         step: PlanStep = FilterStep(condition.expression, condition.when)
         for name in sorted(ranges(condition.expression) - self.iterating):
-            closure = self.known.closure(name)
+            closure = self.variables.closure(name)
             own = own_choices(closure, step.when)
             outer = tuple(choice for choice in step.when if choice not in own)
-            names, marks = self.known.names_of(name), marks_of(closure, iter((own,)))
+            names, marks = self.variables.names_of(name), marks_of(closure, iter((own,)))
             skipped = lag(condition.expression, name)
             step = EachElement(name, names, (replace(step, when=own),), skipped, outer, marks)
         return step
@@ -294,37 +295,37 @@ def open_conditions(order: StepOrder) -> list[BlockCondition]:
     return [
         condition
         for condition in (*order.block.conditions, *order.late)
-        if id(condition) not in order.judged and not order.roles.is_absorbed(condition)
+        if id(condition) not in order.added and not order.roles.is_absorbed(condition)
     ]
 
 
 def conditions_at(order: StepOrder, item: PlacedVariable) -> Iterator[Expr]:
-    """The conditions that can be judged when an item is taken, and concern it."""
+    """The conditions on an item that can be checked when it is taken."""
     now = order.bound(item.when) | {item.variable}
     for condition in open_conditions(order):
         if ranges(condition.expression) - order.iterating:
             continue
         if item.variable in condition.names <= now and set(condition.when) == set(item.when):
-            order.judged.add(id(condition))
+            order.added.add(id(condition))
             yield condition.expression
 
 
-def judge(order: StepOrder) -> None:
-    """Add each condition and each check that can be judged now."""
+def add_ready_steps(order: StepOrder) -> None:
+    """Add a step for each condition and each check that can be evaluated now."""
     own = order.own
     for condition in open_conditions(order):
         needed = order.needs(condition.names)
         if (needed & own) <= order.bound(condition.when) and _can_choose(order, condition.when):
             choose(order, condition.when)
-            order.judged.add(id(condition))
-            order.steps.append(order.judging(condition))
+            order.added.add(id(condition))
+            order.steps.append(order.condition_step(condition))
     for check, made in order.checks:
-        if id(check) in order.judged:
+        if id(check) in order.added:
             continue
         chosen = tuple(_choices_in(made))
         if (_needed(check, made) & own) <= order.bound(check.when) and _can_choose(order, chosen):
             choose(order, chosen)
-            order.judged.add(id(check))
+            order.added.add(id(check))
             order.steps.append(made)
 
 
@@ -350,7 +351,7 @@ def share(order: StepOrder, when: When) -> None:
         choice = next((one for one in order.block.choices if one.mark == mark), None)
         if choice is None or mark in order.chosen:
             continue
-        shared = shared_items(order.block, choice, order.roles.of.__getitem__, order.known)
+        shared = shared_items(order.block, choice, order.roles.of.__getitem__, order.variables)
         choose(order, choice.when)
         before = order.bound(choice.when)
         for items in shared:
@@ -373,13 +374,13 @@ def share(order: StepOrder, when: When) -> None:
 
 def differs_of(order: StepOrder, item: PlacedVariable, bound: frozenset[EventName]) -> tuple[EventName, ...]:
     """The bound variables whose event an item could be, but must not be."""
-    others = order.known.together(item.when).intersection(bound).difference(item.after, item.before)
+    others = order.variables.together(item.when).intersection(bound).difference(item.after, item.before)
     names = (
         name
         for name in sorted(others, key=str)
-        if not _is_other_element(name) and order.known.can_be_one_event(item, name)
+        if not _is_other_element(name) and order.variables.can_be_one_event(item, name)
     )
-    return tuple(dict.fromkeys(part for name in names for part in order.known.lists(name)))
+    return tuple(dict.fromkeys(part for name in names for part in order.variables.lists(name)))
 
 
 def _is_other_element(name: EventName) -> bool:
@@ -388,7 +389,7 @@ def _is_other_element(name: EventName) -> bool:
 
 
 def bounds_of(order: StepOrder, item: PlacedVariable, bound: frozenset[EventName]) -> StepBounds:
-    return ends(tight_bounds(item, bound, order.known), order.known.is_list)
+    return ends(tight_bounds(item, bound, order.variables), order.variables.is_list)
 
 
 def _can_choose(order: StepOrder, when: When) -> bool:

@@ -1,7 +1,7 @@
-"""A pattern as blocks: each variable with all that its place in the pattern asks of it.
+"""A pattern as blocks: each variable with all that its place in the pattern requires of it.
 
 Scopes: what `runtime/reference/satisfy.py` hands down as an interval of time is here the conjunction of the
-bounds that make the interval. That is the same, since the events that a bound speaks of lie in the wider
+bounds that make the interval. That is the same, since the events that a bound names lie in the wider
 scope themselves."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from neelc.runtime.program import (
 )
 from neelc.syntax.print_patterns import as_written
 
-# Where a part of a pattern stands: what lies around it, and which blocks take what it asks for.
+# Where a part of a pattern stands: what lies around it, and which blocks take what it requires.
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class PartPlacement:
         return self.block
 
     def block_of_condition(self, condition: Expr) -> Block:
-        """A condition about what is hidden, or under a choice that is, is judged there."""
+        """A condition on hidden variables, or under a hidden choice, is checked there."""
         if self.hidden is None:
             return self.block
         marks = {choice.mark for choice in self.hidden.choices}
@@ -148,7 +148,7 @@ class PatternWalk:
 # Closures as items of blocks: a list that lies somewhere as a whole, and a block for each of its
 # iterations.
 #
-# "A closure of a composite is judged like a SEQ of its iterations": an iteration comes after the last event
+# A closure of a composite is evaluated like a SEQ of its iterations: an iteration comes after the last event
 # of the one before, and what lies around the list lies around each of them.
 
 PlacePart = Callable[[PatternWalk, p.Pattern, PartPlacement], None]
@@ -158,7 +158,7 @@ def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: Pl
     """Add a closure to the blocks of its place; `place` adds the parts of its body."""
     _refuse(part)
     variable = part.variable or ""
-    block = Block(wanted=True, when=at.when, part=str(as_written(part)))
+    block = Block(must_exist=True, when=at.when, part=str(as_written(part)))
     scope = at.scope_of(variable)
     inside = replace(at, block=block, scope=scope, inner=(), dropped=frozenset(), hidden=None, in_loop=True)
     inside = replace(inside, naming=_naming(part, variable), after=(*at.after, ElementName(variable, -1)))
@@ -166,7 +166,7 @@ def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: Pl
     windows = tuple(_seen_from_inside(window, variable, names) for window in at.windows)
     place(walk, part.part, replace(inside, windows=windows))
     if at.block_of([variable]) is not at.hidden:
-        _tell_hidden(part, block, at)
+        _move_to_hidden(part, block, at)
     if may_be_empty(part.part):
         block.bound.append(SomeBound(names, at.when))
     within = tuple(window.around(variable) for window in at.windows)
@@ -184,13 +184,14 @@ def _refuse(part: p.Repeat) -> None:
             raise UnsupportedQuery("a closure inside of a closure", inner.span)
 
 
-def _tell_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
-    """What an iteration asks of what EXISTS drops is asked where that is looked for, for each iteration."""
+def _move_to_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
+    """Move conditions and checks of an iteration on variables that EXISTS drops to the block that looks for
+    these variables, where they are checked for each iteration."""
     if at.hidden is None:
         return
-    told = [condition for condition in body.conditions if with_lists(condition.names) & at.dropped]
-    at.hidden.conditions += told
-    body.conditions[:] = [condition for condition in body.conditions if condition not in told]
+    moved = [condition for condition in body.conditions if with_lists(condition.names) & at.dropped]
+    at.hidden.conditions += moved
+    body.conditions[:] = [condition for condition in body.conditions if condition not in moved]
     checks = [check for check in body.checks if _looks_at(check, at.dropped, body)]
     at.hidden.checks += [replace(check, each=part.variable) for check in checks]
     body.checks[:] = [check for check in body.checks if check not in checks]
@@ -236,11 +237,11 @@ def distributed(block: Block) -> Block:
         if item.loop is not None:
             body = item.loop.body
             body.checks[:] = [distributed(check) for check in body.checks]
-    return _without_needless_lists(changed) if block.wanted is not None else changed
+    return _without_needless_lists(changed) if block.must_exist is not None else changed
 
 
 def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
-    """Tell each closure which of its elements conditions name, other than the first and the last."""
+    """Note for each closure which of its elements conditions name, other than the first and the last."""
     places: dict[str, dict[int, None]] = {}
     lags: dict[str, dict[int, None]] = {}
     for name in (name for condition in conditions for name in sorted(condition.names, key=str)):
@@ -267,12 +268,12 @@ def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
 
 
 def _closures_of(condition: BlockCondition, block: Block) -> list[PlacedVariable]:
-    """The closures whose iterations a condition is about, or the first one alone. A list that is absent has
-    no elements to be judged, but no first one either."""
+    """The closures whose iterations, or whose first iteration alone, a condition constrains. An absent list
+    has no elements to check, but no first one either."""
     ranged, firsts = ranges(condition.expression), _only_first(condition.expression)
     if len(ranged) == 1:
-        found = (item for item in block.items if item.variable in ranged)
-        return [item for item in found if implies(item.when, condition.when)]
+        closures = (item for item in block.items if item.variable in ranged)
+        return [item for item in closures if implies(item.when, condition.when)]
     if ranged or len(firsts) != 1:
         return []
     return [item for item in block.items if item.variable in firsts and _is_sure(item, condition.when)]
@@ -284,7 +285,7 @@ def _is_sure(item: PlacedVariable, when: When) -> bool:
 
 
 def _only_first(expression: Expr) -> frozenset[str]:
-    """The list of which a condition names the first element and no other."""
+    """The list whose first element, and no other, a condition names."""
     names = event_names(expression)
     elements = [name for name in names if isinstance(name, ElementName | IterationName)]
     only = all(isinstance(name, ElementName) and name.place == 1 for name in elements)
@@ -293,7 +294,7 @@ def _only_first(expression: Expr) -> frozenset[str]:
 
 
 def _without_needless_lists(block: Block) -> Block:
-    """Where only existence is asked for, one element is enough if no condition looks at the list: whatever
+    """Where only existence is required, one element is enough if no condition looks at the list: whatever
     fits around the list fits around the element."""
     items, conditions = list(block.items), list(block.conditions)
     for number, item in enumerate(block.items):
@@ -343,13 +344,14 @@ def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
         block.bound.append(SomeBound(targets(whole), ()))
     block = distributed(block)
     note_places(block, block.all_conditions())
-    _tell_both(block)
+    _mirror_bounds(block)
     return block, walk.repeats
 
 
-def _tell_both(block: Block) -> None:
-    """An event that must end before another tells the other, too: either may be taken first. What an EXISTS
-    drops is not named outside of it, but may be looked for together with what comes after it."""
+def _mirror_bounds(block: Block) -> None:
+    """If an event must end before another, give the other the opposite bound: either may be taken first.
+    Variables that an EXISTS drops are not named outside of it, but may be looked for together with those that
+    come after it."""
     items = list(block.items)
     of: dict[EventName, list[PlacedVariable]] = {}
     before: dict[EventName, list[PlacedVariable]] = {}
@@ -361,34 +363,34 @@ def _tell_both(block: Block) -> None:
         for name in item.after:
             after.setdefault(name, []).append(item)
     for number, item in enumerate(items):
-        is_after = _told(before.get(item.variable, []), item, of)
-        is_before = _told(after.get(item.variable, []), item, of)
+        is_after = _sources(before.get(item.variable, []), item, of)
+        is_before = _sources(after.get(item.variable, []), item, of)
         block.items[number] = replace(
             item,
             after=tuple(dict.fromkeys((*item.after, *is_after))),
             before=tuple(dict.fromkeys((*item.before, *is_before))),
         )
     for check in block.checks:
-        _tell_both(check)
+        _mirror_bounds(check)
 
 
-def _told(
-    tellers: list[PlacedVariable], item: PlacedVariable, of: Mapping[EventName, list[PlacedVariable]]
+def _sources(
+    bounded: list[PlacedVariable], item: PlacedVariable, of: Mapping[EventName, list[PlacedVariable]]
 ) -> list[EventName]:
-    """The variables of those who say something of an item. Branches may share a variable: only what holds in
-    all of them that can be there with the item is told."""
-    known = {id(teller) for teller in tellers}
-    tellers = [one for one in tellers if not item.when or not exclude_each_other(one.when, item.when)]
+    """The variables of the items that have a bound on `item`. Branches may share a variable: then it counts
+    only if the bound holds in all of them that can be there with the item."""
+    ids = {id(one) for one in bounded}
+    together = [one for one in bounded if not item.when or not exclude_each_other(one.when, item.when)]
     return [
-        teller.variable
-        for teller in tellers
-        if len(of[teller.variable]) == 1
-        or all(id(one) in known or exclude_each_other(one.when, item.when) for one in of[teller.variable])
+        source.variable
+        for source in together
+        if len(of[source.variable]) == 1
+        or all(id(one) in ids or exclude_each_other(one.when, item.when) for one in of[source.variable])
     ]
 
 
 def place(walk: PatternWalk, part: p.Pattern, at: PartPlacement) -> None:
-    """Add what `part` asks for to the blocks of its place."""
+    """Add what `part` requires to the blocks of its place."""
     if isinstance(part, p.Optional):
         if not targets(part):
             return  # nothing in it is ever bound: it always counts as absent
@@ -500,12 +502,12 @@ def _note_repeats(walk: PatternWalk, parts: Sequence[p.Pattern], block: Block, a
     bound = [frozenset(at.targets(part)) - at.dropped for part in parts]
     overlapping = any(one & other for n, one in enumerate(bound) for other in bound[:n])
     empty = sum(map(may_be_empty, parts)) + sum(not names for names in bound)
-    if block.wanted is None and (overlapping or empty > 1):
+    if block.must_exist is None and (overlapping or empty > 1):
         walk.repeats = True
 
 
 def _if_present(walk: PatternWalk, part: p.Optional, at: PartPlacement) -> PartPlacement:
-    """The place of an optional part: all that it asks for is asked only if it is there."""
+    """The place of an optional part: all that it requires is checked only if it is there."""
     names = at.targets(part)
     block = at.block_of(names)
     mark = walk.mark()
@@ -522,7 +524,7 @@ def _place_not(walk: PatternWalk, inner: p.Pattern, at: PartPlacement) -> None:
     if isinstance(part, p.Not):  # `!!!q` is `!q`
         return _place_not(walk, part.part, at)
     text = f"{'!!' if twice else '!'}{as_written(part)}"
-    check = Block(wanted=twice, when=at.when, part=text)
+    check = Block(must_exist=twice, when=at.when, part=text)
     scope = (*at.innermost, next(walk.numbers))
     inside = replace(at, block=check, hidden=None, dropped=frozenset(), scope=scope, inner=(), in_loop=False)
     place(walk, part, inside)
@@ -536,17 +538,17 @@ def _place_exists(
 ) -> None:
     inner_scope = (names, (*at.innermost, next(walk.numbers)))
     at = replace(at, inner=(*at.inner, inner_scope))
-    if (at.block.wanted is not None and not at.in_loop) or at.hidden is not None:
-        # Something exists already in a block that only asks for existence: one question more in it.
+    if (at.block.must_exist is not None and not at.in_loop) or at.hidden is not None:
+        # The block already checks only for existence: the part becomes one more requirement in it.
         dropped = at.dropped | names if at.hidden is not None else at.dropped
         place(walk, inner, replace(at, dropped=dropped))
         return
-    check = Block(wanted=True, when=at.when, part=str(as_written(part)))
+    check = Block(must_exist=True, when=at.when, part=str(as_written(part)))
     place(walk, inner, replace(at, dropped=names, hidden=check))
     at.block.checks.append(check)
 
 
-# Which one of many events is enough, where only existence is asked for.
+# Which one of many events is enough, where only existence is required.
 #
 # If nothing later looks at an event but to start after its end, the one that ends earliest leaves the most
 # room: if any other can be extended, so can it. This is what makes `!SEQ(B b, C c, D d)` a walk instead of
@@ -577,14 +579,14 @@ Uses = Mapping[EventName, AbstractSet[str]]
 
 def with_later_uses(steps: Sequence[PlanStep]) -> list[tuple[PlanStep, Uses]]:
     """Each step, and how those after it use the variables that it binds."""
-    found: list[tuple[PlanStep, Uses]] = []
+    pairs: list[tuple[PlanStep, Uses]] = []
     later: dict[EventName, set[str]] = {}
     for step in reversed(steps):
         bound = [step.variable] if isinstance(step, Take) else []
-        found.append((step, {name: frozenset(later.get(name, ())) for name in bound}))
+        pairs.append((step, {name: frozenset(later.get(name, ())) for name in bound}))
         for name, use in uses(step):
             later.setdefault(name, set()).add(use)
-    return found[::-1]
+    return pairs[::-1]
 
 
 def uses(step: PlanStep) -> Iterator[tuple[EventName, str]]:
@@ -601,5 +603,5 @@ def uses(step: PlanStep) -> Iterator[tuple[EventName, str]]:
             yield variable, "other"
         case FilterStep(condition):
             yield from ((name, "other") for name in event_names(condition))
-        case _:  # `AnyBound` asks whether there is an event, not which
+        case _:  # `AnyBound` checks whether there is an event, not which
             yield from ((name, "other") for inner in inner_steps(step) for name, _ in uses(inner))

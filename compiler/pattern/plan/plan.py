@@ -68,29 +68,29 @@ class Plan:
 def types_of_variables(plan: Plan) -> Mapping[EventName, tuple[str, ...]]:
     """The types of the events of each variable: several where branches share it."""
     types = {role.name: role.type for role in plan.roles}
-    found: dict[EventName, tuple[str, ...]] = {}
+    by_name: dict[EventName, tuple[str, ...]] = {}
     for take in takes(plan.steps):
         # Keys call an event of an iteration, a negative one too, by its name in the body of the closure.
         for name in {take.variable, inner_of(take.variable) or take.variable}:
-            found[name] = tuple(dict.fromkeys((*found.get(name, ()), types[take.role])))
+            by_name[name] = tuple(dict.fromkeys((*by_name.get(name, ()), types[take.role])))
     for step in plan.steps:
         if isinstance(step, Rename):
-            found[step.new] = tuple(dict.fromkeys((*found.get(step.new, ()), *found[step.variable])))
+            by_name[step.new] = tuple(dict.fromkeys((*by_name.get(step.new, ()), *by_name[step.variable])))
     for repeat in lists_bound(plan.steps):
-        found.update(_types_of_elements(repeat, found))
-    return found
+        by_name.update(_types_of_elements(repeat, by_name))
+    return by_name
 
 
 def _types_of_elements(
     repeat: RepeatStep[Expr] | Closure, types: dict[EventName, tuple[str, ...]]
 ) -> dict[EventName, tuple[str, ...]]:
     """The types of the names that a list's events have: those of their elements."""
-    found: dict[EventName, tuple[str, ...]] = {}
+    by_name: dict[EventName, tuple[str, ...]] = {}
     for name in repeat.names:
-        found |= dict.fromkeys(other_elements(name, repeat.places, repeat.lags), types[name])
+        by_name |= dict.fromkeys(other_elements(name, repeat.places, repeat.lags), types[name])
         # Keys call an event of a list by the list's name, or by its own in the body of the closure.
-        found[name.inner or repeat.variable] = types[name]
-    return found
+        by_name[name.inner or repeat.variable] = types[name]
+    return by_name
 
 
 def other_elements(

@@ -159,7 +159,7 @@ def _with_computable_early(step: RepeatStep[Expr], values: KernelValues) -> Repe
     return replace(step, early=tuple(one for one in step.early if _is_computable(one, values)))
 
 
-# Steps of checks and of runs: what the kernel cannot compute cannot be judged later.
+# Steps of checks and of runs: a condition that the kernel cannot compute cannot be checked later.
 
 
 def _step_of_check(step: PlanStep, values: KernelValues) -> KernelStep:
@@ -174,7 +174,7 @@ def _step_of_check(step: PlanStep, values: KernelValues) -> KernelStep:
 
 
 def _value_in_run(condition: Expr, values: KernelValues) -> Value:
-    """Another event would have been taken, were the condition judged later."""
+    """The condition cannot be checked later: the run would have taken another event."""
     try:
         return values.value(condition)
     except NotInKernel:
@@ -241,7 +241,7 @@ def _repeat(
 
 def _move(move: Move[Expr], value: Translate) -> Move[Value]:
     take = _take(move.take, value)
-    judged = tuple(
+    checked = tuple(
         MoveCondition(value(one.condition), one.present, one.each, one.looks_back) for one in move.judged
     )
     return Move(
@@ -252,7 +252,7 @@ def _move(move: Move[Expr], value: Translate) -> Move[Value]:
         move.most,
         move.iteration,
         move.renames,
-        judged,
+        checked,
         _all_translated(move.checks, value),
     )
 
@@ -278,8 +278,8 @@ def _with_folds(step: KernelStep, values: KernelValues) -> KernelStep:
 
 def _folds(lists: tuple[str, ...], values: KernelValues, running: bool) -> tuple[Fold, ...]:
     """Those over some lists; `running` ones are over the elements before `b[i]`."""
-    found = values.folds.values()
-    return tuple(one.fold for one in found if one.variable in lists and one.running == running)
+    folds = values.folds.values()
+    return tuple(one.fold for one in folds if one.variable in lists and one.running == running)
 
 
 def _running_folds(variable: str, steps: Sequence[KernelStep], values: KernelValues) -> tuple[Fold, ...]:

@@ -55,7 +55,7 @@ JoinStep = Take[Expr] | Rename | FilterStep[Expr] | JoinCheck
 @dataclass(frozen=True)
 class JoinPlan:
     """Steps for joins. `structs` has the column of each variable, `used` the columns of events it needs;
-    `numbered`: equal events must be told apart. `branches` are the ways through the choices."""
+    `numbered`: equal events must be distinguished. `branches` are the ways through the choices."""
 
     plan: Plan
     columns: tuple[EventColumn, ...]
@@ -72,7 +72,7 @@ class JoinPlan:
 
     @property
     def numbers(self) -> int:
-        """How many window functions tell the places of events."""
+        """How many window functions number the events."""
         return 2 * self.plan.counted + self.numbered
 
     def lines(self) -> Iterator[str]:
@@ -83,7 +83,7 @@ class JoinPlan:
 
     @property
     def ordered(self) -> tuple[EventColumn, ...]:
-        """Columns by which events that differ can be told apart."""
+        """Columns by which events that differ can be distinguished."""
         return tuple(column for column in self.columns if is_orderable(column.type))
 
     def field(self, reference: Expr, variable: EventName) -> str:
@@ -97,13 +97,13 @@ class JoinPlan:
     def fields(self, variable: EventName) -> list[tuple[str, str, str]]:
         """The fields of a variable's struct: name, text and type."""
         own = ["start", *(["end"] if self.plan.lasting else [])]
-        found = [(name, f"`{name}`" if name == "end" else name, str(BIGINT)) for name in own]
+        fields = [(name, f"`{name}`" if name == "end" else name, str(BIGINT)) for name in own]
         if self.plan.counted:
-            found += [(name, f"CAST({name} AS BIGINT)", str(BIGINT)) for name in ("first", "beyond")]
+            fields += [(name, f"CAST({name} AS BIGINT)", str(BIGINT)) for name in ("first", "beyond")]
         if self.numbered:
-            found.append(("copy", "CAST(copy AS BIGINT)", str(BIGINT)))
+            fields.append(("copy", "CAST(copy AS BIGINT)", str(BIGINT)))
         types = {column.name: str(column.type) for column in self.columns}
-        return found + [(name, f"`{name}`", types[name]) for name in self.used.get(variable, ())]
+        return fields + [(name, f"`{name}`", types[name]) for name in self.used.get(variable, ())]
 
     def label(self, variable: EventName) -> str:
         return next(
@@ -115,8 +115,8 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str) -> JoinPlan:
     """The plan of a query for joins; raises `UnsupportedQuery`.
 
     >>> from pattern_examples import query
-    >>> found = join_plan(query("SEQ(A a, !B b, C c) WITHIN 9"), (), "MILLISECOND")
-    >>> print(*found.lines(), found.shape, sep="\\n")
+    >>> plan = join_plan(query("SEQ(A a, !B b, C c) WITHIN 9"), (), "MILLISECOND")
+    >>> print(*plan.lines(), plan.shape, sep="\\n")
     steps
       begin with a
       join c
@@ -143,8 +143,8 @@ def relational_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: 
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     used: dict[EventName, dict[str, None]] = {}
-    wanted = [output.expression for output in query.outputs]
-    for expression in (*wanted, *conditions(plan.steps)):
+    outputs = [output.expression for output in query.outputs]
+    for expression in (*outputs, *conditions(plan.steps)):
         for variable, reference in references(expression, {}):
             assert reference is not None, "only lists are counted"
             used.setdefault(variable, {})[columns.column(reference, variable).name] = None
@@ -178,20 +178,20 @@ def joined_steps(steps: Sequence[PlanStep], planned: JoinPlan, begun: bool = Fal
     if not begun:
         steps = (*steps[first : first + 1], *steps[:first], *steps[first + 1 :])
         assert steps and isinstance(steps[0], Take), "a match has an event"
-    found: list[JoinStep] = []
+    joined: list[JoinStep] = []
     for step in steps:
         match step:
             case Take():
-                if begun or found:
+                if begun or joined:
                     _refuse_cross_join(step, planned)
-                found.append(step)
+                joined.append(step)
             case Present(part=""):
                 continue  # it only drops early what a join drops as well
             case Absent() | Present():
-                found.append(_check(step, planned))
+                joined.append(_check(step, planned))
             case Rename() | FilterStep():
-                found.append(step)
-    return tuple(found)
+                joined.append(step)
+    return tuple(joined)
 
 
 def _check(step: Absent[Expr] | Present[Expr], planned: JoinPlan) -> JoinCheck:
@@ -269,7 +269,7 @@ def alternatives(steps: Sequence[PlanStep]) -> tuple[tuple[PlanStep, ...], ...]:
     >>> [[step.variable for step in way] for way in alternatives(steps)]
     [['a'], ['b']]
     """
-    found = []
+    lists = []
     for made in _ways(steps):
         # Choices made around a check were settled when its steps were: all marks here are its own.
         chosen = tuple(
@@ -277,12 +277,12 @@ def alternatives(steps: Sequence[PlanStep]) -> tuple[tuple[PlanStep, ...], ...]:
         )
         bound = {step.variable for step in chosen if isinstance(step, Take)}
         if all(bound & set(step.variables) for step in chosen if isinstance(step, AnyBound)):
-            found.append(tuple(step for step in chosen if not isinstance(step, AnyBound)))
-    return tuple(dict.fromkeys(found))
+            lists.append(tuple(step for step in chosen if not isinstance(step, AnyBound)))
+    return tuple(dict.fromkeys(lists))
 
 
 def _ways(steps: Sequence[PlanStep]) -> Iterator[dict[str, int]]:
-    """What can be chosen; a choice that is not asked for is made in one way only."""
+    """The combinations of choices; one that does not apply is made in one way only."""
     choices = [step for step in steps if isinstance(step, Choose)]
     ways: dict[tuple[tuple[str, int], ...], None] = {}
     total = 1
@@ -292,15 +292,15 @@ def _ways(steps: Sequence[PlanStep]) -> Iterator[dict[str, int]]:
         raise UnsupportedQuery(f"a pattern with more than {MOST} combinations of branches")
     for numbers in product(*(range(choice.count) for choice in choices)):
         made = dict(zip((choice.mark for choice in choices), numbers, strict=True))
-        asked = {c.mark: made[c.mark] for c in choices if all(made.get(m, n) == n for m, n in c.when)}
-        ways[tuple(asked.items())] = None
+        applying = {c.mark: made[c.mark] for c in choices if all(made.get(m, n) == n for m, n in c.when)}
+        ways[tuple(applying.items())] = None
     if len(ways) > MOST:
         raise UnsupportedQuery(f"a pattern with more than {MOST} combinations of branches")
     return (dict(way) for way in ways)
 
 
 def _meets(step: PlanStep, made: dict[str, int]) -> bool:
-    """Whether the step is for these choices; one that was not asked for has not been made."""
+    """Whether the step is for these choices; one that does not apply has not been made."""
     return all(made.get(mark) == number for mark, number in step.when)
 
 
@@ -402,8 +402,8 @@ def window_plan(query: Match, keys: tuple[Key, ...], unit: str) -> WindowPlan:
 
     >>> from pattern_examples import query
     >>> def shown(text):
-    ...     found = window_plan(query(text), (), "MILLISECOND")
-    ...     print(*found.lines(), found.shape, sep="\\n")
+    ...     plan = window_plan(query(text), (), "MILLISECOND")
+    ...     print(*plan.lines(), plan.shape, sep="\\n")
     >>> shown("SEQ(A a, B b, C c) USING STRICT CONTIGUITY")
     steps
       a, then b, then c: one instant after the other

@@ -50,7 +50,7 @@ from neelc.scalar.type_of import type_of
 
 
 NARROW = 17
-"""An average of DECIMALs of so many digits is one quotient, exact enough to be rounded."""
+"""An average of DECIMALs of at most this many digits is one quotient, exact enough to be rounded."""
 MOST_PLACES = 18
 """An average of DECIMALs of more digits, with more places, cannot be rounded in the right place."""
 
@@ -83,7 +83,7 @@ def _reasons(node: Node, bodies: Bodies) -> Iterator[str]:
             yield from _of_whole(variable_of(event), type, bodies)
         case Aggregate(argument=Expr() as argument) if node.function is not None:
             if any(isinstance(inner, Index) and inner.anchor == "CURRENT" for inner in walk(node)):
-                yield f"`{node}` in a condition that is judged on complete matches"
+                yield f"`{node}` in a condition that is checked on complete matches"
             else:
                 yield from _of_array(argument, bodies)
         case Aggregate(argument=Expr() as argument) if is_many(argument):
@@ -228,7 +228,7 @@ def planning_task(choice: FormChoice, context: PlanningContext) -> PlanningTask:
 
 
 def refuse_too_many_rows(choice: FormChoice, most: float) -> None:
-    """Refuse a result that is too large, unless nobody said how many events there are."""
+    """Refuse a result that is too large, unless the number of events is only assumed."""
     estimate, query = choice.chosen.estimate, choice.chosen.form.rewriting.query
     streams = [f for f in estimate.facts if f.what.startswith("events") and " of type " not in f.what]
     guessed = any(fact.origin == "assumed" for fact in streams)
@@ -247,7 +247,7 @@ def _kernel(task: PlanningTask) -> StrategyPlan:
 
 
 def in_kernel(task: PlanningTask, query: Match, planned: KernelPlan) -> StrategyPlan:
-    """A plan for the kernel, of the query as it is rewritten or written."""
+    """A plan for the kernel, of the query as rewritten or as written."""
     refuse_too_many_roles(planned.plan)
     refuse_results(query, (*planned.residual, *_outputs(query)))
     return StrategyPlan(ExecutionStrategy.KERNEL, query, in_chunks(planned, task.chunked), task.most_matches)
@@ -278,12 +278,12 @@ def _window(task: PlanningTask) -> StrategyPlan:
 def _counting(task: PlanningTask) -> StrategyPlan:
     """Aggregates over matches without the matches; raises `UnsupportedQuery` where those are needed."""
     for query, keys in ((task.query, task.keys), (task.written, partition_keys(task.written))):
-        found = aggregate_plan(query, keys, task.unit)
-        if found is not None and not task.as_stream:
-            refuse_too_many_roles(found.planned.plan)
+        counting = aggregate_plan(query, keys, task.unit)
+        if counting is not None and not task.as_stream:
+            refuse_too_many_roles(counting.planned.plan)
             refuse_results(query, (one for one in _outputs(query) if not is_over_matches(one)))
-            planned = in_chunks(found.planned, task.chunked)
-            return StrategyPlan(ExecutionStrategy.COUNTING, query, replace(found, planned=planned))
+            planned = in_chunks(counting.planned, task.chunked)
+            return StrategyPlan(ExecutionStrategy.COUNTING, query, replace(counting, planned=planned))
     raise UnsupportedQuery("counting matches that must be enumerated")
 
 
@@ -314,7 +314,7 @@ def in_chunks(planned: KernelPlan, chunked: bool) -> KernelPlan:
     if reach is None or (program.keys and not chunked):
         return planned
     if isinstance(program, ImpreciseProgram):
-        # How wide a chunk is depends on how imprecise times are: a column tells.
+        # The width of a chunk depends on how imprecise times are: it is a column.
         program = replace(program, keys=(*program.keys, CHUNK_WIDTH, CHUNK_NUMBER))
     else:
         chunk = min(WINDOWS * max(1, reach), LONGEST)
@@ -333,8 +333,8 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, !B b, C c) WHERE [id] WITHIN 9")
     >>> choice = choose(match, forms(match), Statistics())
-    >>> found = planned_match(planning_task(choice, PlanningContext()))
-    >>> print(found.strategy, [(str(price.strategy), price.refusal) for price in found.prices])
+    >>> planned = planned_match(planning_task(choice, PlanningContext()))
+    >>> print(planned.strategy, [(str(price.strategy), price.refusal) for price in planned.prices])
     kernel [('kernel', ''), ('window', 'window functions for a pattern of several events'), ('join', '')]
     """
     if strategy is not None:
@@ -344,11 +344,11 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
         if isinstance(counting, StrategyPlan):
             return replace(counting, prices=(StrategyPrice(counting.strategy),))
     plans = {strategy: _attempt(strategy, task) for strategy in PRICED}
-    found = {name: plan for name, plan in plans.items() if isinstance(plan, StrategyPlan)}
+    possible = {name: plan for name, plan in plans.items() if isinstance(plan, StrategyPlan)}
     refusals = {name: plan for name, plan in plans.items() if isinstance(plan, UnsupportedQuery)}
-    if not found:
+    if not possible:
         raise refusals[PRICED[0]]  # the kernel can do the most: what it cannot do is the reason
-    shapes = {name: plan.shape for name, plan in found.items()}
+    shapes = {name: plan.shape for name, plan in possible.items()}
     best, works = priced_strategies(shapes, task.estimate, task.query.strategy.is_contiguous)
     prices = (
         StrategyPrice(name, refusal=refusals[name].what)
@@ -356,7 +356,7 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
         else StrategyPrice(name, works[name])
         for name in PRICED
     )
-    return replace(found[best], prices=tuple(prices))
+    return replace(possible[best], prices=tuple(prices))
 
 
 def _attempt(strategy: ExecutionStrategy, task: PlanningTask) -> StrategyPlan | UnsupportedQuery:

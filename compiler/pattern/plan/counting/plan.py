@@ -44,7 +44,7 @@ from neelc.pattern.plan.counting.stages import (
     SequenceStage,
     StageCondition,
     StageSequence,
-    sequence,
+    match_to_stages,
     stage_of,
 )
 from neelc.pattern.plan.kernel_plan import (
@@ -114,7 +114,7 @@ OF_LISTS = {
     (SUM, "sum"), (AVERAGE, "sum"), (COUNT, "sum"),
     (MIN, "min"), (MAX, "max"), (COUNT, "min"), (COUNT, "max"), (MIN, "count"), (MAX, "count"),
 }  # fmt: skip
-"""What can be asked over all matches of what is asked of each list."""
+"""An aggregate over all matches, and the aggregate over each list that it can be combined with."""
 COMPARED = (STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ, BOOLEAN)
 
 
@@ -128,23 +128,23 @@ class TalliedAggregate:
 
 
 def grouping(
-    query: Match, found: StageSequence, keys: tuple[Key, ...]
+    query: Match, sequence: StageSequence, keys: tuple[Key, ...]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The variables that results are grouped by: those that must be pinned, and those of which only a key
-    is asked, which all events have in common; raises `NoChain`."""
+    """The variables that results are grouped by: those that must be pinned, and those that only contribute a
+    key, which all events have in common; raises `NoChain`."""
     pins, keyed = set[str](), set[str]()
     terms = {term for key in keys for _, term in key.terms}
     for output in query.outputs:
         if is_over_matches(output.expression):
             continue
-        _refuse_group(output.expression, found)
+        _refuse_group(output.expression, sequence)
         (keyed if output.expression in terms else pins).update(names_in(output.expression))
     return frozenset(pins), frozenset(keyed - pins)
 
 
-def _refuse_group(expression: Expr, found: StageSequence) -> None:
+def _refuse_group(expression: Expr, sequence: StageSequence) -> None:
     names = names_in(expression)
-    singles = {stage.variable for stage in found.stages if not stage.listed and stage.least == 1}
+    singles = {stage.variable for stage in sequence.stages if not stage.listed and stage.least == 1}
     special = any(
         isinstance(node, ListElement | EveryElement | MatchProperty | Aggregate) for node in walk(expression)
     )
@@ -152,7 +152,7 @@ def _refuse_group(expression: Expr, found: StageSequence) -> None:
         raise NoChain(f"grouping by `{expression}`")
 
 
-def tallies(query: Match, found: StageSequence, columns: EventColumns) -> tuple[TalliedAggregate, ...]:
+def tallies(query: Match, sequence: StageSequence, columns: EventColumns) -> tuple[TalliedAggregate, ...]:
     """The aggregates of RETURN, each once; raises `NoChain`."""
     over = [output.expression for output in query.outputs if is_over_matches(output.expression)]
     nodes = dict.fromkeys(node for expression in over for node in _aggregates(expression))
@@ -164,7 +164,7 @@ def tallies(query: Match, found: StageSequence, columns: EventColumns) -> tuple[
         for name in ("total", "total_of_matches", *(f"total_{n}" for n in range(99)))
         if not any(taken.startswith(f"{name}_") for taken in names)
     )
-    stages = {stage.variable: stage for stage in found.stages}
+    stages = {stage.variable: stage for stage in sequence.stages}
     made = []
     for number, node in enumerate(nodes, 1):
         try:
@@ -213,10 +213,10 @@ def _tallied(
     while isinstance(inner, Cast) and inner.implicit and function in (SUM, AVERAGE):
         inner = inner.operand
     if isinstance(inner, Aggregate):
-        found = _of_list(node, inner, function, name, stages, columns)
+        tallied = _of_list(node, inner, function, name, stages, columns)
     else:
-        found = _of_event(node, argument, function, name, stages, columns)
-    return replace(found, node=whole, tally=replace(found.tally, wide=wide))
+        tallied = _of_event(node, argument, function, name, stages, columns)
+    return replace(tallied, node=whole, tally=replace(tallied.tally, wide=wide))
 
 
 def _of_list(
@@ -227,11 +227,11 @@ def _of_list(
     stages: dict[str, SequenceStage],
     columns: EventColumns,
 ) -> TalliedAggregate:
-    found = list_fold(inner, columns)
-    if (function, inner.name) not in OF_LISTS or found.running or found.variable not in stages:
+    fold = list_fold(inner, columns)
+    if (function, inner.name) not in OF_LISTS or fold.running or fold.variable not in stages:
         raise NotInKernel(str(node))
     counts = inner.name == "count"
-    tally = Tally(name, function, found.variable, found.fold.column, counts, listed=True)
+    tally = Tally(name, function, fold.variable, fold.fold.column, counts, listed=True)
     return TalliedAggregate(node, tally, inner.type or BIGINT)
 
 
@@ -269,10 +269,10 @@ def _of_event(
 def _picked(argument: Expr) -> tuple[Expr, str | None]:
     """An argument about the first event of a list, or its last one, as one about any of its events; and which
     it is. None if it is about no list, or about more than one event of it."""
-    found = {node for node in walk(argument) if isinstance(node, ListElement)}
-    if len(found) != 1:
+    elements = {node for node in walk(argument) if isinstance(node, ListElement)}
+    if len(elements) != 1:
         return argument, None
-    (at,) = found
+    (at,) = elements
     picks = {Index("FIRST", 0): FIRST, Index("LAST", 0): LAST}.get(at.index)
     if picks is None or not isinstance(at.base, Variable):
         return argument, None
@@ -286,11 +286,11 @@ def _picked(argument: Expr) -> tuple[Expr, str | None]:
     return changed, picks
 
 
-# When each condition of a chain is judged: with which of the steps from one event to the next.
+# When each condition of a chain is checked: with which of the steps from one event to the next.
 #
 # A step goes from an event of stage i to one of stage k, past the stages between them, which then have no
 # event. Every match has exactly one step into stage k or past it (*enter*), one out of stage i or past it
-# (*leave*), and one across the boundary after a stage (*cross*). A condition on one stage is judged with
+# (*leave*), and one across the boundary after a stage (*cross*). A condition on one stage is checked with
 # the first or the second of these, one on two stages with the third; so the two must be neighbours. What is
 # pinned is known all the time.
 
@@ -302,7 +302,7 @@ LEADER = "^"
 
 @dataclass(frozen=True)
 class ConditionTiming:
-    """How a condition is judged, and at which stage; CROSS: at the boundary after it."""
+    """How a condition is checked, and at which stage; CROSS: at the boundary after it."""
 
     kind: str
     stage: int = -1
@@ -328,20 +328,20 @@ class ChainView:
         return self.leads and stage == self.begin and name == self.stages[stage].first
 
 
-def when(asked: StageCondition, view: ChainView) -> ConditionTiming | None:
-    """How a condition is judged; None if it cannot be.
+def when(condition: StageCondition, view: ChainView) -> ConditionTiming | None:
+    """How a condition is checked; None if it cannot be.
 
-    >>> from neelc.pattern.plan.counting.stages import sequence
+    >>> from neelc.pattern.plan.counting.stages import match_to_stages
     >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[], C c) WHERE a.x < b[1].x AND b[i].x > b[i-1].x AND a.x < c.x RETURN count(*)"
-    >>> found = sequence(query(text), (), "SECOND")
-    >>> [when(asked, ChainView(found.stages, 0, frozenset())) for asked in found.conditions]
+    >>> sequence = match_to_stages(query(text), (), "SECOND")
+    >>> [when(one, ChainView(sequence.stages, 0, frozenset())) for one in sequence.conditions]
     [None, ConditionTiming(kind='cross', stage=0), ConditionTiming(kind='inner', stage=1)]
-    >>> [when(asked, ChainView(found.stages, 0, frozenset([LEADER]))).kind for asked in found.conditions]
+    >>> [when(one, ChainView(sequence.stages, 0, frozenset([LEADER]))).kind for one in sequence.conditions]
     ['enter', 'enter', 'inner']
     """
     numbered = [
-        (name, stage_of(name, view.stages)) for name in sorted(event_names(asked.expression), key=str)
+        (name, stage_of(name, view.stages)) for name in sorted(event_names(condition.expression), key=str)
     ]
     unknown: dict[int, set[EventName]] = {}
     for name, stage in numbered:
@@ -349,8 +349,8 @@ def when(asked: StageCondition, view: ChainView) -> ConditionTiming | None:
             return None
         if not view.is_known(name, stage):
             unknown.setdefault(stage, set()).add(name)
-    if asked.of_list is not None:
-        return _when_of_list(asked.of_list, unknown, view)
+    if condition.of_list is not None:
+        return _when_of_list(condition.of_list, unknown, view)
     match sorted(unknown):
         case []:
             return ConditionTiming(PINS)
@@ -371,7 +371,7 @@ def _when_of_list(
 ) -> ConditionTiming | None:
     number = next(n for n, stage in enumerate(view.stages) if stage.variable == variable)
     if number < view.begin:
-        return ConditionTiming(PINS, number)  # an empty list has no element to be judged
+        return ConditionTiming(PINS, number)  # an empty list has no element to check
     names = unknown.get(number, set())
     current, earlier = IterationName(variable), IterationName(variable, lag=1)
     if set(unknown) - {number} or names - {current, earlier}:
@@ -393,69 +393,71 @@ def begins(stages: tuple[SequenceStage, ...]) -> Iterator[int]:
             return
 
 
-def pinned(found: StageSequence, wanted: frozenset[str]) -> frozenset[str]:
-    """What must be pinned so that all conditions can be judged, beside `wanted`; raises `NoChain`.
+def pinned(sequence: StageSequence, required: frozenset[str]) -> frozenset[str]:
+    """What must be pinned so that all conditions can be checked, `required` included; raises `NoChain`.
 
-    >>> from neelc.pattern.plan.counting.stages import sequence
+    >>> from neelc.pattern.plan.counting.stages import match_to_stages
     >>> from pattern_examples import query
     >>> text = "SEQ(A a, B+ b[], C c, D d) WHERE b[i].x < c.x AND c.x < d.x RETURN count(*)"
-    >>> sorted(pinned(sequence(query(text), (), "SECOND"), frozenset()))
+    >>> sorted(pinned(match_to_stages(query(text), (), "SECOND"), frozenset()))
     ['c']
     """
-    pins = wanted
-    for asked in found.conditions:
-        options = _options(asked, found)
+    pins = required
+    for condition in sequence.conditions:
+        options = _options(condition, sequence)
         choices = (frozenset(some) for size in range(3) for some in combinations(options, size))
-        enough = next((pins | more for more in choices if _is_judged(asked, found, pins | more)), None)
+        enough = next(
+            (pins | more for more in choices if _can_be_checked(condition, sequence, pins | more)), None
+        )
         if enough is None:
-            raise NoChain(f"the condition `{asked.expression}`")
+            raise NoChain(f"the condition `{condition.expression}`")
         pins = enough
     return pins
 
 
-def _options(asked: StageCondition, found: StageSequence) -> list[str]:
+def _options(condition: StageCondition, sequence: StageSequence) -> list[str]:
     """What could be pinned for a condition: events that are in every match."""
-    singles = [stage.variable for stage in found.stages if not stage.listed and stage.least == 1]
-    return [LEADER, *(name for name in singles if name in event_names(asked.expression))]
+    singles = [stage.variable for stage in sequence.stages if not stage.listed and stage.least == 1]
+    return [LEADER, *(name for name in singles if name in event_names(condition.expression))]
 
 
-def _is_judged(asked: StageCondition, found: StageSequence, pins: frozenset[str]) -> bool:
-    return all(when(asked, ChainView(found.stages, begin, pins)) for begin in begins(found.stages))
+def _can_be_checked(condition: StageCondition, sequence: StageSequence, pins: frozenset[str]) -> bool:
+    return all(when(condition, ChainView(sequence.stages, begin, pins)) for begin in begins(sequence.stages))
 
 
-# Chains for the kernel that counts: states, the moves between them, and what is asked at each.
+# Chains for the kernel that counts: states, the moves between them, and the conditions of each.
 
-Judged = tuple[tuple[StageCondition, ConditionTiming], ...]
+TimedConditions = tuple[tuple[StageCondition, ConditionTiming], ...]
 
 
 @dataclass(frozen=True)
 class ChainParts:
     """What a chain is made of. `absent` has the steps of each negation of the sequence."""
 
-    found: StageSequence
+    sequence: StageSequence
     view: ChainView
-    judged: Judged
+    timed: TimedConditions
     value: Callable[[StageCondition], Value]
     absent: tuple[Absent[Value], ...]
 
     @property
     def stages(self) -> tuple[SequenceStage, ...]:
-        return self.found.stages
+        return self.sequence.stages
 
     def at(self, kind: str, number: int, names: Mapping[EventName, str]) -> tuple[Value, ...]:
         """The conditions of one kind at a stage, with other names."""
-        here = (asked for asked, one in self.judged if (one.kind, one.stage) == (kind, number))
-        return tuple(with_variables(self.value(asked), names) for asked in here)
+        here = (condition for condition, one in self.timed if (one.kind, one.stage) == (kind, number))
+        return tuple(with_variables(self.value(condition), names) for condition in here)
 
     def across(self, source: int, target: int, names: Mapping[EventName, str]) -> tuple[Value, ...]:
-        """The conditions that are judged with a step from one stage to another, past those between."""
+        """The conditions that are checked with a step from one stage to another, past those between."""
         stages = [stage.variable for stage in self.stages]
-        found = []
-        for asked, one in self.judged:
-            passed = asked.if_there is not None and source < stages.index(asked.if_there) < target
+        values = []
+        for condition, one in self.timed:
+            passed = condition.if_there is not None and source < stages.index(condition.if_there) < target
             if not passed and _is_across(one, source, target):
-                found.append(with_variables(self.value(asked), names))
-        return tuple(found)
+                values.append(with_variables(self.value(condition), names))
+        return tuple(values)
 
 
 def _is_across(one: ConditionTiming, source: int, target: int) -> bool:
@@ -465,19 +467,19 @@ def _is_across(one: ConditionTiming, source: int, target: int) -> bool:
 
 
 def chain(
-    found: StageSequence,
+    sequence: StageSequence,
     view: ChainView,
     value: Callable[[StageCondition], Value],
     absent: tuple[Absent[Value], ...],
 ) -> Chain:
     """The chain of the matches that begin with one stage."""
-    judged = tuple(_judged(found, view))
-    making = ChainParts(found, view, judged, value, absent)
+    timed = tuple(_timed_conditions(sequence, view))
+    making = ChainParts(sequence, view, timed, value, absent)
     numbers = _numbers(making)
     states = tuple(_state(making, stage) for stage, _ in numbers)
     moves = (*_inner_moves(making, numbers), *_outer_moves(making, numbers))
     pins = tuple(_pins_of_chain(making))
-    begin = {found.stages[view.begin].first: TARGET}
+    begin = {sequence.stages[view.begin].first: TARGET}
     enters = () if view.leads else making.at(ENTER, view.begin, begin)
     return Chain(
         states,
@@ -486,18 +488,20 @@ def chain(
         pins,
         view.leads,
         enters if pins else (*enters, *making.at(PINS, -1, {})),
-        found.width,
-        found.counted,
+        sequence.width,
+        sequence.counted,
     )
 
 
-def _judged(found: StageSequence, view: ChainView) -> Iterator[tuple[StageCondition, ConditionTiming]]:
-    stages = [stage.variable for stage in found.stages]
-    for asked in found.conditions:
-        if asked.if_there is None or stages.index(asked.if_there) >= view.begin:
-            one = when(asked, view)
-            assert one is not None, "pins were chosen so that all can be judged"
-            yield asked, one
+def _timed_conditions(
+    sequence: StageSequence, view: ChainView
+) -> Iterator[tuple[StageCondition, ConditionTiming]]:
+    stages = [stage.variable for stage in sequence.stages]
+    for condition in sequence.conditions:
+        if condition.if_there is None or stages.index(condition.if_there) >= view.begin:
+            one = when(condition, view)
+            assert one is not None, "pins were chosen so that all can be checked"
+            yield condition, one
 
 
 Level = tuple[int, int]
@@ -558,14 +562,14 @@ def _outer_moves(making: ChainParts, numbers: Mapping[Level, int]) -> Iterator[C
 
 def _unless_pinned(making: ChainParts, names: dict[EventName, str], target: int) -> dict[EventName, str]:
     """A pinned event has its own name in conditions: then they may need only one event of the step."""
-    known: set[EventName] = {name for name in names if name in making.view.pins}
+    fixed: set[EventName] = {name for name in names if name in making.view.pins}
     if making.view.leads:
-        known.add(making.stages[making.view.begin].first)
-    return {name: end for name, end in names.items() if name not in known}
+        fixed.add(making.stages[making.view.begin].first)
+    return {name: end for name, end in names.items() if name not in fixed}
 
 
 def _checks(making: ChainParts, source: int, target: int) -> tuple[Absent[Value], ...]:
-    gaps = [before for before, _ in making.found.gaps]
+    gaps = [before for before, _ in making.sequence.gaps]
     return tuple(
         _checked(making, step, source, target)
         for step, gap in zip(making.absent, gaps, strict=True)
@@ -580,7 +584,7 @@ def _checked(making: ChainParts, step: Absent[Value], source: int, target: int) 
     kept = tuple(_near(making, one, source, target) for one in step.steps)
     own = {one.variable for one in kept if isinstance(one, Take)}
     for name in names_of_steps(kept) - own - ends:
-        number = making.found.stage_of(name)
+        number = making.sequence.stage_of(name)
         if number is None or not source < number < target:
             raise NoChain(f"a negation that looks at {name}")
     return Absent(kept)
@@ -590,7 +594,7 @@ def _near(making: ChainParts, step: KernelStep, source: int, target: int) -> Ker
     """A step of a negation, without bounds that lie beyond those of the step it is for."""
     if not isinstance(step, Take) or step.when or step.until:
         raise NoChain("a negation of more than a sequence")
-    of = making.found.stage_of
+    of = making.sequence.stage_of
     after = tuple(name for name in step.bounds.after if (number := of(name)) is None or number >= source)
     before = tuple(name for name in step.bounds.before if (number := of(name)) is None or number <= target)
     return replace(step, bounds=replace(step.bounds, after=after, before=before))
@@ -612,8 +616,10 @@ def _pins_of_chain(making: ChainParts) -> Iterator[Take[Value]]:
     where = making.at(PINS, -1, {})
     before: tuple[EventName, ...] = ()
     for stage in all_of_them:
-        window = making.found.width
-        within = (Within(before[:1], window, making.found.counted),) if before and window is not None else ()
+        window = making.sequence.width
+        within = (
+            (Within(before[:1], window, making.sequence.counted),) if before and window is not None else ()
+        )
         bounds = Bounds(after=before[-1:], within=within)
         yield Take(stage.first, stage.role, bounds, where=where if stage is all_of_them[-1] else ())
         before = (*before, stage.first)
@@ -675,7 +681,8 @@ def aggregate_plan(query: Match, keys: tuple[Key, ...], unit: str) -> AggregateP
     >>> applies("SEQ(A a, B+ b[], C c) WHERE b[i].x > b[i-1].x AND b[i].x > a.x RETURN count(*), sum(c.x)")
     True
 
-    Not where lists as a whole are judged, where each match is wanted, or where a value needs all of a list:
+    Not where conditions are on whole lists, where RETURN has a row for each match, or where a value needs a
+    whole list:
 
     >>> applies("SEQ(A a, B+ b[]) WHERE avg(b[].x) > 1 RETURN count(*)")
     False
@@ -690,40 +697,40 @@ def aggregate_plan(query: Match, keys: tuple[Key, ...], unit: str) -> AggregateP
 
 def _planned(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan:
     if not query.aggregated or query.distinct:
-        raise NoChain("each match is wanted")
-    found = sequence(query, keys, unit)
-    if found.counted and len(keys) < len(query.partition):
+        raise NoChain("a row for each match")
+    sequence = match_to_stages(query, keys, unit)
+    if sequence.counted and len(keys) < len(query.partition):
         raise NoChain("a partition whose values differ by type")
-    _refuse_open_negations(found)
-    grouped, keyed = grouping(query, found, keys)
-    pins, ends = _pins(found, grouped)
-    plan = _skeleton(query, found, unit)
+    _refuse_open_negations(sequence)
+    grouped, keyed = grouping(query, sequence, keys)
+    pins, ends = _pins(sequence, grouped)
+    plan = _skeleton(query, sequence, unit)
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
     checks = plan_to_steps(plan, columns)
     absent = tuple(step for step in checks.steps if isinstance(step, Absent))
-    values = KernelValues(columns, _absent(found))
+    values = KernelValues(columns, _absent(sequence))
 
-    def value(asked: StageCondition) -> Value:
-        return values.value(asked.expression)
+    def value(condition: StageCondition) -> Value:
+        return values.value(condition.expression)
 
     chains = tuple(
-        replace(chain(found, ChainView(found.stages, begin, pins), value, absent), ends=ends)
-        for begin in begins(found.stages)
+        replace(chain(sequence, ChainView(sequence.stages, begin, pins), value, absent), ends=ends)
+        for begin in begins(sequence.stages)
     )
-    made = tallies(query, found, columns)
+    made = tallies(query, sequence, columns)
     counted = tuple(one.tally for one in made)
-    roles = {stage.variable: stage.role for stage in found.stages}
+    roles = {stage.variable: stage.role for stage in sequence.stages}
     program = CountingProgram(
         mentioned(chains, counted),
         _outputs(query, columns, plan),
         tuple(role.name for role in plan.roles),
         tuple(column.name for column in key_columns),
         groups((*values.coded, *checks.codings)),
-        counted=found.counted,
+        counted=sequence.counted,
         reach=plan.reach,
         looks_back=False,
-        everything=found.counted,
+        everything=sequence.counted,
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
         chains=chains,
         tallies=counted,
@@ -734,55 +741,55 @@ def _planned(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan:
     return AggregatePlan(planned, made)
 
 
-def _pins(found: StageSequence, grouped: frozenset[str]) -> tuple[frozenset[str], str | None]:
+def _pins(sequence: StageSequence, grouped: frozenset[str]) -> tuple[frozenset[str], str | None]:
     """What is pinned, and the variable that matches end with, if results are grouped by it: that is known at
     the end without being pinned. A window is measured from the first event, which is pinned then."""
-    first = {found.stages[begin].variable for begin in begins(found.stages)}
-    last = found.stages[-1].variable
+    first = {sequence.stages[begin].variable for begin in begins(sequence.stages)}
+    last = sequence.stages[-1].variable
     ends = last if last in grouped - first else None
-    pins = pinned(found, (grouped - {ends}) | ({LEADER} if found.width is not None else set()))
+    pins = pinned(sequence, (grouped - {ends}) | ({LEADER} if sequence.width is not None else set()))
     pins = pins | {LEADER} if pins & first else pins
     return pins, None if ends in pins else ends
 
 
-def _refuse_open_negations(found: StageSequence) -> None:
+def _refuse_open_negations(sequence: StageSequence) -> None:
     """A negation before the first event, or after the last, looks as far as the window reaches."""
-    for before, _ in found.gaps:
-        if all(stage.least == 0 for stage in found.stages[:before]):
+    for before, _ in sequence.gaps:
+        if all(stage.least == 0 for stage in sequence.stages[:before]):
             raise NoChain("a negation before the first event")
-        if all(stage.least == 0 for stage in found.stages[before:]):
+        if all(stage.least == 0 for stage in sequence.stages[before:]):
             raise NoChain("a negation after the last event")
 
 
-def _skeleton(query: Match, found: StageSequence, unit: str) -> Plan:
-    """The plan as far as others ask for it: who is bound to what, and the negations."""
-    order = StepOrder(found.block, found.known, found.roles)
+def _skeleton(query: Match, sequence: StageSequence, unit: str) -> Plan:
+    """The part of the plan that other code reads: what variables are bound to, and the negations."""
+    order = StepOrder(sequence.block, sequence.variables, sequence.roles)
     steps: list[PlanStep] = []
-    for stage in found.stages:
+    for stage in sequence.stages:
         if stage.listed:
             name = IterationName(stage.variable)
             body: tuple[PlanStep, ...] = (Take(name, stage.role),)
             steps.append(RepeatStep(stage.variable, (name,), body, body, stage.least, stage.most))
         else:
             steps.append(Take(stage.variable, stage.role))
-    checks = (check_step(order, check) for _, check in found.gaps)
+    checks = (check_step(order, check) for _, check in sequence.gaps)
     return Plan(
         (*steps, *checks),
-        found.roles.roles,
+        sequence.roles.roles,
         targets(query.pattern),
         unit,
-        reach=None if found.counted else found.width,
-        counted=found.counted,
+        reach=None if sequence.counted else sequence.width,
+        counted=sequence.counted,
         looks_back=False,
-        everything=found.counted,
+        everything=sequence.counted,
     )
 
 
-def _absent(found: StageSequence) -> frozenset[EventName]:
+def _absent(sequence: StageSequence) -> frozenset[EventName]:
     """The names that may have no event."""
-    lists = [IterationName(stage.variable) for stage in found.stages if stage.listed]
+    lists = [IterationName(stage.variable) for stage in sequence.stages if stage.listed]
     ends = (end for name in lists for end in other_elements(name, (), ()))
-    return frozenset((*ends, *(stage.variable for stage in found.stages if stage.least == 0)))
+    return frozenset((*ends, *(stage.variable for stage in sequence.stages if stage.least == 0)))
 
 
 def _outputs(query: Match, columns: EventColumns, plan: Plan) -> tuple[VariableOutput, ...]:
@@ -796,4 +803,4 @@ def _outputs(query: Match, columns: EventColumns, plan: Plan) -> tuple[VariableO
                 name = START if is_time or reference is None else columns.column(reference, variable).name
                 fields.setdefault(variable, {})[name] = name
     names = struct_names(plan.variables)
-    return tuple(VariableOutput(one, names[one], tuple(found.items())) for one, found in fields.items())
+    return tuple(VariableOutput(one, names[one], tuple(own.items())) for one, own in fields.items())

@@ -12,14 +12,21 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import QueryFacts
-from neelc.pattern.plan.blocks import Block, BlockVariables, PlacedVariable, keyed_attributes, known, ranges
+from neelc.pattern.plan.blocks import (
+    Block,
+    BlockVariables,
+    PlacedVariable,
+    block_variables,
+    keyed_attributes,
+    ranges,
+)
 from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
 from neelc.pattern.plan.kernel_values import has_lists
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.runtime.program import ElementName, EventName, base_of
 
 MOST_LEVELS = 32
-"""How many elements of a list are told apart by their number."""
+"""How many elements of a list are distinguished by their number."""
 
 
 class NoChain(Exception):
@@ -48,14 +55,14 @@ class SequenceStage:
 
     @property
     def levels(self) -> int:
-        """How many lengths of a list must be told apart."""
+        """How many lengths of a list must be distinguished."""
         return self.most if self.most is not None else max(1, self.least)
 
 
 @dataclass(frozen=True)
 class StageCondition:
-    """A condition. One of a list is about each of its elements; one that is asked only `if_there` is about
-    a component that need not be."""
+    """A condition. One `of_list` is on each of its elements; one that is checked only `if_there` is on an
+    optional component."""
 
     expression: Expr
     of_list: str | None = None
@@ -73,7 +80,7 @@ class StageSequence:
     counted: bool
     block: Block
     roles: EventRoles
-    known: BlockVariables
+    variables: BlockVariables
 
     def stage_of(self, name: EventName) -> int | None:
         """The number of the stage that a name belongs to."""
@@ -85,14 +92,15 @@ def stage_of(name: EventName, stages: tuple[SequenceStage, ...]) -> int | None:
     return next((n for n, stage in enumerate(stages) if base_of(name) == stage.variable), None)
 
 
-def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
-    """The stages of a query; raises `NoChain`, or `Unsupported` as other plans do.
+def match_to_stages(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
+    """The stages of a query; raises `NoChain`, or `UnsupportedQuery` as other plans do.
 
     >>> from pattern_examples import query
-    >>> found = sequence(query("SEQ(A a, B* b[], !N n, C? c, D d) WITHIN 9 RETURN count(*)"), (), "SECOND")
-    >>> [(str(stage.first), str(stage.last), stage.least, stage.most) for stage in found.stages]
+    >>> match = query("SEQ(A a, B* b[], !N n, C? c, D d) WITHIN 9 RETURN count(*)")
+    >>> sequence = match_to_stages(match, (), "SECOND")
+    >>> [(str(stage.first), str(stage.last), stage.least, stage.most) for stage in sequence.stages]
     [('a', 'a', 1, 1), ('b[1]', 'b[last]', 0, None), ('c', 'c', 0, 1), ('d', 'd', 1, 1)]
-    >>> [before for before, _ in found.gaps]
+    >>> [before for before, _ in sequence.gaps]
     [2]
     """
     _refuse(query)
@@ -102,19 +110,21 @@ def sequence(query: Match, keys: tuple[Key, ...], unit: str) -> StageSequence:
     block = without_key_equalities(block, keys)
     facts = QueryFacts(lambda: query)
     roles = event_roles(block, {type.name: type for type in query.types})
-    about = known(block, facts, keyed_attributes(keys))
-    if repeats or about.lasting:
+    variables = block_variables(block, facts, keyed_attributes(keys))
+    if repeats or variables.lasting:
         raise NoChain("events that last")
-    if any(bare(name).casefold() not in about.keyed for item in block.all_items() for _, name in item.same):
+    if any(
+        bare(name).casefold() not in variables.keyed for item in block.all_items() for _, name in item.same
+    ):
         raise NoChain("[id] of attributes that are no key")
     items = {item.variable: item for item in block.items}
     stages = tuple(_stage(part, items, roles) for part in parts if not isinstance(part, p.Not))
     conditions = tuple(_conditions(block, roles, {item.when: str(name) for name, item in items.items()}))
     before = [n - sum(isinstance(one, p.Not) for one in parts[:n]) for n in _negations(parts)]
-    if len(before) != len(block.checks) or any(check.wanted or check.when for check in block.checks):
+    if len(before) != len(block.checks) or any(check.must_exist or check.when for check in block.checks):
         raise NoChain("a check that is no negation between two components")
     gaps = tuple(zip(before, block.checks, strict=True))
-    return StageSequence(stages, conditions, gaps, width, counted, block, roles, about)
+    return StageSequence(stages, conditions, gaps, width, counted, block, roles, variables)
 
 
 def _refuse(query: Match) -> None:
@@ -148,9 +158,9 @@ def _stage(part: p.Pattern, items: dict[EventName, PlacedVariable], roles: Event
         case p.Repeat(_, least, most, str(variable)) if part.within is None and most != 0:
             loop = items[variable].loop
             assert loop is not None, "a closure has a loop"
-            found = SequenceStage(variable, roles.of[loop.body.items[0]], least, most, listed=True)
-            if found.levels <= MOST_LEVELS:
-                return found
+            stage = SequenceStage(variable, roles.of[loop.body.items[0]], least, most, listed=True)
+            if stage.levels <= MOST_LEVELS:
+                return stage
     raise NoChain(f"the part {part}")
 
 

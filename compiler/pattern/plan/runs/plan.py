@@ -55,29 +55,29 @@ from neelc.runtime.program import LAST as LAST_ELEMENT
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 
-# What is judged on each way: the conditions that can be judged with it, and could not be before.
+# The conditions of each transition: those that can be checked with it, and could not be before.
 #
-# Most are told by the event that is taken and by what a run remembers. The others, `b[2]`, `k[i].p` for all
-# iterations of a complete list, or a part that an iteration has left out, are asked of the run as a whole.
+# Most need only the event that is taken and what a run remembers. The others, `b[2]`, `k[i].p` for all
+# iterations of a complete list, or a part that an iteration has left out, are checked on the run as a whole.
 
-Asked = Expr | MoveCondition[Expr] | FilterStep[Expr] | EachElement[Expr]
-"""A condition for the event and what was bound before; one that asks for more; one for the run as a whole."""
+TransitionCheck = Expr | MoveCondition[Expr] | FilterStep[Expr] | EachElement[Expr]
+"""A condition on the event and what was bound before; one that needs more; one on the run as a whole."""
 
 
-def judged_on(
+def checks_on(
     way: RunTransition, questions: Sequence[RunCondition], branch: PatternBranch
-) -> Iterator[Asked]:
-    """The conditions that are asked when a run goes this way."""
+) -> Iterator[TransitionCheck]:
+    """The conditions that are checked when a run goes this way."""
     for question in questions:
         place = _list_of(question, branch)
         if place is not None and place == way.target.component:
             yield from _in_own_list(question, way, branch)
         elif _is_new(question, way, branch):
-            yield _judged(question, way.target, branch)
+            yield _check_at(question, way.target, branch)
 
 
 def _list_of(question: RunCondition, branch: PatternBranch) -> int | None:
-    """The component whose iterations a condition is asked of."""
+    """The component whose iterations a condition is checked on."""
     return question.body if question.ranged is None else branch.places.get(question.ranged)
 
 
@@ -96,15 +96,17 @@ def _is_left_out(question: RunCondition, way: RunTransition, branch: PatternBran
     )
 
 
-def _in_own_list(question: RunCondition, way: RunTransition, branch: PatternBranch) -> Iterator[Asked]:
-    """A condition about an iteration, asked while the list grows: of the one that the event belongs to, and
-    of the one before, if that has ended without parts that were waited for."""
+def _in_own_list(
+    question: RunCondition, way: RunTransition, branch: PatternBranch
+) -> Iterator[TransitionCheck]:
+    """A condition on an iteration, checked while the list grows: on the one that the event belongs to, and
+    on the one before, if that has ended without parts that were waited for."""
     source = way.source if way.source and way.source.component == way.target.component else None
     is_next = way.iteration == NEXT and question.ranged is not None
     now = is_decided(question, way.target, branch)
     was = source is not None and is_decided(question, source, branch)
     earlier = way.target.low > 1 and is_decided(question, way.target, branch, of_earlier=True)
-    if not _is_told(question, way.target, branch):
+    if not _is_available(question, way.target, branch):
         was_earlier = source is not None and is_decided(question, source, branch, of_earlier=True)
         is_same = way.iteration == SAME
         if now and not (is_same and was):
@@ -116,11 +118,11 @@ def _in_own_list(question: RunCondition, way: RunTransition, branch: PatternBran
         yield of_whole(question, branch, unfinished=True)
     by_definition = way.target.high is not None and way.target.high <= question.lag
     if now and (is_next or not was) and not by_definition and not _is_left_out(question, way, branch):
-        yield _judged(question, way.target, branch)
+        yield _check_at(question, way.target, branch)
 
 
-def _is_told(question: RunCondition, at: RunPosition, branch: PatternBranch) -> bool:
-    """Whether the event, and what a run remembers, tell all that a condition asks for."""
+def _is_available(question: RunCondition, at: RunPosition, branch: PatternBranch) -> bool:
+    """Whether the event, and what a run remembers, have all values that a condition needs."""
     place = _list_of(question, branch)
     if place is not None and place < at.component:
         marks = (mark for mark, _ in question.condition.when if mark in branch.marks)
@@ -142,7 +144,7 @@ def _is_remembered(
     if place == at.component and question.ranged == reference.variable:
         is_later = (reference.place or 0) >= max(2, at.low)
         if is_later or reference.is_last:
-            return False  # once it is known, it is asked of all elements
+            return False  # once it is known, the condition is checked on all elements
     if component.is_composite:
         is_called = any(isinstance(node, Aggregate) and node.function for node in walk(question.expression))
         if reference.element is WHOLE:
@@ -155,8 +157,7 @@ def _is_remembered(
 def of_whole(
     question: RunCondition, branch: PatternBranch, unfinished: bool = False, complete: bool = False
 ) -> FilterStep[Expr] | EachElement[Expr]:
-    """The step that asks a condition of a run as a whole; or of a `complete` match, which knows its
-    branch."""
+    """The step that checks a condition on a whole run; or on a `complete` match, whose branch is known."""
     condition = question.condition
     outer = tuple(choice for choice in condition.when if complete or choice not in branch.when)
     place = _list_of(question, branch)
@@ -173,9 +174,9 @@ def of_whole(
     )
 
 
-def _judged(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Asked:
-    """A condition as it is asked when a run comes to a position."""
-    if not _is_told(question, at, branch):
+def _check_at(question: RunCondition, at: RunPosition, branch: PatternBranch) -> TransitionCheck:
+    """The form of a condition that is checked when a run comes to a position."""
+    if not _is_available(question, at, branch):
         return of_whole(question, branch)
     expression = _named(question.expression, at, branch)
     place = None if question.ranged is None else branch.places.get(question.ranged)
@@ -187,7 +188,7 @@ def _judged(question: RunCondition, at: RunPosition, branch: PatternBranch) -> A
 
 
 def _guards(question: RunCondition, at: RunPosition, branch: PatternBranch) -> Iterator[EventName]:
-    """The events that must be there for a condition to be asked."""
+    """The events that must be there for a condition to be checked."""
     if question.body is not None and question.body < at.component:
         yield branch.components[question.body].first_event
     for mark, _ in question.condition.when:
@@ -219,7 +220,7 @@ def _is_of_full_list(question: RunCondition, at: RunPosition, branch: PatternBra
     return at.is_full and question.is_about_whole(branch.components[at.component].item.variable)
 
 
-# The moves of runs: each way with its bounds of time, its `[id]`s and the conditions judged on it.
+# The moves of runs: each way with its bounds of time, its `[id]`s and the conditions checked on it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,24 +229,24 @@ class BranchMoves:
 
     ways: RunGraph
     questions: Sequence[RunCondition]
-    known: BlockVariables
+    variables: BlockVariables
     roles: EventRoles
 
     def all(self) -> tuple[Move[Expr], ...]:
         """Those that differ only in the number of iterations are one."""
-        found: list[Move[Expr]] = []
+        moves: list[Move[Expr]] = []
         for way in self.ways.all():
             move = self._move(way)
-            if found and _is_continued(found[-1], move):
-                found[-1] = replace(found[-1], most=move.most)
+            if moves and _is_continued(moves[-1], move):
+                moves[-1] = replace(moves[-1], most=move.most)
             else:
-                found.append(move)
-        return tuple(found)
+                moves.append(move)
+        return tuple(moves)
 
     def _move(self, way: RunTransition) -> Move[Expr]:
         branch = self.ways.branch
         part = branch.components[way.target.component].parts[way.target.part]
-        conditions = list(judged_on(way, self.questions, branch))
+        conditions = list(checks_on(way, self.questions, branch))
         where = (*self._agreements(way, part), *(one for one in conditions if isinstance(one, Expr)))
         after = () if way.source is None else (LAST_ELEMENT,)
         bounds = Bounds(after=after, within=tuple(self._windows(way, part)))
@@ -265,7 +266,7 @@ class BranchMoves:
         """Windows around the event: only the first event in each matters, the others lie between."""
         for window in part.item.within:
             events = tuple(self._firsts(window.events, way))
-            measured = window.counted or self.known.lasting
+            measured = window.counted or self.variables.lasting
             if events or measured:
                 yield Within(events, window.width, window.counted, member=measured)
 
@@ -295,9 +296,9 @@ class BranchMoves:
         before = component.parts[way.source.part].item
         around = component.item.same if way.iteration == NEXT else before.same
         variable = dict(self.ways.renames(way)).get(before.variable, before.variable)
-        facts = self.known.facts
+        facts = self.variables.facts
         for number, name in part.item.same:
-            if (number, name) in around and bare(name).casefold() not in self.known.keyed:
+            if (number, name) in around and bare(name).casefold() not in self.variables.keyed:
                 one = attribute(part.item.variable, name, facts.type(part.item.type))
                 two = attribute(variable, name, facts.type(before.type))
                 kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
@@ -310,15 +311,15 @@ def _is_continued(one: Move[Expr], other: Move[Expr]) -> bool:
     return follows and replace(one, least=0, most=None) == replace(other, least=0, most=None)
 
 
-MOST_TOLD_APART = 100
-"""So many elements of a list can be named one by one: a plan has a move for each, with names for all."""
+MOST_NUMBERED = 100
+"""How many elements of a list can be named one by one: a plan has a move for each, with names for all."""
 
 
 def follow_steps(
-    block: Block, known: BlockVariables, roles: EventRoles, contiguous: bool
+    block: Block, variables: BlockVariables, roles: EventRoles, contiguous: bool
 ) -> tuple[PlanStep, ...]:
-    """The steps that find all matches, or `UnsupportedQuery`. Runs bind variables; what can only be judged
-    of complete matches, negations among it, comes after them."""
+    """The steps that find all matches, or `UnsupportedQuery`. Runs bind variables; what can only be checked
+    on complete matches, negations included, comes after them."""
     ways = branches(block)
     _refuse_shared(ways)
     steps: list[PlanStep] = []
@@ -327,15 +328,15 @@ def follow_steps(
     left: dict[int, PlanStep] = {}
     for way in ways:
         questions = list(_questions(block, way, roles))
-        ways_on = RunGraph(way, _told_apart(questions, way))
-        moves = BranchMoves(ways_on, questions, known, roles)
+        ways_on = RunGraph(way, _numbered(questions, way))
+        moves = BranchMoves(ways_on, questions, variables, roles)
         steps.append(_follow(moves, contiguous))
         for question in questions:
             if not all(is_decided(question, at, way) for at in ways_on.accepting()):
                 left.setdefault(id(question.condition), of_whole(question, way, complete=True))
     rest = replace(block, items=[], choices=[], bound=[], conditions=[], checks=list(_checks(block)))
     around = frozenset(name for item in block.items for name in item.names)
-    return (*steps, *left.values(), *blocks_to_steps(rest, known, roles, around=around))
+    return (*steps, *left.values(), *blocks_to_steps(rest, variables, roles, around=around))
 
 
 def _checks(block: Block) -> Iterator[Block]:
@@ -346,24 +347,24 @@ def _checks(block: Block) -> Iterator[Block]:
             yield from (replace(check, each=item.list_name) for check in item.loop.body.checks)
 
 
-def _told_apart(questions: list[RunCondition], branch: PatternBranch) -> dict[EventName, int]:
-    """Up to which number conditions tell the elements of each list apart."""
-    found = dict.fromkeys(branch.places, 1) if questions else {}
+def _numbered(questions: list[RunCondition], branch: PatternBranch) -> dict[EventName, int]:
+    """The highest number by which conditions name an element of each list."""
+    highest = dict.fromkeys(branch.places, 1) if questions else {}
     for question in questions:
         numbers = [(one.variable, one.place) for one in question.references if one.place and one.place > 0]
         lags = [(question.ranged, question.lag)] if question.ranged is not None else []
         for name, number in (*numbers, *lags):
-            if name in found:
-                found[name] = max(found[name], number)
-            if number > MOST_TOLD_APART:
-                what = f"a condition on more than {MOST_TOLD_APART} elements of `{name}` one by one"
+            if name in highest:
+                highest[name] = max(highest[name], number)
+            if number > MOST_NUMBERED:
+                what = f"a condition on more than {MOST_NUMBERED} elements of `{name}` one by one"
                 raise UnsupportedQuery(f"{what} under this strategy")
-    return found
+    return highest
 
 
-def judged_in_time(block: Block) -> Block:
-    """The block without conditions that stand at a part after all that they name: whether an event can be
-    taken does not depend on them."""
+def without_late_conditions(block: Block) -> Block:
+    """The block without conditions at a part that comes after all variables that they name: whether an event
+    can be taken does not depend on them."""
 
     def kept(inner: Block) -> list[BlockCondition]:
         return [one for one in inner.conditions if not one.home or _reaches(one.names, one.home)]
@@ -371,7 +372,7 @@ def judged_in_time(block: Block) -> Block:
     items = [
         item
         if item.loop is None
-        else replace(item, loop=replace(item.loop, body=judged_in_time(item.loop.body)))
+        else replace(item, loop=replace(item.loop, body=without_late_conditions(item.loop.body)))
         for item in block.items
     ]
     return replace(block, items=items, conditions=kept(block))
@@ -407,7 +408,7 @@ def _refuse_shared(ways: list[PatternBranch]) -> None:
 
 
 def _questions(block: Block, branch: PatternBranch, roles: EventRoles) -> Iterator[RunCondition]:
-    """The conditions that are asked in a branch."""
+    """The conditions that are checked in a branch."""
     for condition in block.conditions:
         if _is_of(condition, branch) and not roles.is_absorbed(condition):
             yield RunCondition(condition)

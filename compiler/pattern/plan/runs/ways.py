@@ -102,22 +102,22 @@ class PatternBranch:
     @cached_property
     def _begins(self) -> Mapping[EventName, tuple[int, int]]:
         """The component, and the part of it, that each variable stands at first."""
-        found = [(name, (place, 0)) for name, place in self.places.items()]
+        places = [(name, (place, 0)) for name, place in self.places.items()]
         for place, component in enumerate(self.components):
             if component.is_list:
-                found += [(part.item.variable, (place, n)) for n, part in enumerate(component.parts)]
-        return dict(sorted(found, key=lambda one: one[1], reverse=True))
+                places += [(part.item.variable, (place, n)) for n, part in enumerate(component.parts)]
+        return dict(sorted(places, key=lambda one: one[1], reverse=True))
 
     @cached_property
     def marks(self) -> Mapping[str, tuple[int, int | None]]:
         """For the mark of an optional part: its component, and its part of a closure's body, if it is one."""
-        found: dict[str, tuple[int, int | None]] = {}
+        marks: dict[str, tuple[int, int | None]] = {}
         for place, component in enumerate(self.components):
-            found |= dict.fromkeys(component.marks, (place, None))
+            marks |= dict.fromkeys(component.marks, (place, None))
             if component.is_list:
                 for number, part in enumerate(component.parts):
-                    found |= dict.fromkeys(part.marks, (place, number))
-        return found
+                    marks |= dict.fromkeys(part.marks, (place, number))
+        return marks
 
 
 def branches(block: Block) -> list[PatternBranch]:
@@ -162,9 +162,9 @@ def _components(block: Block, when: When, optional: frozenset[str]) -> Iterator[
         yield RunComponent(item, marks, tuple(parts), least, item.loop.most)
 
 
-# When a condition can be judged while a run goes on: "with what is bound so far".
+# When a condition can be checked while a run goes on, "with what is bound so far".
 #
-# A condition is judged as soon as nothing that it speaks of can change: `b[1]` is known with the first
+# A condition is checked as soon as no event that it names can change: `b[1]` is known with the first
 # element, `b[last]` and `b[]` when the list is complete, `b[i]` for each element when it is taken.
 
 
@@ -231,15 +231,15 @@ class RunCondition:
 
     @cached_property
     def ranged(self) -> str | None:
-        """The list that it is about each element of."""
-        found = ranges(self.expression)
-        if len(found) > 1:
+        """The list whose elements it constrains one by one."""
+        lists = ranges(self.expression)
+        if len(lists) > 1:
             raise UnsupportedQuery(f"the condition `{self.expression}` under this strategy")
-        return next(iter(found), None)
+        return next(iter(lists), None)
 
     @cached_property
     def lag(self) -> int:
-        """For so many of the first elements it holds by definition."""
+        """The number of first elements for which it holds by definition."""
         return 0 if self.ranged is None else lag(self.expression, self.ranged)
 
     def is_about_whole(self, variable: EventName) -> bool:
@@ -280,7 +280,7 @@ def _begin(question: RunCondition, branch: PatternBranch) -> tuple[int, int]:
 def is_decided(
     question: RunCondition, at: RunPosition, branch: PatternBranch, of_earlier: bool = False
 ) -> bool:
-    """Whether a condition can be judged when a run is there; in a closure, for the iteration that the run is
+    """Whether a condition can be checked when a run is there; in a closure, for the iteration that the run is
     in, or `of_earlier` ones."""
     if (at.component, at.part) < _begin(question, branch) and not of_earlier:
         return False  # "a part that was begun, so that its conditions must hold"
@@ -342,8 +342,8 @@ class RunGraph:
     """The states of one branch, and all ways between them."""
 
     branch: PatternBranch
-    known_numbers: Mapping[EventName, int] = field(default_factory=dict)
-    """Up to which number the iterations of a list are told apart, if that is more than 1."""
+    numbered: Mapping[EventName, int] = field(default_factory=dict)
+    """The highest number by which conditions name an iteration of a list, if that is more than 1."""
 
     @cached_property
     def spots(self) -> list[tuple[int, int]]:
@@ -376,8 +376,8 @@ class RunGraph:
 
     def accepting(self) -> list[RunPosition]:
         """Where runs can be complete, with as little as can be known there."""
-        found = zip(self.spots, self.states, strict=True)
-        return [self._weakest(*spot) for spot, state in found if state.accepts is not None]
+        spots = zip(self.spots, self.states, strict=True)
+        return [self._weakest(*spot) for spot, state in spots if state.accepts is not None]
 
     def _weakest(self, place: int, number: int) -> RunPosition:
         return RunPosition(place, number)
@@ -434,7 +434,7 @@ class RunGraph:
                     yield RunTransition(before, target, NEXT, low - 1, last, left_out | skipped)
 
     def _classes(self, component: RunComponent) -> list[tuple[int, int | None]]:
-        return _classes(component.most, self.known_numbers.get(component.item.variable, 1))
+        return _classes(component.most, self.numbered.get(component.item.variable, 1))
 
     def renames(self, way: RunTransition) -> Iterator[tuple[EventName, EventName]]:
         """The names that the events of a list get when an iteration is over."""
@@ -442,7 +442,7 @@ class RunGraph:
             return
         before = self.branch.components[way.source.component]
         if before.item.loop is not None:
-            told = self.known_numbers.get(before.item.variable, 1)
+            numbered = self.numbered.get(before.item.variable, 1)
             for name in (part.item.variable for part in before.parts):
                 assert isinstance(name, IterationName), "an event of an iteration"
                 if way.iteration != NEXT:
@@ -450,7 +450,7 @@ class RunGraph:
                     continue
                 # The oldest first: what was b[i-1] makes room for what was b[i].
                 yield from (
-                    (replace(name, lag=lag - 1), replace(name, lag=lag)) for lag in range(told, 0, -1)
+                    (replace(name, lag=lag - 1), replace(name, lag=lag)) for lag in range(numbered, 0, -1)
                 )
 
 
@@ -468,17 +468,17 @@ def _in_iterations(at: RunPosition, low: int, high: int | None, component: RunCo
     return replace(at, low=low, high=high, is_full=low == component.most)
 
 
-def _classes(most: int | None, told: int = 1) -> list[tuple[int, int | None]]:
-    """Numbers of iterations that are alike: the first ones that are `told` apart, those in the middle, the
-    last one.
+def _classes(most: int | None, numbered: int = 1) -> list[tuple[int, int | None]]:
+    """Ranges of iterations that are alike: each of the first ones, which conditions name by number, those in
+    the middle, the last one.
 
     >>> _classes(None), _classes(1), _classes(2), _classes(5)
     ([(1, 1), (2, None)], [(1, 1)], [(1, 1), (2, 2)], [(1, 1), (2, 4), (5, 5)])
     >>> _classes(None, 2), _classes(2, 3)
     ([(1, 1), (2, 2), (3, None)], [(1, 1), (2, 2)])
     """
-    first = [(number, number) for number in range(1, told + 1)]
+    first = [(number, number) for number in range(1, numbered + 1)]
     if most is None:
-        return [*first, (told + 1, None)]
-    found = [*first, (told + 1, most - 1), (most, most)]
-    return list(dict.fromkeys((low, high) for low, high in found if low <= high <= most))
+        return [*first, (numbered + 1, None)]
+    classes = [*first, (numbered + 1, most - 1), (most, most)]
+    return list(dict.fromkeys((low, high) for low, high in classes if low <= high <= most))
