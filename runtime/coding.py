@@ -1,7 +1,7 @@
 """Columns that conditions compute with, as NumPy arrays.
 
-Numbers and truth values are taken as they are. Of strings, decimals and the like the conditions only ask
-which is equal and which is less: they become ranks, jointly for all columns that are compared together.
+Numbers and truth values are used unchanged. Conditions only compare strings, decimals and the like: these
+become ranks, jointly for all columns that are compared with each other.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def condition_columns(program: PatternProgram) -> frozenset[str]:
 
 
 def called_columns(program: PatternProgram) -> frozenset[str]:
-    """The names of the columns whose values are asked for as Python has them, of whatever type they are: by
-    functions of users, and to tell partial matches apart."""
-    asked = frozenset() if program.furthest is None else program.furthest.columns
-    return asked | {fold.column for fold in registered_folds(program.steps) if fold.column}
+    """The names of the columns whose values are needed as Python values, whatever their type: for
+    functions of users, and to distinguish partial matches."""
+    compared = frozenset() if program.furthest is None else program.furthest.columns
+    return compared | {fold.column for fold in registered_folds(program.steps) if fold.column}
 
 
 def _names(value: Value) -> Iterator[str]:

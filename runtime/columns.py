@@ -151,7 +151,7 @@ class Columns:
         return Columns({name: array.take(numbers) for name, array in self.arrays.items()}, self.schema)
 
     def key_text(self, program: PatternProgram, row: int) -> dict[str, str | None]:
-        """The key of a row, for messages; chunks are no part of what a query says.
+        """The key of a row, for messages; chunks are not part of the query.
 
         >>> keys = {"room": pa.array(["4b"]), "ward": pa.array([None], pa.int32())}
         >>> Columns(keys, pa.schema([])).key_text(PatternProgram((), (), (), keys=("room", "ward")), 0)
@@ -179,8 +179,8 @@ def names(program: PatternProgram) -> tuple[str, ...]:
     """
     times = ("start", "end") if program.lasting else ("start",)
     payload = (column for output in program.outputs if output.name for column in output.columns)
-    asked = sorted(condition_columns(program) | called_columns(program))
-    used = (*program.keys, *times, "roles", *asked, *payload)
+    computed = sorted(condition_columns(program) | called_columns(program))
+    used = (*program.keys, *times, "roles", *computed, *payload)
     return tuple(dict.fromkeys(used))
 
 

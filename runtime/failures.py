@@ -1,4 +1,4 @@
-"""What a kernel says when it cannot go on: one line for programs, one sentence for people.
+"""The message of a kernel that cannot go on: one line for programs, one sentence for people.
 
 A failure crosses from a Python worker through the JVM to the driver as text. So it carries what it knows as
 JSON behind a mark, and `parse_failure` finds it again in whatever text Spark wraps around it.
@@ -29,11 +29,11 @@ INTERNAL = "INTERNAL"
 
 @dataclass(frozen=True)
 class FailureDetails:
-    """What is known of a failure.
+    """The facts about a failure.
 
     `kind` is one of the words above. `part` is the pattern's own text, `key` the key's columns and values as
     text, `limit` and `number` what was allowed and what was reached, `window` the reach of the program and
-    `start` when the first event in that window starts, both as the program counts them: `clock` says how.
+    `start` when the first event in that window starts, both in the units of the program's `clock`.
     """
 
     kind: str
@@ -49,8 +49,8 @@ class FailureDetails:
 
 @dataclass(frozen=True)
 class FailureContext:
-    """What is known of every failure of a program: its text, its window and clock, and what its kernel holds
-    in memory."""
+    """The facts common to every failure of a program: its text, its window and clock, and what its
+    kernel holds in memory."""
 
     part: str | None = None
     window: int | None = None
@@ -73,8 +73,8 @@ class KernelFailure(RuntimeError):
 
     def __str__(self) -> str:
         # What is not known is left out: the line is read by people as well, in Spark's logs.
-        known = {name: value for name, value in asdict(self.facts).items() if value not in (None, {})}
-        return f"{MARK}{json.dumps(known)}\n{sentence(self.facts)}"
+        facts = {name: value for name, value in asdict(self.facts).items() if value not in (None, {})}
+        return f"{MARK}{json.dumps(facts)}\n{sentence(self.facts)}"
 
     def about(self, **more: object) -> KernelFailure:
         """The same failure, with facts that were not known where it was raised."""
@@ -105,7 +105,7 @@ UNITS = {"TIMESTAMP": "MICROSECOND", "TIMESTAMP_NTZ": "MICROSECOND", "DATE": "DA
 
 
 def window_text(window: int | None, start: int | None, clock: str | None = None) -> str | None:
-    """Which window it was, in people's units and times; None if that is not known.
+    """Which window it was, in people's units and times; None if that is unknown.
 
     >>> window_text(60, 100), window_text(None, 100, "SECOND"), window_text(60, None)
     ('of 60 milliseconds from 100 on', 'from 100 on', None)
@@ -116,9 +116,9 @@ def window_text(window: int | None, start: int | None, clock: str | None = None)
     """
     if start is None:
         return None
-    known = clock or "MILLISECOND"
-    since = f"from {_time_text(start, known)} on"
-    return since if window is None else f"of {_length_text(window, UNITS.get(known, known))} {since}"
+    unit = clock or "MILLISECOND"
+    since = f"from {_time_text(start, unit)} on"
+    return since if window is None else f"of {_length_text(window, UNITS.get(unit, unit))} {since}"
 
 
 def _time_text(time: int, clock: str) -> str:
@@ -135,7 +135,7 @@ def _time_text(time: int, clock: str) -> str:
 
 
 def _length_text(length: int, unit: str) -> str:
-    """In the largest unit of which there is a whole number, but days and not weeks.
+    """In the largest unit that gives a whole number, but days and not weeks.
 
     >>> _length_text(86_400_000, "MILLISECOND"), _length_text(1, "HOUR"), _length_text(1500, "MILLISECOND")
     ('1 day', '1 hour', '1500 milliseconds')
@@ -151,8 +151,8 @@ def _length_text(length: int, unit: str) -> str:
 
 
 def parse_failure(text: str) -> dict[str, object] | None:
-    """The facts of the first failure that `text` tells of: a dictionary with `kind`, `message` and what else
-    is known of `part`, `key`, `limit`, `number`, `window`, `start` and `clock`.
+    """The facts of the first failure in `text`: a dictionary with `kind`, `message` and those that are
+    known of `part`, `key`, `limit`, `number`, `window`, `start` and `clock`.
 
     >>> parse_failure("java.io.IOException: no space left") is None
     True
@@ -169,7 +169,7 @@ def parse_failure(text: str) -> dict[str, object] | None:
 
 
 def too_many_matches(number: int, limit: int, foreseen: bool = False) -> KernelFailure:
-    """The failure of a task that has found so many matches, or that would find them if it went on.
+    """The failure of a task that has found too many matches, or would find them if it went on.
 
     >>> too_many_matches(12, 10).facts.message
     'more than 10 matches in one task (12 so far): most_matches (--most-matches) allows more'
@@ -182,7 +182,7 @@ def too_many_matches(number: int, limit: int, foreseen: bool = False) -> KernelF
 
 
 def too_many_to_count(wide: bool = False) -> str:
-    """What Spark says if the parts of a count together are too large.
+    """The message if the parts of a count together are too large.
 
     >>> print(too_many_to_count())
     neelc-kernel-failure {"kind": "COUNT_OVERFLOW", "message": "more matches than a BIGINT can count"}
@@ -193,7 +193,7 @@ def too_many_to_count(wide: bool = False) -> str:
 
 
 def too_large_to_sum() -> str:
-    """What Spark says if the parts of a sum together are too large."""
+    """The message if the parts of a sum together are too large."""
     return str(
         KernelFailure(
             FailureDetails(SUM_OVERFLOW, "a sum over all matches is more than a DECIMAL(38, 0) holds")

@@ -1,6 +1,6 @@
 """The rows of each key together and in the order of time, whatever order they came in.
 
-Rows come in one of two orders. Sorted by keys and start, they are as the kernel wants them. Sorting them by
+Rows come in one of two orders. Sorted by keys and start, they are as the kernel needs them. Sorting them by
 one number is several times cheaper for Spark: some bits of the keys' hash, then the start in ticks of
 `grain`; what that leaves in disorder is mended. Either way rows come in sections: no key is in two of them,
 and the times of one do not fall.

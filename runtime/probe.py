@@ -43,10 +43,10 @@ def _version(name: str) -> str | None:
         return None
 
 
-def tell(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def report_versions(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     """One row for each task of a `mapInArrow` with this schema, whatever comes in.
 
-    >>> [batch.num_rows for batch in tell([])]
+    >>> [batch.num_rows for batch in report_versions([])]
     [1]
     """
     for _ in batches:

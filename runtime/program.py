@@ -133,8 +133,8 @@ FIRST, NEXT, SAME = Iteration
 
 @dataclass(frozen=True)
 class MoveCondition(Generic[Condition]):
-    """A condition that is more than one of a `Take`: asked only where all of `present` have an event; asked
-    of `each` element of a list that is complete, as `b[i]`, or if it `looks_back` of each but the first."""
+    """A condition that a `Take` cannot express. It is checked only where all of `present` have an event; for
+    `each` element of a list that is complete, as `b[i]`, or if it `looks_back`, for each but the first."""
 
     condition: Condition
     present: tuple[EventName, ...] = ()
@@ -187,13 +187,13 @@ class Closure:
     lags: tuple[int, ...] = ()
 
 
-# What a program says of partial matches: WITH PARTIAL MATCHES.
+# Partial matches: WITH PARTIAL MATCHES.
 
 
 @dataclass(frozen=True)
 class MatchLevel:
     """A prefix of a sequence: `start` is the variable of its first event. `hints` are the first variables of
-    the branches that tell why the next prefix was not reached: the first of them that has a match does."""
+    the branches that explain why the next prefix was not reached: the first one that has a match does."""
 
     start: str
     hints: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class FurthestMatch:
 # A program's `EachElement`: what must hold for each element of a list that is complete.
 
 Marks = tuple[tuple[str, int, tuple[EventName, ...]], ...]
-"""A mark, a choice, and the names of iterations of which one has an event if that choice was made."""
+"""A mark, a choice, and names of iterations, one of which has an event if that choice was made."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +231,9 @@ class EachElement(Generic[Condition]):
 
     The steps see the element under the `names` of an iteration, `b[i]` or `k[i].a`, and those before it as
     `b[i-1]`, `k[i-2].a`; `k[i-1]` and `k[i+1]` are the event that ends last in the iteration before, and the
-    one that starts first in the one after. What they bind is dropped. `marks` tell which choices an iteration
-    made: 0 where none of them does. `running` folds are over the elements before each. Of a list that is
-    `unfinished`, the last element is not asked.
+    one that starts first in the one after. What they bind is dropped. `marks` record the choices that an
+    iteration made: 0 where it made none of them. `running` folds are over the elements before each. The last
+    element of an `unfinished` list is not checked.
     """
 
     variable: str
@@ -317,8 +317,8 @@ class ColumnValue:
 
 @dataclass(frozen=True)
 class Constant:
-    """A value; None is NULL. Columns are computed with numbers and truth values only. What an operation is
-    told besides values is a constant, too: the source of a cast, the name of a field."""
+    """A value; None is NULL. Columns are computed with numbers and truth values only. What else an
+    operation needs is a constant, too: the source of a cast, the name of a field."""
 
     value: bool | int | float | str | bytes | ValueType | None
 
@@ -483,7 +483,7 @@ class RepeatStep(Generic[Condition]):
     `k[1].a` and `k[last].a`, and `k[1]` and `k[last]`: the event that starts first in the first iteration,
     and the one that ends last in the last. The lists themselves are called `b`; `k.a` and `k.b`.
 
-    `running` folds are those that `next` asks for, over all iterations so far; `final` ones are for the steps
+    `running` folds are those that `next` reads, over all iterations so far; `final` ones are for the steps
     that follow. `places` are those of other elements that they name, 2 for `b[2]`, -2 for `b[last-1]`; a plan
     also knows the `lags` of earlier elements that are named, 2 for `b[i-2]`. If one of the `early` conditions
     fails for the list of all events that could be elements, it fails for every part of it: such rows are
@@ -740,7 +740,7 @@ class PatternProgram:
     a variable whose event starts every match, if there is one. With `everything`, events that can play no
     role come too. `unique` says that two ways through the program can find the same match. Of matches with
     the same single events, a `collapsed` program gives one, with the events of all their lists; of those with
-    the same start, one that wants the `furthest` gives one. `nested` programs are executed as NEEL does: for
+    the same start, one with `furthest` gives one. `nested` programs are executed as NEEL does: for
     each row of its own, a check enumerates all that it looks for.
     """
 
@@ -785,7 +785,7 @@ class ImpreciseProgram(PatternProgram):
         return self.keys[-1:] == (CHUNK,)
 
 
-# The aggregates over lists that kernels can compute. The compiler asks here: it does not load NumPy.
+# The aggregates over lists that kernels can compute. The compiler looks here: it does not load NumPy.
 
 FOLDS = frozenset(
     """

@@ -133,11 +133,11 @@ def _values(lists: pa.Array) -> Iterator[list[Any]]:
 
 # Aggregates that users register, for many lists at once: one call of Python for each list that is new.
 #
-# A list is known by the numbers of its events, and one list is part of many partial matches: what a
-# function gave for it is kept for a while.
+# A list is identified by the numbers of its events, and one list is part of many partial matches: the
+# result of a function for it is cached.
 
-MOST_KNOWN = 100_000
-"""So many lists are remembered."""
+MOST_CACHED = 100_000
+"""How many results are cached."""
 
 Members = tuple[int, ...]
 """The numbers of a list's events; -1 where an iteration has none."""
@@ -153,7 +153,7 @@ class UserCall:
     function: Function
     column: Callable[[], Sequence[object]]
     offset: int = 0
-    known: dict[Members, object] = field(default_factory=dict)
+    cache: dict[Members, object] = field(default_factory=dict)
 
     @cached_property
     def values(self) -> Sequence[object]:
@@ -161,21 +161,21 @@ class UserCall:
 
     def moved(self, offset: int) -> UserCall:
         """For events whose numbers begin that much later."""
-        return replace(self, column=lambda: self.values, offset=self.offset + offset, known={})
+        return replace(self, column=lambda: self.values, offset=self.offset + offset, cache={})
 
     def of(self, members: Members) -> object:
         """What the function gives for a list."""
-        if members not in self.known:
-            if len(self.known) >= MOST_KNOWN:
-                self.known.clear()
+        if members not in self.cache:
+            if len(self.cache) >= MOST_CACHED:
+                self.cache.clear()
             values = [None if number < 0 else self.values[number + self.offset] for number in members]
             type = self.fold.type or ""
-            self.known[members] = called(self.fold.function, self.function, type, values)
-        return self.known[members]
+            self.cache[members] = called(self.fold.function, self.function, type, values)
+        return self.cache[members]
 
 
 def nothing(rows: int) -> Array:
-    """So many empty lists, to be grown: an array of tuples, whose parts go where their rows do."""
+    """Empty lists, to be grown: an array of tuples, whose parts go where their rows do."""
     return np.fromiter((() for _ in range(rows)), object, rows)
 
 

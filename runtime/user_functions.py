@@ -23,7 +23,7 @@ _EXACT = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP, Emax=10**6, E
 
 
 class AggregateFailure(RuntimeError):
-    """A function has raised, or has given what it must not. `name` is that of the aggregate."""
+    """A function has raised, or has returned an invalid value. `name` is that of the aggregate."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(name, message)
@@ -37,24 +37,24 @@ class _Misfit(ValueError):
     """A value that is not of a type."""
 
 
-def needed(given: Mapping[str, Function], names: Iterable[str]) -> dict[str, Function]:
+def needed(registered: Mapping[str, Function], names: Iterable[str]) -> dict[str, Function]:
     """The functions of these names; `ValueError` if one is not there. What `neelc.aggregate` makes is a
     function with a type: the function alone goes to workers."""
-    found = {}
+    functions = {}
     for name in dict.fromkeys(names):
-        if name not in given:
-            there = ", ".join(given) or "none"
+        if name not in registered:
+            there = ", ".join(registered) or "none"
             raise ValueError(f"the query calls the aggregate {name}, which is not given; given are: {there}")
-        function = getattr(given[name], "function", given[name])
+        function = getattr(registered[name], "function", registered[name])
         if not callable(function):
             raise ValueError(f"the aggregate {name} must be a function, not {function!r}")
-        found[name] = function
-    return found
+        functions[name] = function
+    return functions
 
 
 def called(name: str, function: Function, type: str, values: Sequence[object]) -> object:
-    """The function of the values, as a value of the type, which is written as Spark does. Of no values there
-    is nothing to ask: that is NULL, whether a list is empty or is not there at all.
+    """The function of the values, as a value of the type, which is written as Spark does. Without
+    values the function is not called: that is NULL, whether a list is empty or absent.
 
     >>> called("spread", lambda values: max(values) - min(values), "DOUBLE", [2, 5])
     3.0
@@ -65,15 +65,15 @@ def called(name: str, function: Function, type: str, values: Sequence[object]) -
     if not values:
         return None
     try:
-        found = function(list(values))  # a list of its own: it may sort it
+        result = function(list(values))  # a list of its own: it may sort it
     except Exception as error:
-        said = f"{error.__class__.__name__}: {error}" if str(error) else error.__class__.__name__
-        message = f"aggregate `{name}` raised {_cut(said)} for {_shown(list(values))}"
+        reason = f"{error.__class__.__name__}: {error}" if str(error) else error.__class__.__name__
+        message = f"aggregate `{name}` raised {_cut(reason)} for {_shown(list(values))}"
         raise AggregateFailure(name, message) from error
     try:
-        return fitted(found, type.upper())
+        return fitted(result, type.upper())
     except (_Misfit, ArithmeticError, ValueError):
-        message = f"aggregate `{name}` gave {_shown(found)}, which is no {type.upper()}, for "
+        message = f"aggregate `{name}` gave {_shown(result)}, which is no {type.upper()}, for "
         raise AggregateFailure(name, message + _shown(list(values))) from None
 
 

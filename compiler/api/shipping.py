@@ -22,7 +22,7 @@ from neelc.api.errors import NeelRunError, run_error
 from neelc.api.streams import Frame
 from neelc.errors import NeelError
 from neelc.runtime.probe import PACKAGES as WORKER_PACKAGES
-from neelc.runtime.probe import SCHEMA, tell
+from neelc.runtime.probe import SCHEMA, report_versions
 from neelc.versions import numbers, required
 
 # What workers need of neelc, as one zip file that Python can import from.
@@ -116,7 +116,7 @@ def ship(spark: Frame) -> Shipment:
     file = archive()
     try:
         spark.addArtifacts(str(file), pyfile=True)
-        told = spark.range(2**10).mapInArrow(tell, SCHEMA).collect()
+        told = spark.range(2**10).mapInArrow(report_versions, SCHEMA).collect()
     except Exception as error:
         failure = None if isinstance(error, NeelError) else run_error(error)
         if failure is None:

@@ -1,5 +1,5 @@
-"""How many matches there are at least, found without finding them: a limit that will be exceeded is best told
-before the search. Spark tries a task that fails three times more.
+"""A lower bound on the number of matches, computed without finding them: a limit that will be exceeded is
+best reported before the search. Spark retries a failed task three times.
 
 For chains of events that nothing but time relates: time is cut into pieces no longer than the shortest
 window, and what is in order within one piece is a match. So the chains of a piece are counted, from one event
@@ -52,14 +52,14 @@ class LinkChain:
 
 @dataclass(frozen=True)
 class FewestMatches:
-    """There are so many matches; an event at the beginning of a piece of time that has very many of them."""
+    """A lower bound on the number of matches; the first event of a piece of time that has very many."""
 
     number: int
     event: int
 
 
 def fewest_matches(program: PatternProgram, events: KernelEvents) -> FewestMatches | None:
-    """A number of matches that there are for sure; None if none can be told."""
+    """A lower bound on the number of matches; None if there is no way to compute one."""
     chain = chain_of(program)
     if chain is None or not len(events.start):
         return None
@@ -120,7 +120,7 @@ def _clipped(ways: Numbers) -> Numbers:
 
 
 def chain_of(program: PatternProgram) -> LinkChain | None:
-    """The program as a chain, if all it asks for is that events follow one another in time."""
+    """The program as a chain, if it only requires that events follow one another in time."""
     if program.lasting or program.counted or program.unique or program.collapsed or program.nested:
         return None
     if program.furthest is not None:
@@ -149,7 +149,7 @@ def _only_prunes(step: Present[Value], named: set[EventName]) -> bool:
 
 
 def _link(step: KernelStep) -> tuple[Link, Take[Value]] | None:
-    """The link of a step, and the Take that says where it lies; None if it asks for more than that."""
+    """The link of a step, and the Take that says where it lies; None if it requires more than that."""
     match step:
         case Take() if _is_bare(step):
             return Link(step.variable, step.role), step
@@ -163,8 +163,8 @@ def _link(step: KernelStep) -> tuple[Link, Take[Value]] | None:
 
 
 def _is_bare(take: Take[Value]) -> bool:
-    asked = (take.where, take.differs, take.when, take.until, take.bounds.between)
-    return not any(asked) and take.pick == ALL
+    requirements = (take.where, take.differs, take.when, take.until, take.bounds.between)
+    return not any(requirements) and take.pick == ALL
 
 
 def _place(take: Take[Value], links: list[Link], variable: EventName) -> int | None:

@@ -29,13 +29,13 @@ from neelc.runtime.values import arithmetic
 from neelc.runtime.values.arithmetic import Array, less
 
 Parts = tuple[Array, ...]
-"""What is known of the lists so far, an entry for each in each array."""
+"""The state of the lists so far, an entry for each in each array."""
 
 
 @dataclass(frozen=True)
 class Accumulator:
-    """How to begin, for so many lists of values of a type; with one more value, where it is known; the
-    result."""
+    """The state at the beginning, for a number of lists of values of a type; the state with one more value,
+    where there is one; the result."""
 
     begin: Callable[[int, np.dtype[Any]], Parts]
     add: Callable[[Parts, Array, Truths], Parts]
@@ -184,7 +184,7 @@ FUNCTIONS: Mapping[str, Accumulator] = {
 }
 
 
-# EachElement: which rows have a list of which each element passes?
+# EachElement: which rows have a list whose elements all pass?
 
 Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
@@ -215,38 +215,38 @@ def _kept(search: KernelSearch, step: EachElement[Value], frontier: Frontier, ru
     row, place = lists.row_and_place()
     number = place - lists.begin[row]
     last = lists.length[row] - step.unfinished
-    asked = np.flatnonzero((number >= step.skipped) & (number < last))
-    rows = frontier.take(row[asked])
+    checked = np.flatnonzero((number >= step.skipped) & (number < last))
+    rows = frontier.take(row[checked])
     seen = dict(_seen(step, frontier, row, number, search.events))
-    variables = {**rows.variables, **{name: numbers[asked] for name, numbers in seen.items()}}
-    totals = _running(step, frontier, row[asked], number[asked], search.events)
+    variables = {**rows.variables, **{name: numbers[checked] for name, numbers in seen.items()}}
+    totals = _running(step, frontier, row[checked], number[checked], search.events)
     rows = replace(rows, variables=variables, totals={**rows.totals, **totals})
-    rows = rows.marked(ELEMENT, np.arange(len(asked)))
-    for mark, choices in _choices(step, variables, len(asked)).items():
+    rows = rows.marked(ELEMENT, np.arange(len(checked)))
+    for mark, choices in _choices(step, variables, len(checked)).items():
         rows = rows.marked(mark, choices)
-    passed = np.zeros(len(asked), bool)
-    if len(asked):
+    passed = np.zeros(len(checked), bool)
+    if len(checked):
         for piece in run(replace(search, prunes=False), step.steps, rows):
             passed[piece.mark(ELEMENT)] = True
     kept = np.ones(len(frontier), bool)
-    kept[row[asked[~passed]]] = False
+    kept[row[checked[~passed]]] = False
     return kept
 
 
 def _seen(
     step: EachElement[Value], frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
 ) -> Iterator[tuple[EventName, Numbers]]:
-    """The names of each element, and of its neighbours, as far as the steps ask for them."""
+    """The names of each element, and of its neighbours, as far as the steps need them."""
     lists = {name: frontier.lists[name.events] for name in step.names}
-    asked = names_of_steps(step.steps)
+    needed = names_of_steps(step.steps)
     for name, found in lists.items():
         yield name, _at(found, row, number)
-        for other in asked:
+        for other in needed:
             if isinstance(other, IterationName) and other.lag > 0 and replace(other, lag=0) == name:
                 yield other, _at(found, row, number - other.lag)
     for lag, times, is_better in ((1, events.end, np.greater), (-1, events.start, np.less)):
         neighbour = IterationName(step.variable, lag=lag)
-        if neighbour in asked:
+        if neighbour in needed:
             around = [_at(found, row, number - lag) for found in lists.values()]
             yield neighbour, outermost(around, times, is_better)
 

@@ -62,7 +62,7 @@ def distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
 class EventLists:
     """Row r has the `length[r]` events of the `pool` from `begin[r]` on; no list at all where that is -1.
 
-    Rows that are dropped or repeated leave the pool as it is.
+    Dropping or repeating rows does not change the pool.
     """
 
     pool: Numbers

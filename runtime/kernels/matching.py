@@ -28,7 +28,7 @@ from neelc.runtime.values.order import Place, place_of
 
 Piece = Mapping[EventName, Numbers | EventLists]
 
-# When so many rows have come they are made one, again and again.
+# Each time MANY rows have come they are merged.
 
 
 def collapsed(pieces: Iterable[Piece], events: KernelEvents) -> Piece:
@@ -95,9 +95,9 @@ class Leaf:
     compared: tuple[str, ...] = ()
 
 
-def leaves_of(outputs: Sequence[VariableOutput], asked: FurthestMatch) -> tuple[Leaf, ...]:
+def leaves_of(outputs: Sequence[VariableOutput], spec: FurthestMatch) -> tuple[Leaf, ...]:
     """All columns of matches; those of a closure of a composite by the names of its variables."""
-    compared = dict(asked.compared)
+    compared = dict(spec.compared)
     names = (name for output in outputs for name in sorted((name for name, _ in output.bound), key=str))
     return tuple(Leaf(name, compared.get(name, ())) for name in names)
 
@@ -207,28 +207,28 @@ def _values(
     return found
 
 
-# Of each start, the match that comes furthest: WITH PARTIAL MATCHES.
+# For each start, the match that gets furthest: WITH PARTIAL MATCHES.
 
-# When so many rows have come they are made fewer, again and again.
+# Each time this many rows have come they are reduced to those that are kept.
 MANY = 200_000
 
 
 def furthest(
-    pieces: Iterable[Piece], program: PatternProgram, asked: FurthestMatch, events: KernelEvents
+    pieces: Iterable[Piece], program: PatternProgram, spec: FurthestMatch, events: KernelEvents
 ) -> Iterator[Piece]:
     """All matches that are kept, in one piece."""
-    leaves = leaves_of(program.outputs, asked)
+    leaves = leaves_of(program.outputs, spec)
     kept: list[Piece] = []
     rows, done = 0, 0
     for piece in pieces:
         kept.append(piece)
         rows += length(piece)
         if rows > max(MANY, 2 * done):
-            kept = [_best(_united_columns(kept), asked, leaves, events)]
+            kept = [_best(_united_columns(kept), spec, leaves, events)]
             rows = done = length(kept[0])
     if kept:
-        best = _best(_united_columns(kept), asked, leaves, events)
-        yield _of_each_start(best, asked)
+        best = _best(_united_columns(kept), spec, leaves, events)
+        yield _of_each_start(best, spec)
 
 
 def _united_columns(pieces: Sequence[Piece]) -> Piece:
@@ -242,11 +242,11 @@ def _taken(piece: Piece, rows: Numbers) -> dict[EventName, Numbers | EventLists]
     }
 
 
-def _branch_and_start(piece: Piece, asked: FurthestMatch) -> tuple[Numbers, Numbers]:
+def _branch_and_start(piece: Piece, spec: FurthestMatch) -> tuple[Numbers, Numbers]:
     """Of each match the branch that it is of, and its first event: no other branch has one."""
     branch = np.full(length(piece), -1)
     start = np.full(length(piece), -1)
-    for number, name in enumerate(asked.starts):
+    for number, name in enumerate(spec.starts):
         column = piece.get(name)  # rewriting drops branches that have no match
         if column is not None and not isinstance(column, EventLists):
             branch[column >= 0] = number
@@ -254,23 +254,23 @@ def _branch_and_start(piece: Piece, asked: FurthestMatch) -> tuple[Numbers, Numb
     return branch, start
 
 
-def _best(piece: Piece, asked: FurthestMatch, leaves: Sequence[Leaf], events: KernelEvents) -> Piece:
+def _best(piece: Piece, spec: FurthestMatch, leaves: Sequence[Leaf], events: KernelEvents) -> Piece:
     """Of each start, one match of each branch."""
-    branch, start = _branch_and_start(piece, asked)
-    group = start * len(asked.starts) + branch
+    branch, start = _branch_and_start(piece, spec)
+    group = start * len(spec.starts) + branch
     return _taken(piece, preferred(group, piece, leaves, events))
 
 
-def _of_each_start(piece: Piece, asked: FurthestMatch) -> Piece:
-    """Of each start the match of its last level, with what tells why it is the last."""
-    branch, start = _branch_and_start(piece, asked)
-    known, like = np.unique(start, return_inverse=True)
-    rows = np.full((len(known), len(asked.starts)), -1)
+def _of_each_start(piece: Piece, spec: FurthestMatch) -> Piece:
+    """For each start the match of its last level, with the hints why it is the last."""
+    branch, start = _branch_and_start(piece, spec)
+    starts, like = np.unique(start, return_inverse=True)
+    rows = np.full((len(starts), len(spec.starts)), -1)
     rows[like, branch] = np.arange(len(branch))
-    place = {name: number for number, name in enumerate(asked.starts)}
-    chosen = np.full(len(known), -1)
-    hints = {name: np.zeros(len(known), bool) for name in asked.starts}
-    for level in reversed(asked.levels):
+    place = {name: number for number, name in enumerate(spec.starts)}
+    chosen = np.full(len(starts), -1)
+    hints = {name: np.zeros(len(starts), bool) for name in spec.starts}
+    for level in reversed(spec.levels):
         of_level = rows[:, place[level.start]]
         new = (chosen < 0) & (of_level >= 0)
         chosen[new] = of_level[new]
@@ -278,12 +278,12 @@ def _of_each_start(piece: Piece, asked: FurthestMatch) -> Piece:
             hints[hint] = new & (rows[:, place[hint]] >= 0)
             new = new & ~hints[hint]
     started = chosen >= 0
-    found = _taken(piece, chosen[started])
-    for name, told in hints.items():
-        column = found.get(name)
+    best = _taken(piece, chosen[started])
+    for name, has_hint in hints.items():
+        column = best.get(name)
         if column is not None and not isinstance(column, EventLists):
-            found[name] = np.where(told[started], known[started], column)
-    return found
+            best[name] = np.where(has_hint[started], starts[started], column)
+    return best
 
 
 def matches(

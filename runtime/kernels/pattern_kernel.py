@@ -125,7 +125,7 @@ def cut(
     last = floor[tail:]
     high = int(last[-1]) - _reach(program) if _is_windowed(program) else FIRST_TIME
     if high <= max(low, int(last[0])):
-        # Nothing of the last section is complete: it waits as it is.
+        # Nothing of the last section is complete: all of it waits.
         kept = NeededRows(SectionProgress(low), state.without(tail))
         if tail == 0:
             return None, kept
@@ -142,7 +142,7 @@ def cut(
 def _search_rows(
     program: PatternProgram, columns: Columns, begins: Ints, floor: Ints, low: int, high: int
 ) -> SearchRows:
-    """What is wanted of the first section starts at `low` or later, and of the last one before `high`."""
+    """Matches of the first section start at `low` or later, those of the last one before `high`."""
     columns, heads = in_order(program, columns, begins, floor)
     second = begins[1] if len(begins) > 1 else len(floor)
     lows = np.where(heads < second, np.int64(low), FIRST_TIME)
@@ -184,7 +184,7 @@ class SectionSearch(WorkerSearch[SectionProgress, Matches]):
 
 @dataclass(eq=False)
 class PatternSearch(SectionSearch[Piece]):
-    """A search for matches, of which there may be `most_matches`; `found` were found before."""
+    """A search for at most `most_matches` matches; `found` were found before."""
 
     functions: Mapping[str, Function]
     most_matches: int | None
@@ -202,7 +202,7 @@ class PatternSearch(SectionSearch[Piece]):
         number = 0 if fewest is None else self.found + fewest.number
         for piece in in_larger_pieces(matches(self.program, self.events)):
             yield piece
-            # Not before: whoever wants a few matches only, as `show()` and LIMIT do, can have them.
+            # Not earlier: callers that need only a few matches, such as `show()` and LIMIT, get them.
             if fewest is not None and most is not None and number > most:
                 failure = too_many_matches(number, most, foreseen=True)
                 raise failure.about(**self._at(fewest.event))

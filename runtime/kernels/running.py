@@ -87,7 +87,7 @@ def _one_by_one(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: F
 
 @lru_cache(maxsize=1024)
 def settled(steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
-    """Where no later step asks which event was taken, any will do.
+    """Where no later step depends on which event was taken, any will do.
 
     >>> [str(step.pick) for step in settled((Take("x", "A"), Take("y", "B", differs=("x",))))]
     ['ALL', 'ANY']
@@ -101,7 +101,7 @@ def settled(steps: tuple[KernelStep, ...]) -> tuple[KernelStep, ...]:
 
 
 def pruned(frontier: Frontier, step: KernelStep, later: tuple[KernelStep, ...]) -> Frontier:
-    """The rows after an inner step, without what no later step asks for, each once."""
+    """The rows after an inner step, without what no later step needs, each once."""
     kept = frontier.only({ROW, *names_of_steps(later)})
     if len(kept.variables) == len(frontier.variables) or not (isinstance(step, Take) and step.pick == ALL):
         return kept
@@ -119,7 +119,7 @@ def pruned(frontier: Frontier, step: KernelStep, later: tuple[KernelStep, ...]) 
 EARLY = "#early"
 
 MOST_LISTS = 500_000_000
-"""So many lists are tried for the matches of one run of rows."""
+"""How many lists may be tried for the matches of one run of rows."""
 
 
 def repeat(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
@@ -161,7 +161,7 @@ def _promising(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier
     row, events = (np.concatenate(columns) for columns in zip(*found, strict=True))
     counts = np.bincount(row, minlength=len(frontier)).astype(np.int64)
     every = EventLists(events[np.argsort(row, kind="stable")], np.cumsum(counts) - counts, counts)
-    # A user's function is never asked of what is no list: nothing is known of what it says of parts.
+    # Not for users' functions: they are called for real lists only, and may change in any way with a list.
     own = (fold for fold in step.final if not fold.registered)
     totals = {fold.name: folded(fold, every, search.events) for fold in own}
     lookup = seen(replace(frontier, totals={**frontier.totals, **totals}))
@@ -245,7 +245,7 @@ def _count_up(search: KernelSearch, frontier: Frontier) -> None:
         raise KernelError(MAX_LISTS, message, *place_of(frontier, search.events), number, MOST_LISTS)
 
 
-# So many rows are worth a table of their own for each choice: steps then concern all of its rows or none.
+# This many rows are worth a table of their own for each choice: steps then concern all of its rows or none.
 MANY = 20_000
 
 

@@ -256,7 +256,7 @@ class Players:
 @dataclass(frozen=True, eq=False)
 class KernelSearch:
     """What all steps of a run share. `positive` is for the steps whose events are part of the match; one that
-    `prunes` drops, where only existence is asked for, what no later step looks at."""
+    `prunes` drops, where only existence matters, what no later step looks at."""
 
     program: PatternProgram
     events: KernelEvents
@@ -366,7 +366,7 @@ def equation(
 ) -> tuple[ColumnValue, ColumnValue] | None:
     """A column of the event to be bound, and one of a bound event that it must be equal to, if there is such.
 
-    Not if the bound event is absent in some rows: to agree with it asks nothing.
+    Not if the bound event is absent in some rows: then the equation requires nothing.
     """
     for condition in step.where:
         match condition:

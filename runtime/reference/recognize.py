@@ -329,7 +329,7 @@ def value_of_row(expression: Expr, row: Row) -> object:
 
 
 def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
-    """What is parsing in a partition: one match after the other and, between them, rows without a match."""
+    """The matches of a partition: one match after the other and, between them, rows without a match."""
     start, number, beyond = 0, 0, 0
     while start < len(rows):
         parsing = _first_match(query, rows, start, number + 1)

@@ -241,7 +241,7 @@ def _translated(found: re.Match[str]) -> str:
 
 
 def replaced(text: str, pattern: str, replacement: str, start: int) -> str:
-    """regexp_replace: `$1` in the replacement is a group, a backslash takes the next character as it is.
+    """regexp_replace: `$1` in the replacement is a group, a backslash escapes the next character.
 
     >>> replaced("a1b2", "([0-9])", "<$1>", 1)
     'a<1>b<2>'

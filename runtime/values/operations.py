@@ -63,7 +63,7 @@ def _compared(name: str) -> Callable[..., NullableArray]:
     return _untyped(arithmetic.comparison(name))
 
 
-# Operations on single values. Numbers are most often asked for, and need no more than Python.
+# Operations on single values. Numbers are the most common, and need no more than Python.
 
 _NUMBERS = frozenset((int, float))
 
@@ -264,7 +264,7 @@ SingleValue = Callable[[Sequence[Any]], Any]
 
 
 def compiled(value: Value, place: Callable[[ColumnValue], int]) -> SingleValue:
-    """The value of an expression; `place` tells where the value of a column is found. What is constant is
+    """The value of an expression; `place` returns the position of a column's value. What is constant is
     computed here: in the time zone in which the expression will be evaluated.
 
     >>> rises = Apply(">", (ColumnValue("a", "x"), Apply("+", (ColumnValue("b", "y"), Constant(1)), "int")))

@@ -1,4 +1,4 @@
-"""Arithmetic on single values of which none is NULL, after all implicit casts.
+"""Arithmetic on single values, none of them NULL, after all implicit casts.
 
 A failure is an exception; who calls makes it NULL.
 """
@@ -14,7 +14,7 @@ from fractions import Fraction
 from neelc.runtime.values.times import Months, clock, day_interval, instant, shown, zoned
 
 # A failure while a value is computed (overflow, division by zero, a malformed text, an index out of range)
-# gives NULL: how many bindings a condition is judged on depends on the plan, so an error would make
+# gives NULL: how many bindings a condition is evaluated on depends on the plan, so an error would make
 # the result depend on it.
 FAILURES = (ArithmeticError, ValueError, LookupError)
 
@@ -25,7 +25,7 @@ MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def binary(op: str, left: object, right: object) -> object:
-    """`left op right` for two values of which none is NULL; not yet fitted to the result's type.
+    """`left op right` for two values, neither of them NULL; not yet fitted to the result's type.
 
     >>> binary("DIV", -7, 2), binary("%", -7, 3), binary("/", 1.0, 4.0)
     (-3, -1, 0.25)

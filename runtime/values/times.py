@@ -3,7 +3,7 @@
 Years run from 1 to 9999, which is what Python can count; Spark goes further.
 
 A TIMESTAMP is an instant, here always an aware datetime in UTC. Its clock, that is what `hour`, a cast to
-a text or the next day ask for, is that of the session's time zone: `in_zone` says which it is.
+a text or the next day depend on, is that of the session's time zone: `in_zone` says which it is.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ DAY_INTERVAL_LIMIT = datetime.timedelta(microseconds=2**63 - 1)
 
 
 def fit(value: object, type: ValueType) -> object:
-    """The value as one of `type`: rounded to what the type can tell apart, NULL if it is out of range.
+    """The value as one of `type`: rounded to the precision of the type, NULL if it is out of range.
 
     >>> fit(2**31, "int"), fit(0.1, "float"), fit(decimal.Decimal("2.55"), DecimalOf(3, 1))
     (None, 0.10000000149011612, Decimal('2.6'))

@@ -1,4 +1,4 @@
-"""Events that negations ask for: which of them can spoil a match, and how likely they do not."""
+"""Events that negations exclude: which of them can spoil a match, and how likely it is that they do not."""
 
 from __future__ import annotations
 
@@ -84,18 +84,18 @@ def unbound(absent: SpoilingEvents, sequences: Sequences) -> SpoilingEvents:
     return absent.take(~np.isin(absent.row * span + absent.event, row * span + sequences.events))
 
 
-def reachable(absent: SpoilingEvents, times: PossibleTimes, found: Ranges, window: int | None) -> Truths:
-    """Those that are in their gap in some world; `row` is one of `found`."""
-    length = found.lo.shape[1]
-    row, zero = absent.row, found.zero[absent.row]
+def reachable(absent: SpoilingEvents, times: PossibleTimes, ranges: Ranges, window: int | None) -> Truths:
+    """Those that are in their gap in some world; `row` is one of `ranges`."""
+    length = ranges.lo.shape[1]
+    row, zero = absent.row, ranges.zero[absent.row]
     lo, hi = times.lo[absent.event] - zero, times.hi[absent.event] - zero
     outer = (absent.gap == 0) | (absent.gap == length)
     if window is None and outer.any():
         raise ValueError("a negation that stands first or last requires a window")
     width = window or 0
     before, after = np.maximum(absent.gap - 1, 0), np.minimum(absent.gap, length - 1)
-    low = np.where(absent.gap == 0, found.lo[row, -1] - width, found.lo[row, before] + 1)
-    high = np.where(absent.gap == length, found.hi[row, 0] + width, found.hi[row, after] - 1)
+    low = np.where(absent.gap == 0, ranges.lo[row, -1] - width, ranges.lo[row, before] + 1)
+    high = np.where(absent.gap == length, ranges.hi[row, 0] + width, ranges.hi[row, after] - 1)
     return np.asarray((lo <= high) & (hi >= low))
 
 
@@ -181,9 +181,9 @@ def _shared(terms: ProbabilityTerms) -> Numbers:
     row, event = absent.row[order], absent.event[order]
     again = np.flatnonzero((row[1:] == row[:-1]) & (event[1:] == event[:-1]))
     chosen = again[np.unique(row[again], return_index=True)[1]]
-    wanted = np.full(len(terms.origin), -1)
-    wanted[row[chosen]] = event[chosen]
-    return np.flatnonzero(wanted[absent.row] == absent.event)
+    shared = np.full(len(terms.origin), -1)
+    shared[row[chosen]] = event[chosen]
+    return np.flatnonzero(shared[absent.row] == absent.event)
 
 
 def _divided_once(terms: ProbabilityTerms, which: Numbers) -> ProbabilityTerms:

@@ -1,7 +1,7 @@
 """Imprecise timestamps: how likely a list of events is a match.
 
 A list of events is a match in those worlds in which its events come in order, fit into the window, and no
-event that a negation asks for is in its gap. The sum of the probabilities of these worlds is computed without
+event that a negation excludes is in its gap. The sum of the probabilities of these worlds is computed without
 making them: see `confidence_pieces` (order and window) and `confidence_instants` (negations).
 
 All times are in one unit, and so is the window. Who calls has chosen events that fulfil all that does not
@@ -62,7 +62,7 @@ CELLS = 1 << 20
 """How many numbers one table may have, about."""
 
 
-def in_order(found: Ranges) -> Chances:
+def in_order(ranges: Ranges) -> Chances:
     """The probability that the events of each row come in order.
 
     Both at 1 or 2: one of four. Any two of a million instants: half of those that differ.
@@ -73,19 +73,19 @@ def in_order(found: Ranges) -> Chances:
     >>> chance([1, 1], [2, 2]), chance([1, 1], [10**6, 10**6])
     ([0.25], [0.4999995])
     """
-    return ordered(found.lo.astype(np.float64), (found.hi + 1).astype(np.float64), found.share)
+    return ordered(ranges.lo.astype(np.float64), (ranges.hi + 1).astype(np.float64), ranges.share)
 
 
-def in_window(found: Ranges, window: int) -> Chances:
+def in_window(ranges: Ranges, window: int) -> Chances:
     """The same, and that the last event is no later than `window` after the first.
 
     >>> zero, wide = np.zeros((1, 2), np.int64), np.full((1, 2), 7)
     >>> in_window(Ranges(zero, wide, np.full((1, 2), 1 / 8), np.array([0])), 1).round(12).tolist()
     [0.109375]
     """
-    result = np.zeros(len(found))
-    for rows in portions(np.full(len(found), 2 * found.lo.shape[1] ** 3), CELLS):
-        part = found.take(rows)
+    result = np.zeros(len(ranges))
+    for rows in portions(np.full(len(ranges), 2 * ranges.lo.shape[1] ** 3), CELLS):
+        part = ranges.take(rows)
         row, time, weight = starts(part, window)
         low = np.maximum(part.lo[row, 1:], time[:, None] + 1)
         high = np.minimum(part.hi[row, 1:] + 1.0, time[:, None] + window + 1)
@@ -121,16 +121,16 @@ def _ordered(low: Chances, high: Chances, share: Chances) -> Chances:
     return np.asarray(total.sum(axis=1))
 
 
-def starts(found: Ranges, window: int) -> tuple[Numbers, Chances, Chances]:
+def starts(ranges: Ranges, window: int) -> tuple[Numbers, Chances, Chances]:
     """Times of the first event whose weighted sum is that of all of them: row, time and weight of each."""
-    others = np.concatenate((found.lo[:, 1:], found.hi[:, 1:] + 1), axis=1) - 1
-    first, beyond = found.lo[:, :1], found.hi[:, :1] + 1
+    others = np.concatenate((ranges.lo[:, 1:], ranges.hi[:, 1:] + 1), axis=1) - 1
+    first, beyond = ranges.lo[:, :1], ranges.hi[:, :1] + 1
     edges = np.concatenate((first, beyond, others, others - window), axis=1)
     edges = np.sort(np.clip(edges, first, beyond), axis=1)
     sizes = np.diff(edges, axis=1)
     row, piece = np.nonzero(sizes)
     begin, size = edges[row, piece], sizes[row, piece]
-    order = (found.lo.shape[1] + 1) // 2
+    order = (ranges.lo.shape[1] + 1) // 2
     each, times, weights = [], [], []
     for few in range(1, order + 1):
         which = np.flatnonzero(size == few if few < order else size >= few)
@@ -198,7 +198,7 @@ def slots(rivals: Rivals, rows: int) -> Slots:
 
 
 def pieces_cost(rivals: Any) -> Any:
-    """How many numbers are kept for each instant, for so many rivals."""
+    """How many numbers are kept for each instant, given the number of rivals."""
     return (2 * rivals + 1) * (rivals + 1)
 
 
@@ -262,7 +262,7 @@ def coefficients(slotted: Slots, piece: Numbers, at: Numbers) -> Chances:
 #
 # For each event in turn and each instant it may have: the probability that it is there and that all so far
 # is well. Between two events without a negation that is a running sum. With one it is a product of
-# matrices: given the times of its neighbours the events it asks for are independent, and the probabilities
+# matrices: given the times of its neighbours, the events it excludes are independent, and the probabilities
 # that they are outside are multiplied; or what `confidence_gaps` makes of it. Where the window may be too
 # short, or a negation stands first or last, the instant of the first event is kept as well.
 
@@ -274,28 +274,28 @@ MAX_INSTANTS = 1 << 24
 """How many numbers the largest table of one row may have."""
 
 
-def by_instants(found: Ranges, window: int | None, rivals: Rivals, tracked: bool) -> Chances:
+def by_instants(ranges: Ranges, window: int | None, rivals: Rivals, tracked: bool) -> Chances:
     """The probability of each row; `tracked`: the instant of the first event is kept.
 
     Something at 0, 1, 2 or 3 is not between 0 and 3 in two of four worlds.
 
     >>> from neelc.runtime.kernels.confidence.absent import rivals
     >>> at = np.array([[0, 3]])
-    >>> found = Ranges(at, at, np.ones((1, 2)), np.array([0]))
-    >>> by_instants(found, None, rivals([0], [1], [0], [3]), False).tolist()
+    >>> ranges = Ranges(at, at, np.ones((1, 2)), np.array([0]))
+    >>> by_instants(ranges, None, rivals([0], [1], [0], [3]), False).tolist()
     [0.5]
     """
-    size = sizes(found, rivals)
+    size = sizes(ranges, rivals)
     cost = cells(size, tracked)
     if len(cost) and cost.max() > MAX_INSTANTS:
         row = int(cost.argmax())
         message = f"the events of a match with negations have up to {size.widths[row].max()} instants"
         limit = f"the limit MAX_INSTANTS is {MAX_INSTANTS}"
         raise KernelError("MAX_INSTANTS", f"{message}, which asks for {cost[row]} numbers: {limit}")
-    result = np.zeros(len(found))
+    result = np.zeros(len(ranges))
     for portion in portions(cost, CELLS):
         for rows in alike(size, portion, tracked):
-            result[rows] = _chances(found.take(rows), window, rivals.of(rows), tracked)
+            result[rows] = _chances(ranges.take(rows), window, rivals.of(rows), tracked)
     return result
 
 
@@ -307,8 +307,8 @@ class RowSizes:
     rivals: Numbers
 
 
-def sizes(found: Ranges, rivals: Rivals) -> RowSizes:
-    widths = found.hi - found.lo + 1
+def sizes(ranges: Ranges, rivals: Rivals) -> RowSizes:
+    widths = ranges.hi - ranges.lo + 1
     many = np.zeros_like(widths)
     inner = rivals.gap < widths.shape[1]
     np.add.at(many, (rivals.row[inner], rivals.gap[inner]), 1)
@@ -343,17 +343,17 @@ def alike(size: RowSizes, rows: Numbers, tracked: bool) -> Iterator[Numbers]:
     yield from alike(size, order[(len(order) + 1) // 2 :], tracked)
 
 
-def _chances(found: Ranges, window: int | None, rivals: Rivals, tracked: bool) -> Chances:
-    length = found.lo.shape[1]
-    at, there = instants(found, 0)
-    state = (there * found.share[:, :1])[:, None, :]
+def _chances(ranges: Ranges, window: int | None, rivals: Rivals, tracked: bool) -> Chances:
+    length = ranges.lo.shape[1]
+    at, there = instants(ranges, 0)
+    state = (there * ranges.share[:, :1])[:, None, :]
     if tracked:
         state = state * np.eye(at.shape[1])
     first, before = at, at
     for place in range(1, length):
-        at, there = instants(found, place)
+        at, there = instants(ranges, place)
         state = follow(state, before, at, rivals.between(place))
-        state = state * (there * found.share[:, place, None])[:, None, :]
+        state = state * (there * ranges.share[:, place, None])[:, None, :]
         before = at
     if tracked:
         assert window is not None, "without a window nothing depends on the first event"
@@ -362,15 +362,15 @@ def _chances(found: Ranges, window: int | None, rivals: Rivals, tracked: bool) -
     return np.asarray(state.sum(axis=(1, 2)))
 
 
-def instants(found: Ranges, place: int) -> tuple[Numbers, Truths]:
+def instants(ranges: Ranges, place: int) -> tuple[Numbers, Truths]:
     """The instants of the events at a place, as many for all rows, and which of them are."""
-    low, high = found.lo[:, place, None], found.hi[:, place, None]
+    low, high = ranges.lo[:, place, None], ranges.hi[:, place, None]
     at = low + np.arange(max(int((high - low).max()) + 1, 1))
     return at, at <= high
 
 
 def follow(state: Chances, before: Numbers, at: Numbers, rivals: Rivals) -> Chances:
-    """The probability that all is well before each instant: a running sum, read where it is asked for.
+    """The probability that all is well before each instant: a running sum, read where it is needed.
 
     With rivals it is a sum over pairs of instants, or over the pieces of their times if that is less.
     """
@@ -412,7 +412,7 @@ def confidences(
     window: int | None = None,
     absent: SpoilingEvents | None = None,
 ) -> Chances:
-    """The confidence of each list; `window` None: as long as it likes. Nothing is asked of an empty list.
+    """The confidence of each list; `window` None: of any length. An empty list is certain.
     Above 0 are those that are a match in some world.
 
     A at 1 or 2, B at 2 or 3; then the same within 1; then without C, at 2, between them.
@@ -425,13 +425,13 @@ def confidences(
     [0.5]
     """
     result: Chances = (np.diff(sequences.first) == 0).astype(np.float64)
-    asked = None if absent is None else unbound(absent, sequences)
+    spoilers = None if absent is None else unbound(absent, sequences)
     width = None if window is None or window >= ENDLESS else window
     for rows, table in by_length(sequences):
-        found = ranges(times, table, width)
-        possible = is_possible(found, width)
-        rows, found = rows[possible], found.take(possible)
-        result[rows] = _of_ranges(times, found, width, None if asked is None else _of_rows(asked, rows))
+        each = ranges(times, table, width)
+        possible = is_possible(each, width)
+        rows, each = rows[possible], each.take(possible)
+        result[rows] = _of_ranges(times, each, width, None if spoilers is None else _of_rows(spoilers, rows))
     return np.minimum(result, 1)
 
 
@@ -445,30 +445,30 @@ def _of_rows(absent: SpoilingEvents, rows: Numbers) -> SpoilingEvents:
 
 
 def _of_ranges(
-    times: PossibleTimes, found: Ranges, window: int | None, absent: SpoilingEvents | None
+    times: PossibleTimes, ranges: Ranges, window: int | None, absent: SpoilingEvents | None
 ) -> Chances:
     """Lists of one length; those that no negation can spoil need no look at instants."""
-    result = np.zeros(len(found))
-    spoiled = np.zeros(len(found), bool)
+    result = np.zeros(len(ranges))
+    spoiled = np.zeros(len(ranges), bool)
     if absent is not None:
-        absent = absent.take(reachable(absent, times, found, window))
+        absent = absent.take(reachable(absent, times, ranges, window))
         spoiled[absent.row] = True
     plain = np.flatnonzero(~spoiled)
-    result[plain] = _plain(found.take(plain), window)
+    result[plain] = _plain(ranges.take(plain), window)
     if absent is not None and spoiled.any():
         rows = np.flatnonzero(spoiled)
-        result[rows] = _spoiled(times, found.take(rows), window, _of_rows(absent, rows))
+        result[rows] = _spoiled(times, ranges.take(rows), window, _of_rows(absent, rows))
     return result
 
 
-def _plain(found: Ranges, window: int | None) -> Chances:
+def _plain(ranges: Ranges, window: int | None) -> Chances:
     """Order and window alone, in the cheaper way: few events or few instants."""
-    result = np.zeros(len(found))
-    bound = is_bound(found, window)
-    length = found.lo.shape[1]
+    result = np.zeros(len(ranges))
+    bound = is_bound(ranges, window)
+    length = ranges.lo.shape[1]
     for tracked in (False, True):
         rows = np.flatnonzero(bound == tracked)
-        part = found.take(rows)
+        part = ranges.take(rows)
         # As measured: tests/bench/bench_confidence.py.
         few = cells(sizes(part, NONE), tracked) < length * length * (min(2 * length, 16) if tracked else 1)
         result[rows[few]] = by_instants(part.take(few), window, NONE, tracked)
@@ -479,21 +479,21 @@ def _plain(found: Ranges, window: int | None) -> Chances:
     return result
 
 
-def _spoiled(times: PossibleTimes, found: Ranges, window: int | None, absent: SpoilingEvents) -> Chances:
+def _spoiled(times: PossibleTimes, ranges: Ranges, window: int | None, absent: SpoilingEvents) -> Chances:
     """Lists that events between, before or after them may spoil."""
-    terms = divided(absent, len(found))
-    each = found.take(terms.origin)
+    terms = divided(absent, len(ranges))
+    each = ranges.take(terms.origin)
     row, event = terms.absent.row, terms.absent.event
     zero = each.zero[row]
     rivals = Rivals(row, terms.absent.gap, times.lo[event] - zero, times.hi[event] - zero, terms.charged)
-    length = found.lo.shape[1]
+    length = ranges.lo.shape[1]
     tracked = is_bound(each, window)
     tracked[row[(rivals.gap == 0) | (rivals.gap == length)]] = True
     chance = np.zeros(len(each))
     for kind in (False, True):
         rows = np.flatnonzero(tracked == kind)
         chance[rows] = by_instants(each.take(rows), window, rivals.of(rows), kind)
-    result = np.zeros(len(found))
+    result = np.zeros(len(ranges))
     np.add.at(result, terms.origin, terms.sign * chance)
     return np.where(result < NOTHING, 0, result)
 
@@ -515,7 +515,7 @@ def reaches(confidence: Chances, threshold: float, strictly: bool = False) -> Tr
 
 # Pruning by the threshold: what a list of events cannot become, however it goes on.
 #
-# A match fulfils what is asked of any of its events. So the confidence of some of its events, in their
+# A match meets the requirements on any of its events. So the confidence of some of its events, in their
 # order, is never less than its own: not only of the first ones. Negations count if both neighbours are
 # among these.
 
@@ -598,7 +598,7 @@ def precedes(lo: Numbers, hi: Numbers, low: Numbers, high: Numbers) -> Chances:
 Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
 ROWS = 50_000
-"""So many rows are weighed at once: each may have many events that spoil it."""
+"""How many rows are weighed at once: each may have many events that spoil it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -651,11 +651,11 @@ def bound(frontier: Frontier, names: tuple[EventName, ...]) -> BoundEvents:
 
 def likely(search: KernelSearch, step: Likely, frontier: Frontier) -> Iterator[Frontier]:
     """The rows that may become matches."""
-    found = bound(frontier, step.events)
-    kept = np.flatnonzero(are_different(found))
-    kept = kept[_are_possible(search.events, found.sequences.take(kept), step.width)]
+    listed = bound(frontier, step.events)
+    kept = np.flatnonzero(are_different(listed))
+    kept = kept[_are_possible(search.events, listed.sequences.take(kept), step.width)]
     if step.least > 0:
-        kept = kept[_can_reach(search.events, found.sequences.take(kept), step)]
+        kept = kept[_can_reach(search.events, listed.sequences.take(kept), step)]
     yield frontier if len(kept) == len(frontier) else frontier.take(kept)
 
 
@@ -667,12 +667,12 @@ def _can_reach(events: KernelEvents, sequences: Sequences, step: Likely) -> Trut
     return can_reach(times, sequences, step.least, step.width)
 
 
-def are_different(found: BoundEvents) -> Truths:
+def are_different(listed: BoundEvents) -> Truths:
     """The rows that have no event twice: one at several instants can be before itself, in relaxed times."""
-    row, events = found.row, found.sequences.events
+    row, events = listed.row, listed.sequences.events
     order = np.lexsort((events, row))
     again = (row[order][1:] == row[order][:-1]) & (events[order][1:] == events[order][:-1])
-    result = np.ones(len(found.sequences), bool)
+    result = np.ones(len(listed.sequences), bool)
     result[row[order][1:][again]] = False
     return result
 
@@ -689,21 +689,21 @@ def weigh(search: KernelSearch, step: Weigh[Value], frontier: Frontier, run: Run
     """The rows with their confidence."""
     for begin in range(0, len(frontier), ROWS):
         rows = frontier.take(slice(begin, begin + ROWS))
-        found = bound(rows, step.events)
+        listed = bound(rows, step.events)
         if search.is_cut:
-            rows = rows.take(_owned(search.events, found, rows.segment))
-            found = bound(rows, step.events)
-        spoilers = _spoilers(search, step.negations, rows, found, run)
-        chances = confidences(times_of(search.events), found.sequences, step.width, spoilers)
+            rows = rows.take(_owned(search.events, listed, rows.segment))
+            listed = bound(rows, step.events)
+        spoilers = _spoilers(search, step.negations, rows, listed, run)
+        chances = confidences(times_of(search.events), listed.sequences, step.width, spoilers)
         kept = (chances > 0) & reaches(chances, step.least, step.strictly)
         weighed = replace(rows, totals={**rows.totals, CONFIDENCE: NullableArray(chances)})
         yield weighed.take(kept)
 
 
-def _owned(events: KernelEvents, found: BoundEvents, segment: Numbers) -> Truths:
+def _owned(events: KernelEvents, listed: BoundEvents, segment: Numbers) -> Truths:
     """Matches belong to where the first of the latest times of their events is."""
     least = np.full(len(segment), np.iinfo(np.int64).max)
-    np.minimum.at(least, found.row, events.start[found.sequences.events])
+    np.minimum.at(least, listed.row, events.start[listed.sequences.events])
     low, high = (limit[segment] for limit in events.owned)
     return np.asarray((least >= low) & (least < high))
 
@@ -712,7 +712,7 @@ def _spoilers(
     search: KernelSearch,
     negations: tuple[WeighedNegation[Value], ...],
     rows: Frontier,
-    found: BoundEvents,
+    listed: BoundEvents,
     run: Run,
 ) -> SpoilingEvents | None:
     """The events that may spoil rows, with the gap in which they do."""
@@ -723,9 +723,9 @@ def _spoilers(
     parts = [(np.zeros(0, np.int64),) * 3]
     for negation in negations:
         which = concerned(marked, negation.when)
-        asked = marked.take(which) if not isinstance(which, bool) else marked if which else None
-        if asked is not None and len(asked):
-            for piece in run(looking, negation.steps, asked):
+        checked = marked.take(which) if not isinstance(which, bool) else marked if which else None
+        if checked is not None and len(checked):
+            for piece in run(looking, negation.steps, checked):
                 row = piece.marks[ROW]
-                parts.append((row, found.counts[row, negation.place], piece.variables[negation.variable]))
+                parts.append((row, listed.counts[row, negation.place], piece.variables[negation.variable]))
     return SpoilingEvents(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -12,7 +12,7 @@ from neelc.runtime.kernels.events import Numbers, Truths
 
 Chances = NDArray[np.float64]
 
-# As far as a window can be told from none: times and their sums fit into 64 bits.
+# A wider window is no different from none: times and their sums fit into 64 bits.
 ENDLESS = 2**61
 
 
@@ -101,7 +101,7 @@ def by_length(sequences: Sequences) -> Iterator[tuple[Numbers, Numbers]]:
 
 
 def ranges(times: PossibleTimes, table: Numbers, window: int | None) -> Ranges:
-    """Where the events of a table may be in a match, none of which is longer than `window`.
+    """Where the events of a table may be in a match no longer than `window`.
 
     >>> found = ranges(PossibleTimes(np.array([0, 0, 5]), np.array([9, 2, 40])), np.array([[0, 1, 2]]), 10)
     >>> found.lo.tolist(), found.hi.tolist()
@@ -122,17 +122,17 @@ def ranges(times: PossibleTimes, table: Numbers, window: int | None) -> Ranges:
     return Ranges(lo + place, hi + place, share, zero)
 
 
-def is_possible(found: Ranges, window: int | None) -> Truths:
+def is_possible(ranges: Ranges, window: int | None) -> Truths:
     """The rows that are in order and fit into the window in some world: with all events at their `lo`."""
-    room = window is None or window >= found.lo.shape[1] - 1
-    return np.asarray((found.lo <= found.hi).all(axis=1) & room)
+    room = window is None or window >= ranges.lo.shape[1] - 1
+    return np.asarray((ranges.lo <= ranges.hi).all(axis=1) & room)
 
 
-def is_bound(found: Ranges, window: int | None) -> Truths:
+def is_bound(ranges: Ranges, window: int | None) -> Truths:
     """The rows that the window may still exclude; it holds for all others, whenever their events are."""
-    if window is None or found.lo.shape[1] == 1:
-        return np.zeros(len(found), bool)
-    return np.asarray(found.hi[:, -1] - found.lo[:, 0] > window)
+    if window is None or ranges.lo.shape[1] == 1:
+        return np.zeros(len(ranges), bool)
+    return np.asarray(ranges.hi[:, -1] - ranges.lo[:, 0] > window)
 
 
 def portions(cost: Numbers, budget: int) -> Iterator[Numbers]:

@@ -1,4 +1,4 @@
-"""What is counted: chains, in which each event of a match is judged with the one before it.
+"""What is counted: chains, in which each event of a match is compared with the one before it.
 
 A chain is an automaton. A match is a walk through its states, an event for each; whether an event may be the
 next depends on it, on the event before it, and on events that are *pinned*: fixed before the walk begins. So
@@ -22,7 +22,7 @@ from neelc.runtime.program import (
 )
 
 SOURCE, TARGET = "<", ">"
-"""How conditions call the event before, and the event that is judged. No name of a pattern is like them."""
+"""How conditions refer to the previous event and the current one. No name of a pattern is like them."""
 
 COUNT, SUM, AVERAGE, MIN, MAX = "count", "sum", "avg", "min", "max"
 FIRST, LAST = "first", "last"
@@ -84,8 +84,8 @@ class Chain:
 class Tally:
     """An aggregate over all matches: `function` of what each match has.
 
-    Of a match it is asked: the value of `column` for the event of `stage`; where that is a list, the sum of
-    the values of its events, the least or the greatest, or if `counts`, how many have a value; or the value
+    A match has the value of `column` for the event of `stage`; where that is a list, the sum of the
+    values of its events, the least or the greatest, or if `counts`, how many have a value; or the value
     of its FIRST or LAST event, if it `picks` that. Without a column, all events have one; without a stage, it
     is the match that is counted. A `wide` number has 38 digits, others fit into 64 bits.
     """

@@ -26,8 +26,8 @@ from neelc.runtime.kernels.counting.walks import (
     Materials,
     Walks,
     channels_of,
+    depends_on_both,
     ground,
-    is_judged,
     lanes,
     material,
     nothing,
@@ -41,15 +41,15 @@ from neelc.runtime.program import EventName
 from neelc.runtime.values.operations import check
 
 CELLS = 4_000_000
-"""So many numbers are held at once, or those of one lane."""
+"""How many numbers are held at once; more if one lane has more."""
 PAIRS = 8_000_000
 SURE = 61.0
-"""Whole numbers of so many bits are added without a thought."""
+"""Sums of whole numbers with up to this many bits cannot overflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountedGroups:
-    """For each group the events that it is grouped by, and what is known of its matches. Of all first events
+    """For each group the events that it is grouped by, and the aggregates of its matches. Of all first events
     the one at `heaviest` (its key and its time) has the most matches: there a number grows too large."""
 
     groups: Mapping[EventName, Numbers]
@@ -64,8 +64,8 @@ class CountedGroups:
 def counted(program: CountingProgram, events: KernelEvents, cells: int = CELLS) -> CountedGroups:
     """The aggregates, for each group that has a match."""
     check(program)
-    wanted = dict.fromkeys(channel for tally in program.tallies for channel in channels_of(tally))
-    materials: Materials = {WALK: None, **{channel: material(channel, events) for channel in wanted}}
+    channels = dict.fromkeys(channel for tally in program.tallies for channel in channels_of(tally))
+    materials: Materials = {WALK: None, **{channel: material(channel, events) for channel in channels}}
     pieces = list(_pieces(program, events, materials, cells))
     return _united(pieces, [output.variable for output in program.outputs], materials)
 
@@ -80,37 +80,35 @@ def _pieces(
         }
         for chain in program.chains:
             on = ground(chain, search)
-            for found in lanes(program, chain, on):
-                for some in _blocks(chain, found, len(here), cells):
+            for every in lanes(program, chain, on):
+                for some in _blocks(chain, every, len(here), cells):
                     block = LaneBlock(chain, on, some)
-                    found_here = _exact(block, here)
-                    grouped = _grouped_by(program, block, found_here, begin)
-                    yield _reduced(
-                        CountedGroups(grouped, found_here.ended, here, _heaviest(block, found_here))
-                    )
+                    counts = _exact(block, here)
+                    grouped = _grouped_by(program, block, counts, begin)
+                    yield _reduced(CountedGroups(grouped, counts.ended, here, _heaviest(block, counts)))
 
 
-def _blocks(chain: Chain, found: Lanes, channels: int, cells: int) -> Iterator[Lanes]:
+def _blocks(chain: Chain, lanes: Lanes, channels: int, cells: int) -> Iterator[Lanes]:
     """The lanes in blocks: tables have the height of the longest lane of a block."""
-    length = found.stop - found.base
-    judged = any(map(is_judged, chain.moves))
+    length = lanes.stop - lanes.base
+    has_pairs = any(map(depends_on_both, chain.moves))
     most = max(1, cells // (2 * channels * len(chain.states)))
     begin = 0
-    while begin < len(found):
+    while begin < len(lanes):
         # No more lanes are looked at than fit if all are as short as the first.
         some = length[begin : begin + most // int(length[begin]) + 1]
         height = np.maximum.accumulate(some)
         area = height * np.arange(1, len(some) + 1)
-        fits = (area <= most) & ((area * height <= PAIRS) | (not judged))
+        fits = (area <= most) & ((area * height <= PAIRS) | (not has_pairs))
         end = begin + max(1, len(some) if fits.all() else int(np.argmin(fits)))
-        yield found.take(slice(begin, end))
+        yield lanes.take(slice(begin, end))
         begin = end
 
 
 def _exact(block: LaneBlock, materials: Materials) -> Walks:
     """What the lanes have, in 64 bits if that is sure to be enough."""
     _refuse_long_sums(block, materials)
-    largest = max(found.largest for found in (*materials.values(), ONE) if found is not None)
+    largest = max(one.largest for one in (*materials.values(), ONE) if one is not None)
     spare = SURE - log2(block.height) - log2(largest)
     with np.errstate(all="ignore"):
         if _bits(block) < spare:
@@ -124,15 +122,15 @@ def _exact(block: LaneBlock, materials: Materials) -> Walks:
 def _without_limit(block: LaneBlock, materials: Materials) -> Walks:
     """The same with whole numbers of any length. Numbers with a point have their limit all the same."""
     try:
-        found = walks(block, materials, object)
+        result = walks(block, materials, object)
     except OverflowError as error:
         raise _beyond_doubles(block) from error
     for channel, read in materials.items():
-        numbers = found.ended[channel]
-        known = read is None or not np.isfinite(read.weight).all() or numbers.dtype != np.float64
-        if not known and not np.isfinite(numbers).all():
+        numbers = result.ended[channel]
+        needs_no_check = read is None or not np.isfinite(read.weight).all() or numbers.dtype != np.float64
+        if not needs_no_check and not np.isfinite(numbers).all():
             raise _beyond_doubles(block)
-    return found
+    return result
 
 
 def _beyond_doubles(block: LaneBlock) -> KernelError:
@@ -156,20 +154,20 @@ def _refuse_long_sums(block: LaneBlock, materials: Materials) -> None:
     stages = [state.stage for state in block.chain.states]
     loops = {stages[move.source] for move in block.chain.moves if move.source == move.target}
     lists = loops | {stage for stage in stages if stages.count(stage) > 1}
-    for channel, found in materials.items():
-        whole = channel.kind == WEIGHTS and not channel.picks and found is not None and found.is_whole
-        if whole and found is not None and channel.stage in lists and found.largest * block.height >= 2.0**63:
+    for channel, one in materials.items():
+        whole = channel.kind == WEIGHTS and not channel.picks and one is not None and one.is_whole
+        if whole and one is not None and channel.stage in lists and one.largest * block.height >= 2.0**63:
             message = "the values of a list are so large that their sum may not fit into a BIGINT"
             raise KernelError(SUM_OVERFLOW, message, *_place(block))
 
 
-def _heaviest(block: LaneBlock, found: Walks) -> tuple[int, int, int]:
+def _heaviest(block: LaneBlock, counted: Walks) -> tuple[int, int, int]:
     """The most matches of a first event, its key and its time."""
-    counts = found.ended[WALK]
+    counts = counted.ended[WALK]
     if not len(counts):
         return 0, 0, 0
     row = int(np.argmax(counts))
-    return (int(counts[row]), *_place(block, int(found.lanes[row])))
+    return (int(counts[row]), *_place(block, int(counted.lanes[row])))
 
 
 def _place(block: LaneBlock, lane: int = 0) -> tuple[int, int]:
@@ -179,11 +177,11 @@ def _place(block: LaneBlock, lane: int = 0) -> tuple[int, int]:
 
 
 def _grouped_by(
-    program: CountingProgram, block: LaneBlock, found: Walks, begin: int
+    program: CountingProgram, block: LaneBlock, counted: Walks, begin: int
 ) -> dict[EventName, Numbers]:
-    """For each row of what was found the events that its matches are grouped by."""
+    """For each row of the walks the events that its matches are grouped by."""
     events, numbers = block.on.search.events, block.on.numbers
-    roles, lanes = dict(program.keyed), found.lanes
+    roles, lanes = dict(program.keyed), counted.lanes
     grouped_by = {}
     for output in program.outputs:
         name = output.variable
@@ -193,12 +191,12 @@ def _grouped_by(
             first = np.searchsorted(
                 events.segment[players], events.segment[numbers[block.lanes.base[lanes]]], "left"
             )
-            known = players[np.minimum(first, len(players) - 1)] if len(players) else np.zeros_like(lanes)
-        elif name == block.chain.ends and found.rows is not None:
-            known = numbers[block.places[found.rows, lanes]]
+            members = players[np.minimum(first, len(players) - 1)] if len(players) else np.zeros_like(lanes)
+        elif name == block.chain.ends and counted.rows is not None:
+            members = numbers[block.places[counted.rows, lanes]]
         else:
-            known = block.lanes.pins[name][lanes]
-        grouped_by[name] = known + begin
+            members = block.lanes.pins[name][lanes]
+        grouped_by[name] = members + begin
     return grouped_by
 
 

@@ -326,22 +326,22 @@ def _pinning(program: CountingProgram, chain: Chain) -> PatternProgram:
     )
 
 
-# Which event may follow which, where more is asked than that it comes later.
+# Which event may follow which, where more is required than that it comes later.
 
 PAIRS_AT_ONCE = 1_000_000
 
 
 def is_static(condition: Value) -> bool:
-    """Whether a condition is about two events of a walk and nothing that is pinned."""
+    """Whether a condition concerns two events of a walk and none that is pinned."""
     return set(names_of_value(condition)) <= {SOURCE, TARGET}
 
 
 @dataclass(frozen=True, eq=False)
 class MoveIndex:
     """The places that can be the source of a move, in an order in which those that one target can follow are
-    next to each other: those of the same value, if a condition asks for that, in the order of time.
+    next to each other: those of the same value, if a condition requires that, in the order of time.
 
-    `values` has for each place the number of the value it asks for as a target, -1 for none."""
+    `values` has for each place the number of the value it requires as a target, -1 for none."""
 
     move: ChainMove
     on: ChainEvents
@@ -372,11 +372,11 @@ def index(move: ChainMove, on: ChainEvents) -> MoveIndex:
     for condition in move.where:
         values = _values(condition, on)
         if values is not None:
-            asked, given = values
-            sources = sources[given[sources] >= 0]
-            keys = given[sources] * (len(on.numbers) + 1) + sources
+            target, source = values
+            sources = sources[source[sources] >= 0]
+            keys = source[sources] * (len(on.numbers) + 1) + sources
             order = np.argsort(keys)
-            return MoveIndex(move, on, sources[order], keys[order], asked)
+            return MoveIndex(move, on, sources[order], keys[order], target)
     return MoveIndex(move, on, sources, sources, None)
 
 
@@ -388,13 +388,13 @@ def _values(condition: Value, on: ChainEvents) -> tuple[Numbers, Numbers] | None
             SOURCE,
             TARGET,
         }:
-            asked, given = (first, second) if one == TARGET else (second, first)
-            return _numbered(on.search.events, on.numbers, asked, given)
+            target, source = (first, second) if one == TARGET else (second, first)
+            return _numbered(on.search.events, on.numbers, target, source)
     return None
 
 
-def _numbered(events: KernelEvents, numbers: Numbers, asked: str, given: str) -> tuple[Numbers, Numbers]:
-    columns = [events.columns[asked], events.columns[given]]
+def _numbered(events: KernelEvents, numbers: Numbers, target: str, source: str) -> tuple[Numbers, Numbers]:
+    columns = [events.columns[target], events.columns[source]]
     _, codes = np.unique(np.concatenate([column.values[numbers] for column in columns]), return_inverse=True)
     found = []
     for column, code in zip(columns, np.split(codes, 2), strict=True):
@@ -441,7 +441,7 @@ def before(of: MoveIndex, earliest: Numbers, low: int) -> Predecessors:
 
 
 def in_parts(counts: Numbers, most: int = PAIRS_AT_ONCE) -> list[slice]:
-    """Slices of which each has as many as `most` together, or one that has more.
+    """Slices whose counts add up to at most `most`, or that have one count which is more.
 
     >>> in_parts(np.array([2, 2, 9, 1, 1]), 4)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
@@ -509,11 +509,11 @@ class LaneBlock:
 
     def fits(self, state: int) -> Truths:
         """The cells whose event can be in the state."""
-        wanted = self.chain.states[state]
+        required = self.chain.states[state]
         cells = self.inside & self.on.fits[state][self.places]
-        if wanted.pinned is not None:
-            cells &= self.on.numbers[self.places] == self.lanes.pins[wanted.pinned][None, :]
-        return self.holding(wanted.where, TARGET, cells)
+        if required.pinned is not None:
+            cells &= self.on.numbers[self.places] == self.lanes.pins[required.pinned][None, :]
+        return self.holding(required.where, TARGET, cells)
 
     def holding(self, conditions: tuple[Value, ...], name: EventName, cells: Truths) -> Truths:
         """Those of the cells for whose event, under this name, the conditions hold."""
@@ -573,8 +573,8 @@ Tables = dict[Channel, Array]
 
 
 @lru_cache(maxsize=1024)
-def is_judged(move: ChainMove) -> bool:
-    """Whether it depends on both events at once which one may follow which."""
+def depends_on_both(move: ChainMove) -> bool:
+    """Whether the move depends on both of its events at once, not on each of them alone."""
     if move.absent or (move.where and move.source == move.target):
         return True
     return any({SOURCE, TARGET} <= set(names_of_value(condition)) for condition in move.where)
@@ -595,11 +595,11 @@ def plain(block: LaneBlock, move: ChainMove, states: list[Tables], sums: dict[in
     from_all = sums[move.source]
     if leaving:
         from_all = sums_of(kept(states[move.source], block.holding(leaving, SOURCE, block.inside)))
-    found = {channel: _up_to(table, block.earlier) for channel, table in from_all.items()}
+    result = {channel: _up_to(table, block.earlier) for channel, table in from_all.items()}
     if not entering:
-        return found
+        return result
     cells = block.inside & block.on.fits[move.target][block.places]
-    return kept(found, block.holding(entering, TARGET, cells))
+    return kept(result, block.holding(entering, TARGET, cells))
 
 
 def _up_to(sums: Array, earlier: Numbers | None) -> Array:
@@ -607,7 +607,7 @@ def _up_to(sums: Array, earlier: Numbers | None) -> Array:
     return sums[:-1] if earlier is None else np.take_along_axis(sums, earlier, 0)
 
 
-def judged(block: LaneBlock, move: ChainMove, source: Tables, rows: Numbers, lanes: Numbers) -> Tables:
+def arriving(block: LaneBlock, move: ChainMove, source: Tables, rows: Numbers, lanes: Numbers) -> Tables:
     """What comes to some cells by a move that depends on both of its events."""
     places, base = block.places[rows, lanes], block.lanes.base
     which, earlier = block.pairs(move, places, lanes)
@@ -617,29 +617,29 @@ def judged(block: LaneBlock, move: ChainMove, source: Tables, rows: Numbers, lan
                 SOURCE: block.on.numbers[earlier],
                 TARGET: block.on.numbers[places[which]],
             }
-            known: dict[EventName, Numbers] = {**events, **block.pinned(lanes[which])}
-            fine = holds(condition, known.get, block.on.search.events, len(which))
+            lookup: dict[EventName, Numbers] = {**events, **block.pinned(lanes[which])}
+            fine = holds(condition, lookup.get, block.on.search.events, len(which))
             which, earlier = which[fine], earlier[fine]
     lane = lanes[which]
     row = earlier - base[lane]
     begins = np.flatnonzero(np.diff(which, prepend=-1))
-    found: Tables = {}
+    result: Tables = {}
     for channel, table in source.items():
-        found[channel] = np.full(len(rows), nothing(channel), table.dtype)
+        result[channel] = np.full(len(rows), nothing(channel), table.dtype)
         if len(begins):
             add: np.ufunc = np.minimum if channel.kind == LEAST else np.add
-            found[channel][which[begins]] = add.reduceat(table[row, lane], begins)
-    return found
+            result[channel][which[begins]] = add.reduceat(table[row, lane], begins)
+    return result
 
 
-def judged_everywhere(block: LaneBlock, move: ChainMove, source: Tables, fits: Truths) -> Tables:
+def arriving_everywhere(block: LaneBlock, move: ChainMove, source: Tables, fits: Truths) -> Tables:
     """The same for all cells that fit."""
-    found = {channel: np.full_like(table, nothing(channel)) for channel, table in source.items()}
+    result = {channel: np.full_like(table, nothing(channel)) for channel, table in source.items()}
     rows, lanes = np.nonzero(fits)
     for some in block.in_parts(move, block.places[rows, lanes], lanes):
-        for channel, values in judged(block, move, source, rows[some], lanes[some]).items():
-            found[channel][rows[some], lanes[some]] = values
-    return found
+        for channel, values in arriving(block, move, source, rows[some], lanes[some]).items():
+            result[channel][rows[some], lanes[some]] = values
+    return result
 
 
 WALK = Channel(WALKS)
@@ -663,12 +663,12 @@ def walks(block: LaneBlock, materials: Materials, whole: Any) -> Walks:
     chain, states, most = block.chain, list[Tables](), 0.0
     sums: dict[int, Tables] = {}
     for state in range(len(chain.states)):
-        found = _filled(block, state, materials, whole, states, sums)
-        states.append(found)
+        tables = _filled(block, state, materials, whole, states, sums)
+        states.append(tables)
         if whole is np.float64:
-            most = max(most, float(total(WALK, found[WALK]).max(initial=0)))
-        if any(move.source == state != move.target and not is_judged(move) for move in chain.moves):
-            sums[state] = sums_of(found)
+            most = max(most, float(total(WALK, tables[WALK]).max(initial=0)))
+        if any(move.source == state != move.target and not depends_on_both(move) for move in chain.moves):
+            sums[state] = sums_of(tables)
     ended: Tables = {}
     for ending in chain.endings:
         last = states[ending.state]
@@ -704,8 +704,8 @@ def _filled(
             if move.source == state:
                 again = move
                 continue
-            if is_judged(move):
-                more = judged_everywhere(block, move, states[move.source], fits)
+            if depends_on_both(move):
+                more = arriving_everywhere(block, move, states[move.source], fits)
             else:
                 more = plain(block, move, states, sums)
             into = {channel: together(channel, table, more[channel]) for channel, table in into.items()}
@@ -758,13 +758,13 @@ def _row_by_row(
     sums = {c: np.full((len(t) + 1, t.shape[1]), nothing(c), t.dtype) for c, t in into.items()}
     lanes = np.arange(len(block.lanes))
     used: Truths = np.any(fits, axis=1)
-    asks = is_judged(again)
+    checks_pairs = depends_on_both(again)
     for row in range(block.height):
         if used[row]:
             before = {channel: table[row] for channel, table in into.items()}
-            if asks:
+            if checks_pairs:
                 some = lanes[fits[row]]
-                for channel, values in judged(block, again, here, np.full(len(some), row), some).items():
+                for channel, values in arriving(block, again, here, np.full(len(some), row), some).items():
                     before[channel] = before[channel].copy()
                     before[channel][some] = together(channel, before[channel][some], values)
             else:
@@ -773,7 +773,7 @@ def _row_by_row(
                     before[channel] = together(channel, before[channel], table[earlier, lanes])
             for channel, values in _arrived(own, numbers[row], before, fits[row]).items():
                 here[channel][row] = values
-        if not asks:
+        if not checks_pairs:
             for channel, table in sums.items():
                 table[row + 1] = together(channel, table[row], here[channel][row])
     return here

@@ -24,11 +24,11 @@ from neelc.runtime.kernels.rows.program import ACCEPT, Machine
 Ints = NDArray[np.int64]
 
 FEW = 24
-"""So many partitions or fewer are read one after the other."""
+"""Up to this many partitions are read one after the other."""
 LONG = 20_000
-"""From so many rows on, a partition is read in pieces."""
+"""A partition with at least this many rows is read in pieces."""
 PATIENCE = 50
-"""So many rows are compared with a guess before the rest of the piece is read without hope."""
+"""How many rows are compared with a guess before the guess is given up for the rest of the piece."""
 UNKNOWN = -1
 
 
@@ -151,7 +151,7 @@ def _rows(first: int, beyond: int) -> slice:
 # of places, those that can take the row and lead to the end of the pattern. So no attempt to match ever has
 # to be given up, and the time is linear in the number of rows.
 #
-# A partition of which more rows may come is *open*. There are two sets then: the places that lead to the
+# A partition that may get more rows is *open*. There are two sets then: the places that lead to the
 # end of the pattern whatever comes, and those that may. Where both are the same, as they are a few rows
 # before the last one mostly, what comes makes no difference.
 

@@ -40,7 +40,7 @@ from neelc.runtime.values.types import ValueType, fit
 # The values that they read are kept at hand while the match grows.
 
 Columns = Mapping[str, Sequence[object]]
-"""The values of the columns that conditions ask for, by row."""
+"""The values of the columns that conditions read, by row."""
 
 
 AtRow = Callable[[int, "MatchPath"], object]
@@ -50,9 +50,9 @@ AtRow = Callable[[int, "MatchPath"], object]
 @dataclass
 class MatchPath:
     """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
-    and those that are mapped to each set of variables somebody asks for. `totals` are the aggregates over
-    these that somebody asked for, by the judge's numbers for them. Rows from `known` on can be looked at, but
-    not taken yet."""
+    and those that are mapped to each set of variables that some condition reads. `totals` are the aggregates
+    over these that were needed so far, by their numbers in the evaluator. Rows from `known` on can be looked
+    at, but not taken yet."""
 
     head: int
     tail: int
@@ -65,15 +65,15 @@ class MatchPath:
 
 
 class ConditionEvaluator:
-    """Judges the conditions of a program, if the columns have these values."""
+    """Evaluates the conditions of a program over columns with these values."""
 
     def __init__(self, program: RowProgram, columns: Columns) -> None:
         self.names = program.names
         self.columns = columns
         self.tests = {one.variable: _test(one) for one in program.conditions}
-        asked = [one for condition in program.conditions for one in condition.looked]
+        looked = [one for condition in program.conditions for one in condition.looked]
         self.folded: list[ConditionValue] = []
-        self.masks = sorted({one.at.variables if one.at else one.variables for one in asked} - {0})
+        self.masks = sorted({one.at.variables if one.at else one.variables for one in looked} - {0})
         self.values = {
             condition.variable: [self._value(one) for one in condition.looked]
             for condition in program.conditions
@@ -107,7 +107,7 @@ class ConditionEvaluator:
         return test([value(path) for value in self.values[variable]]) is True
 
     def _value(self, looked: ConditionValue) -> Callable[[MatchPath], object]:
-        """How a value that a condition asks for is found."""
+        """How a value that a condition reads is found."""
         at_row = self._reader(looked.column)
         if looked.at is not None:
             return partial(self._of_row, looked.at, at_row)
@@ -130,7 +130,7 @@ class ConditionEvaluator:
     def _total(
         self, number: int, looked: ConditionValue, fold: PathFold, at_row: AtRow, path: MatchPath
     ) -> object:
-        """An aggregate, from what it was when somebody asked last: only rows taken since then are added."""
+        """An aggregate, from its value at the last evaluation: only rows taken since then are added."""
         total = path.totals.get(number)
         if total is None:
             total = path.totals[number] = PathAggregate(fold, looked.type, looked.distinct)
@@ -188,11 +188,11 @@ def _test(condition: RowCondition) -> Callable[[list[object]], object]:
 
 
 MOST_STEPS = 1_000_000
-"""So many rows may be tried for a match from one row."""
+"""How many rows may be tried for a match from one row."""
 
 MOST_TRIED, MOST_TRIED_EACH = 5_000_000, 100
-"""So many rows may be tried in vain in a partition, or in a piece of a long one, and so many more for each of
-its rows."""
+"""How many rows may be tried in vain in a partition, or in a piece of a long one, and how many more for each
+of its rows."""
 
 UNDECIDED = [-1]
 """In place of a match's places: what the preferred match is depends on rows that have not come."""
@@ -214,7 +214,7 @@ class RowSearch:
         program: RowProgram,
         viability: Viability,
         states: Ints,
-        judge: ConditionEvaluator,
+        evaluator: ConditionEvaluator,
         times: Sequence[int] | None,
         before: int = 0,
         offset: Ints | None = None,
@@ -227,7 +227,7 @@ class RowSearch:
         self.machine = viability.machine
         self.sets = viability.sets
         self.states = states.tolist()
-        self.judge = judge
+        self.evaluator = evaluator
         self.times = times
         self.known: dict[tuple[int, int], list[int]] = {}
         self.remembers = depends_on_start_only(program)
@@ -269,8 +269,8 @@ class RowSearch:
 
     def _first(self, path: MatchPath, row: int) -> list[int] | None:
         """The places of the preferred match from a row; None if there is none; or UNDECIDED."""
-        machine, judge = self.machine, self.judge
-        judge.begin(path, row)
+        machine, evaluator = self.machine, self.evaluator
+        evaluator.begin(path, row)
         places: list[int] = []
         waiting = [iter(self._viable(FIRST if row == path.head else START, row))]
         failed: set[tuple[int, int]] = set()
@@ -281,7 +281,7 @@ class RowSearch:
                 waiting.pop()
                 if places:
                     failed.add((places.pop(), row + len(places)))
-                    judge.pop(path)
+                    evaluator.pop(path)
                 continue
             if choice == ACCEPT:
                 break
@@ -293,9 +293,9 @@ class RowSearch:
                 if self.is_open:
                     return UNDECIDED  # rows to come may show that nothing had to be tried
                 raise RowFailure(_hard_to_find(row - path.head + self.before), row)
-            judge.push(path, at, machine.variables[choice])
-            if not self._reaches(row, at) or not judge.holds(path):
-                judge.pop(path)
+            evaluator.push(path, at, machine.variables[choice])
+            if not self._reaches(row, at) or not evaluator.holds(path):
+                evaluator.pop(path)
                 continue
             places.append(choice)
             if at + 1 < path.known:
@@ -306,7 +306,7 @@ class RowSearch:
                 break
             else:
                 places.pop()
-                judge.pop(path)
+                evaluator.pop(path)
         self.tried += steps - len(places)
         return places if waiting else None
 

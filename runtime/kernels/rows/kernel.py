@@ -71,7 +71,7 @@ class SearchProgress:
     matched: int = 0
 
     def without(self, rows: int) -> SearchProgress:
-        """The same, once so many rows are forgotten."""
+        """The same, once this many rows are forgotten."""
         return SearchProgress(self.before + rows, self.begin - rows, self.number, self.matched - rows)
 
 
@@ -255,7 +255,7 @@ def recognizer(
 ) -> BatchFunction:
     """The function that finds the matches of one of Spark's partitions.
 
-    `time_zone` is that of the session, for conditions that depend on it and are judged here.
+    `time_zone` is that of the session, for conditions that depend on it and are evaluated here.
     """
     limits = WorkerLimits(rows_at_once)
     begin = partial(_begin, program, max(1, limits.rows_at_once // SHORT), time_zone)

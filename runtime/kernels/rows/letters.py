@@ -31,11 +31,11 @@ from neelc.runtime.values.operations import holds
 # Conditions about the first row of a match and the current one.
 #
 # Where all conditions on the path are of this kind, what is possible at a row depends on the row at which
-# the match began, and on nothing else of its path. And a comparison of the two, `B AS x < FIRST(x)`, says
+# the match began, and not on the rest of its path. And a comparison of the two, `B AS x < FIRST(x)`, says
 # of many rows that no match from them can ever take a B: those below which no later row lies.
 
 LONG = 1_000
-"""In shorter partitions it is not worth asking which rows can be the first ones."""
+"""In shorter partitions it is not worth finding out which rows can be the first ones."""
 
 Numbers = tuple[NDArray[Any], Bools]
 """Values, and which of them are not NULL."""
@@ -75,12 +75,12 @@ def _comparisons(program: RowProgram, condition: RowCondition) -> Iterator[tuple
             case Apply("and", operands):
                 pending.extend(operands)
             case Apply(operation, (ColumnValue(name=left), ColumnValue(name=right))) if operation in TURNED:
-                for one, other, asked in ((left, right, operation), (right, left, TURNED[operation])):
+                for one, other, comparison in ((left, right, operation), (right, left, TURNED[operation])):
                     here, there = looked[one], looked[other]
                     if _is_plain(here) and _is_plain(there) and here.at is not None and there.at is not None:
                         is_here = is_current(here.at, condition.variable) and not here.at.shift
                         if is_here and is_first_row(there.at, program.machine) and not there.at.shift:
-                            yield asked, str(there.column), str(here.column)
+                            yield comparison, str(there.column), str(here.column)
 
 
 def _is_plain(looked: ConditionValue) -> bool:

@@ -73,7 +73,7 @@ class MatchNavigation:
         return table[self.variable]
 
     def mapped(self, variables: int) -> MappedRows:
-        """The taken rows that are mapped to the variables. Asked for each batch of the result, found once."""
+        """The taken rows that are mapped to the variables: computed once, for all batches of the result."""
         if variables not in self._mapped:
             is_mapped = self.is_mapped(variables)
             counts = np.zeros(len(is_mapped) + 1, dtype=np.int64)
@@ -104,7 +104,7 @@ class MatchNavigation:
         return self._shifted(rows, at.shift) if at.shift else rows
 
     def _shifted(self, rows: Ints, shift: int) -> Ints:
-        """So many rows on, in the same partition."""
+        """The rows `shift` rows later, in the same partition."""
         segment = np.searchsorted(self.heads, rows, side="right") - 1
         tails = np.append(self.heads[1:], self.count)
         moved = rows + shift

@@ -22,7 +22,7 @@ Choices = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Machine:
-    """An automaton of which each step takes a row.
+    """An automaton whose steps each take a row.
 
     `variables` and `excluded` are those of each place. `first` are the choices at the first row of a
     partition, `start` at any other row, `after` those after each place. `ends` says whether the match may end
@@ -112,7 +112,7 @@ class RowArgument:
 
 @dataclass(frozen=True)
 class ConditionValue:
-    """A value that a condition asks for: of one row (`at`), an aggregate over rows (`name`, of `type`), or
+    """A value that a condition reads: of one row (`at`), an aggregate over rows (`name`, of `type`), or
     the number of the match if there is neither. `column` None is the variable; of an aggregate, the row."""
 
     at: RowLocation | None = None
@@ -288,5 +288,5 @@ def _is_of_start(program: RowProgram, condition: RowCondition, looked: Condition
 
 
 def is_current(at: RowLocation, variable: int) -> bool:
-    """Whether it is the row at which a condition of the variable is judged."""
+    """Whether it is the row at which a condition of the variable is evaluated."""
     return at.last and at.place == 0 and bool(at.variables >> variable & 1)

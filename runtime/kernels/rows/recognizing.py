@@ -82,7 +82,7 @@ def _together(program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> I
 
 @dataclass(frozen=True)
 class PartitionPiece:
-    """A piece of one partition, of which `before` rows came earlier and are forgotten. Matches start at the
+    """A piece of one partition; `before` rows of it came earlier and are forgotten. Matches start at the
     row `begin` or later; `number` were found before. More rows may come if it is open."""
 
     count: int
@@ -187,9 +187,11 @@ def _search(
     before: int = 0,
     offset: Ints | None = None,
 ) -> RowSearch:
-    judge = ConditionEvaluator(program, {name: columns[name].to_pylist() for name in looked_columns(program)})
+    evaluator = ConditionEvaluator(
+        program, {name: columns[name].to_pylist() for name in looked_columns(program)}
+    )
     times = columns[TIME].to_pylist() if program.reach is not None else None
-    return RowSearch(program, viability, states, judge, times, before, offset)
+    return RowSearch(program, viability, states, evaluator, times, before, offset)
 
 
 def _limits(program: RowProgram, columns: Columns, heads: Ints, count: int) -> Ints:

@@ -41,7 +41,7 @@ UNDECIDED = -3
 HEAD, IDLE, EMPTY, WAITS, PLACES = 0, 1, 2, 3, 4
 """States: before the first row; a row without a match; one with an empty match; one at which it is undecided
 what happens. From PLACES on, place p that goes on with a match is PLACES + 2 p, and that begins one is
-PLACES + 2 p + 1, so the last bit tells which."""
+PLACES + 2 p + 1, so the last bit distinguishes them."""
 
 
 class Preference(RowAutomaton):
@@ -114,7 +114,7 @@ NextStart = Callable[[int, list[int]], int]
 """The row at which the next match may start, after one from a row with these places."""
 
 ROWS_AT_ONCE = 2_000_000
-"""About so many rows of matches are held at the same time."""
+"""About how many rows of matches are held at the same time."""
 
 
 class RowPaths(Protocol):
@@ -155,14 +155,14 @@ class ViablePaths:
         width = len(self.sets)
         if not len(self.table):
             self.table = np.full(len(self.machine.after) * width, 2 * NONE, dtype=np.int64)
-        asked = places * width + self.states[rows if self.offset is None else rows + self.offset[starts]]
-        found: Ints = self.table[asked]
-        unknown = found == 2 * NONE
+        entries = places * width + self.states[rows if self.offset is None else rows + self.offset[starts]]
+        choices: Ints = self.table[entries]
+        unknown = choices == 2 * NONE
         if unknown.any():
-            for one in np.unique(asked[unknown]).tolist():
+            for one in np.unique(entries[unknown]).tolist():
                 self.table[one] = self.choice(*divmod(one, width))
-            found = self.table[asked]
-        return found
+            choices = self.table[entries]
+        return choices
 
     def choice(self, place: int, state: int) -> int:
         """The choice after a place, at a row with a state."""
@@ -236,8 +236,8 @@ def _in_parts(
 
 
 def _advance(ways: RowPaths, heads: Ints, count: int, matches: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-    """Row by row: the number of the row in its match, the matches that have so many, and their places; those
-    that are UNDECIDED go no further."""
+    """Row by row: the number of the row in its match, the matches that are long enough, and their places;
+    those that are UNDECIDED go no further."""
     starts, places = ways.starts[matches], ways.begins[matches]
     tails = np.append(heads[1:], count)[np.searchsorted(heads, starts, side="right") - 1]
     step = 0
@@ -412,7 +412,7 @@ def _joined(pieces: Sequence[tuple[Ints, ...]], width: int) -> list[Ints]:
 NEVER = np.iinfo(np.int32).max
 
 PIECES = 24
-"""Windows are short if all rows could be cut into so many pieces of one window."""
+"""Windows are short if all rows could be cut into at least this many pieces of one window."""
 
 
 class WindowedPaths:
@@ -506,7 +506,7 @@ def are_short(limit: Ints) -> bool:
 
 
 def earliest_in_pieces(machine: Machine, masks: Ints, heads: Ints, window: int) -> NDArray[np.int32]:
-    """`earliest`, as far as it is inside of a window of so many rows; behind that it may be anything later.
+    """`earliest`, as far as it lies inside a window of `window` rows; beyond that it may be anything later.
 
     >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
     >>> earliest_in_pieces(machine, np.array([0b01, 0b10, 0b01, 0b10]), np.array([0]), 2)[:, 0].tolist()
@@ -539,7 +539,7 @@ def _ends(
 
 
 def row_limits(heads: Ints, count: int, most: int) -> Ints:
-    """The last row of each match that has at most so many rows.
+    """The last row of each match that has at most `most` rows.
 
     >>> row_limits(np.array([0, 3]), 5, 2).tolist()
     [1, 2, 2, 4, 4]

@@ -47,12 +47,12 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.values.operations import Lookup, holds
 
-# What the moves of runs ask for: worked out once for a step, as there may be many rounds.
+# What the moves of runs need: computed once for a step, as there may be many rounds.
 
 
 @dataclass(frozen=True)
 class StateNeeds:
-    """What the runs in a state must remember: variables, and lists whose elements are asked for once more.
+    """What the runs in a state must remember: variables, and lists whose elements are needed again.
     `numbered` are those of the variables that the last event has for ever, if its iteration has that number:
     `b[1]`."""
 
@@ -63,18 +63,18 @@ class StateNeeds:
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """A move, and the folds that its conditions ask for: of lists as they are before it, and of the list that
-    is full with its event."""
+    """A move, and the folds that its conditions read: of lists before the move, and of the list that
+    is complete with its event."""
 
     move: Move[Value]
-    asked: tuple[Fold, ...]
+    folds: tuple[Fold, ...]
     grown: Mapping[str, Fold]
 
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A step, and what is known of it: for each state the moves that begin there, and what runs in it must
-    remember; the folds that moves ask for."""
+    """A step, prepared: for each state the moves that begin there, and what runs in it must remember; the
+    folds that moves read."""
 
     follow: Follow[Value]
     begin: tuple[Leg, ...]
@@ -99,8 +99,8 @@ def _leg(step: Follow[Value], move: Move[Value]) -> Leg:
     named = {name for value in move.conditions for name in names_of_value(value)}
     variable = step.states[move.target].list
     grown = {fold.name: fold for fold in step.final if fold.list == variable and fold.name in named}
-    asked = (fold for fold in (*step.running, *step.final) if fold.name in named and fold.name not in grown)
-    return Leg(move, tuple(asked), grown)
+    folds = (fold for fold in (*step.running, *step.final) if fold.name in named and fold.name not in grown)
+    return Leg(move, tuple(folds), grown)
 
 
 def _folds(step: Follow[Value]) -> tuple[Fold, ...]:
@@ -118,21 +118,21 @@ def needs(step: Follow[Value]) -> tuple[StateNeeds, ...]:
     >>> [sorted(one.variables) for one in needs(Follow((State("a"), State("b"), State("c")), moves))]
     [['a'], ['a'], []]
     """
-    lists = frozenset(judged.each for move in step.moves for judged in move.judged if judged.each)
-    found = [frozenset[EventName]() for _ in step.states]
+    lists = frozenset(one.each for move in step.moves for one in move.judged if one.each)
+    by_state = [frozenset[EventName]() for _ in step.states]
     changed = True
     while changed:
         changed = False
         for move in step.moves:
             if move.source < 0:
                 continue
-            wanted = found[move.source] | _before(step, move, found[move.target])
-            changed |= wanted != found[move.source]
-            found[move.source] = wanted
+            required = by_state[move.source] | _before(step, move, by_state[move.target])
+            changed |= required != by_state[move.source]
+            by_state[move.source] = required
     folds = {fold.name for fold in (*step.running, *step.final)}
     return tuple(
         StateNeeds(frozenset(names - folds), lists, tuple(_numbered(state, names - folds)))
-        for state, names in zip(step.states, found, strict=True)
+        for state, names in zip(step.states, by_state, strict=True)
     )
 
 
@@ -152,13 +152,13 @@ def _numbered(state: State, names: frozenset[EventName]) -> Iterator[tuple[Eleme
 
 def _before(step: Follow[Value], move: Move[Value], after: frozenset[EventName]) -> frozenset[EventName]:
     """What must be known before a move, if this much must be known after it."""
-    asked = {name for value in move.conditions for name in names_of_value(value)}
-    asked |= {name for judged in move.judged for name in judged.present}
-    asked |= {name for within in move.take.bounds.within for name in within.events}
-    each = (judged.each for judged in move.judged if judged.each)
+    named = {name for value in move.conditions for name in names_of_value(value)}
+    named |= {name for one in move.judged for name in one.present}
+    named |= {name for within in move.take.bounds.within for name in within.events}
+    each = (one.each for one in move.judged if one.each)
     elements = {IterationName(name, lag=lag) for name in each for lag in (0, 1)}
     state = step.states[move.target]
-    names = ((asked - elements) | after) - {state.variable}
+    names = ((named - elements) | after) - {state.variable}
     if move.iteration == FIRST and state.list is not None:
         # Of a list that begins there was nothing before.
         names = {name for name in names if list_of(name) != state.list}
@@ -247,8 +247,8 @@ def _limits(search: KernelSearch) -> Numbers:
 
 # The checks of moves: runs with the event that they may take, seen as a whole.
 #
-# To look at all events of a run takes as long as the run is. Only what cannot be told by the event that is
-# taken and by what a run remembers is judged in this way.
+# To look at all events of a run takes time proportional to its length. Only conditions that need more than
+# the event that is taken and what a run remembers are checked in this way.
 
 Run = Callable[[KernelSearch, tuple[KernelStep, ...], Frontier], Iterator[Frontier]]
 
@@ -312,9 +312,9 @@ def _longer_checks(courses: Courses, node: Numbers | None, event: Numbers, move:
 def with_totals(
     follow: Follow[Value], steps: tuple[KernelStep, ...], found: Frontier, events: KernelEvents
 ) -> Frontier:
-    """The runs with all that steps ask for of their lists."""
-    asked = names_of_steps(steps)
-    final = (fold for fold in follow.final if fold.name in asked)
+    """The runs with all aggregates of their lists that steps read."""
+    named = names_of_steps(steps)
+    final = (fold for fold in follow.final if fold.name in named)
     totals = {fold.name: folded(fold, _list_of(fold, found), events) for fold in final}
     return replace(found, totals=totals)
 
@@ -359,8 +359,8 @@ class MoveOption:
     def fitting(self, row: Numbers, place: Numbers) -> Pairs:
         """Those of the pairs that qualify."""
         row, place = self.these.fitting(row, place)
-        for judged in self.move.judged:
-            which = _judged(self, judged, row, place)
+        for condition in self.move.judged:
+            which = _holds(self, condition, row, place)
             row, place = row[which], place[which]
         if self.move.checks and len(row):
             which = self._passing(row, place)
@@ -390,8 +390,8 @@ def option(
         frontier = frontier.take(rows)
     for old, new in move.renames:
         frontier = frontier.renamed(old, new)
-    if leg.asked:
-        totals = {fold.name: _total(fold, frontier, search.events) for fold in leg.asked}
+    if leg.folds:
+        totals = {fold.name: _total(fold, frontier, search.events) for fold in leg.folds}
         frontier = replace(frontier, totals={**frontier.totals, **totals})
     return MoveOption(route, leg, rows, _candidates(search, route.follow, move, frontier), courses, run)
 
@@ -433,21 +433,21 @@ def _candidates(
     return these if found is None else replace(these, order=found[0], left=found[1], right=found[2])
 
 
-def _judged(option: MoveOption, judged: MoveCondition[Value], row: Numbers, place: Numbers) -> Truths:
-    """The pairs for which a condition holds, or is not asked."""
+def _holds(option: MoveOption, condition: MoveCondition[Value], row: Numbers, place: Numbers) -> Truths:
+    """The pairs for which a condition holds, or is not evaluated."""
     frontier = option.these.frontier
     which = np.ones(len(row), bool)
-    for name in judged.present:
+    for name in condition.present:
         numbers = frontier.variables.get(name)
         which &= False if numbers is None else numbers[row] >= 0
-    asked = np.flatnonzero(which)
-    row, place = row[asked], place[asked]
-    if judged.each is not None:
-        found = _holds_for_each(option, judged, row, place)
+    evaluated = np.flatnonzero(which)
+    row, place = row[evaluated], place[evaluated]
+    if condition.each is not None:
+        result = _holds_for_each(option, condition, row, place)
     else:
-        found = holds(judged.condition, _lookup(option, row, place), option.these.search.events, len(row))
+        result = holds(condition.condition, _lookup(option, row, place), option.these.search.events, len(row))
     which[:] = True
-    which[asked] = found
+    which[evaluated] = result
     return which
 
 
@@ -470,11 +470,13 @@ def _lookup(option: MoveOption, row: Numbers, place: Numbers) -> Lookup:
     return lookup
 
 
-def _holds_for_each(option: MoveOption, judged: MoveCondition[Value], row: Numbers, place: Numbers) -> Truths:
+def _holds_for_each(
+    option: MoveOption, condition: MoveCondition[Value], row: Numbers, place: Numbers
+) -> Truths:
     """Whether a condition holds for each element of a list: from the last one on, back to the first."""
-    assert judged.each is not None, "a condition on the elements of a list"
+    assert condition.each is not None, "a condition on the elements of a list"
     courses, which = option.courses, np.ones(len(row), bool)
-    nodes = option.these.frontier.marks.get(f"#{judged.each}")
+    nodes = option.these.frontier.marks.get(f"#{condition.each}")
     if nodes is None:
         return which
     pairs = np.flatnonzero(nodes[row] >= 0)
@@ -484,14 +486,14 @@ def _holds_for_each(option: MoveOption, judged: MoveCondition[Value], row: Numbe
         before = np.where(is_first, -1, courses.parent[node])
         inner = _lookup(option, row[pairs], place[pairs])
         own: dict[EventName, Numbers] = {
-            IterationName(judged.each): courses.event[node],
-            IterationName(judged.each, lag=1): np.where(is_first, -1, courses.event[before]),
+            IterationName(condition.each): courses.event[node],
+            IterationName(condition.each, lag=1): np.where(is_first, -1, courses.event[before]),
         }
-        found = holds(judged.condition, _either(own, inner), option.these.search.events, len(pairs))
-        if judged.looks_back:
-            found = found | is_first
-        which[pairs[~found]] = False
-        going = found & ~is_first
+        holding = holds(condition.condition, _either(own, inner), option.these.search.events, len(pairs))
+        if condition.looks_back:
+            holding = holding | is_first
+        which[pairs[~holding]] = False
+        going = holding & ~is_first
         pairs, node = pairs[going], before[going]
     return which
 
@@ -601,14 +603,14 @@ def _with_ties(option: MoveOption, places: Numbers, best: Numbers) -> Pairs:
 
 
 MOST_TAKEN = 500_000_000
-"""So many events are taken by the runs of one run of rows."""
+"""How many events the runs of one run of rows may take."""
 
 Front = Mapping[int, Frontier]
 """Runs, by the state that they are in."""
 
 
 def follow(search: KernelSearch, step: Follow[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
-    """The matches, in pieces. `frontier` is one row, which has made choices and nothing else."""
+    """The matches, in pieces. `frontier` is one row, which has made choices and has no events."""
     assert len(frontier) == 1 and not frontier.variables, "a run begins with nothing"
     search = search.unowned()
     for leg in route(step).begin:

@@ -97,7 +97,7 @@ class SequentialSearch(WorkerSearch[SearchedEvents, PartialSequences]):
         return int(found.weight.sum())
 
     def gather(self, found: PartialSequences) -> Batches:
-        """The matches as rows, so many for each as it stands for."""
+        """The matches as rows: as many for each as it stands for."""
         heavy = np.cumsum(found.weight)
         for first in range(0, int(heavy[-1]), ROWS_IN_BATCH):
             numbers = np.arange(first, min(first + ROWS_IN_BATCH, int(heavy[-1])))

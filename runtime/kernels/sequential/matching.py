@@ -103,7 +103,7 @@ def reversed_in_time(line: EventInstants) -> tuple[Bools, tuple[Bools, ...]]:
 
 # The latest start with which a state can be reached at each instant.
 #
-# It tells whether a partial match can be completed inside the window, so no way is ever followed in vain:
+# It shows whether a partial match can be completed inside the window, so no way is ever followed in vain:
 # of all that lead to a state, the one that started last reaches furthest.
 
 Edge = tuple[int | None, int, int]
@@ -192,7 +192,7 @@ def _components(edges: Sequence[Edge], states: int) -> list[list[int]]:
 
 ABSENT = -1
 MOST_TOGETHER = 200_000
-"""So many partial matches are followed at the same time; the rest waits."""
+"""How many partial matches are followed at the same time; the rest waits."""
 ENOUGH = 10_000
 HEAVIEST = 2**62
 
@@ -215,7 +215,7 @@ class PartialSequences:
         return PartialSequences(*(getattr(self, one.name)[which] for one in fields(self)))
 
     def times(self, counts: Ints) -> PartialSequences:
-        """Each standing for so many times as many matches."""
+        """Each standing for `counts` times as many matches."""
         if len(counts) and int(self.weight.max()) > HEAVIEST // int(counts.max()):
             raise KernelFailure(FailureDetails(COUNT_OVERFLOW, "more matches than a BIGINT can count"))
         return replace(self, weight=self.weight * counts)
@@ -282,7 +282,7 @@ class MatchWindow:
 
 # All matches, from their ends to their starts, where no condition depends on the events before.
 #
-# What a match tells are the last events of symbols: read backwards, the first ones met. So a stretch in
+# A match outputs the last events of symbols: read backwards, the first ones met. So a stretch in
 # which a closure has no choice is crossed in one step, and the time is that of the events and of the
 # matches, however long these are.
 
@@ -293,14 +293,14 @@ class ClosureStretches:
     of those up to it between which there is no choice but to go round; the instants at which other states
     lead to this one."""
 
-    wanted: list[int]
+    tracked: list[int]
     begin: Ints
     entries: Ints
 
 
 class BackwardMatcher:
     """Finds the matches of a program without conditions; `tracked` are the symbols whose last events are
-    wanted, None for the last event of all."""
+    needed, None for the last event of all."""
 
     def __init__(
         self, program: SequentialProgram, line: EventInstants, tracked: tuple[int | None, ...]
@@ -364,18 +364,18 @@ class BackwardMatcher:
         return possible & self.window.holds(self.starts[source][ways.instant - 1], ways.end)
 
     def _taking(self, ways: PartialSequences, symbol: int) -> PartialSequences:
-        """The ways with an event of the symbol: with each one if it is wanted which, else with any."""
+        """The ways with an event of the symbol: with each one if it is tracked, else with any."""
         emitters = self.line.emitters[symbol]
-        wanted = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
+        places = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
         is_open = np.zeros(len(ways), dtype=np.bool_)
-        for place in wanted:
+        for place in places:
             is_open |= ways.rows[:, place] == ABSENT
         closed = ways.chosen(~is_open)
         closed = closed.times(emitters.count[closed.instant])
         opened = ways.chosen(is_open)
         which, rows = emitters.of(opened.instant)
         opened = opened.chosen(which)
-        for place in wanted:
+        for place in places:
             known = opened.rows[:, place]
             opened = opened.tracking(place, np.where(known == ABSENT, rows, known))
         return joined([closed, opened])
@@ -395,8 +395,8 @@ class BackwardMatcher:
             elif source != to:
                 before = np.concatenate([[ABSENT], self.starts[source][:-1]])[: line.size]
                 is_entry |= line.is_emitted[symbol] & (before >= 0)
-        wanted = [place for place, one in enumerate(self.tracked) if one is None or one in loops]
-        return ClosureStretches(wanted, begin, np.flatnonzero(is_entry))
+        places = [place for place, one in enumerate(self.tracked) if one is None or one in loops]
+        return ClosureStretches(places, begin, np.flatnonzero(is_entry))
 
     def _along(self, ways: PartialSequences, state: int) -> tuple[PartialSequences, PartialSequences]:
         """Ways in a state, those in a closure gone round as long as there is no choice: where they are then,
@@ -404,7 +404,7 @@ class BackwardMatcher:
         stretches = self.stretches.get(state)
         if stretches is None:
             return ways, ways.chosen(np.zeros(0, dtype=np.int64))
-        may_go = (ways.rows[:, stretches.wanted] != ABSENT).all(axis=1)
+        may_go = (ways.rows[:, stretches.tracked] != ABSENT).all(axis=1)
         staying, going = ways.chosen(~may_go), ways.chosen(may_go)
         first, count = self._entries(going, stretches)
         which, places = spread(first, count)
@@ -431,14 +431,14 @@ class BackwardMatcher:
 # All matches, from their starts to their ends, where conditions depend on the events before.
 #
 # That is the table of active instances of the JEPC thesis (9.2.3), for all starts at the same time.
-# Instances that cannot be told apart any more are one that stands for several.
+# Instances that can no longer be distinguished are one that stands for several.
 
 FEW = 1_000
-"""So many instances are not worth the search for equal ones."""
+"""Fewer instances are not worth the search for equal ones."""
 
 
 class ForwardMatcher:
-    """Finds the matches of a program; `tracked` are the symbols whose last events are wanted or asked for,
+    """Finds the matches of a program; `tracked` are the symbols whose last events are needed,
     None for the last event of all. `Ways.end` is the start of a way here: the end that is known."""
 
     def __init__(
@@ -513,15 +513,15 @@ class ForwardMatcher:
 
     def _taking(self, ways: PartialSequences, symbol: int) -> PartialSequences:
         emitters = self.line.emitters[symbol]
-        wanted = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
-        if not wanted and not self.tests[symbol]:
+        places = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
+        if not places and not self.tests[symbol]:
             return ways.times(emitters.count[ways.instant])
         which, rows = emitters.of(ways.instant)
         ways = ways.chosen(which)
         for test in self.tests[symbol]:
             met = holds(test, self._seen(ways, rows), self.events, len(ways))
             ways, rows = ways.chosen(met), rows[met]
-        for place in wanted:
+        for place in places:
             ways = ways.tracking(place, rows)
         return ways
 
@@ -549,7 +549,7 @@ def _earliest_ends(program: SequentialProgram, line: EventInstants) -> Ints:
 
 
 def _merged(ways: PartialSequences) -> PartialSequences:
-    """Ways that differ in nothing that is asked for are one."""
+    """Ways that do not differ in what is needed are merged."""
     if len(ways) < FEW:
         return ways
     table = np.column_stack([ways.instant, ways.state, ways.end, ways.rows])
@@ -597,14 +597,14 @@ class Matcher:
 
 
 def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
-    """The symbols whose last events are asked for, by outputs or by conditions."""
-    asked = {one.symbol for one in program.outputs}
+    """The symbols whose last events are needed, by outputs or by conditions."""
+    symbols = {one.symbol for one in program.outputs}
     for variable in (str(one.variable) for test in program.conditions for one in _columns(test.test)):
         if variable == PREVIOUS:
-            asked.add(None)
+            symbols.add(None)
         elif variable.startswith(LAST):
-            asked.add(int(variable.removeprefix(LAST)))
-    return tuple(sorted(asked, key=lambda symbol: -1 if symbol is None else symbol))
+            symbols.add(int(variable.removeprefix(LAST)))
+    return tuple(sorted(symbols, key=lambda symbol: -1 if symbol is None else symbol))
 
 
 def _columns(value: Value) -> Iterator[ColumnValue]:

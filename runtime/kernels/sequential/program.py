@@ -1,7 +1,7 @@
 """What the planner makes of a MATCH_RECOGNIZE_SEQUENTIAL: plain data, which can be printed.
 
-Symbols are numbers; bit s of an event says that it emits symbol s, as far as that can be judged of the event
-alone.
+Symbols are numbers; bit s of an event says that it emits symbol s, as far as that can be decided from the
+event alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from neelc.runtime.program import Value
 
 CURRENT, PREVIOUS, LAST = "current", "previous", "last "
-"""The events that conditions name: the one that is judged, the one before it, and the last one that emitted
+"""The events that conditions name: the current one, the one before it, and the last one that emitted
 a symbol: `last 0`."""
 
 TIME, BITS = "time", "bits"

@@ -359,7 +359,7 @@ def _ranked(column: pa.Array) -> tuple[Ints, Back]:
     places = pc.index_in(values, value_set=distinct)
     numbers = np.asarray(places.fill_null(0)).astype(np.int64)
     last = max(0, len(distinct) - 1)
-    # Numbers of no value at all are hidden by whoever asks; here they only must not be out of range.
+    # Numbers without a value are hidden by the caller; here they only must not be out of range.
     nothing = pa.nulls(1, column.type)
     source = distinct if len(distinct) else nothing
     return numbers, lambda found: source.take(pa.array(np.clip(found, 0, last)))
@@ -375,7 +375,7 @@ def _to_floats(numbers: Ints) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.where(numbers < 0, numbers ^ _SIGN, numbers).view(np.float64)
 
 
-# Exact sums of whole numbers and of DECIMALs: in limbs of 32 bits, of which 2^31 rows can be summed.
+# Exact sums of whole numbers and of DECIMALs: in limbs of 32 bits, which can be summed over 2^31 rows.
 
 _MASK = np.int64(0xFFFFFFFF)
 _EXACT = Context(prec=80)

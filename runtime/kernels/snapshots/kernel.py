@@ -140,7 +140,7 @@ def check_order(program: AnyProgram, rows: pa.RecordBatch, key: Ints, start: Int
         )
 
 
-# Events with the same payload in canonical intervals, the longest that tell the same snapshots.
+# Events with the same payload in canonical intervals, the longest with the same snapshots.
 #
 # Where k of them are valid, k levels are open: an event more opens a level, an event less closes the one
 # that was opened last. A level from its opening to its closing is an interval of the result.

@@ -1,4 +1,4 @@
-"""What the kernel of snapshot aggregates is told. The compiler loads this too: no NumPy here."""
+"""The program of the kernel of snapshot aggregates. The compiler loads this too: no NumPy here."""
 
 from __future__ import annotations
 
