@@ -68,7 +68,7 @@ def _ranges(node: Node) -> bool:
 def mentions(node: Node, names: Collection[str]) -> bool:
     """Whether one of the variables is named, be it as a closure's: `k[1].a`."""
     return any(
-        isinstance(found, e.Variable | e.InnerVariable) and found.name in names for found in walk(node)
+        isinstance(inner, e.Variable | e.InnerVariable) and inner.name in names for inner in walk(node)
     )
 
 

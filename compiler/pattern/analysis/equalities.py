@@ -74,8 +74,8 @@ def equality(conjunct: Expr) -> Equality | None:
 def equalities(conditions: Iterable[Expr]) -> Iterator[Equality]:
     """Those of the conditions that are equalities."""
     for condition in conditions:
-        if (found := equality(condition)) is not None:
-            yield found
+        if (equal := equality(condition)) is not None:
+            yield equal
 
 
 def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
@@ -99,8 +99,8 @@ def classes(known: Iterable[Equality]) -> tuple[tuple[Expr, ...], ...]:
         if first is not second:
             first.update(second)
             groups.update(dict.fromkeys(second, first))
-    found = {id(group): group for group in groups.values()}
-    return tuple(tuple(group) for group in found.values())
+    distinct = {id(group): group for group in groups.values()}
+    return tuple(tuple(group) for group in distinct.values())
 
 
 # What follows from equalities: which ones are worth adding where a region is evaluated.
@@ -308,8 +308,8 @@ def shortcuts(query: Match) -> tuple[Shortcut, ...]:
     there either side can filter the other, and the statistics decide.
 
     >>> from pattern_examples import query
-    >>> for found in shortcuts(query("SEQ(DELL d, SEQ(RIMM r, CSCO c), INTC i) WHERE r.x = i.x")):
-    ...     print(found)
+    >>> for shortcut in shortcuts(query("SEQ(DELL d, SEQ(RIMM r, CSCO c), INTC i) WHERE r.x = i.x")):
+    ...     print(shortcut)
     i.x IN r.x
     >>> print(*shortcuts(query("SEQ(DELL d, RIMM r, INTC i) WHERE r.x = i.x")), sep="; ")
     r.x IN i.x; i.x IN r.x
@@ -330,9 +330,11 @@ def shortcuts(query: Match) -> tuple[Shortcut, ...]:
     """
     any_match = query.strategy == SelectionStrategy.ANY_MATCH
     ways = tuple(_ways(query.pattern, ()))
-    events = {name: found[0] for name, found in _events(ways).items() if len(found) == 1}
-    found = (shortcut for way in ways for c in conjuncts(way[-1].where) for shortcut in _of(c, way, events))
-    return tuple(dict.fromkeys(shortcut for shortcut in found if shortcut.negative or any_match))
+    events = {name: several[0] for name, several in _events(ways).items() if len(several) == 1}
+    candidates = (
+        shortcut for way in ways for c in conjuncts(way[-1].where) for shortcut in _of(c, way, events)
+    )
+    return tuple(dict.fromkeys(shortcut for shortcut in candidates if shortcut.negative or any_match))
 
 
 Way = tuple[p.Pattern, ...]
@@ -348,11 +350,11 @@ def _ways(part: p.Pattern, around: Way) -> Iterator[Way]:
 
 def _events(ways: Iterable[Way]) -> dict[str | None, list[Way]]:
     """The ways to each variable of an event: several, if branches of an OR share it."""
-    found: dict[str | None, list[Way]] = {}
+    ways_to: dict[str | None, list[Way]] = {}
     for way in ways:
         if isinstance(way[-1], p.Event):
-            found.setdefault(way[-1].variable, []).append(way)
-    return found
+            ways_to.setdefault(way[-1].variable, []).append(way)
+    return ways_to
 
 
 def _of(conjunct: Expr, at: Way, events: Mapping[str | None, Way]) -> Iterator[Shortcut]:

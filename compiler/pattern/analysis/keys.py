@@ -97,8 +97,8 @@ def inside_closure(known: RegionEqualities, closure: str, timed: bool = False) -
 
     >>> from pattern_examples import query
     >>> from neelc.pattern.analysis.regions import QueryRoles
-    >>> found = query("SEQ(Z z, SEQ(A a, B b)+ k[]) WHERE k[i].a.id = z.id")
-    >>> known = inside_closure(RegionEqualities(QueryRoles(found)).and_of(found.pattern), "k")
+    >>> match = query("SEQ(Z z, SEQ(A a, B b)+ k[]) WHERE k[i].a.id = z.id")
+    >>> known = inside_closure(RegionEqualities(QueryRoles(match)).and_of(match.pattern), "k")
     >>> print(*(equal.condition() for equal in known.equal))
     a.id = z.id
     """
@@ -112,12 +112,12 @@ def inside_closure(known: RegionEqualities, closure: str, timed: bool = False) -
         return None
 
     chained = (Equality(term, _at(term, place)) for term in known.chains for place in _ends(timed))
-    found: list[Equality] = []
+    inside: list[Equality] = []
     for equal in (*known.each, *chained):
         term = transform(equal.left, change)
         if isinstance(term, Expr) and term is not equal.left and closure not in names_in(term):
-            found.append(Equality(term, equal.right))
-    return replace(known, equal=(*known.equal, *found))
+            inside.append(Equality(term, equal.right))
+    return replace(known, equal=(*known.equal, *inside))
 
 
 # Which value all events of a match have in common, because conditions make it equal.
@@ -144,18 +144,18 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed
     from the events bound before it: SKIP TILL NEXT MATCH takes an event that cannot be checked yet.
 
     >>> from pattern_examples import query
-    >>> found = query("SEQ(A a, !(B b : b.n = a.id), C+ c[], D d) WHERE c[i].id = d.id AND a.id = d.id")
-    >>> roles = QueryRoles(found)
-    >>> seed = next(sure_roles(found.pattern, roles)).term("id")
-    >>> print(*cover(found.pattern, (seed,), RegionEqualities(roles), timed=False).values())
+    >>> match = query("SEQ(A a, !(B b : b.n = a.id), C+ c[], D d) WHERE c[i].id = d.id AND a.id = d.id")
+    >>> roles = QueryRoles(match)
+    >>> seed = next(sure_roles(match.pattern, roles)).term("id")
+    >>> print(*cover(match.pattern, (seed,), RegionEqualities(roles), timed=False).values())
     a.id d.id b.n c.id
-    >>> cover(found.pattern, (seed,), RegionEqualities(roles), timed=True)
+    >>> cover(match.pattern, (seed,), RegionEqualities(roles), timed=True)
     LooseRole(variable='c')
     """
     known = _with_region(known, part, timed)
     sure = tuple(sure_roles(part, known.roles))
     key = _spread(key, known, frozenset(role.variable for role in sure), timed)
-    found: Terms = {}
+    covered: Terms = {}
     terms: dict[frozenset[str], list[Expr]] = {}
     for term in key:
         terms.setdefault(names_in(term), []).append(term)
@@ -164,13 +164,13 @@ def cover(part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed
         if not mine:
             return LooseRole(role.variable)
         # Of several terms, one of the same name as the first term of the key.
-        found[role] = next((term for term in mine if is_alike(term, key[0])), mine[0])
+        covered[role] = next((term for term in mine if is_alike(term, key[0])), mine[0])
     for container in _containers(part):
         inside = _cover_inside(container, key, known, timed)
         if isinstance(inside, LooseRole):
             return inside
-        found |= inside
-    return found
+        covered |= inside
+    return covered
 
 
 def sure_roles(part: p.Pattern, roles: QueryRoles) -> Iterator[VariableRole]:
@@ -219,13 +219,13 @@ def _cover_inside(
         case p.Exists(_, inner):
             return cover(inner, key, known, timed)
         case p.Or(parts):
-            found: Terms = {}
+            covered: Terms = {}
             for branch in parts:
                 inside = cover(branch, key, known, timed)
                 if isinstance(inside, LooseRole):
                     return inside
-                found |= inside
-            return found
+                covered |= inside
+            return covered
     raise AssertionError(f"{type(part).__name__} has no region inside")
 
 
@@ -233,7 +233,7 @@ def _spread(
     key: tuple[Expr, ...], known: RegionEqualities, near: frozenset[str], timed: bool
 ) -> tuple[Expr, ...]:
     """All terms that equal those in `key`; of what an `[id]` makes equal, those of the variables `near`."""
-    found = dict.fromkeys(key)
+    equal_terms = dict.fromkeys(key)
     edges = [
         (plain(one), plain(other))
         for equal in known.equal
@@ -242,17 +242,17 @@ def _spread(
     ]
     near = near.union(*(names_in(one) for one, _ in edges))
     before = 0
-    while len(found) > before:
-        before = len(found)
+    while len(equal_terms) > before:
+        before = len(equal_terms)
         for one, other in edges:
-            if one in found:
-                found[other] = None
+            if one in equal_terms:
+                equal_terms[other] = None
         for name, variables in known.same:
-            if any(concerns(name, variables, term) for term in found):
+            if any(concerns(name, variables, term) for term in equal_terms):
                 roles = known.roles.of_variables(near & variables)
                 terms = (role.attribute(name) for role in roles if not role.is_list)
-                found.update(dict.fromkeys(term for term in terms if term is not None))
-    return tuple(found)
+                equal_terms.update(dict.fromkeys(term for term in terms if term is not None))
+    return tuple(equal_terms)
 
 
 def _is_earlier(one: Expr, other: Expr, roles: QueryRoles) -> bool:
@@ -329,14 +329,14 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
     if query.collapsed and not _binds_a_single(query.pattern):
         return ()
     roles = QueryRoles(query)
-    found: dict[str, Key] = {}
+    keys: dict[str, Key] = {}
     for key in _keys(query, roles):
         if key is not None and _is_unambiguous(key, roles):
-            found.setdefault(key.name, key)
+            keys.setdefault(key.name, key)
     if _counts_others(query):
         partition = [bare(name) for name in query.partition if query.strategy != SelectionStrategy.STRICT]
-        return tuple(found[name] for name in partition if name in found)
-    return tuple(found.values())
+        return tuple(keys[name] for name in partition if name in keys)
+    return tuple(keys.values())
 
 
 def _counts_others(query: Match) -> bool:
@@ -359,10 +359,10 @@ def _keys(query: Match, roles: QueryRoles) -> Iterator[Key | None]:
     for name in (*query.partition, *same_at(query.pattern)):
         terms: Terms = {role: term for role in roles.all if (term := role.term(name))}
         yield _key(bare(name), terms) if len(terms) == len(roles.all) else None
-    for name, found in _coverings(
+    for name, covering in _coverings(
         query.pattern, RegionEqualities.around(roles), query.strategy == SelectionStrategy.NEXT_MATCH
     ).items():
-        yield _key(name, found)
+        yield _key(name, covering)
 
 
 def _coverings(part: p.Pattern, known: RegionEqualities, timed: bool) -> dict[str, Terms]:
@@ -376,8 +376,8 @@ def _coverings(part: p.Pattern, known: RegionEqualities, timed: bool) -> dict[st
     around = known.and_of(part)
     branches = [_coverings(branch, around, timed) for branch in part.parts]
     names = dict.fromkeys(name for branch in branches for name in branch)
-    for branch, found in zip(part.parts, branches, strict=True):
-        found.update(_borrowed(branch, [name for name in names if name not in found], around, timed))
+    for branch, covered in zip(part.parts, branches, strict=True):
+        covered.update(_borrowed(branch, [name for name in names if name not in covered], around, timed))
     shared = [name for name in names if all(name in branch for branch in branches)]
     return {
         name: {role: term for branch in branches for role, term in branch[name].items()} for name in shared
@@ -410,11 +410,11 @@ def _name(seed: Expr) -> str:
 def _key(name: str, terms: Terms) -> Key | None:
     """The key, with all terms cast to one type: what is equal stays equal. None if there is no such type, or
     if one variable, of two branches, has two terms."""
-    found = {role.variable: term for role, term in terms.items()}
-    kind = common_of((type_of(term) for term in found.values()), strings=False)
-    if kind is None or any(found[role.variable] != term for role, term in terms.items()):
+    by_variable = {role.variable: term for role, term in terms.items()}
+    kind = common_of((type_of(term) for term in by_variable.values()), strings=False)
+    if kind is None or any(by_variable[role.variable] != term for role, term in terms.items()):
         return None
-    return Key(name, tuple((name, cast_to(term, type_of(term), kind)) for name, term in found.items()))
+    return Key(name, tuple((name, cast_to(term, type_of(term), kind)) for name, term in by_variable.items()))
 
 
 def _is_unambiguous(key: Key, roles: QueryRoles) -> bool:

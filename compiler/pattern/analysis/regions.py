@@ -352,10 +352,10 @@ class QueryRoles:
 
     @cached_property
     def _of_variables(self) -> Mapping[str, tuple[VariableRole, ...]]:
-        found: dict[str, tuple[VariableRole, ...]] = {}
+        roles: dict[str, tuple[VariableRole, ...]] = {}
         for role in self.all:
-            found[role.variable] = (*found.get(role.variable, ()), role)
-        return found
+            roles[role.variable] = (*roles.get(role.variable, ()), role)
+        return roles
 
     def of(self, event: p.Event, list: str | None = None) -> VariableRole:
         """The role of an event, or of those of a list."""
@@ -368,22 +368,24 @@ class QueryRoles:
     @cached_property
     def order(self) -> Mapping[str, int]:
         """The place of each variable in the text, composite closures included."""
-        found = (part.variable for part in walk(self.query.pattern) if isinstance(part, p.Event | p.Repeat))
-        return {name: place for place, name in enumerate(dict.fromkeys(name for name in found if name))}
+        names = (part.variable for part in walk(self.query.pattern) if isinstance(part, p.Event | p.Repeat))
+        return {name: place for place, name in enumerate(dict.fromkeys(name for name in names if name))}
 
     @cached_property
     def compared(self) -> Mapping[str, Mapping[Expr, None]]:
         """For each variable, the terms of it alone that something is compared with."""
-        found: dict[str, dict[Expr, None]] = {}
+        terms: dict[str, dict[Expr, None]] = {}
         for node in walk(self.query.pattern):
             if isinstance(node, Binary) and node.op == "=":
                 for side in (plain(node.left), plain(node.right)):
                     if len(names := names_in(side)) == 1 and range_of(side)[0] is None:
-                        found.setdefault(next(iter(names)), {})[side] = None
-        return found
+                        terms.setdefault(next(iter(names)), {})[side] = None
+        return terms
 
     @cached_property
     def same(self) -> Mapping[str, None]:
         """The attributes of every `[id]` in the pattern."""
-        found = (node.attributes for node in walk(self.query.pattern) if isinstance(node, SameAttributes))
-        return dict.fromkeys(name for names in found for name in names)
+        attributes = (
+            node.attributes for node in walk(self.query.pattern) if isinstance(node, SameAttributes)
+        )
+        return dict.fromkeys(name for names in attributes for name in names)

@@ -391,7 +391,7 @@ def _equals(above: Edges) -> dict[e.Expr, int]:
 
 def _left(above: Edges) -> list[e.Expr]:
     """The terms in the order in which a walk that goes as deep as it can leaves them."""
-    found: list[e.Expr] = []
+    left: list[e.Expr] = []
     seen: set[e.Expr] = set()
     for start in list(above):
         waiting = [(start, iter(above[start]))] if start not in seen else []
@@ -400,11 +400,11 @@ def _left(above: Edges) -> list[e.Expr]:
             others = waiting[-1][1]
             other = next((one for one in others if one not in seen), None)
             if other is None:
-                found.append(waiting.pop()[0])
+                left.append(waiting.pop()[0])
             else:
                 seen.add(other)
                 waiting.append((other, iter(above.get(other, ()))))
-    return found
+    return left
 
 
 MAX_CASES = 256
@@ -427,16 +427,16 @@ def contradict(
     >>> never("a.n > 1 AND a.n < 2"), never("a.x > 1 AND a.x < 2"), never("a.x IS NULL AND a.x + 1 > b.x")
     (True, False, True)
     """
-    found = (*known, *(claim for condition in conditions for claim in claims(condition)))
-    return _fail(found, tuple(order), iter(range(MAX_CASES)))
+    all_claims = (*known, *(claim for condition in conditions for claim in claims(condition)))
+    return _fail(all_claims, tuple(order), iter(range(MAX_CASES)))
 
 
-def _fail(found: tuple[Claim, ...], order: tuple[AtMost, ...], budget: Iterator[int]) -> bool:
+def _fail(all_claims: tuple[Claim, ...], order: tuple[AtMost, ...], budget: Iterator[int]) -> bool:
     """Whether the claims fail, whichever alternative is taken of each `Either`."""
     if next(budget, None) is None:
         return False
-    choices = [claim for claim in found if isinstance(claim, Either)]
-    facts = tuple(claim for claim in found if not isinstance(claim, Either))
+    choices = [claim for claim in all_claims if isinstance(claim, Either)]
+    facts = tuple(claim for claim in all_claims if not isinstance(claim, Either))
     if _clash(facts, order):
         return True
     if not choices:
@@ -526,9 +526,9 @@ def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFa
     by `!`, lies between the neighbours of its part. Where one of them is NULL there is no order, but then no
     comparison of their times is TRUE either.
     """
-    found = times(part, conditions, facts)
-    places = _places(part) if len(found) > 1 else {}
-    for (left, one), (right, other) in permutations(found.items(), 2):
+    boundaries = times(part, conditions, facts)
+    places = _places(part) if len(boundaries) > 1 else {}
+    for (left, one), (right, other) in permutations(boundaries.items(), 2):
         if one.clock == other.clock and _precedes(one.event, other.event, places):
             yield AtMost(left, right, strict=True)
         elif one.event == other.event and other.end > one.end:
@@ -545,17 +545,17 @@ def times(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFacts) -> d
 
 def _places(part: p.Pattern) -> dict[str, DeclarationPath]:
     """Where each variable is declared that is declared once: branches of an OR may share some."""
-    found: dict[str, DeclarationPath] = {}
+    paths: dict[str, DeclarationPath] = {}
     shared: set[str] = set()
     stack = [DeclarationPath(part, ())]
     while stack:
         place = stack.pop()
         if isinstance(place.part, p.Event | p.Repeat) and place.part.variable:
-            shared.update({place.part.variable} & found.keys())
-            found[place.part.variable] = place
+            shared.update({place.part.variable} & paths.keys())
+            paths[place.part.variable] = place
         inner = enumerate(inner_parts(place.part))
         stack.extend(DeclarationPath(one, (*place.path, (place.part, number))) for number, one in inner)
-    return {name: place for name, place in found.items() if name not in shared}
+    return {name: place for name, place in paths.items() if name not in shared}
 
 
 def _time(

@@ -32,8 +32,8 @@ def distribute_exists(part: Pattern, facts: QueryFacts) -> Pattern | None:
             branches = [_dropping(branch, variables) for branch in branches_of(inner)]
             if not branches or None in branches:
                 return None
-            found = tuple(branch for branch in branches if branch is not None)
-            return Or(found, where=part.where, within=part.within, span=part.span)
+            dropping = tuple(branch for branch in branches if branch is not None)
+            return Or(dropping, where=part.where, within=part.within, span=part.span)
     return None
 
 

@@ -74,12 +74,12 @@ def _apply(
     for rule in rules:
         if not there.issuperset(OPERATORS_IN.get(rule, ())):
             continue
-        found = rule(part, facts)
-        if isinstance(found, RefusalReason):
-            log.refused(rule, replace(found, part=found.part or part))
-        elif found is not None and found != part:
-            log.fired(rule, rebuild(found), part, found)
-            return found
+        result = rule(part, facts)
+        if isinstance(result, RefusalReason):
+            log.refused(rule, replace(result, part=result.part or part))
+        elif result is not None and result != part:
+            log.fired(rule, rebuild(result), part, result)
+            return result
     return None
 
 
@@ -90,12 +90,12 @@ def operators_in(part: Pattern) -> frozenset[type[Pattern]]:
 
 
 def _apply_to_query(rule: QueryRule, query: Match, log: RuleLog) -> Match:
-    found = rule(query)
-    if isinstance(found, RefusalReason):
-        log.refused(rule, found)
-    elif found is not None and found != query:
-        log.fired(rule, found)
-        return found
+    result = rule(query)
+    if isinstance(result, RefusalReason):
+        log.refused(rule, result)
+    elif result is not None and result != query:
+        log.fired(rule, result)
+        return result
     return query
 
 
@@ -132,10 +132,10 @@ def forms(query: Match, is_stream: bool = False) -> tuple[QueryForm, ...]:
     # Which of several partial matches is kept depends on the times of all their events.
     is_stream = is_stream or query.partial is not None
     simple = rewrite(query, SIMPLIFY if is_stream else (*SIMPLIFY, *UNUSED))
-    found: list[QueryForm] = []
+    distinct: list[QueryForm] = []
     for name, batches in FORMS.items():
         more = rewrite(simple.query, batches)
         refusals = tuple(dict.fromkeys((*simple.refusals, *more.refusals)))
-        if not any(known.rewriting.query == more.query for known in found):
-            found.append(QueryForm(name, Rewriting(more.query, (*simple.steps, *more.steps), refusals)))
-    return tuple(found)
+        if not any(form.rewriting.query == more.query for form in distinct):
+            distinct.append(QueryForm(name, Rewriting(more.query, (*simple.steps, *more.steps), refusals)))
+    return tuple(distinct)

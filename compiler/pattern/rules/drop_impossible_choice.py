@@ -22,8 +22,8 @@ def drop_impossible_choice(query: Match) -> Match | None:
 
     >>> import pattern_examples
     >>> def shown(text):
-    ...     found = drop_impossible_choice(pattern_examples.query(text))
-    ...     return found and [str(found.pattern), *(str(output.expression) for output in found.outputs)]
+    ...     smaller = drop_impossible_choice(pattern_examples.query(text))
+    ...     return smaller and [str(smaller.pattern), *(str(output.expression) for output in smaller.outputs)]
     >>> shown("OR(A a, (B b : FALSE)) RETURN a.x, b.x")
     ['OR(A a)', 'a.x', 'NULL']
     >>> shown("SEQ(A a, (B b : FALSE)?, C c) WHERE b.x > c.x OR a.x > 1 RETURN count(*)")
@@ -42,10 +42,10 @@ def drop_impossible_choice(query: Match) -> Match | None:
 
     >>> shown("SEQ(A a, (B b : FALSE)?, C c) WHERE b.x IS NULL USING SKIP TILL NEXT MATCH RETURN a.x")
     """
-    found = None
-    while (smaller := next(_smaller(found or query), None)) is not None:
-        found = smaller
-    return found
+    result = None
+    while (smaller := next(_smaller(result or query), None)) is not None:
+        result = smaller
+    return result
 
 
 def _smaller(query: Match) -> Iterator[Match]:
@@ -81,7 +81,9 @@ def _without(query: Match, old: p.Pattern, new: p.Pattern) -> Match | None:
         return None
     pattern = pattern_without(rest, lost)
     outputs = [(output, without(output.expression, lost)) for output in query.outputs]
-    if pattern is None or not targets(pattern) or any(found is None for _, found in outputs):
+    if pattern is None or not targets(pattern) or any(expression is None for _, expression in outputs):
         return None
-    columns = tuple(replace(output, expression=found) for output, found in outputs if found is not None)
+    columns = tuple(
+        replace(output, expression=expression) for output, expression in outputs if expression is not None
+    )
     return replace(query, pattern=pattern, outputs=columns)

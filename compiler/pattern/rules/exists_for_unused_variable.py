@@ -24,8 +24,8 @@ def exists_for_unused_variable(query: Match) -> Match | None:
     NEEL's Proj. One event for it is enough, and none has to be enumerated after the first.
 
     >>> from pattern_examples import query
-    >>> found = exists_for_unused_variable(query("SEQ(A a, B b, C+ c[]) WITHIN 9 RETURN DISTINCT a.x"))
-    >>> print(found.pattern)
+    >>> rewritten = exists_for_unused_variable(query("SEQ(A a, B b, C+ c[]) WITHIN 9 RETURN DISTINCT a.x"))
+    >>> print(rewritten.pattern)
     EXISTS b, c : (SEQ(A a, B b, C+ c[]) WITHIN 9 MILLISECONDS)
 
     Proof. The body of the EXISTS is satisfied by the same bindings of all variables as the pattern was:
@@ -99,11 +99,11 @@ def _unused(query: Match) -> tuple[str, ...]:
 
 def _named(expression: Expr, query: Match) -> frozenset[str]:
     """The variables whose events an expression of the result depends on."""
-    found = names_in(expression)
+    names = names_in(expression)
     for node in walk(expression):
         if isinstance(node, MatchProperty):
-            found |= _deciding(node, query)
-    return found
+            names |= _deciding(node, query)
+    return names
 
 
 def _deciding(property: MatchProperty, query: Match) -> frozenset[str]:
@@ -111,12 +111,12 @@ def _deciding(property: MatchProperty, query: Match) -> frozenset[str]:
     imprecise = any(stream.latest is not None for stream in query.streams)
     if not isinstance(query.pattern, Seq) or imprecise:
         return frozenset(targets(query.pattern))
-    found: set[str] = set()
+    names: set[str] = set()
     for part in query.pattern.parts if property.name == "match_start" else reversed(query.pattern.parts):
-        found.update(targets(part))
+        names.update(targets(part))
         if not may_be_empty(part):
             break
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _within(query: Match) -> Pattern:

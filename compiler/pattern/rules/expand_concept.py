@@ -24,8 +24,8 @@ def expand_concept(query: Match) -> Match | RefusalReason | None:
 
     >>> from pattern_examples import STREAM, query
     >>> shop = STREAM + "CREATE TYPE Computer AS (DELL, INTC); "
-    >>> found = expand_concept(query("SEQ((Computer c : c.x > 1), ORCL o)", shop))
-    >>> print(found.pattern, [str(member.value) for known in found.types for member in known.members])
+    >>> expanded = expand_concept(query("SEQ((Computer c : c.x > 1), ORCL o)", shop))
+    >>> print(expanded.pattern, [str(member.value) for type in expanded.types for member in type.members])
     SEQ(OR((DELL c : c.x > 1), (INTC c : c.x > 1)), ORCL o) ['ORCL', 'DELL', 'INTC']
 
     Not what repeats, since the elements of a list have no name to share; not under strategies other than SKIP
@@ -38,7 +38,7 @@ def expand_concept(query: Match) -> Match | RefusalReason | None:
     """
     if query.strategy != SelectionStrategy.ANY_MATCH:
         return None
-    known = {kind.name: kind for kind in query.types}
+    types = {kind.name: kind for kind in query.types}
     concepts = [kind for kind in query.types if len(kind.members) > 1]
     counts = {concept.name: (concept.name,) * len(concept.members) for concept in concepts}
     counted = _with_members(query.pattern, counts)
@@ -47,12 +47,12 @@ def expand_concept(query: Match) -> Match | RefusalReason | None:
     if reason := too_many(max(map(branches, _regions(counted)))):
         return RefusalReason(reason)
     members = {
-        concept.name: tuple(_alone(member, concept, known).name for member in concept.members)
+        concept.name: tuple(_alone(member, concept, types).name for member in concept.members)
         for concept in concepts
     }
     pattern = _with_members(query.pattern, members)
     used = {event.type for event in all_parts(pattern) if isinstance(event, p.Event)}
-    return replace(query, pattern=pattern, types=tuple(kind for kind in known.values() if kind.name in used))
+    return replace(query, pattern=pattern, types=tuple(kind for kind in types.values() if kind.name in used))
 
 
 def _with_members(pattern: p.Pattern, members: Mapping[str, tuple[str, ...]]) -> p.Pattern:
@@ -77,13 +77,13 @@ def _regions(pattern: p.Pattern) -> Iterator[p.Pattern]:
             yield node.part
 
 
-def _alone(member: Member, concept: EventType, known: dict[str, EventType]) -> EventType:
-    """The type of one member, which is put into `known`. It has the attributes of the concept, which
+def _alone(member: Member, concept: EventType, types: dict[str, EventType]) -> EventType:
+    """The type of one member, which is put into `types`. It has the attributes of the concept, which
     conditions may name, with the types they have there."""
-    of_member = (kind for kind in known.values() if kind.members == (member,))
-    found = next((kind for kind in of_member if kind.columns == concept.columns), None)
-    found = found or EventType(_name(member, known), (member,), concept.columns)
-    return known.setdefault(found.name, found)
+    of_member = (kind for kind in types.values() if kind.members == (member,))
+    type = next((kind for kind in of_member if kind.columns == concept.columns), None)
+    type = type or EventType(_name(member, types), (member,), concept.columns)
+    return types.setdefault(type.name, type)
 
 
 def _name(member: Member, known: Collection[str]) -> str:

@@ -99,5 +99,5 @@ class _Search:
 
 def _lists(part: p.Pattern) -> dict[str, int]:
     """The least length of each list that a region binds."""
-    found = (spot.part for spot in spots(part))
-    return {node.variable: node.least for node in found if isinstance(node, p.Repeat) and node.variable}
+    parts = (spot.part for spot in spots(part))
+    return {node.variable: node.least for node in parts if isinstance(node, p.Repeat) and node.variable}

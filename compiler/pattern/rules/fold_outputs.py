@@ -12,8 +12,8 @@ def fold_outputs(query: Match) -> Match | None:
     """What RETURN computes without events is computed once, now: see `fold_constants`.
 
     >>> import pattern_examples
-    >>> found = fold_outputs(pattern_examples.query("A a RETURN a.x * (1 + 1) AS twice"))
-    >>> print(found.outputs[0].expression)
+    >>> rewritten = fold_outputs(pattern_examples.query("A a RETURN a.x * (1 + 1) AS twice"))
+    >>> print(rewritten.outputs[0].expression)
     a.x * 2.0D
 
     An aggregate is never constant: it counts matches, or groups them.

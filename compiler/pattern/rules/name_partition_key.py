@@ -148,14 +148,14 @@ def name_partition_key(query: Match) -> Match | RefusalReason | None:
 
 def _compared(pattern: p.Pattern) -> dict[str, None]:
     """The attributes that events are compared by."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for node in walk(pattern):
         match node:
             case Binary("=", left, right):
                 match plain(left), plain(right):
                     case Attribute(one, name), Attribute(other, also) if one != other and same(name, also):
-                        found[name] = None
-    return found
+                        names[name] = None
+    return names
 
 
 def _is_rounded(name: str, roles: QueryRoles) -> bool:
@@ -174,10 +174,10 @@ def _loose_end(part: p.Pattern, name: str, known: RegionEqualities) -> str | Non
     seed = None if first is None else first.term(name)
     if first is None or seed is None:
         return f"no event is in every match, to compare the {bare(name)} of others with"
-    found = cover(part, (seed,), known, known.roles.query.strategy == SelectionStrategy.NEXT_MATCH)
-    if isinstance(found, LooseRole):
-        return f"{found.variable} may have another {bare(name)}"
-    for role, term in found.items():
+    terms = cover(part, (seed,), known, known.roles.query.strategy == SelectionStrategy.NEXT_MATCH)
+    if isinstance(terms, LooseRole):
+        return f"{terms.variable} may have another {bare(name)}"
+    for role, term in terms.items():
         if not is_alike(term, seed):
             return f"{role.variable} has it as {term}"
     if not any(_is_null_rejecting(condition, seed) for condition in region_conjuncts(part)):

@@ -82,9 +82,9 @@ def _home(conjunct: Expr, part: p.Pattern) -> p.Pattern | None:
 @remembered
 def _binding(part: p.Pattern) -> Mapping[str, Sequence[p.Pattern]]:
     """For each variable of a part the parts directly below it that bind the variable."""
-    found: dict[str, list[p.Pattern]] = {name: [] for name in targets(part)}
+    parts: dict[str, list[p.Pattern]] = {name: [] for name in targets(part)}
     for inner in inner_parts(part):
         for name in targets(inner):
-            if name in found:
-                found[name].append(inner)
-    return found
+            if name in parts:
+                parts[name].append(inner)
+    return parts

@@ -122,8 +122,8 @@ def branches_of(part: Pattern) -> tuple[Pattern, ...]:
     these. A part that is not an OR is its own only branch."""
     if not isinstance(part, Or):
         return (part,)
-    found = tuple(constrained(branch, part.where, part.within) for branch in part.parts)
-    return tuple(branch for branch in found if branch is not None) if None not in found else ()
+    rebuilt = tuple(constrained(branch, part.where, part.within) for branch in part.parts)
+    return tuple(branch for branch in rebuilt if branch is not None) if None not in rebuilt else ()
 
 
 # How many branches a pattern has, or would have with OR distributed and negations pushed down.
@@ -173,13 +173,13 @@ def region(root: p.Pattern, part: p.Pattern) -> p.Pattern:
     return _region(root, part, root) or part
 
 
-def _region(node: p.Pattern, part: p.Pattern, found: p.Pattern) -> p.Pattern | None:
+def _region(node: p.Pattern, part: p.Pattern, around: p.Pattern) -> p.Pattern | None:
     if node is part:
-        return found
+        return around
     if isinstance(node, p.Event):
         return None
     ends = isinstance(node, p.Not | p.Repeat | p.Optional)
-    inside = (_region(inner, part, inner if ends else found) for inner in inner_parts(node))
+    inside = (_region(inner, part, inner if ends else around) for inner in inner_parts(node))
     return next((place for place in inside if place is not None), None)
 
 

@@ -47,8 +47,8 @@ def simplify_condition(part: Pattern, facts: QueryFacts) -> Pattern | None:
     if not old:
         return None
     timed = is_timed(part, facts)
-    found = [new for conjunct in old for new in _simplified(conjunct, part, facts, timed)]
-    where = FALSE if FALSE in found else conjoin(new for new in found if new != TRUE)
+    simplified = [new for conjunct in old for new in _simplified(conjunct, part, facts, timed)]
+    where = FALSE if FALSE in simplified else conjoin(new for new in simplified if new != TRUE)
     return None if where == part.where else replace(part, where=where)
 
 
@@ -56,8 +56,8 @@ def _simplified(conjunct: Expr, part: Pattern, facts: QueryFacts, timed: bool) -
     """The conjuncts that may stand for one; itself when there are no simpler ones."""
     if isinstance(conjunct, SameAttributes):
         return (conjunct,)
-    found = conjuncts(as_condition(simpler(conjunct)))
-    if all(is_checked_alike(conjunct, new, timed) for new in found):
-        return found
-    fails = found == (FALSE,) and range_of(conjunct)[0] is None and not is_avoidable(part, facts)
-    return found if fails else (conjunct,)
+    simplified = conjuncts(as_condition(simpler(conjunct)))
+    if all(is_checked_alike(conjunct, new, timed) for new in simplified):
+        return simplified
+    fails = simplified == (FALSE,) and range_of(conjunct)[0] is None and not is_avoidable(part, facts)
+    return simplified if fails else (conjunct,)

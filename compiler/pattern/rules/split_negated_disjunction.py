@@ -41,16 +41,16 @@ def _split(part: Pattern, facts: QueryFacts) -> list[Pattern]:
     if not isinstance(part, Not) or not isinstance(part.part, Or):
         return [part]
     whole = part.part
-    found: list[Pattern] = []
+    negations: list[Pattern] = []
     taken: set[str] = set()
     for branch in whole.parts:
         rebuilt = constrained(branch, whole.where, whole.within)
         alone = rebuilt and without(rebuilt, declared(whole) - declared(branch))
         if alone is None:
             return [part]
-        found.append(Not(_with_own_names(alone, taken, facts), span=branch.span))
-        taken |= declared(found[-1])
-    return found
+        negations.append(Not(_with_own_names(alone, taken, facts), span=branch.span))
+        taken |= declared(negations[-1])
+    return negations
 
 
 def _with_own_names(branch: Pattern, taken: set[str], facts: QueryFacts) -> Pattern:

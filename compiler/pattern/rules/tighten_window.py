@@ -12,8 +12,8 @@ def tighten_window(query: Match) -> Match | None:
     """A window on the whole pattern is the query's window, if that is not narrower.
 
     >>> from pattern_examples import query
-    >>> found = tighten_window(query("(SEQ(A a, B b, !C c) WITHIN 5) WITHIN 10"))
-    >>> print(found.pattern, found.within)
+    >>> tightened = tighten_window(query("(SEQ(A a, B b, !C c) WITHIN 5) WITHIN 10"))
+    >>> print(tightened.pattern, tightened.within)
     SEQ(A a, B b, !C c) 5 MILLISECONDS
 
     Proof. The query's window is one on an AND around the pattern, with the same events. Of two windows on
