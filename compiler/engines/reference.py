@@ -52,11 +52,11 @@ def execute(
     """The results of the queries at these places; `NeelError` if one needs more than the interpreter is made
     for."""
     whole, needed = executable(program, places, inputs.source), program.needed(places)
-    found = replace(whole, queries=tuple(whole.queries[place] for place in needed))
+    selected = replace(whole, queries=tuple(whole.queries[place] for place in needed))
     try:
-        results = run(found, tables)
+        results = run(selected, tables)
     except (LimitReached, CannotSkip, MultipleRows) as failure:
-        raise _failed(failure, found.queries[failure.query or 0], inputs.source) from None
+        raise _failed(failure, selected.queries[failure.query or 0], inputs.source) from None
     except AgentFailure as failure:
         agents = (node for node in walk(inputs.script) if isinstance(node, FromAgent))
         called = (one.span for one in agents if one.name.lower() == failure.name.lower())

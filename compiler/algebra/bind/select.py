@@ -139,15 +139,15 @@ def with_own_names(
     prefix, as in RETURN: `servers_id` and `averages_id`. Any other clash is an error, also one with the
     time."""
     names = [one.output.name.casefold() for one in columns]
-    found: list[OutputColumn] = []
+    outputs: list[OutputColumn] = []
     for one in columns:
         output = one.output
         if one.source is not None and names.count(output.name.casefold()) > 1:
             output = replace(output, name=f"{one.source}_{output.name}")
         if not findings.knows(findings.at(place)):  # a clash might be a consequence of what is wrong
-            _check_name(output, [other.name for other in found], place, findings)
-        found.append(output)
-    return tuple(found)
+            _check_name(output, [other.name for other in outputs], place, findings)
+        outputs.append(output)
+    return tuple(outputs)
 
 
 def _check_name(output: OutputColumn, before: Sequence[str], place: Node, findings: Findings) -> None:
@@ -182,13 +182,13 @@ class AggregatorColumns:
 
 def group_columns(keys: Sequence[tuple[e.Expr, e.Expr]]) -> tuple[OutputColumn, ...]:
     """GROUP BY: the expressions, as written and as bound, with names that differ."""
-    found: dict[e.Expr, OutputColumn] = {}
+    groups: dict[e.Expr, OutputColumn] = {}
     for key, bound in keys:
         name = plain_name(key)
-        while any(other.name == name for other in found.values()):
+        while any(other.name == name for other in groups.values()):
             name += "_"
-        found.setdefault(bound, OutputColumn(name, bound, type_of(bound), span=key.span))
-    return tuple(found.values())
+        groups.setdefault(bound, OutputColumn(name, bound, type_of(bound), span=key.span))
+    return tuple(groups.values())
 
 
 def grouped(
@@ -329,8 +329,8 @@ def check_partition(window: StreamWindow, source: ColumnSource, findings: Findin
 def _partition(window: StreamWindow, source: ColumnSource, findings: Findings) -> tuple[Attribute, ...]:
     names = SelectNames((source,), findings)
     words = (Name((name,), span=findings.at(name, window)) for name in window.partition_by)
-    found = [names.resolved(word) for word in words]
-    return tuple(one for one in found if isinstance(one, Attribute))
+    resolved = [names.resolved(word) for word in words]
+    return tuple(one for one in resolved if isinstance(one, Attribute))
 
 
 def _length(window: Window, clock: Clock, findings: Findings) -> Window | None:
@@ -381,17 +381,17 @@ def bind_sources(
     items: Sequence[FromItem], catalog: Catalog, findings: Findings, select: Select
 ) -> tuple[BoundFromItem, ...]:
     """The elements of FROM; their names differ."""
-    found: list[BoundFromItem] = []
+    bound_items: list[BoundFromItem] = []
     for number, item in enumerate(items, 1):
         bound = _bind_item(item, f"source_{number}", catalog, findings, select)
         name = bound.relation.name
-        if any(same(written(other.relation.name), written(name)) for other in found):
+        if any(same(written(other.relation.name), written(name)) for other in bound_items):
             place = findings.at(_source_name(item), item)
             findings.report(
                 "NEEL2009", f"two sources are called `{name}`", place, "give one of them another name with AS"
             )
-        found.append(bound)
-    return tuple(found)
+        bound_items.append(bound)
+    return tuple(bound_items)
 
 
 def _source_name(item: FromItem) -> str | None:
@@ -405,11 +405,11 @@ def joined_clock(items: Sequence[BoundFromItem]) -> Clock | None:
     return reduce(joined, clocks) if clocks else None
 
 
-def check_relations(items: Sequence[FromItem], found: Sequence[BoundFromItem], findings: Findings) -> None:
+def check_relations(items: Sequence[FromItem], bound: Sequence[BoundFromItem], findings: Findings) -> None:
     """ "A relation can only be used as input for correlation EPAs and the other input must be a stream"."""
-    if not all(isinstance(item.operator, a.RelationSource) for item in found):
+    if not all(isinstance(item.operator, a.RelationSource) for item in bound):
         return
-    message = f"`{found[0].relation.name}` is a relation: its rows are valid forever, and never happen"
+    message = f"`{bound[0].relation.name}` is a relation: its rows are valid forever, and never happen"
     findings.report("NEEL3301", message, findings.at(items[0]), "correlate it with a stream in FROM")
 
 

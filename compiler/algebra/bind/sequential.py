@@ -232,10 +232,10 @@ def _before(own: str, value: e.Expr) -> e.Expr:
 
 def _partition_column(item: e.Expr, columns: InputColumns, findings: Findings) -> str:
     if isinstance(item, e.Name):
-        found = columns.column(item.parts, item, ())
-        if isinstance(found, e.Attribute):
-            return bare(found.name)
-        if found is None:
+        column = columns.column(item.parts, item, ())
+        if isinstance(column, e.Attribute):
+            return bare(column.name)
+        if column is None:
             return ""
     findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery before")
     return ""

@@ -44,8 +44,8 @@ def join_order(correlator: Correlator, statistics: Statistics) -> JoinOrder:
         for members in map(frozenset, combinations(range(count), length)):
             ways = [sizing.joined(best[members - {last}], last) for last in sorted(members)]
             best[members] = min(ways, key=lambda one: (sizing.products(one), one.cost))
-    found = best[frozenset(range(count))]
-    return sizing.order(_streams_first(found.places, correlator))
+    cheapest = best[frozenset(range(count))]
+    return sizing.order(_streams_first(cheapest.places, correlator))
 
 
 def written_order(correlator: Correlator, statistics: Statistics) -> JoinOrder:
@@ -94,10 +94,10 @@ class _Sizing:
         return JoinOrder((*order.places, last), (*order.sizes, size), order.cost + size)
 
     def order(self, places: Sequence[int]) -> JoinOrder:
-        found = JoinOrder(tuple(places[:1]), (), 0.0)
+        order = JoinOrder(tuple(places[:1]), (), 0.0)
         for last in places[1:]:
-            found = self.joined(found, last)
-        return found
+            order = self.joined(order, last)
+        return order
 
     def products(self, order: JoinOrder) -> int:
         """How many joins have no condition that ties the new input to those before."""
@@ -142,12 +142,12 @@ def network_price(
     >>> {kind: round(events) for kind, events in price.items()}
     {'filters': 20, 'windows': 60, 'streams': 10}
     """
-    found: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for node in walk(root):
         if isinstance(node, a.Operator):
             kind = PRICED[type(node)]
-            found[kind] = found.get(kind, 0.0) + _events(node, statistics, order)
-    return found
+            totals[kind] = totals.get(kind, 0.0) + _events(node, statistics, order)
+    return totals
 
 
 def _events(

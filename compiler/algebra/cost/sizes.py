@@ -150,8 +150,8 @@ def share(condition: Expr, operator: a.Operator, statistics: Statistics) -> floa
         case Binary("<>" | "!=", left, right):
             return 1 - share(Binary("=", left, right), operator, statistics)
         case InList(operand, items, negated):
-            found = min(1.0, len(items) / _values(operand, operator, statistics))
-            return 1 - found if negated else found
+            among = min(1.0, len(items) / _values(operand, operator, statistics))
+            return 1 - among if negated else among
         case Between(negated=negated):
             return 1 - BETWEEN if negated else BETWEEN
         case IsNull(negated=negated):

@@ -149,14 +149,14 @@ def pivots_of(operator: PatternMatcher, unit: str, statistics: Statistics) -> li
     reach, _ = width_of(within, unit)
     plan = sequential_plan(operator.clause, unit)
     variable = next((str(one.event) for one in operator.input.payload), ROW)
-    found = []
+    pivots = []
     for symbol in sorted(in_every_match(operator.clause.pattern)):
         conditions = plan.bits[plan.program.names.index(symbol)]
         condition = conjoin(renamed(one, ROW, variable) for one in conditions)
         if condition is not None:
             met = share(condition, operator.input, statistics)
-            found.append(Pivot(symbol, conditions, max(1, reach), met))
-    return found
+            pivots.append(Pivot(symbol, conditions, max(1, reach), met))
+    return pivots
 
 
 def kept(pivot: Pivot, operator: PatternMatcher, unit: str, statistics: Statistics) -> float:

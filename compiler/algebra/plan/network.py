@@ -72,7 +72,11 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
         {one: join_order(one, statistics).places for one in operators if isinstance(one, Correlator)},
         {one: aggregator_plan(one) for one in operators if isinstance(one, Aggregator)},
         planned,
-        {one: found for one in matchers if (found := _filter(one, matchers, unit, statistics)) is not None},
+        {
+            one: extended
+            for one in matchers
+            if (extended := _filter(one, matchers, unit, statistics)) is not None
+        },
         bool(options.chunks),
         options.most_matches,
     )

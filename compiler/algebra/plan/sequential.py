@@ -237,8 +237,8 @@ class _Planner:
     def _key(self, name: str) -> e.Expr:
         """What events are partitioned by: a FLOAT as DOUBLE, in which zero and NaN have one form."""
         column = next(column for column in self.query.columns if column.name == name)
-        found = e.Attribute(e.Variable(ROW), written(name), column.type)
-        return e.Cast(found, DOUBLE) if column.type in (FLOAT, DOUBLE) else found
+        attribute = e.Attribute(e.Variable(ROW), written(name), column.type)
+        return e.Cast(attribute, DOUBLE) if column.type in (FLOAT, DOUBLE) else attribute
 
     def _definitions(self) -> tuple[tuple[tuple[e.Expr, ...], ...], tuple[p.SymbolCondition, ...]]:
         """For each symbol the conditions on one event alone, and those that depend on events before it."""
@@ -266,8 +266,8 @@ class _Planner:
         assert isinstance(changed, e.Expr)
         try:
             return p.SymbolCondition(self.names.index(symbol), self.values.value(changed))
-        except NotInKernel as found:
-            raise UnsupportedQuery(f"`{found}` over several events, in DEFINE", self.query.span) from None
+        except NotInKernel as missing:
+            raise UnsupportedQuery(f"`{missing}` over several events, in DEFINE", self.query.span) from None
 
     def _event(self, node: e.AtRow, symbol: str) -> str:
         """The event that a value in the condition of a symbol is of: see `bind/sequential.py`."""
@@ -277,17 +277,17 @@ class _Planner:
         return f"{p.LAST}{self.names.index(node.variables[0])}" if node.variables else p.PREVIOUS
 
     def _taken(self) -> list[p.SymbolOutput]:
-        found: dict[tuple[int | None, str], p.SymbolOutput] = {}
+        outputs: dict[tuple[int | None, str], p.SymbolOutput] = {}
         for node in (node for measure in self.query.measures for node in walk(measure.expression)):
             if not isinstance(node, e.AtRow):
                 continue
             symbol = self.names.index(node.variables[0]) if node.variables else None
             column = self.columns.column(without_spans(node.argument), ROW).name
-            output = found.setdefault(
-                (symbol, column), p.SymbolOutput(f"out_{len(found) + 1}", symbol, column)
+            output = outputs.setdefault(
+                (symbol, column), p.SymbolOutput(f"out_{len(outputs) + 1}", symbol, column)
             )
             self.outputs[without_spans(node)] = output.name  # type: ignore[index]
-        return list(found.values())
+        return list(outputs.values())
 
     def _window(self) -> tuple[int | None, int | None]:
         if self.query.within is None:

@@ -41,15 +41,15 @@ def drop_needless_coalescing(root: Operator, is_read: bool = False) -> Operator 
     return None if changed is root else changed
 
 
-def _stripped(operator: Operator, asks_for_events: bool) -> Operator:
+def _stripped(operator: Operator, needs_events: bool) -> Operator:
     if isinstance(operator, Coalesced):
         input = _stripped(operator.input, False)
-        if not asks_for_events:
+        if not needs_events:
             return input
         return operator if input is operator.input else Coalesced(input, span=operator.span)
     match operator:
         case Filter() | Correlator() | Projection():
-            below = asks_for_events and not is_pointwise(operator)
+            below = needs_events and not is_pointwise(operator)
         case Aggregator():
             below = False
         case _:
@@ -63,7 +63,7 @@ def _stripped(operator: Operator, asks_for_events: bool) -> Operator:
 
 def without_needless_coalescing(root: Operator, is_read: bool) -> tuple[Operator, tuple[NetworkStep, ...]]:
     """The network after the rule, and the step if it fired."""
-    found = drop_needless_coalescing(root, is_read)
-    if found is None:
+    changed = drop_needless_coalescing(root, is_read)
+    if changed is None:
         return root, ()
-    return found, (NetworkStep(drop_needless_coalescing.__name__, root, found, found),)
+    return changed, (NetworkStep(drop_needless_coalescing.__name__, root, changed, changed),)

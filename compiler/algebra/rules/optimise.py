@@ -49,23 +49,23 @@ def optimise(root: Operator, batch: NetworkBatch = FILTERS) -> OptimisedNetwork:
     """The network with all rules of a batch applied.
 
     >>> from network_examples import over, timed
-    >>> found = optimise(over(over(timed(3), "s.x > 1"), "s.y > 2"))
-    >>> [step.rule for step in found.steps]
+    >>> optimised = optimise(over(over(timed(3), "s.x > 1"), "s.y > 2"))
+    >>> [step.rule for step in optimised.steps]
     ['merge_filters', 'push_filter_below_window']
     """
     steps: list[NetworkStep] = []
 
     def apply(operator: Operator, rebuild: Callable[[Operator], Operator]) -> Operator | None:
         for rule in batch.parts:
-            found = rule(operator)
-            if found is not None and found != operator:
-                steps.append(NetworkStep(rule.__name__, operator, found, rebuild(found)))
-                return found
+            changed = rule(operator)
+            if changed is not None and changed != operator:
+                steps.append(NetworkStep(rule.__name__, operator, changed, rebuild(changed)))
+                return changed
         return None
 
     operators = TreePass(batch, inputs_of, apply, steps)
-    found = until_none_fires(batch, root, lambda whole: operators.visit(whole, lambda new: new), steps)
-    return OptimisedNetwork(found, tuple(steps))
+    optimised = until_none_fires(batch, root, lambda whole: operators.visit(whole, lambda new: new), steps)
+    return OptimisedNetwork(optimised, tuple(steps))
 
 
 def rewritten_network(root: Operator, is_read: bool = False) -> OptimisedNetwork:

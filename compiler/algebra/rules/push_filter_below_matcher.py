@@ -52,12 +52,12 @@ def push_filter_below_matcher(operator: Operator) -> Operator | None:
 def _keys(matcher: PatternMatcher) -> dict[Place, Expr]:
     """The measures that are columns of the partition, and these columns as the input has them."""
     columns = {bare(one.name): one for one in matcher.input.payload}
-    found: dict[Place, Expr] = {}
+    keys: dict[Place, Expr] = {}
     for attribute, measure in zip(matcher.payload, matcher.clause.measures, strict=True):
         match measure.expression:
             case AtRow(argument=Attribute(name=name)) as value if _is_key(value, bare(name), matcher):
-                found[place_of(attribute)] = columns[bare(name)]
-    return found
+                keys[place_of(attribute)] = columns[bare(name)]
+    return keys
 
 
 def _is_key(value: AtRow, name: str, matcher: PatternMatcher) -> bool:

@@ -21,8 +21,8 @@ def push_filter_into_matcher(operator: Operator) -> Operator | None:
     next to each other that did not before.
 
     >>> from network_examples import after, matcher, over
-    >>> found = matcher("a b+ c", "a", "c")
-    >>> print(after(push_filter_into_matcher, over(found, "m.a < 5 AND m.c > m.a")))
+    >>> network = matcher("a b+ c", "a", "c")
+    >>> print(after(push_filter_into_matcher, over(network, "m.a < 5 AND m.c > m.a")))
     FILTER m.c > m.a
       MATCH AS m PATTERN A B+ C DEFINE A AS A.x < 5 MEASURES a = A.x, c = C.x
         STREAM S AS s

@@ -94,10 +94,10 @@ def emit_aggregator(
     types += [("start", "BIGINT"), ("end", "BIGINT")]
     types += [(one.name, _given_type(node, one)) for node, one in columns.folded.items()]
     schema = ", ".join(f"{alias(name)} {type}" for name, type in types)
-    found = emitting.let(
+    aggregated = emitting.let(
         "at_instants", Kernel(read, program, schema), f"{_label(aggregator)}, at every instant."
     )
-    return _result(emitting, aggregator, stage, columns, _called(emitting, columns, found))
+    return _result(emitting, aggregator, stage, columns, _called(emitting, columns, aggregated))
 
 
 def _given_type(node: Expr, one: SnapshotAggregate) -> str:
@@ -121,7 +121,7 @@ def _called(emitting: RelationBuilder, columns: _Columns, source: str) -> str:
 
 
 def _result(
-    emitting: RelationBuilder, aggregator: Aggregator, stage: EventRelation, columns: _Columns, found: str
+    emitting: RelationBuilder, aggregator: Aggregator, stage: EventRelation, columns: _Columns, source: str
 ) -> EventRelation:
     """The payload of the aggregator, computed of groups and aggregates."""
     groups = {one.expression: name for one, (name, _) in zip(aggregator.groups, columns.keys, strict=True)}
@@ -139,7 +139,7 @@ def _result(
         ("start", "start"),
         ("`end`", "end"),
     )
-    name = emitting.let("aggregated", SelectColumns(found, items), "The payload of each result.")
+    name = emitting.let("aggregated", SelectColumns(source, items), "The payload of each result.")
     return EventRelation(name, names, stage.length)
 
 

@@ -113,7 +113,7 @@ def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
     keys = [place_of(one) for one in attributes]
     columns = [name.lower() for _, name in keys]
     taken = set(OWN)
-    found: dict[Key, str] = {}
+    chosen: dict[Key, str] = {}
     for variable, name in keys:
         wish = name if columns.count(name.lower()) == 1 else f"{bare(variable)}_{name}"
         wish = wish if PLAIN_NAME.match(wish) else "value"
@@ -122,8 +122,8 @@ def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
             number += 1
             column = f"{wish}_{number}"
         taken.add(column.lower())
-        found[variable, name] = column
-    return found
+        chosen[variable, name] = column
+    return chosen
 
 
 BUCKET = 4
@@ -203,7 +203,7 @@ def _join(
 
 def _columns(left: EventRelation, right: EventRelation) -> dict[tuple[str, str], str]:
     """Columns for both sides: those of the right have other names where they would clash."""
-    found = dict(left.columns)
+    columns = dict(left.columns)
     taken = {name.lower() for name in left.columns.values()}
     for key, name in right.columns.items():
         wish, number = name, 1
@@ -211,8 +211,8 @@ def _columns(left: EventRelation, right: EventRelation) -> dict[tuple[str, str],
             number += 1
             wish = f"{name}_{number}"
         taken.add(wish.lower())
-        found[key] = wish
-    return found
+        columns[key] = wish
+    return columns
 
 
 def _is_of(node: Expr, stage: EventRelation) -> bool:

@@ -229,18 +229,18 @@ def _struct_type(joining: JoinBuilder, variable: EventName) -> str:
 def ended(query: Match, joining: JoinBuilder, ways: list[str], name: str, as_stream: bool) -> list[Let]:
     """All relations, with those that make the result out of the matches of each way through the choices."""
     plan = joining.planned.plan
-    found = (
+    matched = (
         ways[0] if len(ways) == 1 else joining.let("matches", Union(tuple(ways)), "All branches together.")
     )
     if plan.unique:
         columns = (*(joining.column(v) for v in plan.variables), "match_start", "match_end")
         items = tuple((identifier(column), column) for column in columns)
-        found = joining.let(
-            "distinct_matches", SelectColumns(found, items, distinct=True), "Each match once."
+        matched = joining.let(
+            "distinct_matches", SelectColumns(matched, items, distinct=True), "Each match once."
         )
     structs = joining.planned.structs
     matches = MatchRelation(
-        found, query, plan.unit, structs.__getitem__, joining.planned.field, frozenset(plan.variables)
+        matched, query, plan.unit, structs.__getitem__, joining.planned.field, frozenset(plan.variables)
     )
     joining.lets += results(matches, (), joining.taken, name, as_stream)
     return joining.lets
@@ -368,10 +368,12 @@ def _check(joining: JoinBuilder, partial: PartialRelation, checked: JoinCheck) -
     )
     hits = []
     for way in checked.ways:
-        found = run(joining, PartialRelation(question, outer), way)
+        occurring = run(joining, PartialRelation(question, outer), way)
         hits.append(
             joining.let(
-                "hits", SelectColumns(found.name, items, distinct=True), f"Where {step.part} is found."
+                "hits",
+                SelectColumns(occurring.name, items, distinct=True),
+                f"Where {step.part} is found.",
             )
         )
     hit = hits[0] if len(hits) == 1 else joining.let("hits", Union(tuple(hits)))

@@ -52,11 +52,11 @@ def kernel_relations(
     lets, program = ordered_events(query, planned, sources, taken)
     yield from lets
     ordered = lets[-1].name
-    found = free("matches", taken)
+    matched = free("matches", taken)
     schema = kernel_schema(planned)
-    yield Let(found, Kernel(ordered, program, schema, most_matches), f"Matches of {planned.text}")
+    yield Let(matched, Kernel(ordered, program, schema, most_matches), f"Matches of {planned.text}")
     matches = MatchRelation(
-        found,
+        matched,
         query,
         planned.plan.unit,
         planned.struct,
@@ -187,15 +187,15 @@ WHOLE = "DECIMAL(38, 0)"
 
 
 def aggregate_relations(
-    query: Match, found: AggregatePlan, sources: StreamRelations, taken: set[str], name: str
+    query: Match, plan: AggregatePlan, sources: StreamRelations, taken: set[str], name: str
 ) -> Iterator[Let]:
     """The relations of a query whose matches are counted."""
-    planned = found.planned
+    planned = plan.planned
     lets, program = ordered_events(query, planned, sources, taken)
     yield from lets
     parts = free("parts", taken)
     comment = f"Of {planned.text}, {sentence(program)}"
-    yield Let(parts, Kernel(lets[-1].name, program, _schema(found)), comment)
+    yield Let(parts, Kernel(lets[-1].name, program, _schema(plan)), comment)
     matches = MatchRelation(parts, query, planned.plan.unit, planned.struct, planned.field, frozenset())
     groups: Items = tuple(
         (matches.sql(output.expression), f"group_{number}")
@@ -203,9 +203,9 @@ def aggregate_relations(
         if not is_over_matches(output.expression)
     )
     added = free("added", taken)
-    items: Items = tuple((_united(one), one.tally.name) for one in found.tallied)
+    items: Items = tuple((_united(one), one.tally.name) for one in plan.tallied)
     yield Let(added, AggregateRows(parts, groups, items), "The parts of each group, added up.")
-    columns: dict[Expr, str] = {one.node: identifier(one.tally.name) for one in found.tallied}
+    columns: dict[Expr, str] = {one.node: identifier(one.tally.name) for one in plan.tallied}
     results: Items = tuple(
         (
             _result(output.expression, columns) if is_over_matches(output.expression) else f"group_{n}",
@@ -251,16 +251,16 @@ def _wide(one: TalliedAggregate, name: str) -> str:
     )
 
 
-def _schema(found: AggregatePlan) -> str:
+def _schema(plan: AggregatePlan) -> str:
     """The columns that the kernel gives back, as Spark writes a schema."""
-    types = _types(found.planned)
+    types = _types(plan.planned)
     columns = [
         f"{alias(output.name)} STRUCT<"
         + ", ".join(f"{alias(field)}: {types[column]}" for field, column in output.fields)
         + ">"
-        for output in found.program.outputs
+        for output in plan.program.outputs
     ]
-    return ", ".join([*columns, *(text for one in found.tallied for text in _columns(one))])
+    return ", ".join([*columns, *(text for one in plan.tallied for text in _columns(one))])
 
 
 def _types(planned: KernelPlan) -> dict[str, str]:
@@ -293,12 +293,12 @@ def _imprecise_relations(
     """The relations of a query over imprecise times."""
     lets, program = _ordered(query, planned, sources, taken)
     yield from lets
-    found = free("matches", taken)
+    matched = free("matches", taken)
     schema = f"{kernel_schema(planned)}, confidence DOUBLE"
     comment = f"Matches of {planned.text}, with their confidence by dynamic programming."
-    yield Let(found, Kernel(lets[-1].name, program, schema, most_matches), comment)
+    yield Let(matched, Kernel(lets[-1].name, program, schema, most_matches), comment)
     matches = MatchRelation(
-        found,
+        matched,
         query,
         planned.plan.unit,
         planned.struct,

@@ -252,8 +252,8 @@ def quoted(text: str) -> str:
 
 
 def _string(text: str) -> str:
-    found = repr(text)
-    return found if '"' in text or found[0] == '"' else '"' + found[1:-1].replace("\\'", "'") + '"'
+    shown = repr(text)
+    return shown if '"' in text or shown[0] == '"' else '"' + shown[1:-1].replace("\\'", "'") + '"'
 
 
 def _chain(relation: Relation, name: str) -> Iterator[str]:

@@ -182,14 +182,14 @@ class Relations:
     @property
     def functions(self) -> tuple[str, ...]:
         """The names of users' functions that it calls."""
-        found: list[str] = []
+        functions: list[str] = []
         for relation in (let.relation for let in self.lets):
             match relation:
                 case Kernel(program=program):
-                    found += functions_of(program)
+                    functions += functions_of(program)
                 case CalledFunctions(calls=calls):
-                    found += [call.function for call in calls]
-        return tuple(dict.fromkeys(found))
+                    functions += [call.function for call in calls]
+        return tuple(dict.fromkeys(functions))
 
 
 def functions_of(program: AnyProgram) -> list[str]:

@@ -166,11 +166,11 @@ class MatchLayout:
             if bodies is None:
                 text = self.value(Attribute(reference, part.name, part.type), current)
             else:
-                found = [name for name in bodies if bare(name) == bare(part.name)]
+                variables = [name for name in bodies if bare(name) == bare(part.name)]
                 # A branch that can never be taken is not in the pattern any more.
                 text = f"CAST(NULL AS {spark_type(part.type)})"
-                if found:
-                    text = self.whole(InnerVariable(reference, found[0]), part.type, current)
+                if variables:
+                    text = self.whole(InnerVariable(reference, variables[0]), part.type, current)
             parts.append(f"{literal(bare(part.name), STRING)}, {text}")
         struct = f"named_struct({', '.join(parts)})"
         event = self.event(reference, current)
@@ -506,8 +506,8 @@ def elements_of(aggregate: Aggregate, layout: MatchLayout, properties: Refs) -> 
 def registered_in(expression: Expr) -> list[Aggregate]:
     """The calls of users' functions in an expression, each as `over_match` needs it: of whole lists, since
     a function cannot be called for each `i`."""
-    found = (node for node in walk(transform(expression, _unseen)) if isinstance(node, Aggregate))
-    called = [node for node in found if node.function is not None]
+    aggregates = (node for node in walk(transform(expression, _unseen)) if isinstance(node, Aggregate))
+    called = [node for node in aggregates if node.function is not None]
     return [node for node in called if not any(map(_is_current, walk(node)))]
 
 
@@ -623,9 +623,9 @@ def _of_element(expression: Expr, each: EveryElement, element: LambdaElement) ->
             return element
         return node if isinstance(node, Aggregate) else map_children(node, change)
 
-    found = change(expression)
-    assert isinstance(found, Expr)
-    return found
+    changed = change(expression)
+    assert isinstance(changed, Expr)
+    return changed
 
 
 def _needs_place(conjunct: Expr, current: CurrentIndex) -> bool:
@@ -663,12 +663,12 @@ def called(
             calls.append(
                 FunctionCall(node.name, f"list {number}", f"{node.name} {number}", spark_type(node.type))
             )
-        listed, found = free("lists", taken), free("called", taken)
+        listed, with_results = free("lists", taken), free("called", taken)
         lets.append(Let(listed, Extend(source, tuple(items)), "What users' functions are given."))
-        lets.append(Let(found, CalledFunctions(listed, tuple(calls)), "What they give."))
+        lets.append(Let(with_results, CalledFunctions(listed, tuple(calls)), "What they give."))
         columns |= {node: call.name for node, call in zip(ready, calls, strict=True)}
         waiting = [node for node in waiting if node not in columns]
-        source = found
+        source = with_results
     return lets, columns
 
 

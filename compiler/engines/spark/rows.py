@@ -167,17 +167,17 @@ class RowMeasures:
         seen = f"IF({member}, {value}, NULL)"
         if node.distinct or node.name in ("collect_set", "stddev", "stddev_pop", "stddev_samp"):
             values = Values(f"collect_list({seen}) {over}", kind, holds_null=False)
-            found = over_list(node.name, values, node.type, node.distinct)
+            aggregated = over_list(node.name, values, node.type, node.distinct)
         elif node.name == "any_value":
-            found = f"first({seen}, true) {over}"
+            aggregated = f"first({seen}, true) {over}"
         elif node.name in ("max_by", "min_by"):
             # Of rows that are equal the first one is chosen.
             place = f"-{row}" if node.name == "max_by" else row
             rank = f"struct(({seen}).{BY_ORDER}, {place} AS place)"
-            found = f"{node.name}(({seen}).{BY_VALUE}, IF(({seen}) IS NULL, NULL, {rank})) {over}"
+            aggregated = f"{node.name}(({seen}).{BY_VALUE}, IF(({seen}) IS NULL, NULL, {rank})) {over}"
         else:
-            found = f"{text(grouped(node.name, TypedSql(raw(seen), kind), False))} {over}"
-        return f"IF({number} IS NULL, NULL, {found})"
+            aggregated = f"{text(grouped(node.name, TypedSql(raw(seen), kind), False))} {over}"
+        return f"IF({number} IS NULL, NULL, {aggregated})"
 
     def _taken(self, at: p.RowLocation, column: e.Expr | None) -> str:
         return self._output(p.ValueOutput("", at, None if column is None else self._column(column)))
@@ -195,8 +195,8 @@ class RowMeasures:
 
 def named(plan: RowPlan, expression: e.Expr) -> str:
     """The column with the value of an expression."""
-    found = (name for name, known in plan.columns.items() if known == expression)
-    return next(name for name in found if name not in plan.numbers)
+    names = (name for name, known in plan.columns.items() if known == expression)
+    return next(name for name in names if name not in plan.numbers)
 
 
 Reference = Callable[[e.Expr], str | None]
@@ -251,8 +251,8 @@ class _Relations:
         plan = self.plan
         needed = {*p.columns_read(plan.program), *plan.order}
         if self.shifts():
-            found = attributes(one for several in plan.bits for one in several)
-            needed |= {self._own_column(node) for node in found}
+            read_columns = attributes(one for several in plan.bits for one in several)
+            needed |= {self._own_column(node) for node in read_columns}
         for name, expression in plan.columns.items():
             if name not in needed:
                 continue
@@ -277,13 +277,13 @@ class _Relations:
 
     def shifts(self) -> dict[tuple[str, int], str]:
         """The columns for values of rows at a distance."""
-        found: dict[tuple[str, int], str] = {}
+        shifts: dict[tuple[str, int], str] = {}
         for conjunct in (one for several in self.plan.bits for one in several):
             for node in walk(conjunct):
                 if isinstance(node, e.AtRow) and node.shift:
                     place = (sql(node.argument, self._argument), node.shift)
-                    found.setdefault(place, f"shifted_{len(found) + 1}")
-        return found
+                    shifts.setdefault(place, f"shifted_{len(shifts) + 1}")
+        return shifts
 
     def _shifted(self, argument: str, shift: int) -> str:
         by = f"PARTITION BY {', '.join(map(identifier, self.plan.keys))} " if self.plan.keys else ""
@@ -376,15 +376,15 @@ class _Relations:
 
     def _windows(self) -> dict[e.OverRows, tuple[str, str]]:
         """For ALL ROWS: the columns of aggregates over rows of a match, and their texts."""
-        found: dict[e.OverRows, tuple[str, str]] = {}
+        aggregates: dict[e.OverRows, tuple[str, str]] = {}
         if self.plan.query.all_rows is None:
-            return found
+            return aggregates
         writer = RowMeasures(self.plan, {})
         for measure in self.plan.query.measures:
             for node in walk(measure.expression):
-                if isinstance(node, e.OverRows) and node.argument is not None and node not in found:
-                    found[node] = (f"aggregate_{len(found) + 1}", writer.windowed(node))
-        return found
+                if isinstance(node, e.OverRows) and node.argument is not None and node not in aggregates:
+                    aggregates[node] = (f"aggregate_{len(aggregates) + 1}", writer.windowed(node))
+        return aggregates
 
 
 def _with_bits(there: bool) -> str:

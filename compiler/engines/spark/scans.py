@@ -97,12 +97,12 @@ def scans(request: ScanRequest, sources: StreamRelations, taken: set[str]) -> It
 
 def free(name: str, taken: set[str]) -> str:
     """A name that is not taken, and taken from now on."""
-    found, number = name, 1
-    while found in taken:
+    candidate, number = name, 1
+    while candidate in taken:
         number += 1
-        found = f"{name}_{number}"
-    taken.add(found)
-    return found
+        candidate = f"{name}_{number}"
+    taken.add(candidate)
+    return candidate
 
 
 def variable_name(name: str) -> str:
@@ -233,8 +233,8 @@ class _Events:
         """The condition that an event is of one of the pattern's types, and can play a role at all."""
         members = _members(self.request, self.stream)
         tests = (self._may_be(members), self._is_member(members), *self._common, self._compared())
-        found = dict.fromkeys(test for test in tests if test)
-        return " AND ".join(f"({test})" if " OR " in test else test for test in found) or None
+        distinct = dict.fromkeys(test for test in tests if test)
+        return " AND ".join(f"({test})" if " OR " in test else test for test in distinct) or None
 
     def _compared(self) -> str | None:
         """One of what the roles compare with constants, if all do: sources skip blocks of rows by that."""
@@ -321,10 +321,10 @@ class _Events:
         match node:
             case Attribute(Variable(), name, type):
                 columns = self._columns
-                found = name if name in columns else find(name, columns)
-                if found is None:
+                column = name if name in columns else find(name, columns)
+                if column is None:
                     return f"CAST(NULL AS {spark_type(type)})"
-                return _as_type(identifier(columns[found].name), columns[found].type, type)
+                return _as_type(identifier(columns[column].name), columns[column].type, type)
             case EventTime(Variable(), name, type):
                 is_start = bare(name).lower() == "ts"
                 column_name = self.stream.start if is_start else self._last
@@ -381,9 +381,9 @@ def beginnings_of(types: Sequence[str]) -> list[str] | None:
         return None
     for length, most in ((2, 4), (1, MOST_BEGINNINGS)):
         ways = (product(*map(_spellings, type[:length])) for type in types)
-        found = dict.fromkeys("".join(letters) for several in ways for letters in several)
-        if len(found) <= most:
-            return list(found)
+        beginnings = dict.fromkeys("".join(letters) for several in ways for letters in several)
+        if len(beginnings) <= most:
+            return list(beginnings)
     return None
 
 

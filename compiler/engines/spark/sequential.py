@@ -55,9 +55,9 @@ class Chunks:
         """The program that takes chunks for partitions, and returns the chunk of each match."""
         return replace(program, keys=(CHUNK,), outputs=(*program.outputs, SymbolOutput(FOUND, None, CHUNK)))
 
-    def matches(self, emitting: RelationBuilder, found: str) -> str:
+    def matches(self, emitting: RelationBuilder, source: str) -> str:
         own = f"{floor_divided(MOMENT, self.width)} = {FOUND}"
-        return emitting.let("own", Where(found, own), "A match belongs to the chunk of its last event.")
+        return emitting.let("own", Where(source, own), "A match belongs to the chunk of its last event.")
 
 
 def chunks_of(program: SequentialProgram) -> Chunks | None:

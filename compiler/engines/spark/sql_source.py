@@ -64,8 +64,8 @@ def _query(relation: Relation) -> exp.Select:
         case Read(stream):
             return _select(["*"], alias(stream))
         case SelectColumns(source, items, where, having, distinct):
-            found = _select(_aliased(items), source, where, distinct)
-            return found if having is None else _select(["*"], found.subquery(), having)
+            select = _select(_aliased(items), source, where, distinct)
+            return select if having is None else _select(["*"], select.subquery(), having)
         case Extend(source, items):
             return _select(["*", *_aliased(items)], source)
         case Where(source, condition):
@@ -78,8 +78,8 @@ def _query(relation: Relation) -> exp.Select:
             joined = raw(f"{left} AS {one} {_KINDS[kind]}JOIN {right} AS {other} ON {on}")
             return _select(_aliased(items) or [f"{one}.*"], joined)
         case AggregateRows(source, groups, items):
-            found = _select(_aliased((*groups, *items)), source)
-            return found.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else found
+            select = _select(_aliased((*groups, *items)), source)
+            return select.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else select
         case Sorted() | Kernel() | CalledFunctions() | SparkQuery() | AgentCall():
             raise UnsupportedQuery("SQL for a plan with a kernel")
     raise TypeError(f"{type(relation).__name__} is not a relation")
@@ -89,11 +89,11 @@ def _select(
     items: list[str], source: str | Sql, where: str | None = None, distinct: bool = False
 ) -> exp.Select:
     table = raw(source) if isinstance(source, str) else source
-    found = exp.Select(expressions=[raw(item) for item in items])
-    found.set("from_", exp.From(this=table))
+    select = exp.Select(expressions=[raw(item) for item in items])
+    select.set("from_", exp.From(this=table))
     if where is not None:
-        found.set("where", exp.Where(this=raw(where)))
-    return found.distinct(copy=False) if distinct else found
+        select.set("where", exp.Where(this=raw(where)))
+    return select.distinct(copy=False) if distinct else select
 
 
 def _aliased(items: Items) -> list[str]:

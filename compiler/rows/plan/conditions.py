@@ -80,12 +80,12 @@ def changed(
     again. `after` is applied to the rest."""
 
     def at(node: Node) -> Node:
-        found = change(node)
-        return after(map_children(node, at)) if found is None else found
+        replacement = change(node)
+        return after(map_children(node, at)) if replacement is None else replacement
 
-    found = at(expression)
-    assert isinstance(found, e.Expr)
-    return found
+    changed = at(expression)
+    assert isinstance(changed, e.Expr)
+    return changed
 
 
 MOST_STARTING = 4
@@ -133,10 +133,10 @@ class Conditions:
         absent = frozenset(str(distance) for distance in distances(conjunct) - {0})
         values = KernelValues(at, absent)
         try:
-            found = NearbyCondition(variable, values.value(at.leaves(conjunct)))
+            condition = NearbyCondition(variable, values.value(at.leaves(conjunct)))
         except NotInKernel:
             return False
-        conditions.append(found)
+        conditions.append(condition)
         self.coded += values.coded
         at.keep()
         return True
@@ -245,8 +245,8 @@ def distances(condition: e.Expr) -> set[int]:
 
 def attributes(conditions: Iterable[e.Expr]) -> list[e.Attribute]:
     """The columns of rows that conditions name."""
-    found = (node for one in conditions for node in walk(one))
-    return [node for node in found if isinstance(node, e.Attribute) and node.event == e.Variable(ROW)]
+    nodes = (node for one in conditions for node in walk(one))
+    return [node for node in nodes if isinstance(node, e.Attribute) and node.event == e.Variable(ROW)]
 
 
 # Conditions that depend on the path of a match, as operations on values that are looked up as it grows.
@@ -355,8 +355,10 @@ TRUE = e.Literal(True, BOOLEAN)
 def columns_at_row(argument: e.Expr) -> list[e.Expr | None]:
     """What the value of an argument is made of, once its row is known: one column, if it does not depend on
     the match; else its columns, the variable (None), and whether there is a row at all."""
-    found = columns_over_rows(argument)
-    return [*found, TRUE] if depends_on_match(argument) and not isinstance(argument, e.Classifier) else found
+    columns = columns_over_rows(argument)
+    return (
+        [*columns, TRUE] if depends_on_match(argument) and not isinstance(argument, e.Classifier) else columns
+    )
 
 
 def columns_over_rows(argument: e.Expr) -> list[e.Expr | None]:
@@ -382,8 +384,8 @@ def row_argument(argument: e.Expr, columns: RowColumns) -> str | RowArgument | N
 
     >>> from neelc.ir.types import INT
     >>> x = e.Attribute(e.Variable(ROW), "x", INT)
-    >>> found = row_argument(e.Binary("+", e.Binary("*", x, x), e.MatchNumber()), RowColumns())
-    >>> found.columns, found.expression.operands[1] == p.MATCH_NUMBER
+    >>> argument = row_argument(e.Binary("+", e.Binary("*", x, x), e.MatchNumber()), RowColumns())
+    >>> argument.columns, argument.expression.operands[1] == p.MATCH_NUMBER
     (('value_0',), True)
     """
     if isinstance(argument, e.Classifier):

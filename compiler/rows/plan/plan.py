@@ -221,7 +221,7 @@ def can_be_empty(pattern: r.RowPattern) -> bool:
 
 def _places(entry: Step) -> list[RowTake]:
     """The places that can be reached, numbered in the order of the pattern."""
-    found: list[RowTake] = []
+    takes: list[RowTake] = []
     seen: set[int] = set()
     waiting = [entry]
     while waiting:
@@ -231,24 +231,24 @@ def _places(entry: Step) -> list[RowTake]:
         seen.add(id(step))
         match step:
             case RowTake(then=then):
-                step.number = len(found)
-                found.append(step)
+                step.number = len(takes)
+                takes.append(step)
                 waiting.append(then)
             case Anchor(then=then):
                 waiting.append(then)
             case Split(ways):
                 waiting.extend(reversed(ways))
-    return found
+    return takes
 
 
 def _choices(step: Step, at_first: bool = False, at_end: bool = False) -> Choices:
     """What may come next, the preferred choice first. After ACCEPT no other is ever taken."""
-    found: dict[int, None] = {}
+    choices: dict[int, None] = {}
     for choice in _ways(step, at_first, at_end, set()):
-        found.setdefault(choice)
+        choices.setdefault(choice)
         if choice == ACCEPT:
             break
-    return tuple(found)
+    return tuple(choices)
 
 
 def _ways(step: Step, at_first: bool, at_end: bool, seen: set[int]) -> Iterator[int]:
@@ -309,8 +309,8 @@ class _Planner:
     given: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        found = (node.name for node in walk(self.query.pattern) if isinstance(node, RowVariable))
-        self.names = tuple(dict.fromkeys(found))
+        names = (node.name for node in walk(self.query.pattern) if isinstance(node, RowVariable))
+        self.names = tuple(dict.fromkeys(names))
         if len(self.names) > MOST_VARIABLES:
             what = f"a row pattern with more than {MOST_VARIABLES} variables"
             raise UnsupportedQuery(what, self.query.pattern.span)

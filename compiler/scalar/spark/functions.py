@@ -145,8 +145,8 @@ def _matches(operand: TypedSql, pattern: TypedSql) -> Sql:
     if _is_taken(pattern):
         return exp.RegexpLike(this=at(operand.sql, BIT_OR), expression=at(pattern.sql, BIT_OR))
     # Not RLIKE: it compiles a constant pattern before any CASE can keep it from failing.
-    found = binary(">", call("regexp_instr", operand.sql, pattern.sql), raw("0"))
-    return when((_means_something(pattern), found))
+    matched = binary(">", call("regexp_instr", operand.sql, pattern.sql), raw("0"))
+    return when((_means_something(pattern), matched))
 
 
 def _is_taken(pattern: TypedSql) -> bool:
@@ -389,10 +389,10 @@ def _rounded(name: str, arguments: Arguments, type: DataType) -> Sql:
 
 def _place(name: str, arguments: Arguments, type: DataType) -> Sql:
     """locate and position: Spark's own finds nothing at a place that is NULL, and says 0."""
-    found = plain(name, arguments, type)
+    result = plain(name, arguments, type)
     if len(arguments) < 3 or isinstance(arguments[2].value, int):
-        return found
-    return when((is_not_null(arguments[2].sql), found))
+        return result
+    return when((is_not_null(arguments[2].sql), result))
 
 
 def _element_at(_: str, arguments: Arguments, __: DataType) -> Sql:

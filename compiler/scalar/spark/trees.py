@@ -448,14 +448,14 @@ def read_statement(text: str) -> SparkStatement | None:
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True  # what it does not understand, it logs there as well
     try:
-        found = [one for one in sqlglot.parse(text, dialect="spark") if one is not None]
+        statements = [one for one in sqlglot.parse(text, dialect="spark") if one is not None]
     except (SqlglotError, RecursionError):
         return None
     finally:
         log.disabled = before
-    if len(found) != 1:
+    if len(statements) != 1:
         return None
-    return _statement(found[0])
+    return _statement(statements[0])
 
 
 def _statement(tree: Tree) -> SparkStatement | None:
@@ -520,8 +520,8 @@ def _names_around(node: Tree) -> Iterator[str]:
 
 def _definitions(query: Tree) -> list[Tree]:
     # Versions of sqlglot differ in the name of this argument.
-    found = query.args.get("with_") or query.args.get("with")
-    return found.expressions if isinstance(found, exp.With) else []
+    clause = query.args.get("with_") or query.args.get("with")
+    return clause.expressions if isinstance(clause, exp.With) else []
 
 
 def same_name(left: str, right: str) -> bool:
