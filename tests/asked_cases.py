@@ -39,7 +39,7 @@ def question(path: Path) -> Question | None:
 
 
 @dataclass
-class Asked:
+class CaseSummary:
     """How many cases were answered, why others were not, and what is wrong."""
 
     answered: int = 0
@@ -47,32 +47,32 @@ class Asked:
     problems: list[str] = field(default_factory=list)
 
 
-def ask_cases(spark: Any, paths: Iterable[Path], asking: Asking) -> Asked:
+def ask_cases(spark: Any, paths: Iterable[Path], asking: Asking) -> CaseSummary:
     """Compare what the cases expect with what Spark finds."""
-    asked = Asked()
+    summary = CaseSummary()
     by_zone: dict[str, list[Question]] = {}
     for one in questions(paths):
         by_zone.setdefault(one.zone, []).append(one)
     for zone, some in by_zone.items():
         with clock(spark, zone):
-            _compare(asked, ask(spark, some, asking))
-    return asked
+            _compare(summary, ask(spark, some, asking))
+    return summary
 
 
-def _compare(asked: Asked, answers: Iterable[tuple[Question, Result | Refusal | str]]) -> None:
+def _compare(summary: CaseSummary, answers: Iterable[tuple[Question, Result | Refusal | str]]) -> None:
     for one, result in answers:
         match result:
             case Refusal(why):
-                asked.refused[why.partition("`")[0].strip()] += 1
+                summary.refused[why.partition("`")[0].strip()] += 1
             case Result():
-                asked.answered += 1
+                summary.answered += 1
                 outcome = compare(cases.load(CASES / one.name).expected, result)
                 if not outcome.passed:
-                    asked.problems.append(f"{one.name}\n{outcome.diff}")
+                    summary.problems.append(f"{one.name}\n{outcome.diff}")
             case str() if "NEEL5070" in result:
-                asked.refused["times too far from 0"] += 1
+                summary.refused["times too far from 0"] += 1
             case str():
-                asked.problems.append(f"{one.name}\n{result}")
+                summary.problems.append(f"{one.name}\n{result}")
 
 
 def questions(paths: Iterable[Path]) -> Iterator[Question]:

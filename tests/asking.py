@@ -28,7 +28,7 @@ WHOLE = Struct(tuple(StructField(column.name, column.type) for column in COLUMNS
 STREAM = Stream("S", COLUMNS, "ts", "te", unit="SECOND", type_column="type")
 IMPRECISE = Stream("S", COLUMNS, "ts", latest="te", unit="SECOND", type_column="type")
 
-# A type, a time or a span of time, an id (1 unless said, `_` for NULL), a value (its time unless said).
+# A type, a time or a span of time, an id (1 by default, `_` for NULL), a value (its time by default).
 TOKEN = re.compile(r"(?P<type>[A-Z]+)(?P<ts>\d+)(\.\.(?P<te>\d+))?(:(?P<id>\d+|_))?(=(?P<val>[\d.]+))?\Z")
 
 

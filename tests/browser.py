@@ -40,12 +40,12 @@ class Page:
             message["sessionId"] = self.session
         os.write(self.to_browser, json.dumps(message).encode() + b"\0")
         while True:
-            said = self._read()
-            if said.get("id") == self.number:
-                assert "error" not in said, said["error"]
-                result: dict[str, Any] = said["result"]
+            message = self._read()
+            if message.get("id") == self.number:
+                assert "error" not in message, message["error"]
+                result: dict[str, Any] = message["result"]
                 return result
-            self._note(said)
+            self._note(message)
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self.buffer:
@@ -53,15 +53,15 @@ class Page:
             assert more, "the browser has gone"
             self.buffer += more
         text, _, self.buffer = self.buffer.partition(b"\0")
-        said: dict[str, Any] = json.loads(text)
-        return said
+        message: dict[str, Any] = json.loads(text)
+        return message
 
-    def _note(self, said: dict[str, Any]) -> None:
-        match said.get("method"):
+    def _note(self, message: dict[str, Any]) -> None:
+        match message.get("method"):
             case "Runtime.exceptionThrown" | "Log.entryAdded":
-                self.problems.append(json.dumps(said["params"]))
-            case "Runtime.consoleAPICalled" if said["params"]["type"] in ("error", "warning", "assert"):
-                self.problems.append(json.dumps(said["params"]["args"]))
+                self.problems.append(json.dumps(message["params"]))
+            case "Runtime.consoleAPICalled" if message["params"]["type"] in ("error", "warning", "assert"):
+                self.problems.append(json.dumps(message["params"]["args"]))
             case "Page.loadEventFired":
                 self.loaded = True
 

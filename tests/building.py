@@ -23,7 +23,7 @@ def copied(place: Path) -> Path:
 
 
 def built(tree: Path, kind: str) -> tuple[Path, str]:
-    """The `wheel` or the `sdist` of a tree, and what building it said."""
+    """The `wheel` or the `sdist` of a tree, and the output of the build."""
     program = f"from setuptools import build_meta\nbuild_meta.build_{kind}('dist')"
     (tree / "dist").mkdir(exist_ok=True)
     done = subprocess.run(

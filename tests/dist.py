@@ -90,12 +90,12 @@ def ship(scratch: Path) -> None:
     place = scratch / "cluster"
     place.mkdir()
     shell = Shell(Path(sys.executable).parent, place, {"PYTHONPATH": str(ROOT / "tests")})
-    told = json.loads(shell("python", str(ROOT / "tests" / "spark" / "ship_to_cluster.py"), str(place)))
-    name, *workers = told["text"].splitlines()
+    report = json.loads(shell("python", str(ROOT / "tests" / "spark" / "ship_to_cluster.py"), str(place)))
+    name, *workers = report["text"].splitlines()
     print(*workers, sep="\n")
-    assert workers and all(name in where for where in told["places"]), "it was installed there"
-    assert told["again"], "shipping twice is shipping once"
-    assert list(map(tuple, told["found"])) == FOUND
+    assert workers and all(name in where for where in report["places"]), "it was installed there"
+    assert report["again"], "shipping twice is shipping once"
+    assert list(map(tuple, report["found"])) == FOUND
 
 
 class Shell:

@@ -38,7 +38,7 @@ def compared(first: int, count: int, worlds: int) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in range(first, first + count):
         chance = Random(seed)
-        with suppress(NeelError):  # what may be written is more than what may be asked
+        with suppress(NeelError):  # not all that parses can be executed
             text = query_text(chance)
             match = imprecise_query(text)
             for number in range(STREAMS):
@@ -49,7 +49,7 @@ def compared(first: int, count: int, worlds: int) -> Counter[str]:
 
 def compare(match: Match, tables: Tables, seed: int, seen: Counter[str]) -> None:
     """A query in all its forms, over one stream."""
-    wanted = {
+    expected = {
         key(found.binding): float(found.confidence) for found in find_matches(match, read(match, tables, {}))
     }
     for name, form in ways_to_write(match):
@@ -59,10 +59,10 @@ def compare(match: Match, tables: Tables, seed: int, seen: Counter[str]) -> None
             seen[f"refused: {refusal.what.partition('`')[0]}"] += 1
             continue
         seen["pairs"] += 1
-        seen["with matches"] += bool(wanted)
-        seen["uncertain"] += any(chance < 1 for chance in wanted.values())
-        if not is_same(found, wanted):
-            raise Different(f"{name}: {form}\n{tables}\n{way(seed)}\nfound {found}\nexpected {wanted}")
+        seen["with matches"] += bool(expected)
+        seen["uncertain"] += any(chance < 1 for chance in expected.values())
+        if not is_same(found, expected):
+            raise Different(f"{name}: {form}\n{tables}\n{way(seed)}\nfound {found}\nexpected {expected}")
 
 
 def ways_to_write(match: Match) -> Iterator[tuple[str, Match]]:
@@ -80,12 +80,12 @@ def key(binding: Binding) -> object:
     return binding_key({name: value for name, value in binding.items() if value is not None})
 
 
-def is_same(found: Weighed, wanted: Mapping[object, float]) -> bool:
+def is_same(found: Weighed, expected: Mapping[object, float]) -> bool:
     known = {key(binding): confidence for binding, confidence in found}
     return (
         len(known) == len(found)
-        and known.keys() == wanted.keys()
-        and all(abs(known[one] - wanted[one]) <= 1e-9 for one in known)
+        and known.keys() == expected.keys()
+        and all(abs(known[one] - expected[one]) <= 1e-9 for one in known)
     )
 
 

@@ -65,9 +65,9 @@ def with_outputs(
 ) -> pa.Table:
     """The table with the columns that results are grouped by."""
     places = table.column(NUMBER).to_pylist()
-    asked = {column for output in program.outputs for column in output.columns} - set(table.column_names)
+    read = {column for output in program.outputs for column in output.columns} - set(table.column_names)
     for column in plan.planned.columns:
-        if column.name in asked:
+        if column.name in read:
             values = list(raw_values(column, match, events))
             kind = TYPES.get(column.type)
             table = table.append_column(column.name, pa.array([values[n] for n in places], kind))
@@ -130,7 +130,7 @@ def expected_rows(match: Match, tables: Tables) -> list[Row]:
 
 
 def bound(text: str) -> Match | None:
-    """A query that may be asked: less than what may be written."""
+    """A query that can be executed: not all that parses can."""
     try:
         return query(text)
     except NeelError:

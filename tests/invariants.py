@@ -235,8 +235,8 @@ def _expressions(node: a.Operator) -> Iterator[Expr]:
 def has_own_events(operator: Operator) -> bool:
     """Whether it is clear which its events are, not only which payloads are valid at every instant.
 
-    An aggregator only tells values: whether an average of 3 that lasts is one event or several, it does not.
-    What it tells, combined with an event of one instant, is one event again.
+    An aggregator only gives values: whether an average of 3 that lasts is one event or several, it does not.
+    Its result, combined with an event of one instant, is one event again.
     """
     if isinstance(operator, Aggregator):
         return False

@@ -3,7 +3,7 @@
     make fuzz                             10,000 pairs of a query, in one of its forms, and a stream
     make fuzz PAIRS=100000 SEED=7         more, and others
 
-Each pair is asked twice: of the kernel itself, and through the bridge, in small batches and chunks of time.
+Each pair is run twice: by the kernel itself, and through the bridge, in small batches and chunks of time.
 Then come as many pairs with Kleene closure under each selection strategy (`kleene_fuzz.py`).
 """
 

@@ -198,8 +198,8 @@ def sample_program(random: random.Random) -> PatternProgram:
         bound = ["v0", *bound]
     else:
         steps, bound = sampler.steps([], random.randrange(1, 6), 0)
-    wanted = [name for name in bound if name == leader or random.random() < 0.8] or ["v1"]
-    outputs = tuple(VariableOutput(name, name) for name in wanted)
+    returned = [name for name in bound if name == leader or random.random() < 0.8] or ["v1"]
+    outputs = tuple(VariableOutput(name, name) for name in returned)
     return PatternProgram(steps, outputs, ROLES, leader=leader, unique=random.random() < 0.3, counted=True)
 
 

@@ -1,6 +1,6 @@
 """Kleene closure compared with the reference: under each selection strategy, and counted without matches.
 
-A pair is a query as it is written and a stream; the query's other forms are asked of the same stream, beside
+A pair is a query as it is written and a stream; the query's other forms run over the same stream, beside
 it. Aggregates that need no matches are compared with the aggregates of the matches that the reference finds.
 """
 

@@ -17,14 +17,14 @@ PATIENCE = 60
 
 
 class Client:
-    """One running server; `said` are notifications that have not been looked at."""
+    """One running server; `pending` are notifications that have not been read."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.process = process
         self.input: IO[bytes] = process.stdin
         self.number = 0
-        self.said: list[dict[str, Any]] = []
+        self.pending: list[dict[str, Any]] = []
         self.greeting: dict[str, Any] = {}
         self.incoming: Queue[dict[str, Any] | None] = Queue()
         Thread(target=self._listen, args=(process.stdout,), daemon=True).start()
@@ -52,7 +52,7 @@ class Client:
         self.number += 1
         self.send(id=self.number, method=method, params=parameters)
         while (message := self.next()).get("id") != self.number:
-            self.said.append(message)
+            self.pending.append(message)
         return message
 
     def ask(self, method: str, **parameters: Any) -> Any:
@@ -65,14 +65,14 @@ class Client:
         assert message is not None, "the server has gone"
         return message
 
-    def told(self, method: str) -> dict[str, Any]:
+    def notification(self, method: str) -> dict[str, Any]:
         """The parameters of the next notification of that kind."""
         while True:
-            for place, message in enumerate(self.said):
+            for place, message in enumerate(self.pending):
                 if message.get("method") == method:
-                    found: dict[str, Any] = self.said.pop(place)["params"]
+                    found: dict[str, Any] = self.pending.pop(place)["params"]
                     return found
-            self.said.append(self.next())
+            self.pending.append(self.next())
 
     def end(self) -> int:
         """Shut the server down as the protocol says; gives its exit code."""
@@ -90,8 +90,8 @@ def client(directory: Path, *arguments: str, capabilities: dict[str, Any] | None
     ) as process:
         try:
             found = Client(process)
-            asked = {"processId": None, "rootUri": None, "capabilities": capabilities or {}}
-            found.greeting = found.ask("initialize", **asked)
+            parameters = {"processId": None, "rootUri": None, "capabilities": capabilities or {}}
+            found.greeting = found.ask("initialize", **parameters)
             found.notify("initialized")
             yield found
         finally:

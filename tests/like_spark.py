@@ -1,4 +1,4 @@
-"""Values and types of Spark beside those of the reference interpreter, and the corpus both are asked."""
+"""Values and types of Spark beside those of the reference interpreter, and the corpus that both evaluate."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def contexts(seed: int, number: int) -> list[EvaluationContext]:
 
 
 def field(reference: Expr, variable: str) -> str:
-    """A name that tells whether the right variable was asked for."""
+    """A name that shows whether the right variable was requested."""
     assert isinstance(reference, Attribute | EventTime) and reference.event == Variable(variable), reference
     name = bare(reference.name)
     return START if name in ("ts", "te") else f"{variable}_{name}"
@@ -147,7 +147,7 @@ def inner(closure: str, name: str) -> str:
 
 
 def matches(query: Match) -> MatchRelation:
-    """What is told of the table of `frame`."""
+    """The report about the table of `frame`."""
     absent = frozenset(("k", "o"))
     return MatchRelation("matches", query, "MICROSECOND", COLUMNS.__getitem__, field, absent, inner)
 

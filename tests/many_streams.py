@@ -50,7 +50,7 @@ def combined(number: int, streams: int) -> Combined | None:
 
 
 def together(found: Sample, number: int) -> Combined | None:
-    """The query of a sample, asked of all its streams at once. Odd numbers are apart in time, if they can be,
+    """The query of a sample, run over all its streams at once. Odd numbers are apart in time, if they can be,
     and so is what looks at all events of a stream."""
     windowed = is_windowed(found.match)
     in_time = windowed and (number % 2 == 1 or found.match.strategy == "STRICT CONTIGUITY")
@@ -127,7 +127,7 @@ def _moved(row: Row, number: int, later: int) -> Row:
 
 @dataclass
 class Seen:
-    """How many pairs were asked, and how many of them have matches."""
+    """How many pairs were run, and how many of them have matches."""
 
     pairs: int = 0
     with_matches: int = 0

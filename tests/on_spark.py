@@ -34,7 +34,7 @@ TOGETHER = 25
 
 @dataclass(frozen=True)
 class Question:
-    """The last query of a script, asked of streams; `name` is for people."""
+    """The last query of a script, run over streams; `name` is for people."""
 
     name: str
     program: Program
@@ -59,7 +59,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Asking:
-    """How Spark is asked: the events come in this many partitions, in the order of `seed`, and go into
+    """How a query runs on Spark: the events come in this many partitions, in the order of `seed`, and go into
     `shuffled` ones; Python gets `batch` rows at a time. With `chunks`, time is cut even where there is a
     key."""
 
@@ -74,7 +74,7 @@ class Asking:
 @contextmanager
 def configured(spark: Any, asking: Asking) -> Iterator[None]:
     """The session for a moment as `asking` wants it."""
-    wanted = {
+    settings = {
         "spark.sql.shuffle.partitions": str(asking.shuffled),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(asking.batch),
         # It would make one partition of all, and plan a job of many queries anew after each of them.
@@ -82,8 +82,8 @@ def configured(spark: Any, asking: Asking) -> Iterator[None]:
         # Tables are tiny here: every join would be a broadcast.
         "spark.sql.autoBroadcastJoinThreshold": "-1",
     }
-    before = {name: spark.conf.get(name) for name in wanted}
-    for name, value in wanted.items():
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Partial matches of random queries on random streams: the reference against the prefixes asked one by one,
+"""Partial matches of random queries on random streams: the reference against the prefixes run one by one,
 and the kernel, by itself and through the bridge, against the reference. A part of `make fuzz`.
 
     PYTHONPATH=tests .venv/bin/python -m partial_fuzz --queries 1000 --seed 1
@@ -54,8 +54,8 @@ def differences(seed: int) -> Iterator[str]:
     tables = {"S": events}
     match = bound(query.text)
     expected = rows(match, matches(match, tables))
-    told = Counter((row[0], row[-4], row[-2]) for row in expected.elements())  # type: ignore[index]
-    if told != Counter(asked_one_by_one(query, tables)):
+    reported = Counter((row[0], row[-4], row[-2]) for row in expected.elements())  # type: ignore[index]
+    if reported != Counter(run_one_by_one(query, tables)):
         yield f"query {seed}: {query.text}\n{events}\nthe prefixes tell otherwise"
     for name, form in ((None, match), *((form.name, form.rewriting.query) for form in forms(match))):
         for by, answer in answers(form, tables, seed):
@@ -64,7 +64,7 @@ def differences(seed: int) -> Iterator[str]:
                 yield f"query {seed}, {name}, {by}: {query.text}\n{events}\n- {lost}\n+ {added}"
 
 
-def asked_one_by_one(query: Query, tables: Tables) -> Iterator[tuple[object, int, str]]:
+def run_one_by_one(query: Query, tables: Tables) -> Iterator[tuple[object, int, str]]:
     """Of each start how many steps it comes, and why not further: by a query for each question."""
     ends = query.ends
     last = {start: number for number in range(len(ends)) for start in starts(query.prefix(number), tables)}
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     first = options.seed * 1_000_000
-    broken = [told for seed in range(first, first + options.queries) for told in differences(seed)]
+    broken = [problem for seed in range(first, first + options.queries) for problem in differences(seed)]
     print(f"partial matches: {options.queries} queries, {len(broken)} differences", *broken[:5], sep="\n")
     return 1 if broken else 0
 

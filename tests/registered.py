@@ -22,7 +22,7 @@ from neelc.ir.types import BIGINT, DOUBLE, INT, DataType
 
 def winding(values: Sequence[Any]) -> int:
     """Of whole numbers: a small one that depends on their order and on NULLs, to hold often."""
-    assert values, "nothing is asked of an empty list"
+    assert values, "it is not called for an empty list"
     return sum((3 if value is None else int(value)) * (place + 1) for place, value in enumerate(values)) % 3
 
 

@@ -1,6 +1,6 @@
 """What expressions, slices and groups mean, put together again from what they were taken apart into.
 
-The patterns made here are asked of the reference interpreter: what shares must find what it found alone.
+The patterns made here are run by the reference interpreter: what shares must find what it found alone.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def pattern_of(
 
 def found_by(query: Match, pattern: p.Pattern, tables: Tables) -> list[Binding] | None:
     """What a pattern binds, in place of the query's; None when that would take too long."""
-    asked = replace(query, pattern=pattern, outputs=())
+    changed = replace(query, pattern=pattern, outputs=())
     return (
         None
-        if answer(asked, tables) is None
-        else [each.binding for each in worlds.find_matches(asked, read(asked, tables, {}))]
+        if answer(changed, tables) is None
+        else [each.binding for each in worlds.find_matches(changed, read(changed, tables, {}))]
     )
 
 

@@ -21,7 +21,7 @@ IsBroken = Callable[[Sample], bool]
 
 
 def counter_example(found: Sample, broken: Broken, alone: Collection[str] | None = None) -> Broken:
-    """What is wrong with a broken sample, told of one as small as possible."""
+    """What is wrong with a broken sample, reported for one as small as possible."""
 
     def is_broken(smaller: Sample) -> bool:
         return (again := broken_by(smaller, alone)) is not None and again.rule == broken.rule

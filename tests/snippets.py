@@ -2,7 +2,7 @@
 
 `<!-- not run: REASON -->` above a block takes it out of the tests. `<!-- given`, Python lines, `-->` makes
 what the Python blocks after it need; readers do not see it. A block with `title="my.neel"` after its language
-is a file that the reader is asked to write: the commands after it find it.
+is a file that the reader writes: the commands after it find it.
 """
 
 from __future__ import annotations

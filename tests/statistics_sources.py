@@ -18,7 +18,7 @@ PATTERN SEQ(A a, Pairs p) WHERE a.id = p.id
 """
 
 
-def asked(directory: Path, *arguments: str, more: str = "") -> tuple[Statistics, Match]:
+def gathered(directory: Path, *arguments: str, more: str = "") -> tuple[Statistics, Match]:
     """The statistics of the script with these arguments, and its last query."""
     parser = argparse.ArgumentParser()
     add_inputs(parser)

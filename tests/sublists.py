@@ -66,14 +66,14 @@ def filtered(binding: Binding, where: e.Expr | None) -> Binding | None:
     """Without the elements for which a condition about each element fails: they are discarded first. None if
     nothing remains."""
     for conjunct in conjuncts(where):
-        judged = condition(conjunct)
+        reference = condition(conjunct)
         if [shape for _, shape in shapes(conjunct)] == [ListPlaces.ELEMENT] and isinstance(
-            judged.ranged, e.Variable
+            reference.ranged, e.Variable
         ):
-            name = judged.ranged.name
+            name = reference.ranged.name
             members = binding[name]
             assert isinstance(members, tuple)
-            kept = [event for place, event in enumerate(members) if holds_at(judged, binding, place)]
+            kept = [event for place, event in enumerate(members) if holds_at(reference, binding, place)]
             binding = {**binding, name: tuple(kept)}
     return binding if binding["b"] else None
 
@@ -87,12 +87,12 @@ class Part:
     holds: bool
 
 
-def parts(judged: ReferenceCondition, binding: Binding, place: int | None) -> Iterator[Part]:
+def parts(reference: ReferenceCondition, binding: Binding, place: int | None) -> Iterator[Part]:
     """Every part of the lists that has the element at `place` in it; of b, none that is empty."""
     members = {
-        name: list_ for name, list_ in binding.items() if isinstance(list_, tuple) and name in judged.names
+        name: list_ for name, list_ in binding.items() if isinstance(list_, tuple) and name in reference.names
     }
-    name = judged.ranged.name if isinstance(judged.ranged, e.Variable) else None
+    name = reference.ranged.name if isinstance(reference.ranged, e.Variable) else None
     kept = None if name is None or place is None else members[name][place]
     for choice in product(*(sublists(list_) for list_ in members.values())):
         smaller = {**binding, **dict(zip(members, choice, strict=True))}
@@ -100,7 +100,7 @@ def parts(judged: ReferenceCondition, binding: Binding, place: int | None) -> It
         if not smaller["b"] or (kept is not None and (not isinstance(mine, tuple) or kept not in mine)):
             continue
         now = mine.index(kept) if isinstance(mine, tuple) and kept is not None else None
-        yield Part(smaller, now, holds_at(judged, smaller, now))
+        yield Part(smaller, now, holds_at(reference, smaller, now))
 
 
 def sublists(members: tuple[object, ...]) -> list[tuple[object, ...]]:
@@ -117,19 +117,19 @@ def is_met(claim: Claim, binding: Binding, place: int | None) -> bool:
 
 def violations(claimed: Consistency, binding: Binding) -> Iterator[str]:
     """Which claims a binding disproves; "not ..." if the claim is not made, or not for this binding."""
-    judged = condition(claimed.condition)
-    for place in places_of(judged, binding):
-        whole = holds_at(judged, binding, place)
-        for part in parts(judged, binding, place):
+    reference = condition(claimed.condition)
+    for place in places_of(reference, binding):
+        whole = holds_at(reference, binding, place)
+        for part in parts(reference, binding, place):
             if whole and not part.holds:
                 yield f"true: {place} {part}" if is_met(claimed.true, binding, place) else "not true"
             if part.holds and not whole:
                 yield f"false: {place} {part}" if is_met(claimed.false, binding, place) else "not false"
                 if (part.place or 0) >= claimed.lag and is_met(claimed.false_later, binding, place):
                     yield f"later: {place} {part}"
-    if claimed.is_adjacent and holds(judged, binding):
-        for part in parts(judged, binding, None):
-            if not holds(judged, part.binding):
+    if claimed.is_adjacent and holds(reference, binding):
+        for part in parts(reference, binding, None):
+            if not holds(reference, part.binding):
                 yield f"transitive: {part}" if claimed.is_transitive else "not transitive"
 
 

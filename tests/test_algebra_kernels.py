@@ -234,9 +234,9 @@ def test_coalesced_intervals_are_the_longest() -> None:
         batches = (table.slice(first, size) for first in range(0, len(rows), size))
         run_coalescing = coalescing(CoalesceProgram(("k",)), random.randint(1, 20))
         found = [one for batch in run_coalescing(batches) for one in batch.to_pylist()]
-        wanted = [one for key in ("a", "é", None) for one in canonical(key, rows)]
+        expected = [one for key in ("a", "é", None) for one in canonical(key, rows)]
         made = [(one["k"], one["start"], one["end"]) for one in found]
-        assert sorted(made, key=repr) == sorted(wanted, key=repr), rows
+        assert sorted(made, key=repr) == sorted(expected, key=repr), rows
 
 
 def canonical(key: str | None, rows: Sequence[Row]) -> Iterator[tuple[str | None, int, int]]:

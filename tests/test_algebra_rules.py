@@ -94,8 +94,8 @@ def test_what_is_one_sequence_is_told() -> None:
     text = STREAMS + "SELECT max(x) AS x FROM S WINDOW(COUNT 3 EVENTS);"
     source = Source(text, "test")
     script = parse.read(source)
-    told = as_text(report("test", script, bound(text), Statistics(), [0]), "simple")
-    assert "all are one sequence" in " ".join(told.split())
+    text_of_report = as_text(report("test", script, bound(text), Statistics(), [0]), "simple")
+    assert "all are one sequence" in " ".join(text_of_report.split())
 
 
 def matching(pattern: str, name: str, more: str = "PARTITION BY k WITHIN 9 SECONDS") -> str:

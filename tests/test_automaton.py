@@ -1,4 +1,4 @@
-"""The automaton of a pattern: which event leads where, and what is judged on the way."""
+"""The automaton of a pattern: which event leads where, and what is checked on the way."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ NAMES = [
     ("SEQ(A a, (B b : b.id > a.id)+ k[])", "SEQ(A a, (B+ k[] : k[i].id > a.id))"),
     ("SEQ(A a, (B b : b.id > 1)+)", "SEQ(A a, (B+ b[] : b[i].id > 1))"),
     ("SEQ(A a, (B : B.id > 1)* b[])", "SEQ(A a, (B* b[] : b[i].id > 1))"),
-    # Conditions on lists that may be empty are judged for each element, so for none.
+    # Conditions on lists that may be empty are checked for each element, so for none.
     ("SEQ(A a, (B b : a.id > 1)* k[])", "SEQ(A a, (B* k[] : k[i] IS NULL OR a.id > 1))"),
     # An unnamed component is called by its type in the part it stands in.
     (

@@ -165,7 +165,7 @@ def test_all_problems_in_one_run() -> None:
 
 
 def test_one_mistake_gives_one_message() -> None:
-    """What depends on something wrong is not judged."""
+    """What depends on something wrong is not checked."""
     broken = "CREATE STREAM T (x INT) TIMESTAMP BY ts; "
     assert problems(broken + "PATTERN T t WHERE t.anything > 1 AND [id] RETURN t.x") == [("NEEL2204", "ts")]
     broken = "CREATE STREAM T (x INT, k STRING) TIMESTAMP BY ts TYPE BY k; "

@@ -118,8 +118,8 @@ def times_of(binding: Binding) -> tuple[tuple[str, ...], tuple[int, ...]]:
 )
 def test_figure_6_finds_what_the_reference_finds(text: str) -> None:
     """The last two are pushed down first, as Q1 of example 11 is: one result, whichever branch holds."""
-    asked = query(text)
-    pushed = asked
+    original = query(text)
+    pushed = original
     for _ in range(2):
         pushed = rewrite(pushed, [PatternBatch("push", "a test", parts=(push_negation_into_sequence,))]).query
     members = expressions(pushed)
@@ -128,7 +128,7 @@ def test_figure_6_finds_what_the_reference_finds(text: str) -> None:
     for _ in range(60):
         events = sorted({(chance.randint(0, 9), chance.choice("ABCD")) for _ in range(8)})
         rows = [{"ts": time, "kind": kind, "id": 1, "user": "", "x": 0.0, "n": 0} for time, kind in events]
-        found = found_by(asked, asked.pattern, {"S": rows})
+        found = found_by(original, original.pattern, {"S": rows})
         assert found is not None
         marked = [(variables[row], times) for row, times in sequence_compute(members, events)]
         assert sorted(marked) == sorted(map(times_of, found))

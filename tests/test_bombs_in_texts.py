@@ -55,7 +55,7 @@ NUMBERS = {
 }
 
 
-def told(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def check_output(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     script = tmp_path / "script.neel"
     script.write_text(text)
     assert main(["check", str(script)]) == 1
@@ -64,12 +64,12 @@ def told(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("what", DEEP)
 def test_what_nests_too_deeply(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(DEEP[what], tmp_path, capsys).startswith("error[NEEL1003]: nested too deeply")
+    assert check_output(DEEP[what], tmp_path, capsys).startswith("error[NEEL1003]: nested too deeply")
 
 
 @pytest.mark.parametrize("what", NUMBERS)
 def test_long_numbers(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(NUMBERS[what], tmp_path, capsys)
+    found = check_output(NUMBERS[what], tmp_path, capsys)
     assert found.startswith("error[NEEL1005]: a number of 100,0") and len(found) < 1000
 
 

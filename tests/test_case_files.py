@@ -1,4 +1,4 @@
-"""The format of case files: what malformed ones are told, how they are compared and filled in."""
+"""The format of case files: the errors for malformed ones, how they are compared and filled in."""
 
 from __future__ import annotations
 

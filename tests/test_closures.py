@@ -137,12 +137,12 @@ def test_bodies_of_every_kind(part: int) -> None:
     for number in range(part * 60, (part + 1) * 60):
         text, head, streams = with_bodies(number)
         try:
-            asked = query(text, head)
+            closure_query = query(text, head)
         except NeelError:
             continue
         for tables in streams:
             try:
-                check_pair(asked, {**tables}, tally, number + tally.pairs)
+                check_pair(closure_query, {**tables}, tally, number + tally.pairs)
             except Different as different:
                 raise Different(f"{number}: {text}\n{tables}\n{different}") from None
     assert tally.pairs >= 80

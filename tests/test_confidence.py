@@ -123,10 +123,10 @@ def test_confidence_is_the_share_of_worlds(
     between = 0
     for _ in range(400):
         given = sample(random, negations)
-        wanted = [enumerated(given, number) for number in range(4)]
-        assert computed(given) == pytest.approx([float(share) for share in wanted], rel=0, abs=1e-12), given
-        assert (computed(given) > 0).tolist() == [share > 0 for share in wanted]
-        between += sum(0 < share < 1 for share in wanted)
+        expected = [enumerated(given, number) for number in range(4)]
+        assert computed(given) == pytest.approx([float(share) for share in expected], rel=0, abs=1e-12), given
+        assert (computed(given) > 0).tolist() == [share > 0 for share in expected]
+        between += sum(0 < share < 1 for share in expected)
     assert between > 300
 
 
@@ -160,9 +160,9 @@ class TestLargeRanges:
     @pytest.mark.parametrize("count", [2, 3, 7, 12])
     def test_order(self, count: int) -> None:
         events = [(5, self.MILLION + 4)] * count
-        wanted = Fraction(comb(self.MILLION, count), self.MILLION**count)
+        expected = Fraction(comb(self.MILLION, count), self.MILLION**count)
         found = confidences(times(events), matrix([[*range(count)]]))
-        assert found[0] == pytest.approx(float(wanted), rel=1e-12)
+        assert found[0] == pytest.approx(float(expected), rel=1e-12)
 
     @pytest.mark.parametrize("count", [2, 3, 7, 12])
     @pytest.mark.parametrize("window", [1, 20, 40_000])
@@ -261,9 +261,9 @@ class TestThreshold:
                 [(gap, event) for gap, event in gaps if 0 < gap < len(one)]
                 for one, gaps in zip(given.lists, given.gaps, strict=True)
             ]
-            wanted = reaches(computed(replace(given, gaps=inner)), 0.4)
+            expected = reaches(computed(replace(given, gaps=inner)), 0.4)
             lists = matrix(given.lists)
             found = can_reach(times(given.events), lists, 0.4, given.window, absent(inner))
-            assert found.tolist() == wanted.tolist()
+            assert found.tolist() == expected.tolist()
             kept, dropped = kept + int(found.sum()), dropped + int((~found).sum())
         assert min(kept, dropped) > 50

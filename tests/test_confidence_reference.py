@@ -1,6 +1,6 @@
 """Confidence without possible worlds: for whole queries, compared with the reference interpreter.
 
-Which lists of events are candidates is said here by hand: those of the right types, in every order.
+Which lists of events are candidates is listed here by hand: those of the right types, in every order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ THRESHOLDS = (0.0, 0.25)
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConfidenceSample:
     """A query, the types of its lists, and its negations: type and gap; `N-1` is before the last event, `*`
     is any event in any gap."""
 
@@ -41,20 +41,20 @@ class Asked:
         return f"{self.pattern} {self.within} {self.using}"
 
 
-ASKED = [
-    Asked("SEQ(A a, B b, C c)", "A B C"),
-    Asked("SEQ(A a, B b, C c)", "A B C", within=4),
-    Asked("SEQ(A a, B+ b[], C c)", "A B+ C", within=5),
-    Asked("SEQ(A a, B+ b[])", "A B+"),
-    Asked("SEQ(A a, !N n, C c)", "A C", "N1"),
-    Asked("SEQ(A a, B+ b[], !N n, C c)", "A B+ C", "N-1", within=6),
-    Asked("SEQ(A a, !N n, B b, !N m, C c)", "A B C", "N1 N2"),
-    Asked("SEQ(A a, !B n, B b)", "A B", "B1"),
-    Asked("SEQ(!N n, A a, B b)", "A B", "N0", within=4),
-    Asked("SEQ(A a, B b, !N n)", "A B", "N2", within=4),
-    Asked("SEQ(!N n, A a, !N m, B b, !N o)", "A B", "N0 N1 N2", within=4),
-    Asked("SEQ(A a, B b, C c)", "A B C", "*", within=6, using="STRICT CONTIGUITY"),
-    Asked("SEQ(A a, B+ b[], C c)", "A B+ C", "*", using="STRICT CONTIGUITY"),
+SAMPLES = [
+    ConfidenceSample("SEQ(A a, B b, C c)", "A B C"),
+    ConfidenceSample("SEQ(A a, B b, C c)", "A B C", within=4),
+    ConfidenceSample("SEQ(A a, B+ b[], C c)", "A B+ C", within=5),
+    ConfidenceSample("SEQ(A a, B+ b[])", "A B+"),
+    ConfidenceSample("SEQ(A a, !N n, C c)", "A C", "N1"),
+    ConfidenceSample("SEQ(A a, B+ b[], !N n, C c)", "A B+ C", "N-1", within=6),
+    ConfidenceSample("SEQ(A a, !N n, B b, !N m, C c)", "A B C", "N1 N2"),
+    ConfidenceSample("SEQ(A a, !B n, B b)", "A B", "B1"),
+    ConfidenceSample("SEQ(!N n, A a, B b)", "A B", "N0", within=4),
+    ConfidenceSample("SEQ(A a, B b, !N n)", "A B", "N2", within=4),
+    ConfidenceSample("SEQ(!N n, A a, !N m, B b, !N o)", "A B", "N0 N1 N2", within=4),
+    ConfidenceSample("SEQ(A a, B b, C c)", "A B C", "*", within=6, using="STRICT CONTIGUITY"),
+    ConfidenceSample("SEQ(A a, B+ b[], C c)", "A B+ C", "*", using="STRICT CONTIGUITY"),
 ]
 
 
@@ -82,9 +82,9 @@ def absent(negations: str, candidates: list[list[int]], by_type: dict[str, list[
     return SpoilingEvents(*np.array(found, np.int64).reshape(-1, 3).T)
 
 
-def by_reference(asked: Asked, stream: str, threshold: float) -> dict[tuple[int, ...], float]:
-    options: dict[str, Any] = {"within": asked.within, "using": asked.using, "confidence": threshold}
-    match = ask(asked.pattern, imprecise=True, **options)
+def by_reference(sample: ConfidenceSample, stream: str, threshold: float) -> dict[tuple[int, ...], float]:
+    options: dict[str, Any] = {"within": sample.within, "using": sample.using, "confidence": threshold}
+    match = ask(sample.pattern, imprecise=True, **options)
     found: dict[tuple[int, ...], float] = {}
     for each in find_matches(match, read_events(match.streams[0], table(stream))):
         values = [each.binding[name] for name in sorted(each.binding)]
@@ -92,15 +92,15 @@ def by_reference(asked: Asked, stream: str, threshold: float) -> dict[tuple[int,
     return found
 
 
-def by_kernel(asked: Asked, stream: str, threshold: float) -> dict[tuple[int, ...], float]:
+def by_kernel(sample: ConfidenceSample, stream: str, threshold: float) -> dict[tuple[int, ...], float]:
     rows: list[dict[str, Any]] = table(stream)
     by_type: dict[str, list[int]] = {kind: [] for kind in "ABCN"} | {"*": [*range(len(rows))]}
     for number, row in enumerate(rows):
         by_type[row["type"]].append(number)
-    candidates = [*lists(asked.types, by_type)]
+    candidates = [*lists(sample.types, by_type)]
     times = PossibleTimes(np.array([row["ts"] for row in rows]), np.array([row["te"] for row in rows]))
-    spoilers = absent(asked.negations, candidates, by_type)
-    found = confidences(times, matrix(candidates), asked.within, spoilers)
+    spoilers = absent(sample.negations, candidates, by_type)
+    found = confidences(times, matrix(candidates), sample.within, spoilers)
     kept = np.flatnonzero(reaches(found, threshold) & (found > 0))
     return {tuple(candidates[row]): float(found[row]) for row in kept}
 
@@ -113,13 +113,13 @@ def stream(random: Random) -> str:
     return " ".join(map("".join, zip(kinds, ranges, strict=True)))
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_the_reference_agrees(asked: Asked) -> None:
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_the_reference_agrees(sample: ConfidenceSample) -> None:
     random = Random(8)
     uncertain = 0
     for number in range(STREAMS):
         given, threshold = stream(random), THRESHOLDS[number % 2]
-        wanted = by_reference(asked, given, threshold)
-        assert by_kernel(asked, given, threshold) == pytest.approx(wanted, rel=0, abs=1e-9), given
-        uncertain += sum(confidence < 1 for confidence in wanted.values())
+        expected = by_reference(sample, given, threshold)
+        assert by_kernel(sample, given, threshold) == pytest.approx(expected, rel=0, abs=1e-9), given
+        uncertain += sum(confidence < 1 for confidence in expected.values())
     assert uncertain > 5

@@ -158,14 +158,16 @@ def found(text: str, beside: str | None = None) -> Consistency:
     return consistency(whole.where if beside is None else conjuncts(whole.where)[0], knowledge(whole))
 
 
-def lacks(claimed: Consistency, wanted: set[str], tries: int = 2000) -> set[str]:
-    """What is wanted of violations and is not seen on random lists."""
+def lacks(claimed: Consistency, required: set[str], tries: int = 2000) -> set[str]:
+    """The required violations that are not seen on random lists."""
     chance = random.Random(1)
     for _ in range(tries):
-        if not wanted:
+        if not required:
             break
-        wanted = wanted - {violation.partition(":")[0] for violation in violations(claimed, bindings(chance))}
-    return wanted
+        required = required - {
+            violation.partition(":")[0] for violation in violations(claimed, bindings(chance))
+        }
+    return required
 
 
 @pytest.mark.parametrize(("text", "kind", "provided"), rows(TABLE, 3))
@@ -180,8 +182,8 @@ def test_classes(text: str, kind: str, provided: str) -> None:
 def test_what_is_not_claimed_does_not_hold(text: str, kind: str, provided: str) -> None:
     claimed = found(text)
     claims = {"not true": claimed.true, "not false": claimed.false}
-    wanted = {violation for violation, claim in claims.items() if claim != frozenset()}
-    assert lacks(claimed, set() if text in CAUTIOUS else wanted) == set()
+    required = {violation for violation, claim in claims.items() if claim != frozenset()}
+    assert lacks(claimed, set() if text in CAUTIOUS else required) == set()
 
 
 def test_the_two_claims_differ_in_what_they_need() -> None:

@@ -37,8 +37,8 @@ def test_files_are_there() -> None:
 
 def test_targets_are_those_of_make() -> None:
     known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = set(re.findall(r"(?:`|^ {4})make ([a-z]+)", TEXT, re.MULTILINE))
-    assert len(told) > 6 and told <= known
+    targets = set(re.findall(r"(?:`|^ {4})make ([a-z]+)", TEXT, re.MULTILINE))
+    assert len(targets) > 6 and targets <= known
 
 
 @pytest.mark.parametrize(

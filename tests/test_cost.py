@@ -146,7 +146,7 @@ def test_columns_that_are_not_used_are_not_shuffled() -> None:
     wide = estimate(query("SEQ(A a, B b) WHERE [id] RETURN a.id, b.user"), EVEN)
     assert narrow.bytes_shuffled == 2_000 * (8 + 4 + 8)
     assert wide.bytes_shuffled == narrow.bytes_shuffled + 1_000 * 20
-    assert narrow.rows_scanned == 10_000, "a stream is read once, types that are not wanted too"
+    assert narrow.rows_scanned == 10_000, "a stream is read once, types that are not needed too"
 
 
 # Shortcuts

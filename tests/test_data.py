@@ -1,4 +1,4 @@
-"""Reading tables: formats, types, and what is said about data that do not fit."""
+"""Reading tables: formats, types, and the errors for data that do not fit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def location(path: Path, **more: str) -> Location:
 
 
 def error(path: Path, *columns: Column, **more: str) -> str:
-    """What is said when the file is read with these columns."""
+    """The error when the file is read with these columns."""
     with pytest.raises(NeelError) as raised:
         for table in location(path, **more).tables():
             table.rows(columns)
@@ -275,8 +275,10 @@ def test_parquet(tmp_path: Path) -> None:
         str(column.type) for column in location(tmp_path / "a.parquet").tables(True)[0].columns()
     ] == kinds
     assert table.rows(columns) == [row, dict.fromkeys(row)]
-    said = error(tmp_path / "a.parquet", Column("name", BIGINT))
-    assert said.startswith("error[NEEL5003]: `a` is not of type BIGINT (column `name`)\n --> a.parquet:1:1\n")
+    message = error(tmp_path / "a.parquet", Column("name", BIGINT))
+    assert message.startswith(
+        "error[NEEL5003]: `a` is not of type BIGINT (column `name`)\n --> a.parquet:1:1\n"
+    )
     (tmp_path / "b.parquet").write_text("no")
     assert "error[NEEL5001]: b.parquet: not a Parquet file" in error(
         tmp_path / "b.parquet", Column("name", BIGINT)

@@ -1,4 +1,4 @@
-"""What editors are told about texts that are being written: `|` is the cursor."""
+"""What editors show about texts that are being written: `|` is the cursor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def offered(text: str) -> list[str]:
     return [offer.label for offer in complete(*written(text))]
 
 
-def told(text: str) -> str:
+def hover_text(text: str) -> str:
     found = hover(*written(text))
     return "" if found is None else found.text
 
@@ -96,7 +96,7 @@ def test_return_is_not_offered_what_it_cannot_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "shown"),
     [
         ("PATTERN SEQ(A |a, B b)", "`a`: one event of type `A`\n\n```neel\nts BIGINT\nx INT\nk STRING"),
         ("PATTERN SEQ(|A a, B b)", "type `A`: events of `s` where `k` is 'A'"),
@@ -137,8 +137,8 @@ def test_return_is_not_offered_what_it_cannot_name() -> None:
         ("PATTERN A a WHERE a.x = '|x'", ""),
     ],
 )
-def test_hover(text: str, said: str) -> None:
-    assert said in told(text) if said else told(text) == ""
+def test_hover(text: str, shown: str) -> None:
+    assert shown in hover_text(text) if shown else hover_text(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_streams_from_outside(tmp_path: Path) -> None:
 
 def test_the_example_of_the_page() -> None:
     page = (ROOT / "docs" / "how-to" / "use-an-editor.md").read_text()
-    script, said = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("neel", "text"))
+    script, expected = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("neel", "text"))
     found = hover(Document(script), script.index("s, Operating"))
     assert found is not None
     shown = found.text.replace("```neel\n", "").replace("```", "").replace("`", "")
-    assert shown.replace("\n\n-", "\n-").strip() == said.strip()
+    assert shown.replace("\n\n-", "\n-").strip() == expected.strip()
 
 
 def test_what_is_registered_is_offered() -> None:

@@ -34,13 +34,13 @@ NASTY = STREAM + (
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_explanations(path: Path, update: bool) -> None:
-    """A script, a line, and all that is said about it."""
+    """A script, a line, and the whole explanation of it."""
     text, _, expected = path.read_text().partition(LINE)
     found = as_text(explain(text, path.stem), "all")
     if update:
         path.write_text(text + LINE + found)
     else:
-        assert found == expected, "pytest --update writes what is said now"
+        assert found == expected, "pytest --update writes the current text"
 
 
 CONSOLE = re.compile(r"```console\n\$ neelc ([^\n]*)\n(.*?)```", re.DOTALL)
@@ -69,9 +69,9 @@ def nodes(node: PlanNode) -> list[PlanNode]:
 
 
 def scanned(text: str, label: str) -> list[str]:
-    """What is said about reading the stream of a pattern."""
+    """The explanation of how the stream of a pattern is read."""
     (node,) = scan_nodes(query(text), Statistics())
-    return [said for name, said in node.details if name == label]
+    return [detail for name, detail in node.details if name == label]
 
 
 def test_the_tree_of_a_plan() -> None:

@@ -1,4 +1,4 @@
-"""What is said of the number of matches before they are found is never too much."""
+"""The lower bound on the number of matches is never too high."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def test_there_are_at_least_so_many(text: str) -> None:
         if not len(events.start):
             continue
         number = sum(length(piece) for piece in matches(planned.program, events))
-        told = fewest_matches(planned.program, events)
-        assert told is not None and told.number <= number
-        assert text not in EXACT or told.number == number
-        some += told.number
+        bound = fewest_matches(planned.program, events)
+        assert bound is not None and bound.number <= number
+        assert text not in EXACT or bound.number == number
+        some += bound.number
     assert some, "it is no bound if it is always zero"
 
 
@@ -90,8 +90,8 @@ def test_a_number_that_is_too_large_for_numbers() -> None:
     planned = planned_for(match)
     table = [{"ts": n, "kind": "A", "id": 1, "user": "u", "x": 1.0, "n": 1} for n in range(300)]
     found = list(read(match, {"S": table}, {}))
-    told = fewest_matches(planned.program, as_arrays(planned, match, found, [""] * 300))
-    assert told is not None and 2**40 < told.number <= 2**62
+    bound = fewest_matches(planned.program, as_arrays(planned, match, found, [""] * 300))
+    assert bound is not None and 2**40 < bound.number <= 2**62
 
 
 def test_the_failure_comes_after_the_first_matches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,10 +43,10 @@ def test_random_queries(part: int) -> None:
     for number in range(part * QUERIES, (part + 1) * QUERIES):
         text, head, streams = following(number)
         try:
-            asked = query(text, head)
+            next_query = query(text, head)
         except NeelError:
             continue
-        for _, match in ways_to_write(asked):
+        for _, match in ways_to_write(next_query):
             for tables in streams:
                 try:
                     check_pair(match, {**tables}, tally, number + tally.pairs)
@@ -72,10 +72,10 @@ def rows(kinds: str, xs: str = "") -> dict[str, list[Row]]:
 
 def found(text: str, kinds: str, xs: str = "") -> list[str]:
     """The matches by the kernel, each as the times of its events; they are those of the reference."""
-    asked, tables = query(text, POINTS), rows(kinds, xs)
-    by_kernel = kernel_matches(asked, tables)
-    expected = Counter(as_bindings(matches(asked, tables)))
-    assert as_bindings(by_kernel) == expected == as_bindings(bridge_matches(asked, tables, way(1)))
+    next_query, tables = query(text, POINTS), rows(kinds, xs)
+    by_kernel = kernel_matches(next_query, tables)
+    expected = Counter(as_bindings(matches(next_query, tables)))
+    assert as_bindings(by_kernel) == expected == as_bindings(bridge_matches(next_query, tables, way(1)))
     return sorted(" ".join(times(binding[name]) for name in sorted(binding)) for binding in by_kernel)
 
 
@@ -115,9 +115,11 @@ def test_a_condition_waits_for_its_part() -> None:
 
 def test_iterations_of_a_composite() -> None:
     pairs = f"SEQ(SEQ(A a, B b)+ k[], C c) WHERE k[i].a.x > k[i-1].b.x {NEXT}"
-    asked, tables = query(pairs, POINTS), rows("ABABABC", "1223341")
-    assert as_bindings(kernel_matches(asked, tables)) == Counter(as_bindings(matches(asked, tables)))
-    assert len(kernel_matches(asked, tables)) == 3
+    next_query, tables = query(pairs, POINTS), rows("ABABABC", "1223341")
+    assert as_bindings(kernel_matches(next_query, tables)) == Counter(
+        as_bindings(matches(next_query, tables))
+    )
+    assert len(kernel_matches(next_query, tables)) == 3
 
 
 @pytest.mark.parametrize("strategy", [NEXT, STRICT])
@@ -138,37 +140,37 @@ def test_iterations_of_a_composite() -> None:
     ],
 )
 def test_what_runs_are_asked_as_a_whole(text: str, strategy: str) -> None:
-    asked, tally = query(f"{text} {strategy}", POINTS), Tally()
+    next_query, tally = query(f"{text} {strategy}", POINTS), Tally()
     for seed in range(6):
         tables = random_tables(Random(seed), lasting=False)
-        check_pair(asked, {**tables}, tally, seed)
+        check_pair(next_query, {**tables}, tally, seed)
 
 
 def test_only_what_is_not_remembered_is_asked_of_the_whole_run() -> None:
-    asked = query(f"SEQ(A a, B+ b[], C c) WHERE b[i].x > b[2].x AND b[i].y > b[i-2].y {NEXT}", POINTS)
-    (step,) = kernel_plan(asked, (), "MILLISECOND").program.steps
+    next_query = query(f"SEQ(A a, B+ b[], C c) WHERE b[i].x > b[2].x AND b[i].y > b[i-2].y {NEXT}", POINTS)
+    (step,) = kernel_plan(next_query, (), "MILLISECOND").program.steps
     assert isinstance(step, Follow)
     # When the second element comes, the first is compared with it.
     assert [(move.least, move.most) for move in step.moves if move.checks] == [(1, 1)]
 
 
 def test_what_is_not_exact_is_refused() -> None:
-    asked = query(f"SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' {NEXT}", POINTS)
+    next_query = query(f"SEQ(A a, B b) WHERE concat(a.kind, b.kind) = 'AB' {NEXT}", POINTS)
     with pytest.raises(UnsupportedQuery, match="while a run is looking for its next event"):
-        kernel_plan(asked, partition_keys(asked), "MILLISECOND")
+        kernel_plan(next_query, partition_keys(next_query), "MILLISECOND")
 
 
 def test_runs_remember_what_is_asked_for() -> None:
-    asked = query(f"SEQ(A a, B b, C+ c[]) WHERE c[i].x > b.x WITHIN 9 {NEXT}", POINTS)
-    (step,) = kernel_plan(asked, (), "MILLISECOND").program.steps
+    next_query = query(f"SEQ(A a, B b, C+ c[]) WHERE c[i].x > b.x WITHIN 9 {NEXT}", POINTS)
+    (step,) = kernel_plan(next_query, (), "MILLISECOND").program.steps
     assert isinstance(step, Follow)
     assert [sorted(map(str, one.variables)) for one in route(step).needs] == [["a"], ["a", "b"], ["a", "b"]]
 
 
 def test_long_lists_take_linear_time() -> None:
     """Nodes, one for each event that a run takes; lists are put together once."""
-    asked = query(f"SEQ(A a, B+ b[], C c) {NEXT}", POINTS)
-    planned = kernel_plan(asked, (), "MILLISECOND")
+    next_query = query(f"SEQ(A a, B+ b[], C c) {NEXT}", POINTS)
+    planned = kernel_plan(next_query, (), "MILLISECOND")
     count = 4000
     start = np.arange(count)
     kinds = {"A": start[:1], "B": start[1:-1], "C": start[-1:]}

@@ -107,7 +107,7 @@ def test_commands(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["compile", "--emit", "sql"], "MATCH_RECOGNIZE runs in Python"),
         (["compile", "--strategy", "join"], "for PATTERN queries"),
@@ -117,10 +117,10 @@ def test_commands(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_wrong_calls(
-    script: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    script: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments, str(script)]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_the_reference_refuses_what_is_spark_s(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,5 +146,5 @@ def test_a_pattern_cannot_read_rows_without_times(tmp_path: Path, capsys: pytest
         f"{typed}CREATE QUERY Found AS SELECT * FROM t {CLAUSE};\nPATTERN SEQ(found a, b found)"
     )
     assert main(["check", str(script)]) == 1
-    said = capsys.readouterr().err
-    assert said.count("nothing says when its rows are") == 1 and "script.neel:3:13" in said
+    message = capsys.readouterr().err
+    assert message.count("nothing says when its rows are") == 1 and "script.neel:3:13" in message

@@ -62,15 +62,15 @@ def test_an_event_twice_is_noticed() -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_case(path: Path) -> None:
-    asked = question(path)
-    assert asked is not None
-    match = asked.program.queries[-1].match
+    case_question = question(path)
+    assert case_question is not None
+    match = case_question.program.queries[-1].match
     if path.stem in REFUSED:
         with pytest.raises(UnsupportedQuery, match="over imprecise times"):
-            weighed(match, asked.tables, PLAIN)
+            weighed(match, case_question.tables, PLAIN)
         return
     for seed in range(4):
-        found = [WeighedMatch(*one) for one in weighed(match, asked.tables, way(seed))]  # type: ignore[arg-type]
+        found = [WeighedMatch(*one) for one in weighed(match, case_question.tables, way(seed))]  # type: ignore[arg-type]
         outcome = compare(cases.load(path).expected, result(match, rows_of(match, found)))
         assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
 

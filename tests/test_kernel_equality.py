@@ -50,13 +50,15 @@ def test_a_match_that_two_chunks_report_is_noticed() -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(CASES)))
 def test_case(path: Path) -> None:
-    asked = question(path)
-    if asked is None or len(asked.program.pattern_queries) < len(asked.program.queries):
+    case_question = question(path)
+    if case_question is None or len(case_question.program.pattern_queries) < len(
+        case_question.program.queries
+    ):
         return  # the case is about an error, or about SELECT
     for seed in range(3):
         try:
-            with in_zone(asked.zone):
-                found = run(asked.program, asked.tables, way(seed))
+            with in_zone(case_question.zone):
+                found = run(case_question.program, case_question.tables, way(seed))
                 outcome = compare(cases.load(path).expected, found)
         except UnsupportedQuery as refusal:
             pytest.skip(f"notimpl: {refusal.what.partition('`')[0].strip()}")
@@ -66,10 +68,10 @@ def test_case(path: Path) -> None:
 def test_most_cases_are_claimed() -> None:
     claimed: Counter[str] = Counter()
     for path in PATHS:
-        asked = question(path)
-        if asked is not None:
+        case_question = question(path)
+        if case_question is not None:
             try:
-                run(asked.program, {name: [] for name in asked.tables}, way(0))
+                run(case_question.program, {name: [] for name in case_question.tables}, way(0))
                 claimed["executed"] += 1
             except UnsupportedQuery as refusal:
                 claimed[refusal.what] += 1

@@ -104,9 +104,9 @@ def computed(
 def differences(table: Table, found: list[object], expected: Callable[..., object]) -> list[object]:
     wrong: list[object] = []
     for row, value in zip(table, found, strict=True):
-        wanted = expected(*row)
-        if (value is None, type(value)) != (wanted is None, type(wanted)) or order(value, wanted):
-            wrong.append((row, value, wanted))
+        correct = expected(*row)
+        if (value is None, type(value)) != (correct is None, type(correct)) or order(value, correct):
+            wrong.append((row, value, correct))
     return wrong
 
 

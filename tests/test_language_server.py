@@ -46,9 +46,9 @@ def changed(server: Client, *texts: str) -> list[dict[str, Any]]:
 
 
 def diagnostics(server: Client, version: int) -> list[dict[str, Any]]:
-    while (told := server.told("textDocument/publishDiagnostics")).get("version") != version:
+    while (notification := server.notification("textDocument/publishDiagnostics")).get("version") != version:
         pass
-    found: list[dict[str, Any]] = told["diagnostics"]
+    found: list[dict[str, Any]] = notification["diagnostics"]
     return found
 
 
@@ -75,9 +75,9 @@ def test_a_session(server: Client) -> None:
         changed(server, STREAM + "PATTERN SEQ(A a, B", STREAM + "PATTERN SEQ(A a, B b) WITHIN 5 SECONDS")
         == []
     )
-    told = server.ask("textDocument/hover", **at(1, 14))
-    assert told["contents"]["value"].startswith("`a`: one event of type `A`")
-    assert told["range"]["start"] == {"line": 1, "character": 14}
+    hover = server.ask("textDocument/hover", **at(1, 14))
+    assert hover["contents"]["value"].startswith("`a`: one event of type `A`")
+    assert hover["range"]["start"] == {"line": 1, "character": 14}
     assert server.ask("textDocument/hover", **at(9, 9)) is None
 
     text = "PATTERN SEQ(A a, B b) WHERE b."
@@ -110,7 +110,7 @@ def test_a_session(server: Client) -> None:
     assert symbol["name"] == "pattern seq(A a, B b)"
 
     server.notify("textDocument/didClose", textDocument=DOCUMENT)
-    assert server.told("textDocument/publishDiagnostics")["diagnostics"] == []
+    assert server.notification("textDocument/publishDiagnostics")["diagnostics"] == []
 
 
 def test_select_and_match_recognize_are_judged(server: Client) -> None:

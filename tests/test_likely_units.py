@@ -34,8 +34,8 @@ def test_a_file_that_is_not_read_whole(name: str, tmp_path: Path) -> None:
         folder = tmp_path / ("" if name == "log.parquet" else name)
         folder.mkdir(exist_ok=True)
         pq.write_table(pa.table({"ts": TIMES}), folder / "log.parquet")
-    (told,) = notes(tmp_path, name)
-    assert told == (
+    (note,) = notes(tmp_path, name)
+    assert note == (
         "`ts` of stream `log` is read in milliseconds: its first time is 1970-01-20; if it counts seconds "
         "(2023-11-14), say TIMESTAMP BY ts UNIT SECONDS, or unit=s"
     )

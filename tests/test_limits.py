@@ -1,4 +1,4 @@
-"""What is too much is stopped by a limit with a name, which tells the key, the window and the number reached.
+"""Exceeding a named limit is an error, which reports the key, the window and the number reached.
 
 Nothing is cut silently: whoever meets a limit gets an error, and no rows.
 """
@@ -45,11 +45,11 @@ FEW_AND_MANY = keys({1: 2, 2: 12, 3: 1})
 
 def failure_of(text: str, tables: dict[str, list[Row]]) -> NeelRunError:
     """What the driver says of a failure on a worker."""
-    asked = query(text)
+    parsed = query(text)
     with pytest.raises(KernelFailure) as caught:
-        found = counted_rows(asked, tables, PLAIN) if "count" in text else None
+        found = counted_rows(parsed, tables, PLAIN) if "count" in text else None
         if found is None:
-            bridge_matches(asked, tables, PLAIN)
+            bridge_matches(parsed, tables, PLAIN)
     failure = explain_failure(RuntimeError(f"PythonException: Traceback\n{caught.value}\n\tat java.lang"))
     assert failure is not None
     return failure

@@ -93,7 +93,7 @@ def test_a_condition_is_named_as_it_was_written() -> None:
 def test_every_contradiction_is_told_once() -> None:
     text = "SEQ(A a, B b) WHERE a.x > 5 AND a.x < 3 AND b.x = 1 AND b.x = 2 AND a.x < 4 WITHIN 5 SECONDS"
     assert [words for _, words in warnings(text)] == ["a.x < 3", "b.x = 2", "a.x < 4"]
-    # What is said of the whole is not said again of its branches.
+    # A report on the whole is not repeated for its branches.
     text = "SEQ(A a, OR((B b : b.x > 1), C c)) WHERE a.x > 5 AND a.x < 3 WITHIN 5 SECONDS"
     assert [words for _, words in warnings(text)] == ["a.x < 3"]
 
@@ -129,10 +129,13 @@ def claims(query: LintedQuery) -> Iterator[Claim]:
     """What warnings about a query say that can be put to the test."""
     for clash in query.clashes:
         match consequence(clash.region, query):
-            case "the query finds nothing" as said:
-                yield said, None
-            case "the negative part excludes nothing" as said:
-                yield said, replace(query.match, pattern=without_negation(query.match.pattern, clash.region))
+            case "the query finds nothing" as message:
+                yield message, None
+            case "the negative part excludes nothing" as message:
+                yield (
+                    message,
+                    replace(query.match, pattern=without_negation(query.match.pattern, clash.region)),
+                )
     spans = [warning.span for warning in condition_always_true(query)]
     for conjunct, part in query.conditions:
         if conjunct.span in spans and query.is_always_true(conjunct, part):
@@ -171,16 +174,16 @@ QUERIES = 250
 
 def test_warnings_are_certain() -> None:
     """On random queries and streams: what finds nothing finds nothing, and what excludes nothing can go."""
-    told: Counter[str] = Counter()
+    reported: Counter[str] = Counter()
     for number in range(QUERIES):
         found = sample(2_000_000 + number, 2)
         source = Source(format_script(found.script))
         query = LintedQuery(bind(parse.script(source), source).queries[-1].match, source)
-        for said, other in claims(query):
-            told[said.rpartition(" is ")[-1]] += 1
+        for message, other in claims(query):
+            reported[message.rpartition(" is ")[-1]] += 1
             for tables in found.tables:
                 before = answer(query.match, tables)
                 after = answer(other, tables) if other else None
                 bindings = after.bindings if after else frozenset()
-                assert before is None or before.bindings == bindings, f"{source.text}\n{said}\n{tables}"
-    assert len(told) >= 3, told
+                assert before is None or before.bindings == bindings, f"{source.text}\n{message}\n{tables}"
+    assert len(reported) >= 3, reported

@@ -73,9 +73,9 @@ def test_check_reports_all_statements_together(script: Path, capsys: pytest.Capt
         .replace("D.price", "D.prise")
     )
     assert main(["check", str(script)]) == 1
-    said = capsys.readouterr().err
-    # What reads a query that is wrong is not judged.
-    assert "`prise`" in said and "R.c" not in said and "a.sum" not in said
+    message = capsys.readouterr().err
+    # What reads a query that is wrong is not checked.
+    assert "`prise`" in message and "R.c" not in message and "a.sum" not in message
     script.write_text(
         SCRIPT.replace("a.sym = b.sym", "a.sum = b.sym").replace("PATTERN (D+)", "PATTERN (D+))")
     )
@@ -153,7 +153,7 @@ def test_formatting(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_query_that_is_not_needed_need_not_be_simple(tmp_path: Path) -> None:
-    """The reference executes what is asked for, and refuses what only Spark understands."""
+    """The reference executes the requested queries, and refuses what only Spark understands."""
     (tmp_path / "ticks.csv").write_text(ROWS)
     clause = "MATCH_RECOGNIZE (PARTITION BY sym PATTERN (A))"
     other = f"CREATE QUERY Other AS SELECT sym FROM ticks {clause} GROUP BY sym;\n"
@@ -179,7 +179,7 @@ def test_a_query_is_written_once_for_each_way_to_read_it(tmp_path: Path) -> None
     assert names == ["P", "P", "R", ""]
 
 
-# What editors are told; `|` is the cursor.
+# What editors show; `|` is the cursor.
 
 
 def written(text: str) -> tuple[Document, int]:

@@ -203,9 +203,9 @@ def test_the_meaning_stays(text: str) -> None:
     counts = set()
     for _ in range(40):
         rows = list(_rows(match, chance))
-        wanted = found(match, rows)
-        counts.add(len(wanted))
-        assert all(found(step, rows) == wanted for step in steps)
+        expected = found(match, rows)
+        counts.add(len(expected))
+        assert all(found(step, rows) == expected for step in steps)
     assert 0 in counts and len(counts) > 1
 
 

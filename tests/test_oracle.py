@@ -42,7 +42,7 @@ def bound(query: PatternQuery, stream: CreateStream = streams.STREAM) -> Match:
 
 
 @cache
-def asked(question: str, stream: CreateStream) -> Match:
+def bound_match(question: str, stream: CreateStream) -> Match:
     source = Source(f"{format_script(Script((stream,)))}\nPATTERN {question};")
     return bind(parse.script(source), source).queries[0].match
 
@@ -86,7 +86,7 @@ def test_random_queries(strategy: SelectionStrategy, data: st.DataObject, lastin
 @settings(max_examples=10 * settings().max_examples)
 @given(st.sampled_from(QUESTIONS), st.data(), st.booleans())
 def test_questions_that_are_easily_misread(question: str, data: st.DataObject, lasting: bool) -> None:
-    match = asked(question, streams.INTERVAL_STREAM if lasting else streams.STREAM)
+    match = bound_match(question, streams.INTERVAL_STREAM if lasting else streams.STREAM)
     rows = data.draw(streams.rows(most=7, types=("A", "B", "C"), lasting=lasting))
     moved = data.draw(st.sets(st.integers(0, 6), max_size=2)) if rows else ()
     assert_agreement(match, in_order(rows, moved))
@@ -112,7 +112,7 @@ def test_confidence(query: PatternQuery, rows: list[Row]) -> None:
 @settings(max_examples=3 * settings().max_examples)
 @given(st.sampled_from(QUESTIONS), streams.rows(most=4, types=("A", "B", "C"), lasting=True))
 def test_confidence_of_questions(question: str, rows: list[Row]) -> None:
-    assert_confidence(asked(question, IMPRECISE), in_order(rows))
+    assert_confidence(bound_match(question, IMPRECISE), in_order(rows))
 
 
 def assert_confidence(match: Match, rows: list[Row]) -> None:

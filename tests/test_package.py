@@ -23,7 +23,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def build(tree: Path) -> tuple[Path, str]:
-    """The wheel, and what building it said."""
+    """The wheel, and the output of the build."""
     return built(tree, "wheel")
 
 

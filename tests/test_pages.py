@@ -80,7 +80,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(command: str, capture: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def output_lines(
+    command: str, capture: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
     """What a command prints: to standard output alone, and with its messages."""
     words = shlex.split(command, comments=True)
     if words[0] == "cd":
@@ -107,7 +109,7 @@ def test_consoles_show_what_commands_print(
             Path(block.title).write_text(block.text)
         for shown in consoles(block):
             command, _, output = re.sub(r"\\\n *", "", shown).partition("\n")
-            answers = said(command, capsys, monkeypatch)
+            answers = output_lines(command, capsys, monkeypatch)
             expected = like(output)
             assert any(expected.fullmatch(answer.strip()) for answer in answers), (
                 f"{block.place}\n{answers[-1]}"
@@ -165,8 +167,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_tells_figures_that_were_measured() -> None:
     measured = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text()
-    told = re.findall(r"\d[\d.]*x\b", (ROOT / "README.md").read_text())
-    assert told and [figure for figure in told if figure not in measured] == []
+    figures = re.findall(r"\d[\d.]*x\b", (ROOT / "README.md").read_text())
+    assert figures and [figure for figure in figures if figure not in measured] == []
 
 
 @pytest.mark.parametrize("kind", ["tutorial", "how-to", "reference", "explanation"])

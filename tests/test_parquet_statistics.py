@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from statistics_sources import asked
+from statistics_sources import gathered
 
 from neelc.catalog.statistics.parquet import footer_statistics
 from neelc.ir.program import Column, Stream
@@ -24,7 +24,7 @@ def write(path: Path, columns: dict[str, Any], groups: int | None = None) -> Pat
     return path
 
 
-def said(
+def values_and_notes(
     path: Path, columns: dict[str, DataType], unit: str = "MILLISECOND", most: int = 1000
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the footers of a file say about a stream with these columns, the time first; and the notes."""
@@ -53,7 +53,7 @@ def test_footers(tmp_path: Path) -> None:
         "none": BIGINT,
         "away": INT,
     }
-    found, notes = said(path, types)
+    found, notes = values_and_notes(path, types)
     assert found == {
         "EVENTS": (3,),  # a row without a time is no event
         "SPAN": (8,),
@@ -82,7 +82,7 @@ def test_footers(tmp_path: Path) -> None:
     ],
 )
 def test_the_span_of_times(tmp_path: Path, values: list[Any], type: DataType, seconds: int | None) -> None:
-    found, _ = said(write(tmp_path / "a.parquet", {"ts": values}), {"ts": type}, unit="SECOND")
+    found, _ = values_and_notes(write(tmp_path / "a.parquet", {"ts": values}), {"ts": type}, unit="SECOND")
     assert found.get("SPAN") == (None if seconds is None else (seconds,))
     assert found["EVENTS"] == (2,)
 
@@ -90,19 +90,19 @@ def test_the_span_of_times(tmp_path: Path, values: list[Any], type: DataType, se
 def test_nanoseconds_are_not_cut(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     times = pyarrow.array([1, 2_000_000_001], pyarrow.timestamp("ns"))
-    found, _ = said(write(tmp_path / "a.parquet", {"ts": times}), {"ts": TIMESTAMP})
+    found, _ = values_and_notes(write(tmp_path / "a.parquet", {"ts": times}), {"ts": TIMESTAMP})
     assert found["SPAN"] == (2,)
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     path = write(tmp_path / "a.parquet", {"ts": pyarrow.array([], pyarrow.int64())})
-    assert said(path, {"ts": BIGINT}) == ({"EVENTS": (0,)}, ())
+    assert values_and_notes(path, {"ts": BIGINT}) == ({"EVENTS": (0,)}, ())
 
 
 def test_not_a_number_is_no_bound(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", {"ts": [1, 2], "x": [float("inf"), 1.0]})
-    assert "RANGE x" not in said(path, {"ts": BIGINT, "x": DOUBLE})[0]
+    assert "RANGE x" not in values_and_notes(path, {"ts": BIGINT, "x": DOUBLE})[0]
 
 
 def test_a_directory_with_partitions(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_directory_with_partitions(tmp_path: Path) -> None:
     write(tmp_path / "_temporary" / "part-0.parquet", {"ts": [0, 1000]})
     (tmp_path / "_SUCCESS").write_text("")
     script = f"FROM '{tmp_path}' FORMAT parquet"
-    found, query = asked(tmp_path, more=script)
+    found, query = gathered(tmp_path, more=script)
     # The share of a type is in no footer.
     assert found.total(query, "A").origin == "assumed"
     assert found.total(query, "A").value == pytest.approx(0.6)
@@ -124,22 +124,24 @@ def test_a_directory_with_partitions(tmp_path: Path) -> None:
 def test_too_many_files(tmp_path: Path) -> None:
     for part in range(10):
         write(tmp_path / f"{part}.parquet", {"ts": [part, part + 1]})
-    found, notes = said(tmp_path, {"ts": BIGINT}, unit="SECOND", most=4)
+    found, notes = values_and_notes(tmp_path, {"ts": BIGINT}, unit="SECOND", most=4)
     assert found == {"EVENTS": (20,), "SPAN": (10,), "RANGE ts": (0, 10)}
     assert notes == ("S: 4 of 10 Parquet footers were read, and the number of events extrapolated",)
 
 
 def test_files_that_tell_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", {"ts": ["x"], "id": [1]})
-    assert said(path, {"ts": BIGINT})[1] == ("S: the Parquet footers do not tell the span of `ts`",)
+    assert values_and_notes(path, {"ts": BIGINT})[1] == (
+        "S: the Parquet footers do not tell the span of `ts`",
+    )
     (tmp_path / "b.parquet").write_text("no Parquet")
-    found, [note] = said(tmp_path / "b.parquet", {"ts": BIGINT})
+    found, [note] = values_and_notes(tmp_path / "b.parquet", {"ts": BIGINT})
     assert found == {} and note.startswith("S: b.parquet: its metadata cannot be read: ")
-    assert asked(tmp_path, more="FROM 'none.parquet'")[0].notes == (
+    assert gathered(tmp_path, more="FROM 'none.parquet'")[0].notes == (
         "Trades: no Parquet files to read metadata from: none.parquet",
     )
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert said(path, {"ts": BIGINT}) == (
+    assert values_and_notes(path, {"ts": BIGINT}) == (
         {},
         ("S: reading Parquet metadata requires pyarrow: pip install 'neelc[parquet]'",),
     )
@@ -149,10 +151,10 @@ def test_streams_given_by_the_caller(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.parquet", {"ts": [0, 5], "kind": ["A", "B"], "id": [1, 2], "price": [1.0, 2.0]}
     )
-    found, query = asked(tmp_path, "--stream", f"Trades={path}", more="WITH STATS (TYPE A SHARE 0.5)")
+    found, query = gathered(tmp_path, "--stream", f"Trades={path}", more="WITH STATS (TYPE A SHARE 0.5)")
     assert (found.total(query, "A").value, found.total(query, "A").origin) == (1, "metadata")
     assert found.rate(query, "A").value == 0.2
     csv = tmp_path / "a.csv"
     csv.write_text("ts,kind,id,price\n1,A,1,1\n")
-    found, query = asked(tmp_path, "--stream", f"Trades={csv}")
+    found, query = gathered(tmp_path, "--stream", f"Trades={csv}")
     assert (found.total(query, "A").value, found.total(query, "A").origin) == (1, "counted")

@@ -12,7 +12,7 @@ from neelc.pattern.plan.kernel_plan import kernel_plan
 
 @pytest.mark.parametrize("part", range(4))
 def test_all_ways_agree(part: int) -> None:
-    assert [told for seed in range(part, 20, 4) for told in differences(seed)] == []
+    assert [problem for seed in range(part, 20, 4) for problem in differences(seed)] == []
 
 
 def test_a_condition_that_the_kernel_leaves_to_spark_is_refused() -> None:

@@ -107,8 +107,8 @@ class TestClosureTillNextMatch:
 
     def test_conditions_of_iterations(self) -> None:
         pattern = "SEQ(SEQ(A a, B b WHERE a.val < b.val)+ k[], C c WHERE k[i].a.val > k[i-1].a.val)"
-        # B2 fails in its iteration. After B3 comes A5, which does not rise and is skipped: what is said of
-        # k[i].a is judged when that event is taken, not when the iteration is over.
+        # B2 fails in its iteration. After B3 comes A5, which does not rise and is skipped: conditions on
+        # k[i].a are checked when that event is taken, not when the iteration is over.
         assert found(pattern, "A1=3 B2=1 B3=4 A5=2 B6=9 A7=8 B8=9 C9", using=NEXT) == [
             "C9 [A1 B3 A7 B8]", "C9 [A5 B6 A7 B8]", "C9 [A7 B8]"
         ]  # fmt: skip

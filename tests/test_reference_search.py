@@ -112,44 +112,44 @@ def patterns(draw: st.DrawFn) -> str:
     return found
 
 
-def every_binding(asked: ReferenceQuery, part: p.Pattern, given: Binding) -> Iterator[Binding]:
+def every_binding(query: ReferenceQuery, part: p.Pattern, given: Binding) -> Iterator[Binding]:
     """Every way to bind the variables of `part` that are not given, whether it makes sense or not."""
     match part:
         case p.Event(variable=str() as name):
             yield from ({name: given[name]} for _ in "x" if name in given)
-            yield from ({name: event} for event in asked.events if name not in given)
+            yield from ({name: event} for event in query.events if name not in given)
         case p.Event():
-            yield from ({"": event} for event in asked.events)
+            yield from ({"": event} for event in query.events)
         case p.Repeat(variable=str() as name):
             if name in given:
                 yield {name: given[name]}
                 return
-            elements = [list(every_binding(asked, part.part, given))] * LONGEST
+            elements = [list(every_binding(query, part.part, given))] * LONGEST
             for count in range(LONGEST + 1):
                 for chosen in product(*elements[:count]):
                     yield {name: tuple(each.get("", each) for each in chosen)}
         case p.Seq() | p.And() | p.AndNeg():
-            for several in product(*(list(every_binding(asked, inner, given)) for inner in part.parts)):
+            for several in product(*(list(every_binding(query, inner, given)) for inner in part.parts)):
                 yield {name: value for each in several for name, value in each.items()}
         case p.Or():
-            absent = dict.fromkeys(asked.facts(part).variables)
+            absent = dict.fromkeys(query.facts(part).variables)
             yield from (
-                {**absent, **each} for inner in part.parts for each in every_binding(asked, inner, given)
+                {**absent, **each} for inner in part.parts for each in every_binding(query, inner, given)
             )
         case p.Optional():
-            yield dict.fromkeys(asked.facts(part).variables)
-            yield from every_binding(asked, part.part, given)
+            yield dict.fromkeys(query.facts(part).variables)
+            yield from every_binding(query, part.part, given)
         case p.Exists():
             dropped = set(part.variables)
-            for each in every_binding(asked, part.part, given):
+            for each in every_binding(query, part.part, given):
                 yield {name: value for name, value in each.items() if name not in dropped}
         case p.Not():
             yield {}
 
 
-def offered(asked: ReferenceQuery, part: p.Pattern, binding: Binding, scope: Scope) -> Iterator[Binding]:
+def offered(query: ReferenceQuery, part: p.Pattern, binding: Binding, scope: Scope) -> Iterator[Binding]:
     """In place of `candidates`."""
-    for each in every_binding(asked, part, binding):
+    for each in every_binding(query, part, binding):
         if all(binding.get(name, value) == value for name, value in each.items()):
             yield {**binding, **each}
 
@@ -161,12 +161,12 @@ def keys(bindings: Sequence[Binding]) -> set[object]:
 @given(patterns(), streams(), st.sampled_from([None, 2, 4, "3 EVENTS"]))
 def test_the_search_finds_what_trying_everything_finds(pattern: str, stream: str, within: Any) -> None:
     match = ask(pattern, within=within)
-    asked = question(match, read_events(match.streams[0], table(stream)))
-    searched = keys(matches_in(asked))
+    query = question(match, read_events(match.streams[0], table(stream)))
+    searched = keys(matches_in(query))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(satisfy, "candidates", offered)
         tried = keys(
-            [each for each in every_binding(asked, asked.whole, {}) if satisfy.is_match(asked, each)]
+            [each for each in every_binding(query, query.whole, {}) if satisfy.is_match(query, each)]
         )
     assert searched == tried
 
@@ -192,9 +192,9 @@ def test_each_strategy_finds_some_of_what_the_next_one_finds(stream: str, where:
 
 
 def test_every_binding_tries_everything() -> None:
-    asked = question(ask("SEQ(A a, OR(B b, C c))"), read_events(ask("A a").streams[0], table("A1 B2")))
+    query = question(ask("SEQ(A a, OR(B b, C c))"), read_events(ask("A a").streams[0], table("A1 B2")))
     tried = [
-        tuple(getattr(each[n], "row", None) for n in "abc") for each in every_binding(asked, asked.whole, {})
+        tuple(getattr(each[n], "row", None) for n in "abc") for each in every_binding(query, query.whole, {})
     ]
     assert len(tried) == 8 and (1, None, 0) in tried
-    assert all(isinstance(event, ReferenceEvent) for event in asked.events)
+    assert all(isinstance(event, ReferenceEvent) for event in query.events)

@@ -33,8 +33,8 @@ def compared(strategy: str, numbers: range, forms: int = 1) -> Tally:
         found = sample(number, strategy)
         if found is None:
             continue
-        asked, streams = found
-        for _, match in islice(ways_to_write(asked), forms):
+        original, streams = found
+        for _, match in islice(ways_to_write(original), forms):
             try:
                 planned = planned_for(match)
                 for tables in streams:

@@ -32,8 +32,8 @@ from neelc.tools.report.record import record
 CASES = Path(__file__).parent / "cases"
 
 
-def asked(paths: Iterable[Path]) -> list[tuple[Path, Match, list[ReferenceEvent]]]:
-    """The PATTERN queries of case files, and the events they are asked of."""
+def case_queries(paths: Iterable[Path]) -> list[tuple[Path, Match, list[ReferenceEvent]]]:
+    """The PATTERN queries of case files, and the events they run over."""
     found = []
     for path in paths:
         case = cases.load(path)
@@ -68,7 +68,7 @@ def contents(value: object) -> object:
 
 
 def test_matches_are_recovered_from_the_rows_of_the_query_that_is_asked() -> None:
-    some = asked(sorted(CASES.glob("**/*.case"))[::6])
+    some = case_queries(sorted(CASES.glob("**/*.case"))[::6])
     assert len(some) > 100
     for path, match, events in [*some, *generated()]:
         if any(stream.query for stream in match.streams):
@@ -91,7 +91,7 @@ def test_matches_are_recovered_from_the_rows_of_the_query_that_is_asked() -> Non
 
 def test_no_event_that_a_plain_negation_names_is_in_its_shade() -> None:
     seen = 0
-    for path, match, events in asked(
+    for path, match, events in case_queries(
         path for name in ("negation", "scopes", "and_neg") for path in sorted(CASES.glob(f"{name}/*.case"))
     ):
         plain = {f"!{part}": part for part in plain_negations(match)}
@@ -117,16 +117,16 @@ def plain_negations(match: Match) -> Iterator[p.Event]:
 
 
 def hits(
-    asked: ReferenceQuery, part: p.Event, low: int | None, high: int | None, binding: object
+    query: ReferenceQuery, part: p.Event, low: int | None, high: int | None, binding: object
 ) -> list[ReferenceEvent]:
     """Events of the type inside, apart from those of the match and of other keys."""
     taken = set(bound_events(binding))
     same = [
-        attribute for facts in asked.facts_by_part.values() for names in facts.same for attribute in names
+        attribute for facts in query.facts_by_part.values() for names in facts.same for attribute in names
     ]
     return [
         event
-        for event in asked.members[part.type]
+        for event in query.members[part.type]
         if (low is None or low <= event.start) and (high is None or event.end <= high) and event not in taken
         if not same
     ]

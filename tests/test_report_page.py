@@ -68,8 +68,8 @@ def afresh(request: pytest.FixtureRequest) -> None:
 
 def text(found: Page, selector: str) -> str:
     settled(found)
-    said: str = found.value(f"document.querySelector({selector!r}).innerText")
-    return " ".join(said.split())
+    shown_text: str = found.value(f"document.querySelector({selector!r}).innerText")
+    return " ".join(shown_text.split())
 
 
 def click(found: Page, selector: str) -> None:
@@ -110,9 +110,9 @@ def test_pointing_at_an_arc_shows_the_match_and_its_scope(shown: Page) -> None:
     (x0, y0), (x1, _) = place_of(shown, "a2"), place_of(shown, "b4")
     rise = shown.value(f"timelines[0].stages[0].rise({x1 - x0})")
     mouse(shown, "mouseMoved", (x0 + x1) / 2, y0 - rise)
-    said = text(shown, ".tip")
-    assert said.startswith("Match 2 2, 4 seconds first a2 last c6")
-    assert "!D d none between 2 and 4" in said
+    shown_text = text(shown, ".tip")
+    assert shown_text.startswith("Match 2 2, 4 seconds first a2 last c6")
+    assert "!D d none between 2 and 4" in shown_text
 
 
 def test_a_click_keeps_an_event_and_leads_to_its_match(shown: Page) -> None:

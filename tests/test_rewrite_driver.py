@@ -49,13 +49,13 @@ def done(text: str, *batches: PatternBatch) -> Rewriting:
     return rewrite(query(text), batches)
 
 
-def told(rewriting: Rewriting) -> list[tuple[str, str, str]]:
+def steps_of(rewriting: Rewriting) -> list[tuple[str, str, str]]:
     return [(step.rule, str(step.before), str(step.after)) for step in rewriting.steps]
 
 
 def test_innermost_parts_come_first_and_each_is_done_before_the_next() -> None:
     found = done("SEQ(A a, AND(B b, C c, D d, E e), F f)", PatternBatch("x", "y", parts=(drop_last,)))
-    assert told(found) == [
+    assert steps_of(found) == [
         ("drop_last", "AND(B b, C c, D d, E e)", "AND(B b, C c, D d)"),
         ("drop_last", "AND(B b, C c, D d)", "AND(B b, C c)"),
         ("drop_last", "SEQ(A a, AND(B b, C c), F f)", "SEQ(A a, AND(B b, C c))"),
@@ -85,7 +85,10 @@ def test_of_two_rules_the_first_one_is_tried_first() -> None:
 
 def test_rules_on_the_query_run_after_those_on_its_parts() -> None:
     found = done("SEQ(A a, B b)", PatternBatch("x", "y", parts=(seq_to_and,), wholes=(to_distinct,)))
-    assert told(found) == [("seq_to_and", "SEQ(A a, B b)", "AND(A a, B b)"), ("to_distinct", "None", "None")]
+    assert steps_of(found) == [
+        ("seq_to_and", "SEQ(A a, B b)", "AND(A a, B b)"),
+        ("to_distinct", "None", "None"),
+    ]
     assert found.query.distinct
 
 

@@ -35,7 +35,7 @@ def in_batches(rows: list[tuple[Cell, Cell]], size: int) -> Iterator[pa.RecordBa
         yield pa.record_batch({"key": pa.array(keys, pa.string()), "t": pa.array(times, pa.int64())})
 
 
-def wanted(rows: list[tuple[Cell, Cell]], order: RowOrder) -> dict[Cell, list[Cell]]:
+def sorted_times(rows: list[tuple[Cell, Cell]], order: RowOrder) -> dict[Cell, list[Cell]]:
     """The times of each key in their order."""
     found: dict[Cell, list[Cell]] = {}
     for key, time in rows:
@@ -69,7 +69,7 @@ def test_rows_are_put_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
     shown: list[Any] = list(recognizer(program, at_once)(batches))
     expected = [
         (key, time, before)
-        for key, times in wanted(rows, order).items()
+        for key, times in sorted_times(rows, order).items()
         for before, time in zip([None, *times[:-1]], times, strict=True)
     ]
     found = {key: [row for row in shown if row[0] == key] for key in keys}

@@ -1,4 +1,4 @@
-"""Every query of the papers parses, as written there or with the difference said in a comment."""
+"""Every query of the papers parses, as written there or with the difference noted in a comment."""
 
 from __future__ import annotations
 

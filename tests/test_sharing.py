@@ -187,8 +187,8 @@ def test_expressions_slices_and_maps_keep_the_meaning(number: int) -> None:
             apart = [found_by(match, pattern_of(one), stream) for one in group]
             marked = by_bit_marking(match, group, stream)
             if marked is not None and None not in apart:
-                wanted = {key for bindings in apart for key in keys(bindings or [])}
-                assert len(marked) == len(wanted) and keys(marked) == wanted
+                expected = {key for bindings in apart for key in keys(bindings or [])}
+                assert len(marked) == len(expected) and keys(marked) == expected
         for shared in shared_slices(found):
             first, *others = by_slice(match, found, shared, stream)
             assert all(other == first for other in others)

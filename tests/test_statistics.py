@@ -23,8 +23,8 @@ def bound(text: str) -> Match:
 
 def typed(pattern: str, stats: str = "", also: str = "") -> Match:
     """A pattern over the stream S, with this in its WITH STATS."""
-    said = f"WITH STATS ({stats})" if stats else ""
-    stream = f"CREATE STREAM S {COLUMNS} TIMESTAMP BY ts UNIT SECONDS TYPE BY kind {said};"
+    clause = f"WITH STATS ({stats})" if stats else ""
+    stream = f"CREATE STREAM S {COLUMNS} TIMESTAMP BY ts UNIT SECONDS TYPE BY kind {clause};"
     return bound(f"{stream} {also} PATTERN {pattern}")
 
 
@@ -235,7 +235,7 @@ def test_selectivities(condition: str, share: float | None) -> None:
 
 def test_the_best_source_tells_each_number() -> None:
     query = typed("A a", "EVENTS 1000, DISTINCT id 5")
-    told = Statistics(
+    statistics = Statistics(
         (
             KnownStatistic("S", "EVENTS", 1, "metadata"),
             KnownStatistic("S", "SPAN", 100, "metadata"),
@@ -246,10 +246,10 @@ def test_the_best_source_tells_each_number() -> None:
             KnownStatistic("S", "NULLS", 0.25, "metadata", None, "price"),
         )
     )
-    assert number(told.total(query, "A")) == (500, "file")
-    assert number(told.rate(query, "A")) == (2.5, "file")
-    assert number(told.distinct(query, "A", "id")) == (5, "declared")
-    assert number(told.nulls(query, "A", "price")) == (0.25, "metadata")
+    assert number(statistics.total(query, "A")) == (500, "file")
+    assert number(statistics.rate(query, "A")) == (2.5, "file")
+    assert number(statistics.distinct(query, "A", "id")) == (5, "declared")
+    assert number(statistics.nulls(query, "A", "price")) == (0.25, "metadata")
     # Together, rate and span of a better source go before the events of a worse one.
     query = typed("S s", "RATE 2 PER SECOND, SPAN 10 SECONDS")
     assert number(Statistics((KnownStatistic("S", "EVENTS", 7, "file"),)).total(query, "S")) == (

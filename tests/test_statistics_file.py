@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from repository import ROOT
-from statistics_sources import asked
+from statistics_sources import gathered
 
 from neelc.catalog.statistics.file import statistics_in
 from neelc.catalog.statistics.numbers import Statistics, known
@@ -20,7 +20,7 @@ from neelc.syntax import script
 
 def from_file(directory: Path, text: str, more: str = "") -> tuple[Statistics, Match]:
     (directory / "stats.json").write_text(text)
-    return asked(directory, "--stats", str(directory / "stats.json"), more=more)
+    return gathered(directory, "--stats", str(directory / "stats.json"), more=more)
 
 
 FILE = """{"streams": {
@@ -152,7 +152,7 @@ def test_a_wrong_file(text: str, message: str, tmp_path: Path) -> None:
 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(CallError, match=r"none\.json: no such file"):
-        asked(tmp_path, "--stats", str(tmp_path / "none.json"))
+        gathered(tmp_path, "--stats", str(tmp_path / "none.json"))
 
 
 def test_the_page_says_the_same_in_both_ways() -> None:

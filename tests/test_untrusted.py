@@ -123,8 +123,8 @@ HARMLESS = [
 ]
 
 
-def judged(text: str) -> list[str]:
-    """The codes of all that is wrong with a text, as `neelc check --untrusted` tells them."""
+def error_codes(text: str) -> list[str]:
+    """The codes of all that is wrong with a text, as `neelc check --untrusted` reports them."""
     source = Source(DECLARED + text)
     script = read(source)
     assert any(isinstance(node, HostSelect) for node in walk(script))
@@ -137,12 +137,12 @@ def judged(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("code", "text"), ATTACKS)
 def test_an_attack_is_refused(code: str, text: str) -> None:
-    assert code in judged(text)
+    assert code in error_codes(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_a_harmless_query_is_not(text: str) -> None:
-    assert [code for code in judged(text) if code != "NEEL2220"] == []  # columns that only Spark knows
+    assert [code for code in error_codes(text) if code != "NEEL2220"] == []  # columns that only Spark knows
 
 
 def test_what_spark_is_given_has_no_comments() -> None:

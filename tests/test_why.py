@@ -8,7 +8,7 @@ import pytest
 import why_texts
 import why_texts_of_operators
 from why_fuzz import check
-from whying import program, told, whys
+from whying import program, why_lines, whys
 
 from neelc.errors import NeelError
 from neelc.files import CallError
@@ -34,7 +34,7 @@ TEXTS = why_texts.TEXTS | why_texts_of_operators.TEXTS
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(name: str) -> None:
     query, stream, text = TEXTS[name]
-    assert told(query, stream) == lines(text)
+    assert why_lines(query, stream) == lines(text)
 
 
 @pytest.mark.parametrize("first", range(0, RANDOM, 10))

@@ -80,13 +80,13 @@ def test_what_cannot_be_asked(neelc: Here) -> None:
 
 
 def check(number: int) -> list[StartExplanation]:
-    """What is told of the rows of a random clause, compared with its matches."""
+    """The explanations of the rows of a random clause, compared with its matches."""
     chance = Random(number)
     try:
         query = bound(clause(chance))
     except NeelError:
         return []
-    told = []
+    explanations = []
     for rows in in_partitions(query, random_rows(chance)):
         try:
             found = {one.start for one in matches(query, rows) if one.number is not None}
@@ -95,11 +95,11 @@ def check(number: int) -> list[StartExplanation]:
         explained = list(explained_rows(query, rows, {}))
         assert {place for place, one in enumerate(explained) if one.matches} == found
         assert all(len(one.events) == one.reached and one.lines for one in explained)
-        told += explained
-    return told
+        explanations += explained
+    return explanations
 
 
 def test_rows_match_that_the_reference_matches() -> None:
-    told = [one for number in range(100) for one in check(number)]
-    assert {one.matches for one in told} == {True, False}
-    assert sum(bool(one.stopped) for one in told) > 60
+    explanations = [one for number in range(100) for one in check(number)]
+    assert {one.matches for one in explanations} == {True, False}
+    assert sum(bool(one.stopped) for one in explanations) > 60

@@ -24,7 +24,7 @@ MODULES = {name: path for name, path in modules().items() if not is_generated(na
 
 
 # What all stages use is no stage: a step into it and back is no change. A node prints itself (`str(node)`);
-# what is known about a pattern is asked by rules, cost, plan and lints; plan and runtime share the program.
+# rules, cost, plan and lints read the facts about a pattern; plan and runtime share the program.
 SHARED = (
     *("ir", "scalar", "errors", "source", "findings", "files", "arguments", "versions", "runtime.values"),
     *("syntax.printer", "syntax.print_expressions", "syntax.print_patterns", "syntax.print_statements"),

@@ -1,7 +1,7 @@
 """`make fuzz`: what `neelc why` claims, compared with the reference on random queries and streams.
 
-- A start is told to have a match exactly if the reference finds a match that starts with it.
-- Whatever is told to match has a match from that start when the reference runs it.
+- A start is reported to have a match exactly if the reference finds a match that starts with it.
+- Whatever is reported to match has a match from that start when the reference runs it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def bindings(match: Match, events: tuple[ReferenceEvent, ...]) -> list[Binding] 
 
 
 def wrong(match: Match, events: tuple[ReferenceEvent, ...], tally: Counter[str]) -> Iterator[str]:
-    """What is told wrongly of a query over some events."""
+    """The wrong explanations of a query over some events."""
     found = bindings(match, events)
     if found is None:
         return
@@ -56,33 +56,36 @@ def wrong(match: Match, events: tuple[ReferenceEvent, ...], tally: Counter[str])
     if missing := matching.difference(starts):
         yield f"{missing} start matches, and are no start events"
     for start in starts:
-        told = explaining.explanation(start, {})
-        tally[{True: "matching", False: "not matching", None: "undecided"}[told.matches]] += 1
-        if told.matches is not None and told.matches != (start in matching):
-            yield f"{start}: told to have a match: {told.matches}"
-        yield from wrong_proposals(told, start, events, tally)
+        explanation = explaining.explanation(start, {})
+        tally[{True: "matching", False: "not matching", None: "undecided"}[explanation.matches]] += 1
+        if explanation.matches is not None and explanation.matches != (start in matching):
+            yield f"{start}: reported to have a match: {explanation.matches}"
+        yield from wrong_proposals(explanation, start, events, tally)
 
 
 def wrong_proposals(
-    told: StartExplanation, start: ReferenceEvent, events: tuple[ReferenceEvent, ...], tally: Counter[str]
+    explanation: StartExplanation,
+    start: ReferenceEvent,
+    events: tuple[ReferenceEvent, ...],
+    tally: Counter[str],
 ) -> Iterator[str]:
-    assert told.lines, "there is something to say"
-    for proposal in told.proposals:
+    assert explanation.lines, "there is something to say"
+    for proposal in explanation.proposals:
         found = bindings(proposal.query, events)
         if found is None:
             continue
         tally["relaxations"] += 1
         if not any(starts_with(proposal.query, one, start) for one in found):
-            yield f"{start}: told to match {proposal.text}"
+            yield f"{start}: reported to match {proposal.text}"
 
 
 def check(number: int, tally: Counter[str]) -> list[str]:
-    """What is told wrongly of the query with this number, over its streams."""
-    asked = sample(number, STREAMS)
-    match = asked.match
+    """The wrong explanations of the query with this number, over its streams."""
+    random_sample = sample(number, STREAMS)
+    match = random_sample.match
     return [
         f"query {number}: {match.pattern} WITHIN {match.within} USING {match.strategy}: {problem}"
-        for tables in asked.tables
+        for tables in random_sample.tables
         for problem in wrong(match, tuple(read(match, tables, {})), tally)
     ]
 

@@ -1,8 +1,8 @@
-"""What is told of start events that conditions, windows and negations stopped."""
+"""Explanations of start events that conditions, windows and negations stopped."""
 
 from __future__ import annotations
 
-# A query, a stream, and what is told of its first start.
+# A query, a stream, and the explanation of its first start.
 TEXTS = {
     "a match": (
         "SEQ(A a, !D d, B b) WHERE [id] AND a.x < b.x WITHIN 5 SECONDS",

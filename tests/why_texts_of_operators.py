@@ -1,8 +1,8 @@
-"""What is told where there are windows of events, lists, strategies, AND, OR and EXISTS."""
+"""Explanations where there are windows of events, lists, strategies, AND, OR and EXISTS."""
 
 from __future__ import annotations
 
-# A query, a stream, and what is told of its first start.
+# A query, a stream, and the explanation of its first start.
 TEXTS = {
     "a window of events": (
         "SEQ(A a, B b) WITHIN 2 EVENTS",

@@ -1,4 +1,4 @@
-"""Streams as strings, and what `neelc why` tells of queries over them."""
+"""Streams as strings, and what `neelc why` prints for queries over them."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def program(query: str) -> tuple[Program, Source]:
 
 
 def whys(query: str, stream: str, key: Sequence[str] = (), between: Sequence[object] | None = None) -> Why:
-    """What is told of the start events of a query over a stream."""
+    """The explanations of the start events of a query over a stream."""
     bound, source = program(query)
     request = why_request(bound, len(bound.queries) - 1, key, between)
     return why(request, {"S": rows(stream)}, source)
 
 
-def told(query: str, stream: str) -> list[str]:
+def why_lines(query: str, stream: str) -> list[str]:
     """The lines about the first start event."""
     return list(whys(query, stream).explanations[0].lines)
