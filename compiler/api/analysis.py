@@ -59,7 +59,7 @@ def described(schema: Any) -> DescribedColumns:
 
 
 def check_session(spark: Frame, program: Program) -> None:
-    """Raises `CallError` if Spark would find other tables than those that were judged, in untrusted text."""
+    """Raises `CallError` if Spark would resolve other tables than those checked, in untrusted text."""
     if not any(isinstance(named.query, HostQuery) for named in program.queries):
         return
     if spark.conf.get("spark.sql.caseSensitive", "false").lower() == "true":

@@ -16,7 +16,7 @@ from neelc.runtime.failures import AGGREGATE, SKIP, parse_failure, window_text
 from neelc.scalar.datetime_patterns import EXAMPLE
 from neelc.source import Source, Span
 
-# What Spark's exceptions tell of files and workers, in a sentence that says what to do.
+# What Spark's exceptions report about files and workers, in a sentence that says what to do.
 
 MOST = 400
 """Characters of a sentence of Spark's: it may hold a whole record."""
@@ -32,7 +32,7 @@ _NO_PYTHON = re.compile(r'Cannot run program "(.*?)"(?=.*PythonWorkerFactory)', 
 
 _INSTALL = "install {} there, or name a Python that has it in PYSPARK_PYTHON before Spark starts"
 _SHIP = "neelc.ship(spark), or neelc run --ship, puts it there for the session; or "
-_SAYINGS = {
+_MESSAGES = {
     "Python worker exited unexpectedly": (
         "a Python worker of Spark ended in the middle of its work: it was killed, or there was not enough "
         "memory for it; with fewer tasks at a time, as in local[1], there is more for each"
@@ -51,7 +51,7 @@ class Cause(NamedTuple):
 
 
 def cause_of(text: str) -> Cause | None:
-    """What the text of an exception tells of a file or of the workers; None if it is about neither."""
+    """The problem with a file or the workers in the text of an exception; None if it is about neither."""
     if file := _FILE.search(text):
         return _unreadable(text, file[1])
     if absent := _ABSENT.search(text):
@@ -61,7 +61,7 @@ def cause_of(text: str) -> Cause | None:
         return Cause("NEEL5101", f"the Python of Spark's workers, {program[1]}, cannot be started: {way_out}")
     if other := _OTHER_PYTHON.search(text):
         return Cause("NEEL5103", other_python(other[1], other[2]))
-    return next((Cause("NEEL5101", said) for words, said in _SAYINGS.items() if words in text), None)
+    return next((Cause("NEEL5101", message) for words, message in _MESSAGES.items() if words in text), None)
 
 
 def _absent(package: str) -> Cause:
@@ -90,8 +90,8 @@ def _unreadable(text: str, file: str) -> Cause:
     """
     if field := _FIELD.search(text):
         value, column, type = field.groups()
-        wanted = _TYPES.get(type, type.removesuffix("Type").upper())
-        return Cause("NEEL5003", f"`{cut(value)}` is not of type {wanted} (column `{column}` of {file})")
+        expected = _TYPES.get(type, type.removesuffix("Type").upper())
+        return Cause("NEEL5003", f"`{cut(value)}` is not of type {expected} (column `{column}` of {file})")
     causes = [cut(plain(cause)) for cause in causes_in(text)]
     why = causes[-1] if causes else ""
     code = "NEEL5004" if _MALFORMED.search(text) else "NEEL5001"
@@ -109,8 +109,8 @@ def plain(text: str) -> str:
     >>> plain("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
     'Path does not exist: /x.'
     """
-    said = re.sub(r" SQLSTATE: \w+", "", re.sub(r"^\[[A-Z_.0-9]+\] ", "", text.strip()))
-    return re.sub(r"\bfile:(//)?(?=/)", "", said)
+    sentence = re.sub(r" SQLSTATE: \w+", "", re.sub(r"^\[[A-Z_.0-9]+\] ", "", text.strip()))
+    return re.sub(r"\bfile:(//)?(?=/)", "", sentence)
 
 
 def cut(text: str) -> str:
@@ -137,14 +137,14 @@ def shortened(text: str) -> str:
 
 _CODES = {AGGREGATE: "NEEL5008", SKIP: "NEEL5009"}
 
-# What an expression says that refuses a value, in whatever Spark wraps around it.
-_SAID = re.compile(r"\b(NEEL5\d{3}): (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
+# The message of an expression that refuses a value, in whatever Spark wraps around it.
+_REFUSAL = re.compile(r"\b(NEEL5\d{3}): (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
 # The files of neelc: a warning points at the first line outside of them.
 _INSIDE = str(Path(__file__).parents[1])
 
-# What was warned of and need not be told again, unless a filter of Python's asks for it.
-_told: set[tuple[str, str]] = set()
+# Warnings already shown: not repeated, unless one of Python's filters requests it.
+_shown: set[tuple[str, str]] = set()
 
 
 class NeelWarning(UserWarning):
@@ -171,16 +171,16 @@ def warn_of(diagnostics: Iterable[Diagnostic], source: Source) -> None:
         key = (str(warning), source.text)
         action = _action(str(warning), module, frame.f_lineno)
         # Python forgets what it has shown whenever somebody changes a filter, as many packages do in passing:
-        # it would tell the same in each turn of a loop.
-        if key in _told and action not in ("always", "all", "error"):
+        # it would repeat the warning in each turn of a loop.
+        if key in _shown and action not in ("always", "all", "error"):
             continue
         if action != "ignore":
-            _told.add(key)
+            _shown.add(key)
         warnings.warn_explicit(warning, NeelWarning, frame.f_code.co_filename, frame.f_lineno, module, {})
 
 
 def _action(text: str, module: str, line: int) -> str:
-    """What the filters of Python's say of such a warning."""
+    """The action that Python's filters choose for such a warning."""
     for action, message, category, where, number in warnings.filters:
         if (
             issubclass(NeelWarning, category)
@@ -207,7 +207,7 @@ class NeelQueryError(NeelError):
 
 
 class NeelRunError(NeelError):
-    """A run failed. `kind` tells a worker's failure for programs, `part` is the part of the pattern, `key`
+    """A run failed. `kind` names a worker's failure for programs, `part` is the part of the pattern, `key`
     the key's columns and values, `window` which window of it, `number` what was reached where `limit` is
     allowed; None where they are not known. Spark's own exception is the `__cause__`."""
 
@@ -232,8 +232,8 @@ class NeelRunError(NeelError):
         """What is known of the failure: `message`, `kind`, `part`, `key`, `window`, `number` and `limit`."""
         known = {"kind": self.kind, "part": self.part, "key": self._key_text(), "window": self.window}
         known |= {name: None if n is None else str(n) for name, n in self._numbers()}
-        said = {name: text for name, text in known.items() if text}
-        return {"message": self.diagnostics[0].message, **said}
+        given = {name: text for name, text in known.items() if text}
+        return {"message": self.diagnostics[0].message, **given}
 
     def _places(self) -> Iterator[str]:
         """Where that was, for people."""
@@ -254,7 +254,7 @@ class NeelRunError(NeelError):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """What the compiler raises, as the library tells it: wrong queries, and wrong calls as `ValueError`."""
+    """Raise the compiler's errors as the library's: wrong queries, and wrong calls as `ValueError`."""
     try:
         yield
     except NeelRunError:
@@ -267,18 +267,18 @@ def translated() -> Iterator[None]:
 
 def explain_failure(exception: BaseException) -> NeelRunError | None:
     """What went wrong in a pattern, in its data or in a worker, if `exception`, raised by an action of Spark,
-    tells of it.
+    contains it.
 
     A query's DataFrame is one of Spark's: what fails when it runs raises Spark's exception, with a stack of
     all that was between. This finds the sentence of neelc in it.
     """
     text = str(exception)
     facts = parse_failure(text)
-    said = _SAID.search(text)
+    reported = _REFUSAL.search(text)
     if facts is not None:
         found = _worker_failure(facts)
-    elif said is not None and said[1] in CATALOGUE:
-        found = NeelRunError(cut(said[2].rstrip()) + _way_out(said[2]), said[1])
+    elif reported is not None and reported[1] in CATALOGUE:
+        found = NeelRunError(cut(reported[2].rstrip()) + _way_out(reported[2]), reported[1])
     elif cause := cause_of(text):
         found = NeelRunError(cause.message, cause.code)
     else:

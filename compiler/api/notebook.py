@@ -103,7 +103,7 @@ def parser() -> MagicParser:
         "-l", "--limit", type=int, default=LIMIT, help=f"rows to show ({LIMIT}); 0: run nothing"
     )
     made.add_argument("-s", "--session", metavar="VAR", help="the neelc.Session whose streams are read")
-    made.add_argument("--explain", action="store_true", help="show why it is executed as it is; run nothing")
+    made.add_argument("--explain", action="store_true", help="show how and why it is executed; run nothing")
     return made
 
 
@@ -229,7 +229,7 @@ class NeelMagic:
         self.__doc__ = usage()  # `%%neel?` shows it
 
     def __call__(self, line: str, cell: str | None = None) -> ResultPreview | NotebookExplanation | None:
-        with _told():
+        with _errors_shown():
             # A line has no options: quotes of the query would be taken for those of a shell.
             return self._run(line if cell is None else cell, options_of(line if cell is not None else ""))
 
@@ -252,7 +252,7 @@ class NeelMagic:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _errors_shown() -> Iterator[None]:
     """Diagnostics are shown as such, and the cell has failed: those behind it do not run."""
     try:
         yield
@@ -276,7 +276,7 @@ def _explained(query: Query) -> NotebookExplanation:
 
 
 def _ran(frame: Frame, most: int) -> ResultPreview:
-    """The rows; what fails on the way is told in a sentence, without the stack of all that was between."""
+    """The rows; a failure is reported in a sentence, without the stack of all that was between."""
     try:
         return first_rows(frame, most)
     except Exception as error:

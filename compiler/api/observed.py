@@ -1,9 +1,9 @@
 """What Spark notices about the events of a stream while it reads them for a query: no job is run for it.
 
-A pattern whose types are misspelt finds nothing, and says nothing. So it is noted, in passing, which of its
-types events have: with an observation of Spark's, of which each fact is an aggregate. Spark computes those
+A pattern whose types are misspelt finds nothing, and says nothing. So neelc notes, in passing, which of its
+types events have: with an observation of Spark's, whose facts are aggregates. Spark computes those
 row by row, so that facts are few. An observation also keeps conditions from being pushed into what it
-observes: where a source makes use of them, as Parquet does, it is left out, unless somebody asks for it.
+observes: where a source makes use of them, as Parquet does, it is left out, unless requested.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from neelc.ir.types import BIGINT, INT, SMALLINT, STRING, TINYINT
 from neelc.scalar.spark.trees import identifier, literal
 
 MOST_TYPES = 62
-"""So many have a bit of a BIGINT each."""
+"""How many types fit into a BIGINT, one bit each."""
 SPELT = 8
-"""For so many types, names that are nearly the same are looked for."""
+"""For how many types similar names are searched."""
 WAIT = 10.0
 """Seconds to wait for what was observed, after an action."""
 
@@ -91,7 +91,7 @@ def _got(observation: Any, wait: float) -> Values | None:
     def ask() -> None:
         try:
             found.append(observation.get)
-        except Exception:  # Spark has dropped what was observed, and has nothing to tell
+        except Exception:  # Spark has dropped what was observed, and returns nothing
             found.append({})
 
     asking = threading.Thread(target=ask, daemon=True)

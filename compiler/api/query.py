@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class DisplayText(str):
-    """A text that a console or a notebook shows as it is, not between quotes; HTML as a page in a frame."""
+    """A text that a console or a notebook shows without quotes; HTML as a page in a frame."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -71,12 +71,12 @@ class BoundScript:
         return True
 
     def has_unit(self, stream: Stream) -> bool:
-        """Whether somebody says the unit of a stream's times."""
+        """Whether the unit of a stream's times is declared or given."""
         found = find(written(stream.name), self.streams)
         statements = (one for one in self.script.statements if isinstance(one, CreateStream))
         declared = next((one for one in statements if same(one.name, written(stream.name))), None)
-        said = declared.timestamp.unit if declared is not None and declared.timestamp is not None else None
-        return bool(said or (found is not None and self.streams[found].data.unit))
+        unit = declared.timestamp.unit if declared is not None and declared.timestamp is not None else None
+        return bool(unit or (found is not None and self.streams[found].data.unit))
 
     def frame(self, stream: Stream) -> Frame:
         """The DataFrame of a stream that is given."""
@@ -130,7 +130,7 @@ class Query:
             return DisplayText(write_sql(self.compiled, self.bound.program, self.bound.last, self.bound.text))
 
     def explain(self, mode: str = "simple", format: str = "text") -> DisplayText:
-        """Why the query is executed as it is. docs/reference/explain.md has the modes and formats."""
+        """How the query is executed, and why. docs/reference/explain.md has the modes and formats."""
         return explanation(self.bound, mode, format)
 
     def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
@@ -152,8 +152,8 @@ class Query:
         return drawn(self, key, compare_strategies, why=why)
 
     def to_df(self, *, observe: bool = False) -> Frame:
-        """The matches as a DataFrame of Spark. If it is to `observe` the events that an action reads, `notes`
-        tells afterwards what it has noticed; conditions are not pushed into the source then."""
+        """The matches as a DataFrame of Spark. With `observe`, `notes` reports after an action what was
+        noticed about the events read; conditions are not pushed into the source then."""
         with translated():
             read = streams_read(self.bound.program, [self.bound.last])
             streams = {
@@ -212,13 +212,13 @@ def _absent_types(bound: BoundScript) -> Iterator[Diagnostic]:
 
 
 def query_html(text: Source, plan: DisplayText, warnings: Iterable[Diagnostic] = ()) -> str:
-    """A compiled query in a notebook: its text and warnings, and its plan for who asks for it."""
-    told = "".join(as_html(render(one, text)) for one in warnings)
-    return preformatted(text.text.strip()) + told + folded("physical plan", plan._repr_html_())
+    """A compiled query in a notebook: its text and warnings, and its plan, folded."""
+    warnings_html = "".join(as_html(render(one, text)) for one in warnings)
+    return preformatted(text.text.strip()) + warnings_html + folded("physical plan", plan._repr_html_())
 
 
 def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
-    """Why the last query of a script is executed as it is."""
+    """How the last query of a script is executed, and why."""
     from neelc.explain.host import check_view
     from neelc.explain.report import report
 

@@ -128,7 +128,7 @@ class _Clause:
         end = tokens[min(4, len(tokens) - 1)].end
         if len(statements) == 1 and len(tokens) == 5 and tokens[4].kind == CLAUSE and end == len(source.text):
             return
-        message = "this ends the clause, of which it can only be a part"
+        message = "this ends the clause; an argument can only be part of it"
         error = NeelQueryError([Diagnostic("NEEL1001", message, Span(end - 1, end))], source)
         raise self._explained(error, source)
 

@@ -125,7 +125,7 @@ TIME_ZONE = "spark.sql.session.timeZone"
 
 @contextmanager
 def clock_of(spark: Any) -> Iterator[None]:
-    """What is read, judged and printed inside has the clock of a session of Spark."""
+    """What is read, evaluated and printed inside has the clock of a session of Spark."""
     name = str(spark.conf.get(TIME_ZONE))
     try:
         zone = zone_of(name)

@@ -66,7 +66,7 @@ def sql(
     single decisions of the compiler on or off: `shortcuts`, `chunks`. `aggregates` are functions
     of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
     `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
-    `untrusted`: the text may read these streams and nothing else.
+    `untrusted`: the text may read only these streams.
     """
     own = own_arguments(streams, aggregates=aggregates, agents=agents)
     session = Session(spark, untrusted=untrusted)
@@ -88,7 +88,7 @@ def sql(
 
 class Session:
     """A Spark session, and the streams and aggregates registered with it. `untrusted`: the texts of all its
-    queries may read these streams, and those of their call, and nothing else."""
+    queries may read only these streams, and those of their call."""
 
     def __init__(self, spark: Frame, *, untrusted: bool = False) -> None:
         self.spark = spark
@@ -255,7 +255,7 @@ class Session:
         untrusted: bool = False,
         **streams: object,
     ) -> DisplayText:
-        """Why the script's last query is executed as it is."""
+        """How the script's last query is executed, and why."""
         own = own_arguments(streams, args=args, mode=mode, format=format)
         args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
         with translated():

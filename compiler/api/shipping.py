@@ -40,7 +40,7 @@ def archive() -> Path:
     content = archived()
     directory = Path(tempfile.mkdtemp(prefix="neelc-ship-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    # Spark refuses another file of the same name: the name tells the content.
+    # Spark refuses another file of the same name: the name identifies the content.
     stamp = hashlib.sha256(content).hexdigest()[:12]
     path = directory / f"neelc_runtime-{version('neelc')}-{stamp}.zip"
     path.write_bytes(content)
@@ -66,9 +66,9 @@ def archived() -> bytes:
 def _members() -> Iterator[tuple[str, bytes]]:
     yield "neelc/__init__.py", files("neelc").joinpath("__init__.py").read_bytes()
     yield from _modules(files(PACKAGE), PACKAGE.replace(".", "/"))
-    told = distribution("neelc").read_text("METADATA") or distribution("neelc").read_text("PKG-INFO")
-    assert told is not None, "an installed package has metadata"
-    yield METADATA.format(version=version("neelc")), told.encode()
+    metadata = distribution("neelc").read_text("METADATA") or distribution("neelc").read_text("PKG-INFO")
+    assert metadata is not None, "an installed package has metadata"
+    yield METADATA.format(version=version("neelc")), metadata.encode()
 
 
 def _modules(directory: Traversable, place: str) -> Iterator[tuple[str, bytes]]:
@@ -84,7 +84,7 @@ _RESTART = "a worker that had loaded it before keeps it: stop the session, start
 
 @dataclass(frozen=True)
 class Worker:
-    """What the workers of one kind have: the machine, where neelc is, versions; `tasks` of them told it."""
+    """What the workers of one kind have: the machine, where neelc is, versions; `tasks` is their number."""
 
     host: str
     place: str
@@ -98,7 +98,7 @@ class Worker:
 
 @dataclass(frozen=True, repr=False)
 class Shipment:
-    """The archive that is on the workers now, and what they told of themselves."""
+    """The archive that is on the workers now, and what they reported about themselves."""
 
     archive: str
     workers: tuple[Worker, ...]
@@ -111,18 +111,18 @@ def ship(spark: Frame) -> Shipment:
     """Put the runtime on the workers of this session, classic or Connect, and ask them whether they have it.
 
     The archive has `neelc.runtime`; NumPy, PyArrow and pandas must be there. A small job
-    asks as many tasks as Spark takes at once by itself; `NeelRunError` tells what does not fit.
+    checks as many tasks as Spark takes at once by itself; raises `NeelRunError` if something does not fit.
     """
     file = archive()
     try:
         spark.addArtifacts(str(file), pyfile=True)
-        told = spark.range(2**10).mapInArrow(report_versions, SCHEMA).collect()
+        rows = spark.range(2**10).mapInArrow(report_versions, SCHEMA).collect()
     except Exception as error:
         failure = None if isinstance(error, NeelError) else run_error(error)
         if failure is None:
             raise
         raise failure from error
-    kinds = sorted(Counter(map(tuple, told)).items(), key=str)
+    kinds = sorted(Counter(map(tuple, rows)).items(), key=str)
     workers = tuple(replace(Worker(*row), tasks=count) for row, count in kinds)
     if problems := [problem for worker in workers for problem in misfits(worker)]:
         code, message = problems[0]

@@ -108,7 +108,7 @@ def _started(master: str, settings: Mapping[str, str], scratch: str) -> Frame:
 
 def _settings(master: str, scratch: str) -> dict[str, str]:
     """What suits a run of one script. Its result must not depend on the machine: times are in UTC, unless
-    another zone is asked for."""
+    another zone is requested."""
     settings = {
         "spark.log.level": "OFF",
         "spark.ui.enabled": "false",
@@ -168,7 +168,7 @@ def java() -> str | None:
 
 
 def java_version() -> str | None:
-    """The version of that Java, as it tells it itself."""
+    """The version that this Java reports."""
     path = java()
     if path is None:
         return None
@@ -178,7 +178,7 @@ def java_version() -> str | None:
 
 
 def counting(frame: Frame, condition: str = "true") -> tuple[Frame, Callable[[], int]]:
-    """The DataFrame, and what tells after an action how many rows it had that meet a condition."""
+    """The DataFrame, and a function that returns, after an action, how many of its rows met a condition."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import expr
 

@@ -101,7 +101,7 @@ def is_frame(value: object) -> bool:
 
 
 def no_frame(value: object, others: str = "") -> str:
-    """What is wrong with a value that is given where a DataFrame of Spark is wanted, and what would fit.
+    """What is wrong with a value that is given where a DataFrame of Spark is required, and what would fit.
 
     >>> no_frame([1])
     'a DataFrame of Spark, not a list'
@@ -120,7 +120,7 @@ def no_frame(value: object, others: str = "") -> str:
 
 
 def no_name(argument: str, value: object) -> str:
-    """What is wrong with a value that is given where the name of a column is wanted.
+    """What is wrong with a value that is given where the name of a column is required.
 
     >>> no_name("type", 7)
     'type is the name of a column, as a text, not 7'
@@ -159,7 +159,7 @@ def is_path(text: str) -> bool:
 
 
 def format_of(path: str) -> str | None:
-    """The format that the ending of a path tells.
+    """The format of a path, by its extension.
 
     >>> format_of("trades.JSONL"), format_of("day=1/part.csv.gz"), format_of("db.trades")
     ('json', 'csv', None)
@@ -217,7 +217,7 @@ def _misfit(column: Column, found: Column, table: CellTable) -> Diagnostic:
     before = list(table.names)[: list(table.names).index(found.name)]
     at = sum(len(name) + len(", ") for name in before)
     message = f"column `{found.name}` is of type {found.type}, but declared as {column.type}"
-    hint = "declare it as it is, or cast it before"
+    hint = "declare it with that type, or cast it first"
     return Diagnostic("NEEL5003", message, Span(at, at + len(found.name)), hint)
 
 
@@ -274,7 +274,7 @@ def read_path(
     return found if schema is None else _set(spark.read, options).schema(schema).format(format).load(path)
 
 
-# What Spark's reader of Parquet widens, if it is asked to.
+# What Spark's reader of Parquet widens, if the schema requires it.
 _WIDER = {
     "byte": ("SMALLINT", "INT", "BIGINT", "DOUBLE"),
     "short": ("INT", "BIGINT", "DOUBLE"),
@@ -284,7 +284,7 @@ _WIDER = {
 
 
 def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
-    """The schema for files of which some have wider numbers than the one that Spark has looked at."""
+    """The schema if some files have wider numbers than the one that Spark has looked at."""
     known = {written(column.name): column.type for column in columns}
     fields = schema.jsonValue()["fields"]
     wider = {}
@@ -332,7 +332,7 @@ def _read_csv(
     texts = looked_at(texts)
     found = [find(written(column.name), texts.columns) for column in columns]
     there = [(column, text) for column, text in zip(columns, found, strict=True) if text is not None]
-    # A column that is missing is told by whoever compares the columns: there it is the same for all formats.
+    # A missing column is reported where columns are compared: in the same way for all formats.
     return texts.selectExpr(
         *(f"{value_of(text, column.type, name)} AS {alias(column.name)}" for column, text in there)
     )
@@ -380,7 +380,7 @@ class RegisteredStream:
 
     @property
     def plain_frame(self) -> Frame:
-        """Its DataFrame as it is, for a query that asks for no role of a column."""
+        """Its DataFrame unchanged, for a query that needs no roles of columns."""
         with reading(self.name):
             return self._frame
 
@@ -424,7 +424,7 @@ class RegisteredStream:
 
 
 def refuse_endless(frame: Frame, name: str | None) -> None:
-    """Raises `NeelQueryError` if a DataFrame is streaming: Spark would tell it late, and in other words."""
+    """Raises `NeelQueryError` if a DataFrame is streaming: Spark would report it late, and in other words."""
     if not frame.isStreaming:
         return
     text = Source(", ".join(frame.columns), "query" if name is None else f"stream {name}")
@@ -456,12 +456,12 @@ def in_catalog(
         for statement in script.statements
         if isinstance(statement, CreateQuery | CreateStream | CreateType)
     ]
-    for name in wanted(script, known):
+    for name in stream_names(script, known):
         if find(name, [*declared, *known]) is None and spark.catalog.tableExists(quoted(bare(name))):
             yield bare(name), StreamData(quoted(bare(name)))
 
 
-def wanted(script: Script, known: Mapping[str, StreamData]) -> list[str]:
+def stream_names(script: Script, known: Mapping[str, StreamData]) -> list[str]:
     """Names, in source form, that stand where streams can stand."""
     names = [name for node in walk(script) if isinstance(node, PatternQuery) for name in node.streams]
     names += [node.name for node in walk(script) if isinstance(node, FromStream)]
@@ -473,7 +473,7 @@ def wanted(script: Script, known: Mapping[str, StreamData]) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """The name of a table, of which a point separates the parts.
+    """The name of a table, whose parts are separated by points.
 
     >>> quoted("db.my trades")
     '`db`.`my trades`'
@@ -482,7 +482,7 @@ def quoted(name: str) -> str:
 
 
 def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[tuple[str, StreamData]]:
-    """Streams of which the script says where their data are. Columns that it does not list, Spark tells."""
+    """Streams whose paths the script declares. Columns that it does not list come from Spark."""
     for statement in script.statements:
         match statement:
             case CreateStream(name, path=str() as path) if find(name, known) is None:

@@ -272,11 +272,11 @@ class SparkDrawing:
             return self._select(subject, subject.query, notes, most)
         found_by = unfolded(subject.query, self.program, self.frames, self.source, self._frame)
         subject, drawing = replace(subject, query=found_by.query), replace(self, frames=found_by.frames)
-        asked = ways(found_by.query, compare)
-        found = [drawing._found(way, compare) for way in asked]
+        variants = ways(found_by.query, compare)
+        found = [drawing._found(way, compare) for way in variants]
         events = DrawnEvents(self.spark, found_by.query.streams, found_by.frames, found_by.query.clock)
-        shown = events.shown(subject.keys, _starts(asked, found, subject), most)
-        panels = [_panel(way, rows, shown) for way, rows in zip(asked, found, strict=True)]
+        shown = events.shown(subject.keys, _starts(variants, found, subject), most)
+        panels = [_panel(way, rows, shown) for way, rows in zip(variants, found, strict=True)]
         return picture(subject, shown, panels, notes)
 
     def _select(self, subject: DrawnQuery, query: Algebra, notes: Iterable[StartNote], most: int) -> Picture:
@@ -319,10 +319,10 @@ class SparkDrawing:
 
 
 def _starts(
-    asked: Sequence[StrategyVariant], found: Sequence[Rows | str], subject: DrawnQuery
+    variants: Sequence[StrategyVariant], found: Sequence[Rows | str], subject: DrawnQuery
 ) -> dict[Lane, int]:
     starts: dict[Lane, int] = {}
-    for way, rows in zip(asked, found, strict=True):
+    for way, rows in zip(variants, found, strict=True):
         if not isinstance(rows, str):
             for lane, start in first_starts(rows[0], way.query, subject.keys).items():
                 starts[lane] = min(start, starts.get(lane, start))
@@ -342,7 +342,7 @@ Key = str | Sequence[str] | None
 
 @dataclass(frozen=True, repr=False)
 class Timeline:
-    """A picture. `html` is a page that works offline; a notebook shows it as it is."""
+    """A picture. `html` is a page that works offline; a notebook shows it directly."""
 
     picture: Picture
 
@@ -386,8 +386,8 @@ def timeline(
     `events` is a DataFrame, or `neelc.stream(...)` of one; the query knows it by `name`. Without a query only
     the events are drawn: a result of `neelc.sql`, from `match_start` to `match_end`, or of a SELECT is drawn
     like that, too. `key` names the columns of the lanes, by default those that the query brings together.
-    `why` is what `neelc.why` tells of start events, or other notes on them. `untrusted`: the query may read
-    these events and nothing else.
+    `why` is the result of `neelc.why`, or other notes on start events. `untrusted`: the query may read only
+    these events.
     """
     from neelc.api.session import Session
 
@@ -420,9 +420,14 @@ def drawn(
     with translated():
         bound = query.bound
         named, program, place = written_queries(bound.script, bound.program)[-1], bound.program, bound.last
-        wanted = (key,) if isinstance(key, str) else tuple(key or ())
-        asked = drawn_query(program.queries[place], bound.text)
-        subject = DrawnQuery(bound.text.name, named.name, named.text, asked, wanted)
+        lane_columns = (key,) if isinstance(key, str) else tuple(key or ())
+        subject = DrawnQuery(
+            bound.text.name,
+            named.name,
+            named.text,
+            drawn_query(program.queries[place], bound.text),
+            lane_columns,
+        )
         drawing = SparkDrawing(query.spark, bound.text, program, place, _frames(query.bound))
         notes = why.notes if isinstance(why, Why) else why
         with clock_of(query.spark):

@@ -21,42 +21,42 @@ from neelc.files import CallError
 DESCRIPTION = "neelc: complex event processing for everyone who has Spark."
 
 EPILOG = """examples:
-  neelc check hospital.neel           is the script right?
-  neelc fmt --write hospital.neel     bring it into canonical form
+  neelc check hospital.neel           check a script for errors
+  neelc fmt --write hospital.neel     format it
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
   neelc why hospital.neel --key 7     why has this key a match, or none?
-  neelc explain hospital.neel         why its queries are executed as they are
+  neelc explain hospital.neel         how its queries are executed, and why
   neelc compile hospital.neel         print the PySpark source that runs
   neelc lsp                           serve editors
   neelc doctor                        is everything there that Spark needs?
 
-`neelc COMMAND --help` tells more about a command.
+`neelc COMMAND --help` describes a command.
 exit codes: 0 fine, 1 the query is wrong, 2 the call is wrong, 3 the run failed
 """
 
 # The module of each command, and its line in the list. Modules import what they need when they run.
 COMMANDS = {
-    "check": ("check", "tell what is wrong with scripts"),
-    "fmt": ("format", "bring scripts into canonical form"),
+    "check": ("check", "check scripts for errors"),
+    "fmt": ("format", "format scripts"),
     "test": ("test", "run case files"),
     "run": ("run", "run a script and print its matches"),
-    "why": ("why", "tell why a start event has a match, or has none"),
-    "explain": ("explain", "tell why queries are executed as they are"),
+    "why": ("why", "explain why a start event has a match, or has none"),
+    "explain": ("explain", "explain how queries are executed, and why"),
     "compile": ("compile", "print a query as PySpark source"),
     "lsp": ("lsp", "serve editors: errors while typing, completion, hover"),
     "doctor": ("doctor", "check that Spark can run"),
 }
 
 
-def parser(wanted: str | None = None) -> argparse.ArgumentParser:
-    """The command line; with the options of the command `wanted`, or of all commands."""
+def parser(selected: str | None = None) -> argparse.ArgumentParser:
+    """The command line; with the options of the command `selected`, or of all commands."""
     shape = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser("neelc", description=DESCRIPTION, epilog=EPILOG, formatter_class=shape)
     top.add_argument("--version", action="store_true", help="print the version and exit")
     commands = top.add_subparsers(metavar="COMMAND", dest="command")
     for name, (module, line) in COMMANDS.items():
-        if wanted in COMMANDS and name != wanted:
+        if selected in COMMANDS and name != selected:
             commands.add_parser(name, help=line)
             continue
         command = import_module(f"neelc.cli.{module}")

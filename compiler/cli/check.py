@@ -1,4 +1,4 @@
-"""`neelc check`: is the script right?"""
+"""`neelc check`: errors and warnings of scripts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from neelc.cli.options import add_inputs
 from neelc.errors import NeelError, as_record, render_all
 from neelc.files import CallError, read_source
 
-DESCRIPTION = """Parse and bind scripts and tell everything that is wrong with them, and warn of what is right
-but most likely not meant. Nothing is run, and no data are read unless a stream's columns are known from
-nowhere else."""
+DESCRIPTION = """Parse and bind scripts; report all errors, and warn of what is valid but probably not
+intended. Nothing is run, and no data are read unless a stream's columns are known from nowhere else."""
 
 EXAMPLES = """examples:
   neelc check hospital.neel
@@ -25,7 +24,7 @@ EXAMPLES = """examples:
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script; - is standard input")
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how errors and warnings are told (text)"
+        "--format", choices=("text", "json"), default="text", help="format of errors and warnings (text)"
     )
     add_inputs(parser)
 
@@ -71,5 +70,5 @@ def fine(name: str, queries: int, warnings: int) -> str:
     >>> fine("up.neel", 1, 0), fine("down.neel", 0, 2)
     ('up.neel: fine: 1 query', 'down.neel: fine: no queries, 2 warnings')
     """
-    said = f"{name}: fine: {queries or 'no'} {'query' if queries == 1 else 'queries'}"
-    return said + (f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else "")
+    line = f"{name}: fine: {queries or 'no'} {'query' if queries == 1 else 'queries'}"
+    return line + (f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else "")

@@ -18,7 +18,7 @@ from neelc.runtime.program import Bounds, PatternProgram, Take, VariableOutput
 from neelc.versions import numbers, required
 
 DESCRIPTION = """Check what neelc needs to run queries on Spark, up to a small pattern that a worker finds,
-and tell what to do about what is missing. The exit code is 0 if all is well, else 3."""
+and say what to do about what is missing. The exit code is 0 if all is well, else 3."""
 
 EXAMPLES = """examples:
   neelc doctor
@@ -49,7 +49,7 @@ class DoctorCheck:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="tell it as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -101,12 +101,12 @@ def _timed(check: Callable[[], DoctorCheck]) -> DoctorCheck:
 
 def _python() -> DoctorCheck:
     found = ".".join(map(str, sys.version_info[:3]))
-    wanted = ".".join(map(str, PYTHON))
-    advice = f"install Python {wanted} or later, and neelc in it"
-    return _version("Python", sys.version_info >= PYTHON, found, wanted, advice)
+    minimum = ".".join(map(str, PYTHON))
+    advice = f"install Python {minimum} or later, and neelc in it"
+    return _version("Python", sys.version_info >= PYTHON, found, minimum, advice)
 
 
-def _version(name: str, fits: bool, found: str, wanted: str, advice: str) -> DoctorCheck:
+def _version(name: str, fits: bool, found: str, minimum: str, advice: str) -> DoctorCheck:
     """What there is, and what is needed where that is not enough.
 
     >>> print(*lines(_version("pyspark", False, "3.5.5", "4.0", "pip install 'pyspark>=4.0'")), sep="\\n")
@@ -115,7 +115,7 @@ def _version(name: str, fits: bool, found: str, wanted: str, advice: str) -> Doc
     """
     if fits:
         return DoctorCheck(name, None, found, advice)
-    return DoctorCheck(name, TOO_OLD, f"{found} was found, {wanted} or later is required", advice)
+    return DoctorCheck(name, TOO_OLD, f"{found} was found, {minimum} or later is required", advice)
 
 
 def _java() -> DoctorCheck:
@@ -137,8 +137,8 @@ def _java() -> DoctorCheck:
 def _package(name: str) -> DoctorCheck:
     from importlib.metadata import PackageNotFoundError, version
 
-    wanted = required(name)
-    advice = f"pip install '{name}{f'>={wanted}' if wanted else ''}'"
+    minimum = required(name)
+    advice = f"pip install '{name}{f'>={minimum}' if minimum else ''}'"
     try:
         found = version(name)
         import_module(name)
@@ -146,7 +146,7 @@ def _package(name: str) -> DoctorCheck:
         return DoctorCheck(name, MISSING, "not installed", advice)
     except Exception as error:  # a broken installation fails in any way it likes
         return DoctorCheck(name, FAILED, f"{found} was found, but cannot be imported: {error}", advice)
-    return _version(name, numbers(found) >= numbers(wanted), found, wanted or "", advice)
+    return _version(name, numbers(found) >= numbers(minimum), found, minimum or "", advice)
 
 
 def _spark() -> Iterator[DoctorCheck]:
@@ -172,7 +172,7 @@ def _worker(spark: object) -> DoctorCheck:
     """A pattern that a worker finds: Python, Arrow and the kernel work together there."""
     from neelc.api.errors import run_error
 
-    advice = "workers need the same Python with neelc, numpy and pyarrow: PYSPARK_PYTHON tells which"
+    advice = "workers need the same Python with neelc, numpy and pyarrow: PYSPARK_PYTHON names it"
     try:
         rows = found_by_a_worker(spark)
     except Exception as error:

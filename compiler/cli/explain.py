@@ -1,4 +1,4 @@
-"""`neelc explain`: why a query is executed as it is."""
+"""`neelc explain`: how a query is executed, and why."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENDINGS = {
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
     parser.add_argument("--mode", choices=MODES, default="simple", help="what is explained (simple)")
-    parser.add_argument("--format", choices=tuple(FORMATS), help="how it is told (text)")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="output format (text)")
     parser.add_argument(
         "--query",
         metavar="NAME",
@@ -56,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="OUT",
-        help="write to this file, its ending tells the format; - is standard output",
+        help="write to this file; the extension selects the format; - is standard output",
     )
 
 
@@ -84,7 +84,7 @@ def _write(text: str, options: argparse.Namespace) -> int:
 
 
 def format_of(output: str | None) -> str:
-    """The format that the ending of a file tells.
+    """The format of a file, by its extension.
 
     >>> format_of("plan.html"), format_of(None)
     ('html', 'text')
@@ -92,7 +92,7 @@ def format_of(output: str | None) -> str:
     ending = Path(output or "").suffix.lower()
     if output is not None and ending not in ENDINGS:
         known = ", ".join(ending for ending in ENDINGS if ending)
-        raise CallError(f"explain -o {output}: its ending tells no format; say --format, or use {known}")
+        raise CallError(f"explain -o {output}: unknown file extension; pass --format, or use {known}")
     return ENDINGS.get(ending, "text")
 
 

@@ -10,7 +10,7 @@ from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
 
 DESCRIPTION = """Print scripts in canonical form: one clause per line, keywords in upper case. Comments
-around statements stay; a statement with comments inside is left as it is written."""
+around statements stay; a statement with comments inside is left unchanged."""
 
 EXAMPLES = """examples:
   neelc fmt hospital.neel             print it

@@ -1,4 +1,4 @@
-"""What is said when the program itself is wrong."""
+"""The message for a bug in neelc itself."""
 
 from __future__ import annotations
 

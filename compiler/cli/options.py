@@ -68,7 +68,7 @@ def add_untrusted(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--untrusted",
         action="store_true",
-        help="the script may read the streams that are given here and nothing else: no file that it names, "
+        help="the script may read only the streams that are given here: no file that it names, "
         "no other table, no function outside a list",
     )
 
@@ -137,12 +137,12 @@ def _time_zone(name: str) -> str:
 
 
 def with_timezone(settings: dict[str, str], zone: str | None) -> dict[str, str]:
-    """The settings of Spark with the time zone that is asked for."""
+    """The settings of Spark with the requested time zone."""
     if zone is None:
         return settings
-    said = settings.get(TIME_ZONE, zone)
-    if said != zone:
-        raise CallError(f"--timezone {zone}: --conf {TIME_ZONE}={said} says another one")
+    configured = settings.get(TIME_ZONE, zone)
+    if configured != zone:
+        raise CallError(f"--timezone {zone}: --conf {TIME_ZONE}={configured} sets another one")
     return {**settings, TIME_ZONE: zone}
 
 
@@ -419,8 +419,8 @@ def frames_of(
 
 
 def _looking(observed: StreamObservations | None, stream: Stream, location: Location) -> Callable[[Any], Any]:
-    """What looks at the texts of a stream. Directories below may be partitions, of which conditions choose
-    some: then nothing does."""
+    """A function that observes the texts of a stream. It does nothing where there are directories below:
+    they may be partitions, and conditions may select some of them."""
     if observed is None or is_url(location.name):
         return lambda frame: frame
     if location.path.is_dir() and any(path.is_dir() for path in location.path.iterdir()):

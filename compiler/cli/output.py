@@ -117,7 +117,7 @@ def _is_same_file(left: str, right: str) -> bool:
 
 
 def put(text: str, output: str | None) -> None:
-    """Write a text to where it is wanted."""
+    """Write a text to a file, or to standard output."""
     if output is None or output == STANDARD:
         sys.stdout.write(text)
     else:
@@ -131,7 +131,7 @@ FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".txt": "table", ".
 
 
 def format_of(output: str | None) -> str:
-    """The format that the ending of a file tells.
+    """The format of a file, by its extension.
 
     >>> format_of("alarms.csv"), format_of(None), format_of("alarms.parquet")
     ('csv', 'table', 'parquet')
@@ -141,7 +141,7 @@ def format_of(output: str | None) -> str:
     ending = Path(output).suffix.lower()
     if ending not in FORMATS:
         known = ", ".join(FORMATS)
-        raise CallError(f"run --out {output}: its ending tells no format; say --format, or use {known}")
+        raise CallError(f"run --out {output}: unknown file extension; pass --format, or use {known}")
     return FORMATS[ending]
 
 

@@ -121,7 +121,7 @@ def line(phase: str, state: StageProgress | None, seconds: float, in_phase: floa
 
 
 class Stages:
-    """How far a classic session is. Spark Connect does not tell: there is only the time then."""
+    """How far a classic session is. Spark Connect does not report it: only the time is shown then."""
 
     def __init__(self, spark: Any) -> None:
         self._context: Any = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """Declare `--report` and what is said of it."""
+    """Declare `--report` and the options that belong to it."""
     report = parser.add_argument_group("a picture of the result")
     report.add_argument(
         "--report", metavar="FILE", help="also write a page that shows events and matches on a time line"
@@ -33,7 +33,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         action="append",
         default=[],
-        help="a column that tells its lanes apart; default: what the query brings together (may be repeated)",
+        help="a column that its lanes are grouped by; default: the query's key (may be repeated)",
     )
     report.add_argument(
         "--compare-strategies",
@@ -73,9 +73,9 @@ class ReportRequest:
         texts = written_queries(self.inputs.script, self.program)
         file = Path(self.inputs.source.name).name
         source = self.inputs.source
-        asked = [(at, texts[at], drawn_query(self.program.queries[at], source)) for at in self.places]
+        drawn = [(at, texts[at], drawn_query(self.program.queries[at], source)) for at in self.places]
         subjects = [
-            (DrawnQuery(file, text.name, text.text, query, self.keys), at) for at, text, query in asked
+            (DrawnQuery(file, text.name, text.text, query, self.keys), at) for at, text, query in drawn
         ]
         return report_page([draw(subject, at) for subject, at in subjects])
 
@@ -92,21 +92,21 @@ class ReportRequest:
 class SparkReport:
     """A page of what Spark finds, and what its queries are compiled with."""
 
-    wanted: ReportRequest
+    request: ReportRequest
     options: Options
     statistics: Statistics
 
     def page(self, spark: Any, frames: Mapping[str, Any]) -> str:
         from neelc.api.timeline import SparkDrawing
 
-        wanted = self.wanted
+        request = self.request
 
         def draw(subject: DrawnQuery, at: int) -> Picture:
-            source, program = wanted.inputs.source, wanted.program
+            source, program = request.inputs.source, request.program
             drawing = SparkDrawing(spark, source, program, at, frames, self.options, self.statistics)
-            return drawing.picture(subject, wanted.compare)
+            return drawing.picture(subject, request.compare)
 
-        return wanted.page(draw)
+        return request.page(draw)
 
 
 def write_report(path: str | Path | None, page: str | None) -> None:
@@ -115,7 +115,7 @@ def write_report(path: str | Path | None, page: str | None) -> None:
         print(f"{path}: written", file=sys.stderr)
 
 
-def wanted_report(
+def report_request(
     inputs: Inputs, program: Program, places: Sequence[int], options: argparse.Namespace
 ) -> ReportRequest | None:
     if options.report is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from neelc.cli.options import add_inputs, add_spark, add_statistics, add_strategy, add_timezone, refuse_spark
 from neelc.cli.output import check_output, format_of
-from neelc.cli.report import add_report, check_report, wanted_report, write_report
+from neelc.cli.report import add_report, check_report, report_request, write_report
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # How much a run has found, in words.
 
 IS_COMPLETE = "stopped = 'complete'"
-"""What tells complete matches from other starts of WITH PARTIAL MATCHES, as a condition of Spark's."""
+"""The condition for Spark that selects complete matches among the starts of WITH PARTIAL MATCHES."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         dest="output",
         metavar="PATH",
-        help="write to this file, for Parquet a directory; its ending tells the format; - is standard output",
+        help="write to this file, or directory for Parquet; the extension selects the format; - is stdout",
     )
     parser.add_argument("--format", choices=FORMATS, help="table, csv, json lines or parquet (table)")
     parser.add_argument("--overwrite", action="store_true", help="replace what is at --out")
@@ -165,7 +165,7 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
     program = executable(program, positions, source)
-    report = wanted_report(inputs, program, positions, options)
+    report = report_request(inputs, program, positions, options)
     start = time.perf_counter()
     with Progress(sys.stderr) as progress:
         progress.begin("reading events")
@@ -187,8 +187,8 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     types = missing_types(program, seen_in_tables(program, tables))
     for note in (*types, *unit_notes(inputs, program, tables)):
         print(f"note: {note}", file=sys.stderr)
-    said = counted(*_tally(program, positions, [result for _, result in results]))
-    print(f"{said} in {seconds:.2f} s (reference engine)", file=sys.stderr)
+    summary = counted(*_tally(program, positions, [result for _, result in results]))
+    print(f"{summary} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0
 
 

@@ -37,7 +37,7 @@ from neelc.cli.options import (
 )
 from neelc.cli.output import LINES, as_table, is_url, whole_directory
 from neelc.cli.progress import Progress, Stages
-from neelc.cli.report import SparkReport, wanted_report, write_report
+from neelc.cli.report import SparkReport, report_request, write_report
 from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
 from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 
 # The rows of a DataFrame as text, or as Parquet files.
 
-# Up to so many rows are put in order, as the reference interpreter prints them; more are written as they
-# come.
+# Up to this many rows are sorted, as the reference interpreter prints them; more are written as they come.
 ROWS_IN_ORDER = 100_000
 
 
@@ -68,11 +67,11 @@ def print_rows(
     is_ordered: bool = False,
     has_starts: bool = False,
 ) -> RowTally:
-    """Write the rows to a text; gives their number. `is_ordered`: their order stays as it is; `has_starts`:
-    complete ones are counted, too.
+    """Write the rows to a text; returns their number. `is_ordered`: keep their order; `has_starts`: also
+    count the complete ones.
 
-    They are found by all tasks at once and kept by Spark: they need not fit into this process, unless a table
-    is asked for, whose columns are as wide as their widest cell.
+    They are found by all tasks at once and kept by Spark: they need not fit into this process, unless they go
+    into a table, whose columns are as wide as their widest cell.
     """
     kept = frame.persist()
     try:
@@ -104,7 +103,7 @@ def write_parquet(frame: Any, path: str, overwrite: bool, has_starts: bool = Fal
 
 @dataclass(frozen=True)
 class RequestedQuery:
-    """A query whose rows are wanted, compiled."""
+    """A query whose rows are requested, compiled."""
 
     named: NamedQuery
     compiled: CompiledScript
@@ -127,7 +126,7 @@ class Job:
     """What is to run, and where its rows go: `output` None is standard output."""
 
     inputs: Inputs
-    wanted: tuple[RequestedQuery, ...]
+    queries: tuple[RequestedQuery, ...]
     streams: Mapping[str, Stream]
     kind: str
     output: str | None
@@ -136,8 +135,8 @@ class Job:
     report: SparkReport | None = None
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[QueryRows]:
-        """The rows of each query that is wanted."""
-        return [self._rows(one, spark, frames) for one in self.wanted]
+        """The rows of each requested query."""
+        return [self._rows(one, spark, frames) for one in self.queries]
 
     def _rows(self, one: RequestedQuery, spark: Any, frames: Mapping[str, Any]) -> QueryRows:
         query = one.named.query
@@ -151,15 +150,15 @@ class Job:
     @property
     def unit(self) -> str:
         """What a row is."""
-        return unit_of(one.named.query for one in self.wanted)
+        return unit_of(one.named.query for one in self.queries)
 
     @property
     def strategies(self) -> str:
-        return ", ".join(dict.fromkeys(name for one in self.wanted for _, name in one.compiled.strategies))
+        return ", ".join(dict.fromkeys(name for one in self.queries for _, name in one.compiled.strategies))
 
 
 def _with_texts(frame: Any) -> Any:
-    """The rows of Spark's own SQL: what has no form here is told as text."""
+    """The rows of Spark's own SQL: values without a form here become texts."""
     names = {column.name for column in columns_of(frame.schema)}
     if len(names) == len(frame.columns):
         return frame
@@ -184,7 +183,7 @@ KNOWN_TO_SPARK = "NEEL2220"
 
 
 def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = None) -> Job:
-    """The script, bound and compiled; `spark` tells what is not known without it."""
+    """The script, bound and compiled; `spark` supplies what is not known without it."""
 
     def describe(inputs: Inputs) -> Describe:
         return describing(spark, lambda stream: frames_of(spark, inputs, {stream.name: stream})[stream.name])
@@ -197,12 +196,12 @@ def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = No
         print(f"note: {note}", file=sys.stderr)
     program = located(program, inputs.directory.resolve())
     statistics = statistics_of(inputs, program, options.stats)
-    wanted = _wanted(inputs, program, positions, options, statistics)
+    queries = _requested_queries(inputs, program, positions, options, statistics)
     streams = streams_read(program, positions)
     check_data(inputs, streams)
-    drawn = wanted_report(inputs, program, positions, options)
+    drawn = report_request(inputs, program, positions, options)
     report = None if drawn is None else SparkReport(drawn, options_in(options), statistics)
-    return Job(inputs, wanted, streams, kind, options.output, options.overwrite, program, report)
+    return Job(inputs, queries, streams, kind, options.output, options.overwrite, program, report)
 
 
 def run_job(
@@ -226,8 +225,8 @@ def run_job(
     beside = time.perf_counter() - start - seconds
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    said, how = f"{counted(tally, job.unit)} in {seconds:.2f} s", job.strategies
-    print(f"{said} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
+    summary, how = f"{counted(tally, job.unit)} in {seconds:.2f} s", job.strategies
+    print(f"{summary} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
     return 0
 
 
@@ -260,7 +259,7 @@ def settings_of(texts: Sequence[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
-def _wanted(
+def _requested_queries(
     inputs: Inputs,
     program: Program,
     positions: Sequence[int],
@@ -307,12 +306,12 @@ def _run(
             seconds = time.perf_counter() - start
             progress.begin("stopping Spark")
     if job.report is not None:
-        write_report(job.report.wanted.path, page)
+        write_report(job.report.request.path, page)
     return job, tally, seconds, notes
 
 
 def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:
-    """What the events that were read tell: observed in texts, looked up in Parquet files."""
+    """Notes on the events that were read: observed in texts, looked up in Parquet files."""
     seen = observed.types()
     for name, stream in job.streams.items():
         location = location_of(job.inputs, name)
@@ -327,7 +326,7 @@ def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:
 
 
 def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:
-    """The report of a run, if one is wanted. It finds the matches once more, with all of their events."""
+    """The report of a run, if one is requested. It finds the matches once more, with all of their events."""
     if job.report is None:
         return None
     progress.begin("drawing the report", Stages(spark))

@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--untrusted",
         action="store_true",
-        help="queries may read the events of their case and nothing else, and Python in cases is not run",
+        help="queries may read only the events of their case, and Python in cases is not run",
     )
     parser.add_argument(
         "--update", action="store_true", help="write what comes out now into the cases that fail"

@@ -162,7 +162,7 @@ def test_run_tells_of_types_that_no_event_has(neelc: Here) -> None:
 def test_run_writes_no_format_that_it_does_not_know(neelc: Here) -> None:
     done = neelc(*RUN, "-o", "out.xlsx")
     assert (done.status, done.out) == (2, "")
-    assert "its ending tells no format; say --format, or use .csv, .json, .jsonl, .txt, .parquet" in done.err
+    assert "unknown file extension; pass --format, or use .csv, .json, .jsonl, .txt, .parquet" in done.err
     assert not (neelc.directory / "out.xlsx").exists()
 
 
