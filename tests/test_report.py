@@ -284,3 +284,91 @@ def test_equal_events_are_bound_once_each() -> None:
     assert isinstance(found, DrawnMatch)
     assert binding_key(found.binding) == (("a", twice[0]), ("b", twice[1]))
     assert Recovery(match, twice[:1]).found([struct, struct, 1]) is None
+
+
+# MATCH_RECOGNIZE: rows in lanes, labelled by their variables.
+
+RISING = """SELECT * FROM S MATCH_RECOGNIZE (
+  PARTITION BY id ORDER BY ts MEASURES FIRST(up.x) AS first, COUNT(*) AS n
+  {skip} PATTERN (strt up+) DEFINE up AS kind > PREV(kind)
+)"""
+
+
+def labelled(picture: Picture) -> list[list[tuple[str, str]]]:
+    """The matches as the page has them: the variable and the text `x` of each row."""
+    data = record(picture)
+    (panel,) = data["panels"]
+    values = data["events"]["values"]
+    return [
+        [(panel["variables"][name], values[event][3]) for event, name in zip(*match[:2], strict=True)]
+        for match in panel["matches"]
+    ]
+
+
+def test_rows_of_match_recognize() -> None:
+    picture = drawn(RISING.format(skip=""), [*rows("cab.c", 1), *rows("ba", 2), *rows(".ab", 3)])
+    assert labelled(picture) == [
+        [("STRT", "a1"), ("UP", "b2"), ("UP", "c4")],
+        [("STRT", "a1"), ("UP", "b2")],
+    ]
+    data = record(picture)
+    assert (data["lanes"], data["key"], data["word"]) == (["1", "2", "3"], ["id"], "row")
+    assert [match[3] for match in data["panels"][0]["matches"]] == [["b2", "3"], ["b2", "2"]]
+    assert data["panels"][0]["columns"] == ["first", "n"]
+    assert data["clock"]["unit"] == "SECOND" and data["events"]["types"] == [
+        ["no match", -1], ["STRT", 0], ["UP", 1],
+    ]  # fmt: skip
+    assert summary(picture) == "2 matches among 8 rows."
+    assert facts(picture) == {"lanes": "by id: 3, 2 of them with matches", "time": "0 to 4"}
+
+
+def test_a_row_of_two_matches_has_both_variables() -> None:
+    picture = drawn(RISING.format(skip="AFTER MATCH SKIP TO LAST up"), rows("abcab"))
+    assert [event.type for event in picture.shown.events] == ["STRT", "UP", "UP", "STRT", "UP"]
+    picture = drawn(RISING.format(skip="AFTER MATCH SKIP TO NEXT ROW"), rows("abc"))
+    assert [event.type for event in picture.shown.events] == ["STRT", "UP, STRT", "UP"]
+    assert labelled(picture)[1] == [("STRT", "b1"), ("UP", "c2")]
+
+
+@pytest.mark.parametrize(
+    ("order", "axis", "starts"),
+    [
+        ("ts", "time", [0, 1, 3]),
+        ("id", "id", [0, 0, 0]),
+        ("ts + 7 DESC", "ORDER BY", [0, 1, 3]),
+        ("x", "row number", [0, 1, 2]),
+    ],
+)
+def test_the_axis_of_rows(order: str, axis: str, starts: list[int]) -> None:
+    text = f"SELECT * FROM S MATCH_RECOGNIZE (ORDER BY {order} MEASURES a.x AS y PATTERN (a b))"
+    picture = drawn(text, rows("ab.c"))
+    assert picture.axis == axis and record(picture)["events"]["start"] == starts
+    assert facts(picture)["lanes"] == "by variable: MATCH_RECOGNIZE has no PARTITION BY"
+    assert sorted(record(picture)["lanes"]) == ["A", "B", "no match"]
+    null = drawn(text, [*rows("ab"), {"ts": None, "kind": "A", "id": None, "x": None}])
+    assert null.axis == "row number" and len(null.shown.events) == 3
+
+
+def test_of_rows_it_is_said_what_is_not_drawn() -> None:
+    text = "SELECT n FROM S MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a*) {}) WHERE n > 0"
+    picture = drawn(text.format("DEFINE a AS kind = 'A'"), rows("aab"))
+    assert list(limits(picture)) == [
+        "WHERE around MATCH_RECOGNIZE is not applied: all matches of the clause are drawn.",
+        "Besides, 1 empty match: without rows, not drawn.",
+    ]
+    assert summary(picture) == "1 match among 3 rows."
+    many = drawn(RISING.format(skip=""), [*rows("cba", 1), *rows("ab", 2), *rows("b", 3)], most=3)
+    assert list(limits(many)) == ["3 of 6 rows are drawn: 2 of 3 keys, those with matches first."]
+    assert labelled(many) == [[("STRT", "a0"), ("UP", "b1")]]
+
+
+def test_rows_of_a_query_before_and_lanes_of_ones_own() -> None:
+    text = (
+        "CREATE QUERY P AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 RETURN a.id AS id, a.x AS x;\n"
+        "SELECT * FROM (SELECT id, x FROM P WHERE id > 0) MATCH_RECOGNIZE (ORDER BY id, x PATTERN (p q))"
+    )
+    picture = drawn(text, [*rows("ab.ab", 1), *rows("ab", 2)], key=["id"])
+    data = record(picture)
+    assert data["lanes"] == ["1", "2"]
+    assert data["events"]["values"] == [["1", "a0"], ["1", "a0"], ["1", "a3"], ["2", "a0"]]
+    assert picture.panels[0].total == 2

@@ -288,3 +288,19 @@ def test_fifty_thousand_events(tmp_path: Path) -> None:
         type_in(found, "[data-search]", "4999")
         assert found.value("timelines[0].view.found.reduce((a, b) => a + b)") == 15
         assert found.problems == []
+
+
+def test_rows_of_match_recognize(tmp_path: Path) -> None:
+    """The variables are at the rows of the match that is chosen, and chips have their colours."""
+    clause = (
+        "PARTITION BY id ORDER BY ts MEASURES LAST(up.x) AS top PATTERN (strt up+) DEFINE up AS x > PREV(x)"
+    )
+    picture = drawn(f"SELECT * FROM S MATCH_RECOGNIZE ({clause})", EVENTS)
+    with page() as found:
+        opened(found, tmp_path / "rows.html", report_page([picture]))
+        assert "STRT 6 UP 9" in text(found, ".tools")
+        assert "rows over time" in text(found, ".counts") and "4 lanes, 15 rows" in text(found, ".counts")
+        click(found, "[data-do=next]")
+        said = text(found, ".details")
+        assert "top" in said and "STRT STRT 0 UP UP 1" in said
+        assert found.problems == []

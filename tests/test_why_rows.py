@@ -11,11 +11,14 @@ from generate.row_patterns import clause
 from generate.row_patterns import rows as random_rows
 from in_rows import bound
 
+from neelc import syntax as parse
 from neelc.errors import NeelError
+from neelc.program import bind
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, in_partitions, matches
+from neelc.source import Source
 from neelc.tools.why.model import StartExplanation
-from neelc.tools.why.rows import explained_rows
+from neelc.tools.why.rows import explained_rows, rows_request
 
 ROWS = "n,symbol,price\n1,a,10\n2,a,8\n3,a,6\n4,a,7\n5,a,9\n6,a,9\n1,b,5\n2,b,4\n3,b,6\n4,b,5\n5,b,7\n"
 SCRIPT = """\
@@ -74,9 +77,33 @@ def test_what_cannot_be_asked(neelc: Here) -> None:
     call = ("why", "rows.neel", "--engine", "reference")
     assert "no event has symbol = c; there are: a, b" in neelc(*call, "--key", "c").err
     assert "between x 3: not values of type BIGINT" in neelc(*call, "--between", "x", "3").err
-    assert neelc(*call, "--report", "page.html").status == 2
-    on_spark = neelc("why", "rows.neel")
-    assert on_spark.status == 1 and "not supported yet: why for MATCH_RECOGNIZE on Spark" in on_spark.err
+    neelc.write("rows.neel", SCRIPT.replace("\n);", "\n) ORDER BY start;"))
+    found = neelc("why", "rows.neel")
+    assert found.status == 1 and "the reference engine does not run ORDER BY" in found.err
+    assert "why finds the matches again by itself, which requires a simple query" in found.err
+
+
+def test_a_page_has_a_note_at_each_row(neelc: Here) -> None:
+    call = ("why", "rows.neel", "--engine", "reference", "--key", "b", "--report", "page.html")
+    assert neelc(*call).status == 0
+    page = neelc.read("page.html")
+    assert "1 match among 5 rows." in page and "5 notes" in page
+    assert '[0,3,"row 4 at 4: no match' in page
+    neelc.write("rows.neel", SCRIPT.replace("ORDER BY n", "ORDER BY price"))
+    assert neelc(*call).status == 0
+    assert "Notes are not drawn: ORDER BY begins with no time or integer" in neelc.read("page.html")
+
+
+def test_only_what_the_clause_reads_is_read() -> None:
+    source = Source(
+        "CREATE STREAM other (n BIGINT, x STRING) TIMESTAMP BY n;\n" + SCRIPT.replace(" FROM 'ticks.csv'", "")
+    )
+    program = bind(parse.read(source), source)
+    request = rows_request(program, 0, ["a"], None, source)
+    assert list(request.streams) == ["ticks"] and request.filtered == "ticks"
+    nested = source.text.replace("price < PREV(price)", "price IN (SELECT n FROM other)")
+    request = rows_request(bind(parse.read(Source(nested)), Source(nested)), 0, ["a"], None, Source(nested))
+    assert sorted(request.streams) == ["other", "ticks"] and request.filtered is None
 
 
 def check(number: int) -> list[StartExplanation]:

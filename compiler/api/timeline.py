@@ -17,6 +17,7 @@ from neelc.api.streams import stream as stream_data
 from neelc.api.why import time_literal
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.reference import failed
 from neelc.errors import Diagnostic, NeelError
 from neelc.explain.html import framed
 from neelc.explain.report import written_queries
@@ -29,8 +30,10 @@ from neelc.ir.names import quote
 from neelc.ir.program import Clock, Column, EventType, Match, OutputColumn, Program, Stream
 from neelc.ir.types import BIGINT
 from neelc.pipeline import compile_query
+from neelc.runtime.reference import CannotSkip, LimitReached, MultipleRows
 from neelc.runtime.reference.events import in_order, read_events
 from neelc.runtime.reference.model import ReferenceEvent
+from neelc.runtime.reference.rows import rows_read
 from neelc.scalar.spark.trees import alias, identifier
 from neelc.source import Source, Span
 from neelc.tools.report.drawing import (
@@ -61,6 +64,7 @@ from neelc.tools.report.picture import (
     hashable,
 )
 from neelc.tools.report.record import counted
+from neelc.tools.report.rows import DrawnClause, PartOfRows, clause_picture
 from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
@@ -69,6 +73,9 @@ if TYPE_CHECKING:
 # The events of a picture, from Spark: all of them, or as many as a picture shows.
 
 COUNT = Column("count", BIGINT)
+
+Table = list[dict[str, object]]
+"""Rows by the names of their columns."""
 
 
 class DrawnEvents:
@@ -97,6 +104,16 @@ class DrawnEvents:
             return ShownEvents(self._events(frames), total, lanes)
         return cut(self._events(frames, part.since, most), total, lanes, part.since, most)
 
+    def partitions(self, names: Sequence[str], matched: Mapping[Lane, int], most: int) -> tuple[Table, int]:
+        """The rows of whole lanes of the one stream, those with matches first, as many as fit; none if the
+        first does not. And how many lanes there are."""
+        (stream,) = self.streams
+        counts, lanes = self._counts({stream.name: names}, matched, most)
+        part = chosen_part(counts, matched, most)
+        fits = sum(counts[lane] for lane in part.lanes) <= most
+        frame = self._of_lanes(stream.name, part.lanes, names)
+        return _table(frame, stream) if fits else [], lanes or 0
+
     def _events(
         self, frames: Mapping[str, Frame], since: int | None = None, most: int | None = None
     ) -> tuple[ReferenceEvent, ...]:
@@ -110,9 +127,7 @@ class DrawnEvents:
                 )
             if most is not None:
                 frame = frame.orderBy(alias(stream.start)).limit(most)
-            names = [column.name for column in stream.columns]
-            rows = [dict(zip(names, row, strict=True)) for row in values_of(frame.collect(), stream.columns)]
-            found += read_events(stream, rows, self.clock)
+            found += read_events(stream, _table(frame, stream), self.clock)
         return in_order(found)
 
     def _counts(
@@ -164,6 +179,12 @@ class DrawnEvents:
         return self.spark.createDataFrame(plain, ", ".join([*columns, "lane_is BOOLEAN"]))
 
 
+def _table(frame: Frame, stream: Stream) -> Table:
+    """The rows of a DataFrame with the columns of a stream."""
+    names = [column.name for column in stream.columns]
+    return [dict(zip(names, row, strict=True)) for row in values_of(frame.collect(), stream.columns)]
+
+
 def _same(left: Frame, right: Frame, names: Sequence[str]) -> Frame:
     """NULL is a key like others."""
     pairs = (left[alias(name)].eqNullSafe(right[f"lane_{place}"]) for place, name in enumerate(names))
@@ -172,6 +193,8 @@ def _same(left: Frame, right: Frame, names: Sequence[str]) -> Frame:
 
 def _valid(frame: Frame, stream: Stream) -> Frame:
     """The columns of the stream; rows without a time, or that end before they start, are no events."""
+    if stream.is_relation:
+        return frame.select(*(alias(column.name) for column in stream.columns))
     start, last = (identifier(name) for name in (stream.start, stream.latest or stream.end or stream.start))
     columns = [alias(column.name) for column in stream.columns]
     return frame.select(*columns).where(f"{start} <= {last}")
@@ -268,6 +291,8 @@ class SparkDrawing:
         most: int = MOST_EVENTS,
     ) -> Picture:
         """The query with its matches, found anew with all of their events."""
+        if isinstance(subject.query, HostQuery):
+            return self._clause(subject, subject.query, notes, most)
         if isinstance(subject.query, Algebra):
             return self._select(subject, subject.query, notes, most)
         found_by = unfolded(subject.query, self.program, self.frames, self.source, self._frame)
@@ -286,8 +311,58 @@ class SparkDrawing:
         shown = DrawnEvents(self.spark, read, self.frames, query.clock).shown(subject.keys, {}, most)
         return picture(subject, shown, [rows_panel(query, rows, total)], notes)
 
+    def _clause(self, subject: DrawnQuery, host: HostQuery, notes: Iterable[StartNote], most: int) -> Picture:
+        """The rows that a MATCH_RECOGNIZE reads, and its matches, which the reference finds again in them."""
+        clause = subject.clause
+        read = [stream for stream in host.streams if stream.name in clause.query.tables]
+        frames = {stream.name: self._table_read(stream).persist() for stream in read}
+        try:
+            total, part = sum(int(frame.count()) for frame in frames.values()), None
+            if total <= most:
+                rows = rows_read(clause.query, {one.name: _table(frames[one.name], one) for one in read})
+            else:
+                rows, part = self._part(clause, frames, total, most)
+            return clause_picture(clause, rows, subject.titles, most, tuple(notes), part)
+        except (LimitReached, CannotSkip, MultipleRows) as failure:
+            raise failed(failure, self.program.queries[self.place], self.source) from None
+        finally:
+            for frame in frames.values():
+                frame.unpersist()
+
+    def _table_read(self, stream: Stream) -> Frame:
+        """The rows of a stream, or of an earlier query, with its columns."""
+        frame = self.frames.get(stream.name)
+        if stream.producer is not None:
+            named = ((at, one) for at, one in enumerate(self.program.queries) if one.name == stream.producer)
+            place, producer = next(named)
+            frame = self._frame(place, producer.query)
+        assert frame is not None, stream.name
+        return frame.select(*(alias(column.name) for column in stream.columns))
+
+    def _part(
+        self, clause: DrawnClause, frames: Mapping[str, Frame], total: int, most: int
+    ) -> tuple[Table, PartOfRows]:
+        """The rows of some partitions; of none where the clause does not read them as they are."""
+        query, names = clause.query, clause.recognize.partition
+        if not isinstance(query.reads, str) or query.nested or clause.recognize.computed or not names:
+            return [], PartOfRows(total)
+        stream = Stream(query.reads, clause.recognize.columns, "")
+        events = DrawnEvents(self.spark, [stream], frames, Clock(BIGINT, "MILLISECOND"))
+        rows, lanes = events.partitions(names, self._matched(clause, names, most), most)
+        return rows, PartOfRows(total, lanes)
+
+    def _matched(self, clause: DrawnClause, names: Sequence[str], most: int) -> dict[Lane, int]:
+        """The partitions with matches, as far as the result of the query has their columns."""
+        result = self._frame(self.place, clause.host)
+        if not set(names) <= set(result.columns):
+            return {}
+        types = {column.name: column for column in clause.recognize.columns}
+        keys = result.select(*map(alias, names)).distinct().limit(most).collect()
+        return {hashable(tuple(key)): 0 for key in values_of(keys, [types[name] for name in names])}
+
     def events_only(self, subject: DrawnQuery, notes: Iterable[StartNote], most: int) -> Picture:
         """The events that the query reads."""
+        assert not isinstance(subject.query, HostQuery), "events are those of a PATTERN"
         events = DrawnEvents(self.spark, subject.query.streams, self.frames, subject.query.clock)
         shown = events.shown(subject.keys, {}, most)
         return picture(replace(subject, name="events", text=""), shown, [Panel("EVENTS", words=None)], notes)

@@ -9,6 +9,7 @@ from neelc.api.errors import reading
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.streams import Frame
 from neelc.engines.reference import executable
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import quote
 from neelc.ir.program import Clock, Stream
 from neelc.ir.types import (
@@ -32,6 +33,7 @@ from neelc.tools.why.explaining import MAX_EVENTS, ROWS_IT_READS, refuse, too_ma
 from neelc.tools.why.explaining import why as explained
 from neelc.tools.why.model import Why
 from neelc.tools.why.reading import WhyRequest, columns, no_such_key, text_of, why_request
+from neelc.tools.why.rows import RowsRequest, rows_request
 
 if TYPE_CHECKING:
     from neelc.api.query import BoundScript
@@ -64,6 +66,11 @@ def why(
 
 def why_of(spark: Frame, bound: BoundScript, key: object, between: Sequence[object] | None) -> Why:
     """The explanations of a script's last query."""
+    if isinstance(bound.program.queries[bound.last].query, HostQuery):
+        with clock_of(spark):
+            bounds = None if between is None else [text_of(one) for one in between]
+            of_rows = rows_request(bound.program, bound.last, key_texts(key), bounds, bound.text)
+            return of_rows.explained(tables_on_spark(of_rows, bound.frame))
     refuse(bound.program.queries[bound.last], bound.text)
     program = executable(bound.program, [bound.last], bound.text, ROWS_IT_READS)
     with clock_of(spark):
@@ -95,16 +102,40 @@ def rows_on_spark(request: WhyRequest, frame: Callable[[Stream], Frame], source:
     for stream, is_filtered in request.streams():
         with reading(stream.name):
             chosen = _chosen(frame(stream), request, stream) if is_filtered else frame(stream)
-            names = [quote(column.name) for column in stream.columns]
-            found = chosen.select(*names).limit(MAX_EVENTS + 1).collect()
-        if len(found) > MAX_EVENTS:
+            tables[stream.name] = _collected(chosen, stream)
+        if len(tables[stream.name]) > MAX_EVENTS:
             raise too_many(request, source)
-        plain = [column.name for column in stream.columns]
-        rows = values_of(found, stream.columns)
-        tables[stream.name] = [dict(zip(plain, row, strict=True)) for row in rows]
     if request.keys and not any(tables.values()):
         raise no_such_key(request.keys, list(_keys_there(request, frame)))
     return tables
+
+
+def tables_on_spark(request: RowsRequest, frame: Callable[[Stream], Frame]) -> dict[str, Rows]:
+    """The rows that a MATCH_RECOGNIZE is explained with; of a stream that it reads as it is, those of the
+    requested keys."""
+    tables: dict[str, Rows] = {}
+    for name, stream in request.streams.items():
+        types = {column.name: column.type for column in stream.columns}
+        keys = request.keys if name == request.filtered else {}
+        with reading(name):
+            chosen = frame(stream)
+            for column, texts in keys.items():
+                if types[column] in COMPARED:
+                    chosen = chosen.filter(_is_one_of(column, types[column], texts))
+            tables[name] = _collected(chosen, stream)
+        if len(tables[name]) > MAX_EVENTS:
+            raise request.too_many("too many")
+        if keys and not tables[name]:
+            there = ((column, _some_texts(frame(stream), column)) for column in keys)
+            raise no_such_key(keys, [{column: text} for column, texts in there for text in texts])
+    return tables
+
+
+def _collected(frame: Frame, stream: Stream) -> Rows:
+    """The rows, at most one more than can be explained."""
+    names = [column.name for column in stream.columns]
+    found = frame.select(*map(quote, names)).limit(MAX_EVENTS + 1).collect()
+    return [dict(zip(names, row, strict=True)) for row in values_of(found, stream.columns)]
 
 
 def _chosen(frame: Frame, request: WhyRequest, stream: Stream) -> Frame:
@@ -177,5 +208,10 @@ def _keys_there(request: WhyRequest, frame: Callable[[Stream], Frame]) -> Iterat
     for stream, is_filtered in request.streams():
         for name in request.keys if is_filtered else ():
             for column in columns(request.match, stream, name) or ():
-                texts = frame(stream).select(_text(column).alias("key")).distinct().limit(KEYS_LOOKED_AT)
-                yield from ({name: row["key"]} for row in texts.collect())
+                yield from ({name: text} for text in _some_texts(frame(stream), column))
+
+
+def _some_texts(frame: Frame, column: str) -> list[str]:
+    """Values of a column, as callers give them."""
+    texts = frame.select(_text(column).alias("key")).distinct().limit(KEYS_LOOKED_AT)
+    return [row["key"] for row in texts.collect()]

@@ -13,20 +13,22 @@ from neelc.cli.options import TIME_ZONE, add_inputs, add_spark, add_timezone, re
 from neelc.cli.output import STANDARD, check_page, check_target, put
 from neelc.errors import NeelError
 from neelc.explain.report import written_queries
-from neelc.files import CallError, read_source
+from neelc.files import read_source
 from neelc.runtime.reference import Tables
 from neelc.tools.report.drawing import DrawnQuery, reference_picture
 from neelc.tools.report.page import report_page
+from neelc.tools.report.rows import clause_picture
 from neelc.tools.why.explaining import rows_looked_at
 from neelc.tools.why.model import Why
 from neelc.tools.why.reading import WhyRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from neelc.catalog.readers.text import Row
-    from neelc.ir.program import Program
+    from neelc.ir.program import Program, Stream
     from neelc.source import Source
+    from neelc.tools.why.rows import RowsRequest
 
 DESCRIPTION = """For each event that could start a match of a PATTERN, show how far it came, which
 condition, window or negation stopped it, and the smallest change to the query that would match; or, if it
@@ -123,40 +125,39 @@ def _run(source: Source, options: argparse.Namespace) -> int:
 
 
 def _explain_rows(inputs: Inputs, program: Program, place: int, options: argparse.Namespace) -> int:
-    """A query around MATCH_RECOGNIZE: only what the reference engine reads is explained."""
-    from neelc.engines.reference import executable
-    from neelc.ir.bound_rows import HostQuery
-    from neelc.runtime.reference import rows_read_by
-    from neelc.runtime.reference.rows import rows_read
-    from neelc.tools.why.explaining import refuse
-    from neelc.tools.why.rows import why_rows
+    """A query around MATCH_RECOGNIZE."""
+    from neelc.tools.why.rows import rows_request
 
-    if options.engine != "reference":
-        refuse(program.queries[place], inputs.source)
-    if options.report is not None:
-        raise CallError("why --report: rows of MATCH_RECOGNIZE are not drawn")
-    program = executable(program, [place], inputs.source)
-    host = program.queries[place].query
-    assert isinstance(host, HostQuery) and host.simple is not None
-    query = host.simple
-    while query.recognize is None and not isinstance(query.reads, str):
-        query = query.reads
-    if query.recognize is None:
-        raise CallError("why: the query has no MATCH_RECOGNIZE")
-    tables = _read(inputs, program)
+    request = rows_request(program, place, options.key, options.between, inputs.source)
+    if options.engine == "reference":
+        tables = _read(inputs, request.program)
+    else:
+        from neelc.api.why import tables_on_spark
+
+        tables = _read_by_spark(
+            inputs, request.streams, options, lambda frame: tables_on_spark(request, frame)
+        )
     if tables is None:
         return 3
-    rows = rows_read(query, rows_read_by(program, place, tables))
-    found = why_rows(query.recognize, rows, options.key, options.between, inputs.source, host.place)
+    found = request.explained(tables)
     _write(found, options)
+    if options.report is not None:
+        from neelc.cli.report import write_report
+
+        write_report(options.report, rows_page(request, inputs, tables, found))
     return 0
 
 
 def _tables(request: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
-    """The rows of the streams; None if they cannot be read, which has been reported then."""
-    if options.engine != "reference":
-        return _read_by_spark(request, inputs, program, options)
-    return _read(inputs, program)
+    """The rows of the streams; None if they cannot be read, which has been said then."""
+    if options.engine == "reference":
+        return _read(inputs, program)
+    from neelc.api.why import rows_on_spark
+
+    streams = {stream.name: stream for stream, _ in request.streams()}
+    return _read_by_spark(
+        inputs, streams, options, lambda frame: rows_on_spark(request, frame, inputs.source)
+    )
 
 
 def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
@@ -170,15 +171,19 @@ def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
     return tables
 
 
-def _read_by_spark(request: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
+def _read_by_spark(
+    inputs: Inputs,
+    streams: Mapping[str, Stream],
+    options: argparse.Namespace,
+    rows: Callable[[Callable[[Stream], Any]], Any],
+) -> Any:
+    """What `rows` reads of the DataFrames of streams; None if there is no Spark, which has been said then."""
     from neelc.api.spark_session import NoSpark, session
-    from neelc.api.why import rows_on_spark
     from neelc.cli.options import check_data, frames_of, with_timezone
     from neelc.cli.progress import Progress
     from neelc.cli.run_on_spark import settings_of
 
     settings = with_timezone(settings_of(options.conf), options.timezone)
-    streams: Mapping[str, Any] = {stream.name: stream for stream, _ in request.streams()}
     check_data(inputs, streams)
     try:
         with Progress(sys.stderr) as progress:
@@ -186,7 +191,7 @@ def _read_by_spark(request: WhyRequest, inputs: Inputs, program: Program, option
             with session(options.master, options.remote, settings) as spark:
                 progress.begin("looking for the events")
                 frames = frames_of(spark, inputs, streams)
-                return rows_on_spark(request, lambda stream: frames[stream.name], inputs.source)
+                return rows(lambda stream: frames[stream.name])
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
@@ -230,3 +235,11 @@ def why_page(request: WhyRequest, inputs: Inputs, tables: Tables, found: Why) ->
     rows = rows_looked_at(request, tables)
     picture = reference_picture(subject, program, len(program.queries) - 1, rows, notes=found.notes)
     return report_page([picture])
+
+
+def rows_page(request: RowsRequest, inputs: Inputs, tables: Tables, found: Why) -> str:
+    """A page with a picture of the rows of the requested keys; notes tell of each."""
+    text = written_queries(inputs.script, request.program)[request.place]
+    subject = DrawnQuery(Path(inputs.source.name).name, text.name, text.text, request.host)
+    rows = [row for partition in request.partitions(tables) for row in partition]
+    return report_page([clause_picture(subject.clause, rows, subject.titles, notes=found.notes)])

@@ -56,7 +56,7 @@ def execute(
     try:
         results = run(selected, tables)
     except (LimitReached, CannotSkip, MultipleRows) as failure:
-        raise _failed(failure, selected.queries[failure.query or 0], inputs.source) from None
+        raise failed(failure, selected.queries[failure.query or 0], inputs.source) from None
     except AgentFailure as failure:
         agents = (node for node in walk(inputs.script) if isinstance(node, FromAgent))
         called = (one.span for one in agents if one.name.lower() == failure.name.lower())
@@ -71,9 +71,8 @@ def execute(
     return [by_place[place] for place in places]
 
 
-def _failed(
-    failure: LimitReached | CannotSkip | MultipleRows, named: NamedQuery, source: Source
-) -> NeelError:
+def failed(failure: LimitReached | CannotSkip | MultipleRows, named: NamedQuery, source: Source) -> NeelError:
+    """The error of a query that needs more than the interpreter is made for."""
     is_host = isinstance(named.query, HostQuery)
     span = (named.query.span if is_host else named.span) or Span(0, 1)
     match failure:

@@ -117,6 +117,19 @@ class SimpleQuery:
         return tuple(Column(output.name, output.type) for output in self.outputs)
 
     @property
+    def recognizing(self) -> SimpleQuery | None:
+        """This query or the one inside it whose MATCH_RECOGNIZE is outermost."""
+        if self.recognize is not None or isinstance(self.reads, str):
+            return None if self.recognize is None else self
+        return self.reads.recognizing
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The streams and earlier queries that it reads, itself or inside of it."""
+        inner = (self.reads, *(query for _, query in self.nested))
+        return frozenset().union(*({one} if isinstance(one, str) else one.tables for one in inner))
+
+    @property
     def is_aggregate(self) -> bool:
         """Whether the result is one row, of aggregates over all rows."""
         return any(isinstance(node, Aggregate) for one in self.outputs for node in walk(one.expression))

@@ -121,11 +121,38 @@ def test_a_select_draws_its_rows(spark: Any, events: Any) -> None:
     assert record(made.picture)["lanes"] == ["1", "2", "3", "NULL"]
 
 
-def test_match_recognize_is_refused(spark: Any, events: Any) -> None:
+RISING = (
+    "SELECT * FROM S MATCH_RECOGNIZE (PARTITION BY id ORDER BY ts, x MEASURES LAST(up.x) AS top "
+    "PATTERN (strt up+) DEFINE up AS kind > PREV(kind))"
+)
+
+
+@pytest.mark.parametrize("most", [50_000, 12])
+def test_rows_of_match_recognize(most: int, spark: Any, events: Any) -> None:
+    made = neelc.timeline(events, RISING, name="S", timestamp="ts", unit="s", most_events=most)
+    picture = made.picture
+    expected = drawn(RISING, EVENTS, most=most)
+    assert content(picture)["events"] == content(expected)["events"]
+    assert content(picture)["panels"] == content(expected)["panels"]
+    if most == 12:
+        assert list(limits(picture)) == [
+            "There are more rows than a picture shows: matches are looked for in those that are drawn.",
+            "12 of 17 rows are drawn: 3 of 4 keys, those with matches first.",
+        ]
+
+
+def test_rows_of_a_query_before(spark: Any, events: Any) -> None:
     text = (
-        "SELECT * FROM S MATCH_RECOGNIZE (ORDER BY ts MEASURES a.x AS x PATTERN (a) DEFINE a AS kind = 'A')"
+        "CREATE QUERY P AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 RETURN a.id AS id, a.x AS x;\n"
+        "SELECT * FROM P MATCH_RECOGNIZE (ORDER BY id, x PATTERN (p q))"
     )
-    with pytest.raises(neelc.NeelQueryError, match=r"NEEL4001.*a picture of MATCH_RECOGNIZE"):
-        neelc.timeline(events, text, name="S")
-    with pytest.raises(neelc.NeelQueryError, match="NEEL4001"):
-        neelc.Session(spark).compile(text, S=events).timeline()
+    stream = neelc.stream(events, timestamp="ts", type="kind", unit="s")
+    found = neelc.timeline(stream, text, name="S")
+    assert content(found.picture)["events"] == content(drawn(text, EVENTS))["events"]
+    (limit,) = limits(neelc.timeline(stream, text, name="S", most_events=2).picture)
+    assert limit.startswith("No row is drawn: ")
+
+
+def test_match_recognize_that_only_spark_understands_is_refused(spark: Any, events: Any) -> None:
+    with pytest.raises(neelc.NeelQueryError, match=r"NEEL4001.*does not run ORDER BY"):
+        neelc.timeline(events, f"{RISING} ORDER BY top", name="S")

@@ -50,3 +50,22 @@ def test_a_number_has_several_texts(spark: Any) -> None:
     given = stream(spark, "A1=10000000000 B2=10000000000 A3=1 B4=0.00001 A5=0.00001")
     found = neelc.why(spark, "PATTERN SEQ(A a, B b) WHERE [x]", key=[1e10, 0.00001], S=given)
     assert [one.matches for one in found.explanations] == [True, False]
+
+
+def test_rows_of_match_recognize(spark: Any) -> None:
+    """Of a key that is requested, or of all; and what is there where there is no such key."""
+    rows_of = [(n, key, price) for key in ("a", "b") for n, price in enumerate([5.0, 4.0, 6.0, 5.0, 7.0])]
+    ticks = spark.createDataFrame(rows_of, "n BIGINT, sym STRING, price DOUBLE")
+    clause = (
+        "PARTITION BY sym ORDER BY n PATTERN (s d u) DEFINE d AS price < PREV(price), u AS price > s.price"
+    )
+    text = f"SELECT * FROM T MATCH_RECOGNIZE ({clause})"
+    found = neelc.why(spark, text, key="b", between=(0, 2), T=ticks)
+    assert [(dict(one.key), one.matches) for one in found.explanations] == [
+        ({"sym": "'b'"}, True), ({"sym": "'b'"}, False), ({"sym": "'b'"}, False),
+    ]  # fmt: skip
+    assert len(neelc.why(spark, text, T=ticks).explanations) == 10
+    with pytest.raises(ValueError, match="no event has sym = c; there are: a, b"):
+        neelc.why(spark, text, key="c", T=ticks)
+    with pytest.raises(neelc.NeelQueryError, match=r"NEEL4001.*does not run GROUP BY"):
+        neelc.why(spark, text.replace("*", "sym") + " GROUP BY sym", T=ticks)

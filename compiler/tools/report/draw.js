@@ -187,7 +187,7 @@ class Stage {
       until = x + half;
     }
     pen.textAlign = "left";
-    pen.fillText(model.byType ? "type" : model.data.key.join(", "), 10, AXIS / 2, this.labels - 16);
+    pen.fillText(model.byType ? (model.data.word === "row" ? "variable" : "type") : model.data.key.join(", "), 10, AXIS / 2, this.labels - 16);
     pen.save();
     pen.beginPath();
     pen.rect(0, AXIS, this.labels - 4, this.tall);

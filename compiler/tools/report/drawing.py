@@ -20,12 +20,14 @@ from neelc.ir.program import EventType, Match, NamedQuery, Program
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.bind.windows import check_strategy
-from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, run
+from neelc.rows.bind.simple import understood
+from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, rows_read_by, run
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members
 from neelc.runtime.reference.model import attribute, bound_events, nanoseconds
 from neelc.runtime.reference.question import question
 from neelc.runtime.reference.results import context
+from neelc.runtime.reference.rows import rows_read
 from neelc.runtime.reference.worlds import find_matches
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
@@ -37,19 +39,20 @@ from neelc.tools.report.picture import (
     Lane,
     Panel,
     Picture,
-    Remark,
     ShownEvents,
     StartNote,
     binding_parts,
+    first_matches,
     hashable,
     keys_named,
     lane_keys,
-    lane_of,
     own_columns,
     own_outputs,
+    remark,
     shades,
     shown_events,
 )
+from neelc.tools.report.rows import DrawnClause, clause_picture, drawn_clause
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class DrawnQuery:
     file: str
     name: str
     text: str
-    query: Match | Algebra
+    query: Match | Algebra | HostQuery
     lane_columns: tuple[str, ...] = ()
     is_partial: bool = False
 
@@ -75,6 +78,8 @@ class DrawnQuery:
         """The columns of the lanes in each stream."""
         if isinstance(self.query, Match):
             return lane_keys(self.query, self.lane_columns)
+        if isinstance(self.query, HostQuery):
+            return self.clause.keys
         streams = [stream for stream in self.query.streams if not stream.is_relation]
         if self.lane_columns:
             return keys_named(streams, self.lane_columns)
@@ -82,6 +87,16 @@ class DrawnQuery:
             if all(find(name, [column.name for column in stream.columns]) for stream in streams):
                 return keys_named(streams, [name])
         return {}
+
+    @property
+    def clause(self) -> DrawnClause:
+        """The MATCH_RECOGNIZE that is drawn."""
+        assert isinstance(self.query, HostQuery)
+        return drawn_clause(self.query, self.lane_columns)
+
+    @property
+    def titles(self) -> tuple[str, str, str]:
+        return self.file, self.name, self.text
 
 
 def _groups(query: Algebra) -> Iterator[str]:
@@ -96,16 +111,6 @@ def _groups(query: Algebra) -> Iterator[str]:
         yield from (bare(name) for name in groups if find(name, result) is not None)
 
 
-def first_matches(found: Iterable[DrawnMatch], keys: Mapping[str, Sequence[str]]) -> dict[Lane, int]:
-    """When the first match of each lane starts, that has one."""
-    starts: dict[Lane, int] = {}
-    for one in found:
-        for event in bound_events(one.binding):
-            lane = hashable(lane_of(event, keys))
-            starts[lane] = min(starts.get(lane, event.start), event.start)
-    return starts
-
-
 def panel(title: str, query: Match, found: Sequence[DrawnMatch], total: int, shown: ShownEvents) -> Panel:
     """The first matches all of whose events are drawn, with the scopes of their negations."""
     drawn = frozenset(shown.events)
@@ -116,24 +121,26 @@ def panel(title: str, query: Match, found: Sequence[DrawnMatch], total: int, sho
     return Panel(title, own_columns(query), kept, total, scopes)
 
 
+ONLY_COMPLETE = "WITH PARTIAL MATCHES: only complete matches are drawn."
+
+
 def picture(
     subject: DrawnQuery, shown: ShownEvents, panels: Sequence[Panel], notes: Iterable[StartNote] = ()
 ) -> Picture:
     query = subject.query
+    assert not isinstance(query, HostQuery), "its picture is `clause_picture`"
     columns = {stream.name: stream.columns for stream in query.streams if not stream.is_relation}
     unit = query.clock.unit or "MILLISECOND"
     return Picture(
-        subject.file,
-        subject.name,
-        subject.text,
+        *subject.titles,
         query.clock,
         columns,
         subject.keys,
         _types(query),
         shown,
         tuple(panels),
-        tuple(_remark(note, unit) for note in notes),
-        subject.is_partial,
+        tuple(remark(note, unit) for note in notes),
+        (ONLY_COMPLETE,) if subject.is_partial else (),
     )
 
 
@@ -145,11 +152,6 @@ def _types(query: Match | Algebra) -> tuple[str, ...]:
     named = (part.type for part in all_parts(query.pattern) if isinstance(part, EventPart))
     found = (bare(member.value or member.stream) for type in named for member in members[type])
     return tuple(dict.fromkeys(name.casefold() for name in found))
-
-
-def _remark(note: StartNote, unit: str) -> Remark:
-    lane = note.key if isinstance(note.key, tuple) else (note.key,)
-    return Remark(lane, nanoseconds(note.time, unit) or 0, note.text)
 
 
 # One query under each of the selection strategies.
@@ -210,6 +212,10 @@ def reference_picture(
     most: int = MOST_EVENTS,
 ) -> Picture:
     """The query at a place of the script, with all its matches, found anew."""
+    if isinstance(subject.query, HostQuery):
+        clause = subject.clause
+        rows = rows_read(clause.query, rows_read_by(program, place, tables))
+        return clause_picture(clause, rows, subject.titles, most, tuple(notes))
     events = events_read(program, place, tables)
     if isinstance(subject.query, Algebra):
         shown = shown_events(events, subject.keys, {}, most)
@@ -366,11 +372,16 @@ class Recovery:
 
 # Of what no picture can be drawn, and why.
 
+FOUND_AGAIN = "a picture finds the matches again by itself, which requires a simple query"
 
-def drawn_query(named: NamedQuery, source: Source) -> Match | Algebra:
+
+def drawn_query(named: NamedQuery, source: Source) -> Match | Algebra | HostQuery:
     """The query, if a picture of it can be drawn; raises `NeelError` if not."""
-    if isinstance(named.query, HostQuery):
-        message = "not supported yet: a picture of MATCH_RECOGNIZE, whose rows have no time that is known"
-        hint = "in Python, give its result to neelc.timeline, with timestamp=COLUMN"
-        raise NeelError([Diagnostic("NEEL4001", message, named.query.place, hint)], source)
-    return named.query
+    query = named.query
+    if not isinstance(query, HostQuery):
+        return query
+    simple = query.simple or understood(query, source, FOUND_AGAIN)
+    if simple.recognizing is None:
+        message = "not possible: a picture of a query without MATCH_RECOGNIZE, which has no matches"
+        raise NeelError([Diagnostic("NEEL4001", message, query.place)], source)
+    return replace(query, simple=simple)

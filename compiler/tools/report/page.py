@@ -104,7 +104,7 @@ def _chips(picture: Picture) -> list[str]:
 
 def summary(picture: Picture) -> str:
     """The sentence on top: matches among events."""
-    events = counted(picture.shown.total, "event")
+    events = counted(picture.shown.total, picture.unit)
     if len(picture.panels) > 1:
         totals = [panel.total for panel in picture.panels if panel.problem is None]
         if not totals:
@@ -134,12 +134,14 @@ def facts(picture: Picture) -> dict[str, str]:
         key = ", ".join(next(iter(picture.keys.values())))
         held = f", {len(matched):,} of them with matches" if matched else ""
         found["lanes"] = f"by {key}: {len(lanes):,}{held}"
+    elif picture.unit == "row":
+        found["lanes"] = "by variable: MATCH_RECOGNIZE has no PARTITION BY"
     else:
         why = ": nothing ties all events of a match to one key" if picture.panels[0].words else ""
         found["lanes"] = f"by type{why}"
     if shown.events:
         last = max(event.end for event in shown.events)
-        found["time"] = (
+        found[picture.axis] = (
             f"{time_text(shown.events[0].start, picture.clock)} to {time_text(last, picture.clock)}"
         )
     if picture.remarks:
@@ -150,10 +152,9 @@ def facts(picture: Picture) -> dict[str, str]:
 def limits(picture: Picture) -> Iterator[str]:
     """What is not drawn; nothing is left out without a word."""
     shown = picture.shown
-    if picture.is_partial:
-        yield "WITH PARTIAL MATCHES: only complete matches are drawn."
-    if len(shown.events) < shown.total:
-        yield f"{len(shown.events):,} of {counted(shown.total, 'event')} are drawn: {_which(picture)}."
+    yield from picture.notices
+    if 0 < len(shown.events) < shown.total:
+        yield f"{len(shown.events):,} of {counted(shown.total, picture.unit)} are drawn: {_which(picture)}."
     for panel in picture.panels:
         if len(panel.found) < panel.total:
             name = f"{panel.title}: " if len(picture.panels) > 1 else ""
@@ -272,7 +273,7 @@ def _counts(picture: Picture) -> str:
     absence = any(shades for panel in picture.panels for shades in panel.shades)
     return tag(
         "p",
-        tag("span", tag("i"), "events over time"),
+        tag("span", tag("i"), f"{picture.unit}s over {picture.axis}"),
         tag("span", tag("i", class_="of-matches"), f"{words[1]}, by their start") if words else "",
         tag("span", tag("i", class_="of-absence"), "where an absent event was looked for") if absence else "",
         tag("span", tag("i", class_="swatch why"), "a note") if picture.remarks else "",

@@ -19,7 +19,7 @@ from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import plain
 from neelc.runtime.reference.events import in_order
-from neelc.runtime.reference.model import Binding, ReferenceEvent
+from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events, nanoseconds
 from neelc.runtime.reference.question import (
     ELEMENT,
     EVERYWHERE,
@@ -42,6 +42,9 @@ MOST_EVENTS = 50_000
 MOST_MATCHES = 20_000
 """How many matches a picture shows, for each strategy."""
 
+TIME_AXIS = "time"
+"""The axis of a picture whose events have times."""
+
 Lane = tuple[object, ...]
 """What the events of a lane have in common: the values of the key, or their type."""
 
@@ -50,13 +53,15 @@ Lane = tuple[object, ...]
 class DrawnMatch:
     """A match: what its variables are bound to, and the values of the query's own columns.
 
-    A row of a SELECT binds nothing and has a time of its own, from `start` to `end`, in nanoseconds.
+    A row of a SELECT binds nothing and has a time of its own, from `start` to `end`, in nanoseconds. Rows of
+    MATCH_RECOGNIZE have `labels`: each the variable that it is mapped to.
     """
 
     binding: Binding
     values: tuple[object, ...] = ()
     start: int | None = None
     end: int | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,12 @@ class Remark:
     text: str
 
 
+def remark(note: StartNote, unit: str) -> Remark:
+    """A note as it is drawn; `unit` is that of integer times."""
+    lane = note.key if isinstance(note.key, tuple) else (note.key,)
+    return Remark(lane, nanoseconds(note.time, unit) or 0, note.text)
+
+
 @dataclass(frozen=True)
 class ShownEvents:
     """The events that are drawn, out of how many, and which lanes they are in, out of how many.
@@ -134,8 +145,8 @@ class ShownEvents:
 @dataclass(frozen=True)
 class Picture:
     """All that a page shows. `keys` are the names of the lanes' columns by stream; where there are none, each
-    type has a lane. `types` are those that the query names. `is_partial`: its rows are starts; only those
-    with complete matches are drawn."""
+    type has a lane. `types` are those that the query names. `notices` are sentences on what is not drawn.
+    `unit` is what an event is called; rows of MATCH_RECOGNIZE are rows. `axis` is what the axis shows."""
 
     file: str
     name: str
@@ -147,7 +158,9 @@ class Picture:
     shown: ShownEvents
     panels: tuple[Panel, ...]
     remarks: tuple[Remark, ...] = ()
-    is_partial: bool = False
+    notices: tuple[str, ...] = ()
+    unit: str = "event"
+    axis: str = TIME_AXIS
     zone: datetime.tzinfo = field(default_factory=session_zone)
     """The time zone of the session, whose clock the page shows."""
 
@@ -165,6 +178,16 @@ def lane_of(event: ReferenceEvent, keys: Mapping[str, Sequence[str]]) -> Lane:
     if event.stream in keys:
         return tuple(event.attributes.get(name) for name in keys[event.stream])
     return () if keys else (event.type,)
+
+
+def first_matches(found: Iterable[DrawnMatch], keys: Mapping[str, Sequence[str]]) -> dict[Lane, int]:
+    """When the first match of each lane starts, that has one."""
+    starts: dict[Lane, int] = {}
+    for one in found:
+        for event in bound_events(one.binding):
+            lane = hashable(lane_of(event, keys))
+            starts[lane] = min(starts.get(lane, event.start), event.start)
+    return starts
 
 
 # Which events are drawn where there are more than a picture shows: nothing is left out without a word.

@@ -11,10 +11,10 @@ from neelc.ir.algebra import instant
 from neelc.ir.names import bare
 from neelc.ir.program import Clock
 from neelc.ir.types import DATE, TIMESTAMP, DataType
-from neelc.runtime.reference.model import EPOCH, MICROSECOND, ReferenceEvent, moment
+from neelc.runtime.reference.model import EPOCH, MICROSECOND, ReferenceEvent, bound_events, moment
 from neelc.runtime.reference.results import ENDLESS
 from neelc.runtime.values.times import UTC, offsets
-from neelc.tools.report.picture import DrawnMatch, Lane, Panel, Picture, Shade, hashable
+from neelc.tools.report.picture import TIME_AXIS, DrawnMatch, Lane, Panel, Picture, Shade, hashable
 
 # Values and sentences as a reader of a picture sees them.
 
@@ -172,7 +172,9 @@ class _Recording:
         """Its events and their variables, the scopes of its negations, its values; without events, its time
         and its lane."""
         ticks, events = self.around.ticks, self.around.events
-        found = sorted(bound_variables(one.binding), key=lambda pair: (pair[1].start, pair[1].end))
+        bound = zip(one.labels, bound_events(one.binding), strict=True)
+        pairs = bound if one.labels else bound_variables(one.binding)
+        found = sorted(pairs, key=lambda pair: (pair[1].start, pair[1].end))
         columns = self.panel.columns
         drawn = [
             [events[event] for _, event in found],
@@ -221,10 +223,11 @@ def record(picture: Picture) -> dict[str, Any]:
     return {
         "clock": {
             "kind": ticks.kind,
-            "unit": ticks.unit,
+            "unit": ticks.unit if picture.axis == TIME_AXIS else None,
             "first": str(ticks.first),
             "offsets": _offsets(picture, times),
         },
+        "word": picture.unit,
         "key": [*next(iter(picture.keys.values()), ())],
         "streams": [[name, [c.name for c in columns]] for name, columns in picture.columns.items()],
         "events": _events(picture, ticks, lanes),

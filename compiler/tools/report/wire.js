@@ -102,7 +102,7 @@ class Timeline {
   showCounts() {
     const { view, model } = this, events = model.start.reduce((sum, _, event) => sum + (view.isShown(event) ? 1 : 0), 0);
     const lanes = view.lanes.length === model.lanes.length ? "" : `${view.lanes.length.toLocaleString("en")} of `;
-    this.article.querySelector(".seen").textContent = `${lanes}${counted(model.lanes.length, "lane", "lanes")}, ${counted(events, "event", "events")}`;
+    this.article.querySelector(".seen").textContent = `${lanes}${counted(model.lanes.length, "lane", "lanes")}, ${counted(events, model.data.word, `${model.data.word}s`)}`;
     this.panelOf(view.selected);
   }
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.errors import Diagnostic, NeelError
-from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare
 from neelc.ir.program import Match, NamedQuery
 from neelc.runtime.reference import Tables, events_read
@@ -211,8 +210,6 @@ def span_of(named: NamedQuery) -> Span:
 
 def refuse(named: NamedQuery, source: Source) -> None:
     """Raise `NeelError` for a query without start events and steps."""
-    if isinstance(named.query, HostQuery):
-        raise refusal_of_rows(named.query.place, source)
     if not isinstance(named.query, Match):
         hint = "make a PATTERN of what it looks for, or ask why of the queries that it reads"
         message = "not possible: why for a SELECT; it has no matches that start with an event"
@@ -220,11 +217,3 @@ def refuse(named: NamedQuery, source: Source) -> None:
 
 
 ROWS_IT_READS = "why executes what a PATTERN reads by itself, which requires a simple query"
-
-
-def refusal_of_rows(span: Span, source: Source) -> NeelError:
-    """MATCH_RECOGNIZE is explained only where Spark is not needed."""
-    hint = "`neelc why --engine reference` explains it for files, if the query around it is simple"
-    return NeelError(
-        [Diagnostic("NEEL4001", "not supported yet: why for MATCH_RECOGNIZE on Spark", span, hint)], source
-    )

@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from neelc.catalog.readers.text import TypeMismatch, from_text
+from neelc.engines.reference import executable
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
-from neelc.ir.bound_rows import Recognize
+from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
 from neelc.ir.expressions import ROW, Expr, RowValue, conjuncts
 from neelc.ir.node import children
+from neelc.ir.program import Program, Stream
+from neelc.runtime.reference import Tables, rows_read_by
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent
 from neelc.runtime.reference.recognize import (
@@ -26,10 +29,12 @@ from neelc.runtime.reference.recognize import (
     is_within,
     matches,
     value_at,
+    value_of_row,
 )
+from neelc.runtime.reference.rows import rows_read
 from neelc.runtime.values.order import order
 from neelc.scalar.type_of import type_of
-from neelc.source import Source, Span
+from neelc.source import Source
 from neelc.syntax.print_patterns import show_window
 from neelc.tools.why.explaining import FEWER, MAX_EVENTS
 from neelc.tools.why.model import CheckedRequirement, ReportedEvent, StartExplanation, StopReason, Why, shown
@@ -79,7 +84,8 @@ def explained_rows(
     found = [one for one in matches(query, rows) if one.number is not None]
     starts = {one.start: one for one in found}
     for start in range(len(rows)):
-        known = StartExplanation(key, reported_row(query, rows, start, ""), None)
+        row = reported_row(query, rows, start, "")
+        known = StartExplanation(key, row, None, place=_place(query, rows[start]))
         if start in starts:
             yield _matching(query, rows, starts[start], known)
             continue
@@ -87,6 +93,12 @@ def explained_rows(
             yield _missing(query, rows, start, found, known)
         except LimitReached as limit:
             yield replace(known, notes=(str(limit),))
+
+
+def _place(query: Recognize, row: Row) -> tuple[tuple[object, ...], object]:
+    """The key of a row, and the first value that it is ordered by."""
+    first = value_of_row(query.order[0].expression, row) if query.order else None
+    return tuple(row[name] for name in query.partition), first
 
 
 def reported_row(query: Recognize, rows: Sequence[Row], row: int, variable: str) -> ReportedEvent:
@@ -182,31 +194,78 @@ def _values(expression: Expr, seen: RowContext) -> Iterator[tuple[str, str]]:
 # Why, for MATCH_RECOGNIZE: from rows to the explanations of the requested ones.
 
 
-def why_rows(
-    query: Recognize,
-    rows: Sequence[Row],
-    key: Sequence[str],
-    between: Sequence[str] | None,
-    source: Source,
-    span: Span,
-) -> Why:
-    """The explanations of the rows of the requested partitions and times."""
-    names = query.partition
-    requested = key_filter_of(names, key)
-    partitions = [(_key(query, partition), partition) for partition in in_partitions(query, rows)]
-    chosen = [(texts, some) for texts, some in partitions if is_requested(texts, requested)]
-    if requested and not chosen:
-        raise no_such_key(requested, [texts for texts, _ in partitions])
-    if (count := sum(len(some) for _, some in chosen)) > MAX_EVENTS:
-        message = f"{count:,} rows to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}"
-        raise NeelError([Diagnostic("NEEL5007", message, span, FEWER)], source)
-    bounds = None if between is None else _bounds(query, between)
-    found = [
-        one
-        for _, some in sorted(chosen, key=lambda one: list(one[0].values()))
-        for one in _explained(query, some, bounds)
-    ]
-    return Why(str(query.pattern), tuple(found))
+RUN_AGAIN = "why finds the matches again by itself, which requires a simple query"
+
+
+@dataclass(frozen=True)
+class RowsRequest:
+    """Why the rows of a clause have matches: those of the requested keys, and times. `query` has the clause,
+    and `host`, at `place` of the program, is the query around it, with nothing in `streams` but what it
+    reads."""
+
+    program: Program
+    place: int
+    host: HostQuery
+    query: SimpleQuery
+    recognize: Recognize
+    source: Source
+    keys: Mapping[str, Sequence[str]]
+    bounds: Sequence[object] | None
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The data from outside that are read."""
+        needed = (self.program.queries[place].query for place in self.program.needed([self.place]))
+        return {one.name: one for query in needed for one in query.streams if one.producer is None}
+
+    @property
+    def filtered(self) -> str | None:
+        """The stream of which only the rows of the requested keys are needed: one that nothing else reads."""
+        reads = self.query.reads
+        plain = not self.query.nested and not self.recognize.computed
+        return reads if isinstance(reads, str) and reads in self.streams and plain else None
+
+    def partitions(self, tables: Tables) -> list[list[Row]]:
+        """The rows of the requested keys, in the order of the keys."""
+        rows = rows_read(self.query, rows_read_by(self.program, self.place, tables))
+        partitions = [(_key(self.recognize, some), some) for some in in_partitions(self.recognize, rows)]
+        chosen = [(texts, some) for texts, some in partitions if is_requested(texts, self.keys)]
+        if self.keys and not chosen:
+            raise no_such_key(self.keys, [texts for texts, _ in partitions])
+        if (count := sum(len(some) for _, some in chosen)) > MAX_EVENTS:
+            raise self.too_many(f"{count:,}")
+        return [some for _, some in sorted(chosen, key=lambda one: list(one[0].values()))]
+
+    def too_many(self, count: str) -> NeelError:
+        message = f"{count} rows to explain: the limit MAX_EVENTS is {MAX_EVENTS:,}"
+        return NeelError([Diagnostic("NEEL5007", message, self.host.place, FEWER)], self.source)
+
+    def explained(self, tables: Tables) -> Why:
+        found = (
+            one for some in self.partitions(tables) for one in _explained(self.recognize, some, self.bounds)
+        )
+        return Why(str(self.recognize.pattern), tuple(found))
+
+
+def rows_request(
+    program: Program, place: int, key: Sequence[str], between: Sequence[str] | None, source: Source
+) -> RowsRequest:
+    """What is asked about the query at a place; raises `NeelError` if it is not simple."""
+    program = executable(program, [place], source, RUN_AGAIN)
+    named = program.queries[place]
+    assert isinstance(named.query, HostQuery) and named.query.simple is not None
+    query = named.query.simple.recognizing
+    if query is None or query.recognize is None:
+        raise CallError("why: the query has no MATCH_RECOGNIZE")
+    read = tuple(stream for stream in named.query.streams if stream.name in query.tables)
+    host = replace(named.query, streams=read)
+    queries = (replace(named, query=host) if at == place else one for at, one in enumerate(program.queries))
+    recognize = query.recognize
+    bounds = None if between is None else _bounds(recognize, between)
+    keys = key_filter_of(recognize.partition, key)
+    return RowsRequest(
+        replace(program, queries=tuple(queries)), place, host, query, recognize, source, keys, bounds
+    )
 
 
 def _key(query: Recognize, partition: Sequence[Row]) -> dict[str, str]:
@@ -223,10 +282,7 @@ def _explained(
 
 
 def _is_between(query: Recognize, row: Row, bounds: Sequence[object]) -> bool:
-    value = evaluate(
-        query.order[0].expression,
-        EvaluationContext({ROW: ReferenceEvent("", 0, None, 0, 0, row, (None, None))}),
-    )
+    value = value_of_row(query.order[0].expression, row)
     low, high = bounds
     return value is not None and order(low, value) <= 0 <= order(high, value)
 
