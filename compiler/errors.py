@@ -174,6 +174,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL6004": "a condition that is always or never TRUE",
     "NEEL6005": "an order or a window that no events fit",
     "NEEL6006": "events that meet only at equal times",
+    "NEEL6010": "a repetition that every row fits",
+    "NEEL6011": "a value of a row that no match has",
     "NEEL6130": "a negation after a list that does not cover the list",
     "NEEL6131": "a type that no event has",
     # 9xxx: our own bugs

@@ -121,6 +121,9 @@ def test_select_and_match_recognize_are_judged(server: Client) -> None:
     assert wrong["code"] == "NEEL2003"
     [wrong] = changed(server, STREAM + "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts PATTERN (U;")
     assert wrong["code"] == "NEEL1001"
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES U.x AS y PATTERN (U V) DEFINE U AS x > V.x)"
+    [warned] = changed(server, STREAM + f"SELECT * FROM s {clause};")
+    assert (warned["code"], warned["severity"]) == ("NEEL6011", 2)
 
 
 def test_requests_that_nobody_knows_are_refused(server: Client) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from answers import answer
+from generate import row_patterns
 from generate.rewritable import sample
+from in_rows import as_bag, bound
 from lint_examples import linted
 from pattern_examples import STREAM
 from repository import ROOT
@@ -19,18 +23,23 @@ from repository import ROOT
 import neelc.tools.lints
 from neelc import syntax as parse
 from neelc.catalog.inputs import complete
-from neelc.errors import CATALOGUE
-from neelc.ir.expressions import conjoin, conjuncts
-from neelc.ir.node import map_children
+from neelc.errors import CATALOGUE, Diagnostic, NeelError
+from neelc.ir.bound_rows import UNMATCHED, Recognize
+from neelc.ir.expressions import AtRow, Expr, Literal, conjoin, conjuncts
+from neelc.ir.node import Node, map_children, transform
 from neelc.ir.patterns import Listing, Not, Pattern, all_parts
 from neelc.ir.program import Match
+from neelc.ir.row_patterns import RowAnchor, RowRepeat, RowSequence
 from neelc.program import bind
+from neelc.runtime.reference.model import LimitReached
+from neelc.runtime.reference.recognize import CannotSkip, recognized
+from neelc.scalar.evaluate_constants import FALSE, TRUE
 from neelc.source import Source
 from neelc.syntax.printer import format_script
 from neelc.tools import cases
-from neelc.tools.lints import LINTS, lints, query_lints
+from neelc.tools.lints import LINTS, ROW_LINTS, lints, query_lints
 from neelc.tools.lints.condition_always_true import condition_always_true
-from neelc.tools.lints.lint import LintedQuery, consequence
+from neelc.tools.lints.lint import LintedClause, LintedQuery, consequence
 
 CASES = ROOT / "tests" / "cases"
 HOSPITAL = ROOT / "docs" / "examples" / "hospital" / "hospital.neel"
@@ -50,8 +59,9 @@ def test_every_lint_is_in_the_list() -> None:
     found = [
         name for name, module in modules.items() if (module.__doc__ or "").startswith(f"The lint `{name}`")
     ]
-    assert sorted(lint.__name__ for lint in LINTS) == found
-    assert all(lint is getattr(modules[lint.__name__], lint.__name__) for lint in LINTS)
+    listed = [*LINTS, *ROW_LINTS]
+    assert sorted(lint.__name__ for lint in listed) == found
+    assert all(lint is getattr(modules[lint.__name__], lint.__name__) for lint in listed)
 
 
 def test_warnings_come_in_the_order_of_the_text() -> None:
@@ -187,3 +197,107 @@ def test_warnings_are_certain() -> None:
                 bindings = after.bindings if after else frozenset()
                 assert before is None or before.bindings == bindings, f"{source.text}\n{message}\n{tables}"
     assert len(reported) >= 3, reported
+
+
+# MATCH_RECOGNIZE.
+
+RISING = """CREATE STREAM S (ts BIGINT, kind STRING, x INT) TIMESTAMP BY ts TYPE BY kind;
+"""
+DOUBTFUL = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(B.x) AS x PATTERN (A B) DEFINE A AS x < B.x)"
+
+
+def codes(text: str, **arguments: object) -> list[tuple[str, str]]:
+    """Each warning about a script that may have queries of Spark's: its code and the words it points at."""
+    source = Source(RISING + text)
+    found = lints(bind(parse.read(source), source, arguments=arguments), source)
+    return [(one.code, source.text[one.span.start : one.span.end]) for one in found]
+
+
+def test_clauses_have_warnings_wherever_they_stand() -> None:
+    assert codes(f"SELECT * FROM S {DOUBTFUL}") == [("NEEL6011", "B.x")]
+    inner = f"SELECT * FROM S {DOUBTFUL} AS m"
+    outer = "MATCH_RECOGNIZE (ORDER BY x MEASURES count(*) AS n PATTERN (C+) DEFINE C AS x < C.x)"
+    found = [("NEEL6011", "B.x"), ("NEEL6004", "x < C.x")]
+    assert codes(f"SELECT * FROM ({inner}) {outer}") == found
+    mixed = (
+        f"CREATE QUERY P AS PATTERN SEQ(A a, B b) RETURN a.x AS x, b.ts AS ts;\nSELECT * FROM P {DOUBTFUL};\n"
+    )
+    assert codes(f"{mixed}CREATE QUERY Q AS {inner}") == [
+        ("NEEL6003", "SEQ(A a, B b)"),
+        ("NEEL6011", "B.x"),
+        ("NEEL6011", "B.x"),
+    ]
+
+
+def test_a_parameter_of_a_clause_is_not_a_constant() -> None:
+    define = "DEFINE A AS :on, B AS x > :low AND x < :high"
+    text = f"SELECT * FROM S MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) {define})"
+    assert codes(text, on=False, low=1, high=5) == []
+    assert codes(text, on=True, low=5, high=1) == [("NEEL6004", "x < :high")]
+
+
+def test_a_long_clause_is_looked_at_only_as_far_as_that_is_quick() -> None:
+    several = " ".join(f"V{number}*" for number in range(2000))
+    assert (
+        codes(f"SELECT * FROM S MATCH_RECOGNIZE (ORDER BY ts PATTERN ({several}) DEFINE V1 AS x > V2.x)")
+        == []
+    )
+
+
+CLAUSES = 1500
+
+
+def test_warnings_about_clauses_are_certain() -> None:
+    """On random clauses and rows: what is never TRUE can be FALSE, what is always NULL can be NULL, what is
+    always TRUE can go, and what takes all rows can be followed by `$`."""
+    seen: Counter[str] = Counter()
+    for seed in range(3_000_000, 3_000_000 + CLAUSES):
+        chance = Random(seed)
+        text = row_patterns.clause(chance)
+        text = re.sub(r"\bx\b", "t", text) if chance.random() < 0.4 else text
+        try:
+            clause = LintedClause(bound(text), Source(f"MATCH_RECOGNIZE ({text})"))
+        except NeelError:
+            continue
+        for warning, other in changed_clauses(clause):
+            seen[warning.code] += 1
+            for _ in range(4):
+                table = row_patterns.rows(chance)
+                found, after = recognized_rows(clause.clause, table), recognized_rows(other, table)
+                assert found == after, f"{text}\n{warning.message}\n{table}"
+                nothing = (
+                    "the clause finds nothing" in warning.message and clause.clause.all_rows != UNMATCHED
+                )
+                assert not (nothing and found), f"{text}\n{warning.message}\n{table}"
+    assert set(seen) == {"NEEL6004", "NEEL6005", "NEEL6010", "NEEL6011"} and min(seen.values()) >= 5, seen
+
+
+def recognized_rows(clause: Recognize, table: list[Mapping[str, object]]) -> Counter[object] | str:
+    try:
+        return as_bag(recognized(clause, table))
+    except (CannotSkip, LimitReached) as failure:
+        return type(failure).__name__
+
+
+def changed_clauses(linted: LintedClause) -> Iterator[tuple[Diagnostic, Recognize]]:
+    """Each warning with a clause that finds the same, if the warning is right."""
+    for warning in (warning for lint in ROW_LINTS for warning in lint(linted)):
+        if "all values but NULL" in warning.message or "the last place" in warning.message:
+            continue
+
+        def change(node: Node, warning: Diagnostic = warning) -> Node | None:
+            if node.span != warning.span:
+                return None
+            match node:
+                case AtRow():
+                    return Literal(None, node.type) if warning.code == "NEEL6011" else None
+                case RowRepeat():
+                    return RowSequence((node, RowAnchor("$")))
+                case Expr() if warning.code in ("NEEL6004", "NEEL6005"):
+                    return TRUE if "always TRUE" in warning.message else FALSE
+            return None
+
+        changed = transform(linted.clause, change)
+        assert isinstance(changed, Recognize)
+        if changed != linted.clause:  # an aggregate over no rows has several values
+            yield warning, changed

@@ -56,3 +56,25 @@ def test_explain_warns(neelc: Here) -> None:
     assert done.out.count("NEEL6004") == 1
     record = json.loads(neelc("explain", "warned.neel", "--format", "json").out)
     assert [[lint["code"] for lint in query["lints"]] for query in record["queries"]] == [["NEEL6004"], []]
+
+
+ROWS = """CREATE STREAM s (ts INT, x INT) TIMESTAMP BY ts;
+CREATE QUERY falls AS SELECT * FROM s MATCH_RECOGNIZE (
+  ORDER BY ts MEASURES A.ts AS a PATTERN (A B) DEFINE A AS x > B.x
+);
+"""
+ROWS_SHORT = "rows.neel:3:64: warning[NEEL6011]: `B.x` is always NULL here"
+
+
+def test_clauses_of_match_recognize_are_warned_of(neelc: Here) -> None:
+    neelc.write("rows.neel", ROWS)
+    done = neelc("check", "rows.neel")
+    assert done.status == 0
+    assert done.err.startswith(
+        "rows.neel: fine: 1 query, 1 warning\nwarning[NEEL6011]: `B.x` is always NULL here"
+    )
+    neelc.write("s.csv", "ts,x\n1,5\n2,3\n")
+    done = neelc("run", "rows.neel", "--stream", "s=s.csv", "--engine", "reference")
+    assert done.status == 0 and done.err.startswith(ROWS_SHORT)
+    done = neelc("compile", "rows.neel")
+    assert done.status == 0 and ROWS_SHORT in done.err

@@ -11,10 +11,14 @@ from neelc.tools.lints.closure_of_every_event import closure_of_every_event
 from neelc.tools.lints.condition_against_order import condition_against_order
 from neelc.tools.lints.condition_always_true import condition_always_true
 from neelc.tools.lints.conditions_never_true import conditions_never_true
+from neelc.tools.lints.every_row_repeated import every_row_repeated
 from neelc.tools.lints.leading_variable_matches_everything import leading_variable_matches_everything
-from neelc.tools.lints.lint import Lint, LintedQuery
+from neelc.tools.lints.lint import Lint, LintedClause, LintedQuery, RowLint
 from neelc.tools.lints.negation_after_a_list import negation_after_a_list
 from neelc.tools.lints.nothing_lasts import nothing_lasts
+from neelc.tools.lints.row_condition_always_true import row_condition_always_true
+from neelc.tools.lints.row_conditions_never_true import row_conditions_never_true
+from neelc.tools.lints.row_value_always_null import row_value_always_null
 from neelc.tools.lints.window_missing import window_missing
 from neelc.tools.lints.window_too_short import window_too_short
 
@@ -29,6 +33,16 @@ LINTS: tuple[Lint, ...] = (
     negation_after_a_list,  # NEEL6130
 )
 
+"""Of PATTERN."""
+
+ROW_LINTS: tuple[RowLint, ...] = (
+    row_condition_always_true,  # NEEL6004
+    row_conditions_never_true,  # NEEL6004, NEEL6005
+    every_row_repeated,  # NEEL6010
+    row_value_always_null,  # NEEL6011
+)
+"""Of MATCH_RECOGNIZE."""
+
 
 def lints(program: Program, source: Source) -> list[Diagnostic]:
     """All warnings about the queries of a script, in the order of the text."""
@@ -40,7 +54,10 @@ def query_lints(query: Match | Algebra | HostQuery, source: Source) -> tuple[Dia
     if isinstance(query, Algebra):
         return tuple(nothing_lasts(query))  # NEEL6006
     if isinstance(query, HostQuery):
-        return ()
-    linted = LintedQuery(query.whole, source)
-    found = dict.fromkeys(warning for lint in LINTS for warning in lint(linted))
+        clauses = [LintedClause(one.recognize, source) for one in query.clauses]
+        small = [clause for clause in clauses if clause.is_small]
+        found = dict.fromkeys(warning for clause in small for lint in ROW_LINTS for warning in lint(clause))
+    else:
+        linted = LintedQuery(query.whole, source)
+        found = dict.fromkeys(warning for lint in LINTS for warning in lint(linted))
     return tuple(sorted(found, key=lambda warning: (warning.span, warning.code, warning.message)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir.node import walk
-from neelc.pattern.analysis.truth import NotNull, contradict, simpler, untrue
-from neelc.scalar.evaluate_constants import TRUE, folded
-from neelc.tools.lints.lint import LintedQuery, times_in
+from neelc.pattern.analysis.truth import NotNull, contradict, untrue
+from neelc.scalar.evaluate_constants import TRUE
+from neelc.tools.lints.lint import LintedQuery, plain, times_in
 
 
 def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
@@ -33,9 +33,10 @@ def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
     >>> shown(condition_always_true, "A a WHERE TRUE AND 1 = 1")
     """
     for conjunct, part in linted.conditions:
-        if linted.has_parameter(conjunct) or _is_on_purpose(conjunct):
+        if linted.has_parameter(conjunct) or is_on_purpose(conjunct):
             continue
-        whatever = _is_true_unless_null(conjunct)
+        condition = plain(conjunct)
+        whatever = is_true_unless_null(condition, _terms(condition))
         if not whatever and not times_in(conjunct, linted.match.streams):
             continue
         text = linted.text(conjunct)
@@ -50,19 +51,20 @@ def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
             yield linted.warning("NEEL6004", f"`{text}` is TRUE for all values but NULL", conjunct, hint)
 
 
-def _is_on_purpose(conjunct: e.Expr) -> bool:
+def is_on_purpose(conjunct: e.Expr) -> bool:
+    """Whether a condition is written as one that is always TRUE."""
     match conjunct:
         case e.Binary("=", e.Literal(left), e.Literal(right)):
             return left == right
     return conjunct == TRUE
 
 
-def _is_true_unless_null(conjunct: e.Expr) -> bool:
-    """Whether a condition is TRUE wherever the attributes it names are not NULL."""
-    condition = simpler(folded(conjunct))
-    return contradict([untrue(condition)], [NotNull(term) for term in _terms(condition)])
+def is_true_unless_null(condition: e.Expr, terms: Iterable[e.Expr]) -> bool:
+    """Whether a condition is TRUE wherever none of the terms is NULL."""
+    return contradict([untrue(condition)], [NotNull(term) for term in terms])
 
 
 def _terms(condition: e.Expr) -> tuple[e.Expr, ...]:
+    """The attributes that a condition names."""
     found = (node for node in walk(condition) if isinstance(node, e.Attribute | e.EventTime))
     return tuple(dict.fromkeys(found))

@@ -8,7 +8,7 @@ from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir.node import walk
 from neelc.scalar.evaluate_constants import is_constant
-from neelc.tools.lints.lint import Clash, LintedQuery, consequence
+from neelc.tools.lints.lint import Clash, LintedQuery, WrittenText, consequence
 
 
 def conditions_never_true(linted: LintedQuery) -> Iterator[Diagnostic]:
@@ -39,7 +39,7 @@ def _warning(clash: Clash, linted: LintedQuery) -> Diagnostic:
     result = consequence(clash.region, linted)
     if not others:
         message = f"`{linted.text(last)}` is never TRUE: {result}"
-        return linted.warning("NEEL6004", message, last, _hint(last, linted))
+        return linted.warning("NEEL6004", message, last, null_hint(last, linted))
     named = " and ".join(f"`{linted.text(other)}`" for other in others)
     message = f"`{linted.text(last)}` contradicts {named}: {result}"
     return linted.warning("NEEL6004", message, last)
@@ -50,17 +50,17 @@ def _is_switch(clash: Clash, linted: LintedQuery) -> bool:
     return all(is_constant(one) and linted.has_parameter(one) for one in clash.conditions)
 
 
-def _hint(condition: e.Expr, linted: LintedQuery) -> str | None:
+def null_hint(condition: e.Expr, linted: WrittenText) -> str | None:
     """A comparison with NULL is UNKNOWN, and IS NULL is what was meant."""
     for node in walk(condition):
         match node:
-            case e.Binary("=" | "<>" as op, left, right) if is_null(left) or is_null(right):
-                operand = left if is_null(right) else right
+            case e.Binary("=" | "<>" as op, left, right) if _is_null(left) or _is_null(right):
+                operand = left if _is_null(right) else right
                 return f"write {linted.text(operand)} IS {'NOT ' if op == '<>' else ''}NULL"
     return None
 
 
-def is_null(expression: e.Expr) -> bool:
+def _is_null(expression: e.Expr) -> bool:
     """Whether an expression is the literal NULL; the binder may have given it a type."""
     while isinstance(expression, e.Cast) and expression.implicit:
         expression = expression.operand

@@ -6,6 +6,7 @@ what it says by the form of the query alone, whatever the events are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,9 +15,11 @@ from typing import TypeVar
 from neelc.errors import Diagnostic
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
+from neelc.ir import row_patterns as r
+from neelc.ir.bound_rows import Recognize
 from neelc.ir.expressions import Expr, Variable, conjuncts
-from neelc.ir.names import same
-from neelc.ir.node import Node, walk
+from neelc.ir.names import bare, same
+from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match, Stream
 from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
@@ -124,15 +127,15 @@ class _Search:
         if not self.fails(conditions):
             return None
         single = next((one for one in conditions if self.fails([one])), None)
-        least = [single] if single else _needed(conditions, self.fails)
-        if contradict(map(_plain, least)):
+        least = [single] if single else minimal(conditions, self.fails)
+        if contradict(map(plain, least)):
             return Clash(tuple(least), (), region)
         order = self.order(least)
-        needed = _needed(order, lambda claims: contradict(map(_plain, least), order=claims))
+        needed = minimal(order, lambda claims: contradict(map(plain, least), order=claims))
         return Clash(tuple(least), tuple(needed), region)
 
     def fails(self, conditions: Sequence[Expr]) -> bool:
-        return contradict(map(_plain, conditions), order=self.order(conditions))
+        return contradict(map(plain, conditions), order=self.order(conditions))
 
     def order(self, conditions: Sequence[Expr]) -> tuple[AtMost, ...]:
         """What the pattern says about the times that conditions speak of."""
@@ -140,7 +143,8 @@ class _Search:
         return tuple(times_in_order(self.query.pattern, timed, self.facts)) if timed else ()
 
 
-def _plain(condition: Expr) -> Expr:
+def plain(condition: Expr) -> Expr:
+    """The form in which conditions are compared."""
     return simpler(folded(condition))
 
 
@@ -148,10 +152,10 @@ def _place(condition: Expr) -> int:
     return condition.span.start if condition.span else 0
 
 
-def _needed(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
+def minimal(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
     """Some of the items that fail together, and would not without any one of them.
 
-    >>> _needed([3, 1, 4, 1, 5, 9], lambda items: sum(items) > 9)
+    >>> minimal([3, 1, 4, 1, 5, 9], lambda items: sum(items) > 9)
     [5, 9]
     """
     kept = list(items)
@@ -165,8 +169,25 @@ def _needed(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]
 MAX_TEXT = 60
 
 
+class WrittenText:
+    """What is looked at together with the text it was written in."""
+
+    source: Source
+
+    def text(self, node: Node) -> str:
+        """A node as it was written, in one line that is not too long."""
+        written = self.source.text[node.span.start : node.span.end] if node.span else ""
+        text = " ".join(written.split()) or str(node)
+        return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
+
+    def has_parameter(self, node: Node) -> bool:
+        """Whether a value in it came from outside: with another one it might say something else."""
+        spans = (inner.span for inner in walk(node) if isinstance(inner, e.Literal | e.Interval))
+        return any(self.source.text[span.start : span.start + 1] == ":" for span in spans if span)
+
+
 @dataclass(frozen=True)
-class LintedQuery:
+class LintedQuery(WrittenText):
     """A bound query, and the text it was written in."""
 
     match: Match
@@ -202,19 +223,193 @@ class LintedQuery:
         span = (place and place.span) or self.match.pattern.span or self.match.span or Span(0, 1)
         return Diagnostic(code, message, span, hint)
 
-    def text(self, node: Node) -> str:
-        """A node as it was written, in one line that is not too long."""
-        written = self.source.text[node.span.start : node.span.end] if node.span else ""
-        text = " ".join(written.split()) or str(node)
-        return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
-
-    def has_parameter(self, node: Node) -> bool:
-        """Whether a value in it came from outside: with another one it might say something else."""
-        spans = (inner.span for inner in walk(node) if isinstance(inner, e.Literal | e.Interval))
-        return any(self.source.text[span.start : span.start + 1] == ":" for span in spans if span)
-
 
 Lint = Callable[[LintedQuery], Iterator[Diagnostic]]
+
+
+# MATCH_RECOGNIZE: one clause of a query, and what is certain about the rows of its matches.
+
+
+MOST_VALUES, MOST_PARTS = 200, 1000
+"""The most conditions, and values in them, and the most parts of a pattern, that are looked at."""
+
+
+@dataclass(frozen=True)
+class LintedClause(WrittenText):
+    """A bound MATCH_RECOGNIZE clause, and the text of the script it stands in."""
+
+    clause: Recognize
+    source: Source
+
+    @cached_property
+    def conditions(self) -> dict[str, tuple[Expr, ...]]:
+        """The conjuncts of the conditions in DEFINE, by variable."""
+        return {one.variable: tuple(conjuncts(one.condition)) for one in self.clause.definitions}
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the pattern."""
+        return tuple(
+            {node.name: None for node in walk(self.clause.pattern) if isinstance(node, r.RowVariable)}
+        )
+
+    def name(self, variable: str) -> str:
+        """How a message names a variable."""
+        return f"`{bare(self.spelled(variable))}`"
+
+    def spelled(self, variable: str) -> str:
+        """A variable as the pattern writes it."""
+        nodes = (node for node in walk(self.clause.pattern) if isinstance(node, r.RowVariable))
+        return next((self.text(node) for node in nodes if node.name == variable), variable)
+
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether it may have been written by hand: what looks at all pairs of something need not be fast."""
+        values = sum(isinstance(node, e.RowValue) for one in self.clause.definitions for node in walk(one))
+        conditions = sum(map(len, self.conditions.values()))
+        return (
+            max(values, conditions) <= MOST_VALUES and sum(1 for _ in walk(self.clause.pattern)) <= MOST_PARTS
+        )
+
+    def warning(self, code: str, message: str, place: Node, hint: str | None = None) -> Diagnostic:
+        """A warning that points at a node of the clause, or at the whole clause if that has no place."""
+        return Diagnostic(code, message, place.span or self.clause.span or Span(0, 1), hint)
+
+    def no_row_matches(self, variable: str) -> str:
+        """What becomes of the clause if a condition is never TRUE.
+
+        >>> from lint_examples import linted_clause
+        >>> clause = linted_clause("PATTERN (A (B | C)) DEFINE A AS x > 1, B AS x < 1")
+        >>> clause.no_row_matches("A"), clause.no_row_matches("B")
+        ('the clause finds nothing', 'no row matches `B`')
+        """
+        if _is_in_every_match(variable, self.clause.pattern):
+            return "the clause finds nothing"
+        return f"no row matches {self.name(variable)}"
+
+
+RowLint = Callable[[LintedClause], Iterator[Diagnostic]]
+
+
+def of_current_row(condition: Expr, variable: str) -> Expr:
+    """A condition of a variable in a form to compare: in the condition of B, `B.x` and `x` are the same, the
+    value of the row that is tested.
+
+    >>> from lint_examples import linted_clause
+    >>> (condition,) = linted_clause("PATTERN (B) DEFINE B AS B.x > LAST(x)").conditions["B"]
+    >>> found = of_current_row(condition, "B")
+    >>> found.left == found.right
+    True
+    """
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, e.AtRow) and variable in node.variables and is_last(node):
+            return replace(node, variables=())
+        return None
+
+    changed = transform(condition, change)
+    assert isinstance(changed, Expr)
+    return plain(changed)
+
+
+def is_last(value: e.AtRow) -> bool:
+    """Whether the last of the rows is meant, none before it."""
+    return value.anchor == "LAST" and value.place == 0
+
+
+def own_rows(condition: Expr, variable: str) -> Iterator[e.AtRow]:
+    """The values that name the variable itself, as `B.x` in the condition of B: those of the row that is
+    tested, where the row before it may be intended."""
+    for node in walk(condition):
+        if isinstance(node, e.AtRow) and variable in node.variables and is_last(node) and not node.shift:
+            yield node
+
+
+def itself_hint(conditions: Sequence[Expr], variable: str, linted: LintedClause) -> str | None:
+    """A way out where a condition compares a row with itself."""
+    for value in (value for one in conditions for value in own_rows(one, variable)):
+        where = (
+            f"in the condition of {linted.name(variable)}, `{linted.text(value)}` is the row that is tested"
+        )
+        if isinstance(value.argument, e.Attribute):
+            where += f"; PREV({value.argument.name}) is the row before"
+        return where
+    return None
+
+
+def most_rows(pattern: r.RowPattern, variables: Sequence[str]) -> float:
+    """How many rows of a match are mapped to one of the variables at most.
+
+    >>> from lint_examples import linted_clause
+    >>> pattern = linted_clause("PATTERN (A (B | C B){1,3} D+)").clause.pattern
+    >>> [most_rows(pattern, names) for names in ("A", "B", "BC", "D")]
+    [1, 3, 6, inf]
+    """
+    match pattern:
+        case r.RowVariable(name):
+            return int(name in variables)
+        case r.RowSequence(parts) | r.RowPermute(parts):
+            return sum(most_rows(part, variables) for part in parts)
+        case r.RowAlternation(parts):
+            return max(most_rows(part, variables) for part in parts)
+        case r.RowRepeat(part, _, most):
+            return _times(most_rows(part, variables), most)
+        case r.RowExclusion(part):
+            return most_rows(part, variables)
+    return 0
+
+
+def most_rows_before(pattern: r.RowPattern, variables: Sequence[str], at: str) -> float | None:
+    """How many rows are mapped to one of the variables, at most, before a row that is mapped to `at`; None if
+    no row is.
+
+    >>> from lint_examples import linted_clause
+    >>> pattern = linted_clause("PATTERN (A (B | C B){1,3} D+)").clause.pattern
+    >>> [most_rows_before(pattern, *names) for names in ("AB", "BA", "BC", "DD")]
+    [1, 0, 2, inf]
+    """
+    match pattern:
+        case r.RowVariable(name):
+            return 0 if name == at else None
+        case r.RowExclusion(part):
+            return most_rows_before(part, variables, at)
+        case r.RowRepeat(part, _, most):
+            inside = most_rows_before(part, variables, at)
+            others = None if most is None else max(most - 1, 0)
+            return None if inside is None else inside + _times(most_rows(part, variables), others)
+        case r.RowSequence(parts) | r.RowAlternation(parts) | r.RowPermute(parts):
+            rows = [most_rows(part, variables) for part in parts]
+            inner = [most_rows_before(part, variables, at) for part in parts]
+            before = [_before(pattern, rows, index) for index in range(len(parts))]
+            found = (one + earlier for one, earlier in zip(inner, before, strict=True) if one is not None)
+            return max(found, default=None)
+    return None
+
+
+def _before(pattern: r.RowPattern, rows: Sequence[float], index: int) -> float:
+    """How many rows parts take before one of them, at most; the others of PERMUTE may all come before."""
+    if isinstance(pattern, r.RowAlternation):
+        return 0
+    return sum(rows[:index]) + (sum(rows[index + 1 :]) if isinstance(pattern, r.RowPermute) else 0)
+
+
+def _times(rows: float, most: int | None) -> float:
+    return 0 if rows == 0 or most == 0 else math.inf if most is None else rows * most
+
+
+def _is_in_every_match(variable: str, pattern: r.RowPattern) -> bool:
+    match pattern:
+        case r.RowVariable(name):
+            return name == variable
+        case r.RowSequence(parts) | r.RowPermute(parts):
+            return any(_is_in_every_match(variable, part) for part in parts)
+        case r.RowAlternation(parts):
+            return all(_is_in_every_match(variable, part) for part in parts)
+        case r.RowRepeat(part, least):
+            return least > 0 and _is_in_every_match(variable, part)
+        case r.RowExclusion(part):
+            return _is_in_every_match(variable, part)
+    return False
 
 
 # What it means for a query that a part of it has no match.
