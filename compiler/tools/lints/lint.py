@@ -230,7 +230,7 @@ Lint = Callable[[LintedQuery], Iterator[Diagnostic]]
 # MATCH_RECOGNIZE: one clause of a query, and what is certain about the rows of its matches.
 
 
-MOST_VALUES, MOST_PARTS = 200, 1000
+MOST_VALUES, MOST_PARTS = 100, 500
 """The most conditions, and values in them, and the most parts of a pattern, that are looked at."""
 
 
