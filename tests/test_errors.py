@@ -47,9 +47,9 @@ TITLES = {
 
 INTRODUCTIONS = {
     "6": "A query with warnings is valid and can be run, but it is probably not what is intended. "
-    "`neelc check` and `neelc explain` show its warnings, `neelc run` has a line for each; the exit code "
-    "stays 0. Python is [told](api.md#warnings) by a `NeelWarning`. All but NEEL6131 are certain of what "
-    "they say by the form of the query alone, whatever the events are.",
+    "`neelc check` shows its warnings, `neelc explain` those of a PATTERN, and `neelc run` prints a line for "
+    "each; the exit code stays 0. In Python they are [`NeelWarning`s](api.md#warnings). All but NEEL6131 "
+    "follow from the form of the query alone, whatever the events are.",
 }
 
 

@@ -1,4 +1,4 @@
-"""The order of the batches: each constraint of rewrite/batches.py, with a query that shows what it is for."""
+"""The order of the batches in pattern/rules/batches.py: each constraint, with a query that shows its use."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def asked(number: int) -> tuple[Match, Random]:
 
 
 def tables(chance: Random) -> Tables:
-    """A few events, some at the same time, for the streams of `rewrite/examples.py`."""
+    """A few events, some at the same time, for the streams of `pattern_examples.py`."""
     rows = []
     for _ in range(chance.randint(3, 8)):
         time = chance.randint(0, 7)
