@@ -46,15 +46,14 @@ def kernel_relations(
     most_matches: int | None = None,
 ) -> Iterator[Let]:
     """The relations of a query that the kernel executes."""
-    if isinstance(planned.program, ImpreciseProgram):
-        yield from _imprecise_relations(query, planned, sources, taken, name, as_stream, most_matches)
-        return
-    lets, program = ordered_events(query, planned, sources, taken)
+    weighed = isinstance(planned.program, ImpreciseProgram)
+    lets, program = (_ordered if weighed else ordered_events)(query, planned, sources, taken)
     yield from lets
-    ordered = lets[-1].name
     matched = free("matches", taken)
-    schema = kernel_schema(planned)
-    yield Let(matched, Kernel(ordered, program, schema, most_matches), f"Matches of {planned.text}")
+    schema = f"{kernel_schema(planned)}{', confidence DOUBLE' if weighed else ''}"
+    how = ", with their confidence by dynamic programming." if weighed else ""
+    comment = f"Matches of {planned.text}{how}"
+    yield Let(matched, Kernel(lets[-1].name, program, schema, most_matches), comment)
     matches = MatchRelation(
         matched,
         query,
@@ -63,6 +62,7 @@ def kernel_relations(
         planned.field,
         frozenset(may_be_absent(planned.plan.steps)),
         planned.inner,
+        weighed=weighed,
     )
     yield from results(matches, planned.residual, taken, name, as_stream)
 
@@ -279,35 +279,6 @@ def _columns(one: TalliedAggregate) -> Iterator[str]:
 
 
 # Events with imprecise times: sorted by the earliest of them, and one program that weighs what it finds.
-
-
-def _imprecise_relations(
-    query: Match,
-    planned: KernelPlan,
-    sources: StreamRelations,
-    taken: set[str],
-    name: str,
-    as_stream: bool,
-    most_matches: int | None,
-) -> Iterator[Let]:
-    """The relations of a query over imprecise times."""
-    lets, program = _ordered(query, planned, sources, taken)
-    yield from lets
-    matched = free("matches", taken)
-    schema = f"{kernel_schema(planned)}, confidence DOUBLE"
-    comment = f"Matches of {planned.text}, with their confidence by dynamic programming."
-    yield Let(matched, Kernel(lets[-1].name, program, schema, most_matches), comment)
-    matches = MatchRelation(
-        matched,
-        query,
-        planned.plan.unit,
-        planned.struct,
-        planned.field,
-        frozenset(may_be_absent(planned.plan.steps)),
-        planned.inner,
-        weighed=True,
-    )
-    yield from results(matches, planned.residual, taken, name, as_stream)
 
 
 def _ordered(
