@@ -85,7 +85,7 @@ build/mypy:
 	@for path in compiler/*.py compiler/py.typed compiler/*/ grammar runtime; do \
 	  ln -s "$(CURDIR)/$${path%/}" "$@/neelc/$$(basename $$path)"; done
 
-.venv/ready: setup.cfg pyproject.toml
+.venv/ready: setup.cfg pyproject.toml tests/versions.txt
 	@test -n "$(PYTHON)" || { echo "neelc requires Python 3.11 or later; none was found" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -c 'import ensurepip' 2>/dev/null \
 	  || { echo "installing Python's venv module"; \
@@ -93,12 +93,12 @@ build/mypy:
 	  || { echo "$(PYTHON) has no venv module: install the package $(notdir $(PYTHON))-venv" >&2; exit 1; }
 	@test -x $(BIN)/pip || { echo "creating .venv"; $(PYTHON) -m venv --clear .venv; }
 	@echo "installing neelc and its tools into .venv (the first time, this downloads Spark)"
-	@$(BIN)/pip install -qq --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/pip install -qq --disable-pip-version-check -c tests/versions.txt -e '.[dev]'
 	@touch $@
 
 .venv/docs-ready: .venv/ready
 	@echo "installing mkdocs into .venv"
-	@$(BIN)/pip install -qq --disable-pip-version-check -e '.[docs]'
+	@$(BIN)/pip install -qq --disable-pip-version-check -c tests/versions.txt -e '.[docs]'
 	@touch $@
 
 # Spark needs Java 17 or later. Without it only what runs on Spark fails, so this warns and goes on.

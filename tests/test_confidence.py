@@ -70,7 +70,7 @@ def is_match(
     return True
 
 
-def enumerated(sample: Sample, number: int, rules: Rules = Rules()) -> Fraction:  # noqa: B008
+def enumerated(sample: Sample, number: int, rules: Rules = Rules()) -> Fraction:
     """The share of the worlds in which list `number` is a match."""
     events, spoilers = sample.lists[number], sample.gaps[number]
     concerned = sorted({*events, *(event for _, event in spoilers)})
